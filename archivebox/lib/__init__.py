@@ -1,0 +1,1 @@
+"""Ground that holds no opinion and imports no Django."""

@@ -1,0 +1,1 @@
+"""Where bytes lie in the data folder."""

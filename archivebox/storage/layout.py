@@ -1,0 +1,127 @@
+"""The only builder of paths in the data folder."""
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class DataFolder:
+    """One collection on disk; every path in it is made here and nowhere else."""
+
+    root: Path
+
+    @property
+    def database(self) -> Path:
+        return self.root / "index.sqlite3"
+
+    @property
+    def search_database(self) -> Path:
+        return self.root / "search.sqlite3"
+
+    @property
+    def conf(self) -> Path:
+        return self.root / "ArchiveBox.conf"
+
+    @property
+    def users(self) -> Path:
+        return self.root / "users"
+
+    @property
+    def machines(self) -> Path:
+        return self.root / "machines"
+
+    @property
+    def personas(self) -> Path:
+        return self.root / "personas"
+
+    @property
+    def sources(self) -> Path:
+        return self.root / "sources"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    @property
+    def plugins(self) -> Path:
+        return self.root / "plugins"
+
+    @property
+    def run(self) -> Path:
+        return self.root / "run"
+
+    @property
+    def doorbell(self) -> Path:
+        """Touched by whoever commits work that can be done; sleeping workers watch it."""
+        return self.run / "doorbell"
+
+    @property
+    def orchestrator_lock(self) -> Path:
+        return self.run / "orchestrator.lock"
+
+    @property
+    def init_lock(self) -> Path:
+        return self.run / "init.lock"
+
+    @property
+    def machine_id(self) -> Path:
+        return self.run / "machine-id"
+
+    @property
+    def workers(self) -> Path:
+        return self.run / "workers"
+
+    @property
+    def watchers(self) -> Path:
+        return self.run / "watchers"
+
+    @property
+    def spawn_logs(self) -> Path:
+        return self.run / "spawn"
+
+    @property
+    def exits(self) -> Path:
+        return self.run / "exits"
+
+    def worker_lock(self, process_id: object) -> Path:
+        return self.workers / str(process_id)
+
+    def watcher_lock(self, process_id: object) -> Path:
+        return self.watchers / str(process_id)
+
+    def spawn_log(self, process_id: object) -> Path:
+        return self.spawn_logs / f"{process_id}.jsonl"
+
+    def process_log(self, name: str, process_id: object, stream: str) -> Path:
+        """Output of a process of ours that is no hook: ``logs/worker.<process id>.stderr.log``."""
+        return self.logs / f"{name}.{process_id}.{stream}.log"
+
+    def crawl_dir(self, user: str, day: date, crawl_id: object) -> Path:
+        return self.users / user / "crawls" / f"{day:%Y%m%d}" / str(crawl_id)
+
+    def snapshot_dir(self, user: str, day: date, domain: str, snapshot_id: object) -> Path:
+        return self.users / user / "snapshots" / f"{day:%Y%m%d}" / domain / str(snapshot_id)
+
+    def binary_dir(self, machine_id: object, name: str, binary_id: object) -> Path:
+        return self.machines / str(machine_id) / "binaries" / name / str(binary_id)
+
+    def create(self) -> None:
+        """Make the folders of an empty collection; those that are there stay as they are."""
+        for folder in (self.users, self.machines, self.personas, self.sources, self.logs, self.plugins):
+            folder.mkdir(parents=True, exist_ok=True)
+        for folder in (self.workers, self.watchers, self.spawn_logs, self.exits):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def relative(self, path: Path) -> str:
+        """``path`` as it is stored in rows: relative to the collection, so that a collection can be moved."""
+        return path.relative_to(self.root).as_posix()
+
+
+HOOK_RUNS = ".hooks"
+"""Folder beside the plugin folders of an object: what the engine keeps of each hook run."""
+
+
+def hook_file(object_dir: Path, file_name: str, process_id: object, suffix: str) -> Path:
+    """A file of one hook run; ``suffix`` is ``stdout.log``, ``stderr.log``, ``cmd.sh`` or ``pid``."""
+    return object_dir / HOOK_RUNS / f"{file_name}.{process_id}.{suffix}"
