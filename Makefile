@@ -1,0 +1,61 @@
+# What contributors type. `make` alone lists the targets.
+PY := .venv/bin/python -I
+DJANGO := .venv/bin/django-admin
+export DJANGO_SETTINGS_MODULE := archivebox.config.settings
+PATHS := archivebox tests bin/environment.py $(wildcard benchmarks)
+CHAOS_SECONDS ?= 300
+
+.PHONY: help env check test test-sqlite test-postgres bare-root chaos bench lock lock-upgrade changelog clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+env:  ## make the development environment in .venv
+	@bin/environment requirements-dev.lock >/dev/null
+
+check: env  ## format, lint, types, layers, dependencies, migrations
+	.venv/bin/ruff format --check $(PATHS)
+	.venv/bin/ruff check $(PATHS)
+	.venv/bin/mypy $(PATHS)
+	.venv/bin/lint-imports --no-cache
+	.venv/bin/deptry archivebox
+	@if [ -e archivebox/config/settings.py ]; then set -x; \
+	  $(PY) -m django check && $(PY) -m django makemigrations --check --dry-run; fi
+	@echo "noqa: $$(grep -rE '# noqa' --include='*.py' $(PATHS) | wc -l)," \
+	  "type: ignore: $$(grep -rE '# type: ignore' --include='*.py' $(PATHS) | wc -l)"
+
+test:  ## the whole suite, on SQLite and on PostgreSQL
+	bin/test
+
+test-sqlite: env  ## the suite on SQLite
+	.venv/bin/pytest
+
+test-postgres: env  ## the suite on a throw-away PostgreSQL
+	bin/with-postgres .venv/bin/pytest
+
+bare-root:  ## the README's commands on a fresh Debian, as root and as a sudoer (needs root)
+	tests/bare_root.sh both
+
+chaos: env  ## kill things at random for CHAOS_SECONDS and see that nothing is lost
+	CHAOS_SECONDS=$(CHAOS_SECONDS) .venv/bin/pytest tests/chaos --timeout=0
+
+bench: env  ## the benchmarks
+	$(PY) benchmarks
+
+COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-emit-index-url --no-header pyproject.toml
+
+lock: env  ## write the lock files after a change of the dependencies in pyproject.toml
+	$(COMPILE) --output-file requirements.lock
+	$(COMPILE) --group dev --constraints requirements.lock --output-file requirements-dev.lock
+
+lock-upgrade: env  ## the same, with the newest versions
+	$(COMPILE) --upgrade --output-file requirements.lock
+	$(COMPILE) --upgrade --group dev --constraints requirements.lock --output-file requirements-dev.lock
+
+changelog: env  ## show what changelog.d would add to CHANGELOG.md
+	.venv/bin/towncrier build --draft
+
+clean:  ## remove what can be made again
+	rm -rf .venv .venv.* .mypy_cache .ruff_cache .import_linter_cache build *.egg-info
+	find archivebox tests bin -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,19 @@
+"""Starts the command line: answers `version` at once, hands everything else to the cli."""
+
+import sys
+
+from archivebox import __version__
+
+
+def main() -> int:
+    """Returns the exit status. `version` is answered before Django or click are imported, and leaves no trace."""
+    if sys.argv[1:] in (["version"], ["--version"]):
+        sys.stdout.write(f"archivebox {__version__}\n")
+        return 0
+    from archivebox.cli.main import main as run_command  # Django and click: what `version` need not pay
+
+    return run_command()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
