@@ -1,0 +1,1 @@
+"""Folders of scripts that nothing imports, and `base`, which their authors import."""

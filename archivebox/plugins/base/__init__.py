@@ -1,0 +1,79 @@
+"""What hook authors import: arguments, settings, records, files and programs of a hook.
+
+A whole hook::
+
+    from archivebox.plugins.base import Hook, Settings, run_program, succeeded, failed
+
+    def main() -> None:
+        hook, settings = Hook.from_argv(), Settings()
+        done = run_program(["wget", "--", hook.url], timeout=settings.timeout("WGET"))
+        if done.returncode == 0:
+            succeeded("index.html")
+        failed(f"wget: {done.stderr}")
+
+    if __name__ == "__main__":
+        main()
+
+Only what nearly every hook needs is loaded at once (a cold hook starts in 26 ms); `run_program` and its like are loaded
+when they are first named, because `subprocess` alone costs 13 ms. `base.cdp` and `base.tab` speak to the browser.
+"""
+
+from __future__ import annotations
+
+from archivebox.plugins.base.files import sibling, write_atomically
+from archivebox.plugins.base.invocation import Hook
+from archivebox.plugins.base.records import (
+    emit,
+    failed,
+    found,
+    log,
+    misconfigured,
+    noresults,
+    patch_snapshot,
+    ready,
+    skipped,
+    succeeded,
+    try_again,
+)
+from archivebox.plugins.base.settings import Settings
+from archivebox.plugins.base.stopping import give_up_after, on_stop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from archivebox.plugins.base.programs import Finished, Program, find_program, run_program, start_program
+
+__all__ = [
+    "Finished",
+    "Hook",
+    "Program",
+    "Settings",
+    "emit",
+    "failed",
+    "find_program",
+    "found",
+    "give_up_after",
+    "log",
+    "misconfigured",
+    "noresults",
+    "on_stop",
+    "patch_snapshot",
+    "ready",
+    "run_program",
+    "sibling",
+    "skipped",
+    "start_program",
+    "succeeded",
+    "try_again",
+    "write_atomically",
+]
+
+_OF_PROGRAMS = frozenset({"Finished", "Program", "find_program", "run_program", "start_program"})
+
+
+def __getattr__(name: str) -> object:
+    """Load `base.programs` when one of its names is first asked for (PEP 562)."""
+    if name in _OF_PROGRAMS:
+        from archivebox.plugins.base import programs
+
+        return getattr(programs, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,81 @@
+"""What a hook says: one JSON record a line on its standard output, sentences for people on its standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from archivebox.plugins.base.invocation import Hook
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+STDOUT = 1
+SKIPPED = 10  # the exit status that says "skipped", with or without a record (contract, What comes of it)
+
+
+def emit(type: str, **fields: object) -> None:  # noqa: A002  (the record's own word)
+    """Print one record, in one write: several processes may share the file, and a signal handler may speak too."""
+    line = json.dumps({"type": type, **fields}, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+    while line:
+        line = line[os.write(STDOUT, line) :]
+
+
+def log(*words: object) -> None:
+    """Tell people something, on standard error."""
+    print(*words, file=sys.stderr, flush=True)
+
+
+def ready() -> None:
+    """Say that a background hook is at work, so that the hooks after it may start."""
+    emit("Ready")
+
+
+def found(url: str, **fields: object) -> None:
+    """Report a URL found on the page; without `depth` it gets this Snapshot's plus one."""
+    emit("Snapshot", url=url, **fields)
+
+
+def patch_snapshot(**fields: object) -> None:
+    """Set fields of this hook's own Snapshot; the engine takes an allow-listed set of them."""
+    emit("Snapshot", **{"id": Hook.from_argv().snapshot_id, **fields})
+
+
+def succeeded(output_str: str, output_json: object = None) -> NoReturn:
+    """End: there is a result. `output_str` is the main file's name or a short text."""
+    _end("succeeded", output_str, output_json, 0)
+
+
+def noresults(output_str: str, output_json: object = None) -> NoReturn:
+    """End: it ran, and this page has nothing of the kind."""
+    _end("noresults", output_str, output_json, 0)
+
+
+def skipped(output_str: str, output_json: object = None) -> NoReturn:
+    """End: not applicable here, for the reason given."""
+    _end("skipped", output_str, output_json, SKIPPED)
+
+
+def failed(output_str: str, output_json: object = None) -> NoReturn:
+    """End, soft: it ran, and the thing was not to be had; it is not tried again."""
+    _end("failed", output_str, output_json, 0)
+
+
+def misconfigured(sentence: str) -> NoReturn:
+    """End, hard: nothing will come of trying again before a person has acted on `sentence`."""
+    log(sentence)
+    _end("failed", sentence, None, 1)
+
+
+def try_again(sentence: str) -> NoReturn:
+    """End without a result, so that the engine tries again later."""
+    log(sentence)
+    raise SystemExit(1)
+
+
+def _end(status: str, output_str: str, output_json: object, code: int) -> NoReturn:
+    extra = {} if output_json is None else {"output_json": output_json}
+    emit("ArchiveResult", status=status, output_str=output_str, **extra)
+    raise SystemExit(code)

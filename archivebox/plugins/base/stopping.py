@@ -1,0 +1,42 @@
+"""When a hook has to end: on a signal, or because its time is over."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+
+class TimeIsOver(BaseException):
+    """The hook's own time is over. Not an Exception: nothing on the way may take it for an ordinary failure."""
+
+
+def on_stop(callback: Callable[[], object]) -> None:
+    """Call `callback` on the first TERM or INT, then exit with 0; later ones are ignored, since the end is under way.
+
+    The callback runs in the main thread between two instructions and should be quick: print the final record
+    (`succeeded(…)` ends the process itself) or raise, to unwind to a place that knows how to clean up.
+    """
+
+    def handle(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001  (the signature is the signal module's)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        callback()
+        sys.exit(0)
+
+    signal.signal(signal.SIGTERM, handle)
+    signal.signal(signal.SIGINT, handle)
+
+
+def give_up_after(seconds: float) -> None:
+    """Raise TimeIsOver in the main thread after `seconds`, whatever it waits for then; 0 takes the deadline back."""
+    signal.signal(signal.SIGALRM, _time_is_over)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.0))
+
+
+def _time_is_over(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    raise TimeIsOver("the time of this hook is over")
