@@ -1,0 +1,1 @@
+"""The plugin and hook contract: pure functions over names, folders and bytes, without Django and without rows."""

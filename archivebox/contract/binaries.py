@@ -1,0 +1,119 @@
+"""Owns the programs that plugins ask for: `binaries.jsonl`, read and merged by program name."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from archivebox.lib import jsonl
+from archivebox.lib.jsonl import JSON
+
+FILE_NAMES = ("binaries.jsonl", "dependencies.jsonl")
+"""The file of a plugin folder, and its older name."""
+
+_PROGRAM = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@+/-]*", re.ASCII)
+_PROVIDER = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryRequest:
+    """One program that a plugin needs.
+
+    ``binproviders`` are tried in order; empty means any. ``overrides`` maps a provider to its options, such as
+    ``{"apt": {"packages": ["nodejs"]}}``.
+    """
+
+    name: str
+    binproviders: tuple[str, ...] = ()
+    overrides: Mapping[str, JSON] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+
+
+def parse_binaries(path: Path) -> tuple[tuple[BinaryRequest, ...], tuple[str, ...]]:
+    """The programs that a `binaries.jsonl` names, and a sentence for each line that names none.
+
+    A file that is not there asks for nothing.
+    """
+    try:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return (), ()
+    except OSError as error:
+        return (), (f"{path.name} cannot be read: {error.strerror}",)
+    requests, warnings = [], []
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith((b"#", b"//")):
+            continue
+        try:
+            requests.append(_parse_request(jsonl.loads(line)))
+        except ValueError as error:
+            warnings.append(f"{path.name} line {number} {error}, so it is left out")
+    return tuple(requests), tuple(warnings)
+
+
+def _parse_request(record: Mapping[str, JSON] | None) -> BinaryRequest:
+    if record is None:
+        raise ValueError("is no JSON object")
+    name = record.get("name", record.get("bin_name"))
+    if not isinstance(name, str) or not _PROGRAM.fullmatch(name) or ".." in name:
+        raise ValueError("names no program")
+    overrides = record.get("overrides") or {}
+    if not isinstance(overrides, dict):
+        raise ValueError("has overrides that are no object")  # noqa: TRY004 - what callers catch for bad input
+    return BinaryRequest(name, parse_binproviders(record.get("binproviders", record.get("bin_providers"))), overrides)
+
+
+def parse_binproviders(value: JSON) -> tuple[str, ...]:
+    """``"apt,pip"`` or ``["apt", "pip"]`` in order without doubles; ``*`` and nothing mean any provider."""
+    if value is None:
+        return ()
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list):
+        raise ValueError("has binproviders that are no list")  # noqa: TRY004 - what callers catch for bad input
+    names = [name.strip() if isinstance(name, str) else "" for name in names if name != ""]
+    if "*" in names:
+        return ()
+    wrong = [name for name in names if not _PROVIDER.fullmatch(name)]
+    if wrong:
+        raise ValueError("has a binprovider that is no name")
+    return tuple(dict.fromkeys(names))
+
+
+def merge(requests: Iterable[BinaryRequest]) -> tuple[dict[str, BinaryRequest], tuple[str, ...]]:
+    """One request per program, and a sentence for each conflict; the earlier plugin wins.
+
+    Providers: all may stay in the earlier order; a later plugin adds those that were not named. Overrides: per
+    provider and option.
+    """
+    merged: dict[str, BinaryRequest] = {}
+    conflicts: list[str] = []
+    for request in requests:
+        earlier = merged.get(request.name)
+        merged[request.name] = request if earlier is None else _merge_two(earlier, request, conflicts)
+    return merged, tuple(conflicts)
+
+
+def _merge_two(first: BinaryRequest, second: BinaryRequest, conflicts: list[str]) -> BinaryRequest:
+    if first.binproviders and second.binproviders and not set(first.binproviders) & set(second.binproviders):
+        conflicts.append(
+            f"{first.name}: one plugin wants {', '.join(first.binproviders)}, "
+            f"another {', '.join(second.binproviders)}; they have no provider in common"
+        )
+    providers = tuple(dict.fromkeys(first.binproviders + second.binproviders))
+    if not first.binproviders or not second.binproviders:
+        providers = first.binproviders or second.binproviders
+    overrides: dict[str, JSON] = dict(first.overrides)
+    for provider, options in second.overrides.items():
+        overrides[provider] = _merge_options(first.name, provider, overrides.get(provider), options, conflicts)
+    return BinaryRequest(first.name, providers, overrides)
+
+
+def _merge_options(name: str, provider: str, first: JSON, second: JSON, conflicts: list[str]) -> JSON:
+    if first is None or first == second:
+        return second
+    if not isinstance(first, dict) or not isinstance(second, dict):
+        conflicts.append(f"{name}: two plugins have different overrides for {provider}")
+        return first
+    different = sorted(option for option in first.keys() & second.keys() if first[option] != second[option])
+    conflicts.extend(f"{name}: two plugins set {provider}.{option} differently" for option in different)
+    return {**second, **first}

@@ -1,0 +1,188 @@
+"""Owns every reason a piece of work may end with: a code, a sentence for people, and what to do next."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Reason(StrEnum):
+    """A reason code, as rows keep it; one that speaks of something carries its name: ``missing_binary:wget``."""
+
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+    SEALED = "sealed"
+    LOST = "lost"
+    WORKER_LOST = "worker_lost"
+    RELEASED = "released"
+    PAUSED = "paused"
+    CRASHED = "crashed"
+    SIGNALLED = "signalled"
+    DECLARED = "declared"
+    UNFINISHED = "unfinished"
+    NOT_APPLICABLE = "not_applicable"
+    DISABLED = "disabled"
+    NO_SESSION = "no_session"
+    MISSING_BINARY = "missing_binary"
+    MISSING_PLUGIN = "missing_plugin"
+    COULD_NOT_START = "could_not_start"
+    USAGE_ERROR = "usage_error"
+    BAD_SETTING = "bad_setting"
+    OUTPUT_LIMIT = "output_limit"
+    DISK_FULL = "disk_full"
+    OUT_OF_MEMORY = "out_of_memory"
+    ATTEMPTS_USED_UP = "attempts_used_up"
+    HOOK_FAILED = "hook_failed"
+    INSTALL_FAILED = "install_failed"
+    NEEDS_ROOT = "needs_root"
+    RATE_LIMITED = "rate_limited"
+    ROBOTS_DENIED = "robots_denied"
+    PRIVATE_ADDRESS = "private_address"
+    BAD_URL = "bad_url"
+    SCHEME_REFUSED = "scheme_refused"
+    OUT_OF_SCOPE = "out_of_scope"
+    DENIED = "denied"
+    NOT_ALLOWED = "not_allowed"
+    TOO_DEEP = "too_deep"
+    LIMIT_REACHED = "limit_reached"
+    ALREADY_SEEN = "already_seen"
+
+    @property
+    def sentence(self) -> str:
+        """What happened, for people; nothing particular is named."""
+        return _TEXTS[self].general
+
+    @property
+    def action(self) -> str:
+        """What to do next; empty where nothing is to be done."""
+        return _TEXTS[self].action.replace("{}", "it")
+
+    def of(self, detail: str) -> str:
+        """The code with what it speaks of: ``Reason.MISSING_BINARY.of("wget")`` → ``missing_binary:wget``."""
+        return f"{self.value}:{detail}"
+
+
+class _Text(NamedTuple):
+    general: str
+    particular: str
+    action: str
+
+
+def _text(general: str, action: str = "", particular: str = "") -> _Text:
+    return _Text(general, particular or general, action)
+
+
+_RETRIES = "It is tried again by itself; `archivebox update` tries at once."
+_TEXTS: dict[Reason, _Text] = {
+    Reason.TIMEOUT: _text(
+        "It took longer than it may and was ended.",
+        "It is tried again by itself. Raise its timeout if this happens often.",
+        "It took longer than {} seconds and was ended.",
+    ),
+    Reason.CANCELLED: _text("Somebody cancelled it.", "Add the URL again to archive it."),
+    Reason.SEALED: _text("It was told to stop because all other work was done."),
+    Reason.LOST: _text("Nobody saw how its process ended.", _RETRIES),
+    Reason.WORKER_LOST: _text(
+        "The worker that ran it died, several times in a row.",
+        "See the worker's log for what killed it, then run `archivebox update`.",
+    ),
+    Reason.RELEASED: _text("It was put back into the queue before it had finished."),
+    Reason.PAUSED: _text("It is paused.", "Resume it to go on."),
+    Reason.CRASHED: _text(
+        "It ended with an error before it could say what happened.",
+        "Read its error output. " + _RETRIES,
+        "It ended with exit status {} before it could say what happened.",
+    ),
+    Reason.SIGNALLED: _text(
+        "It was ended by a signal that was not ours.",
+        "Look whether the machine ran out of memory. " + _RETRIES,
+        "It was ended by signal {}, which was not ours.",
+    ),
+    Reason.DECLARED: _text("It ran, and found that this could not be had."),
+    Reason.UNFINISHED: _text("It was told to stop before it had finished.", _RETRIES),
+    Reason.NOT_APPLICABLE: _text("It does not apply to this page."),
+    Reason.DISABLED: _text("Its plugin is switched off.", "Set {}=true to run it.", "It is switched off by {}=false."),
+    Reason.NO_SESSION: _text(
+        "It needs a live page, and there was no browser to show one.",
+        "Run `archivebox install` and see the browser's own result for why it did not start.",
+    ),
+    Reason.MISSING_BINARY: _text(
+        "A program that it needs is not installed.", "Run `archivebox install`.", "It needs {}, which is not installed."
+    ),
+    Reason.MISSING_PLUGIN: _text(
+        "A plugin that it needs is not there or is switched off.",
+        "Put the plugin into place or switch it on.",
+        "It needs the plugin {}, which is not there or is switched off.",
+    ),
+    Reason.COULD_NOT_START: _text(
+        "It could not be started.",
+        "Check that the hook's file is there, may be read, and that its program is installed.",
+        "It could not be started: {}.",
+    ),
+    Reason.USAGE_ERROR: _text(
+        "It did not accept the options it was given.",
+        "Name the options it accepts under x-hooks, argv, in its plugin's config.json.",
+    ),
+    Reason.BAD_SETTING: _text(
+        "One of its settings has a value that is not allowed.",
+        "Correct the setting; `archivebox config` shows where it was set.",
+        "Its setting {} has a value that is not allowed.",
+    ),
+    Reason.OUTPUT_LIMIT: _text("It printed far more than is kept and was ended.", "Raise HOOK_OUTPUT_MAX."),
+    Reason.DISK_FULL: _text("The disk is full.", "Free some space; the work is taken up again."),
+    Reason.OUT_OF_MEMORY: _text("The machine ran out of memory.", "Lower HOOK_CONCURRENCY. " + _RETRIES),
+    Reason.ATTEMPTS_USED_UP: _text(
+        "It failed as often as it may be tried.", "Run `archivebox update` to try once more."
+    ),
+    Reason.HOOK_FAILED: _text("A hook failed; nothing was skipped for it.", "See its log.", "{} failed."),
+    Reason.INSTALL_FAILED: _text(
+        "No provider could install the program.", "Install it by hand, or set its path.", "{} could not be installed."
+    ),
+    Reason.NEEDS_ROOT: _text(
+        "It has to be installed by the administrator.", "Run it, then `archivebox install`.", "It needs: {}"
+    ),
+    Reason.RATE_LIMITED: _text("The site asked us to come back later.", "It is tried again by itself."),
+    Reason.ROBOTS_DENIED: _text("The site's robots.txt asks not to fetch it."),
+    Reason.PRIVATE_ADDRESS: _text(
+        "Its host is on a private network, which pages may not reach.",
+        "Name the host in PRIVATE_NETWORK_ALLOWLIST to allow it.",
+        "{} is on a private network, which pages may not reach.",
+    ),
+    Reason.BAD_URL: _text("It is no URL that can be archived.", "Correct it and add it again.", "Not a URL: {}."),
+    Reason.SCHEME_REFUSED: _text(
+        "Only http and https URLs are archived.",
+        "Add the scheme to URL_SCHEMES to allow it.",
+        "{} URLs are not archived.",
+    ),
+    Reason.OUT_OF_SCOPE: _text("It is outside what this crawl covers.", "Widen the crawl's scope to take it in."),
+    Reason.DENIED: _text(
+        "The crawl's list of refused URLs matches it.", "Change URL_DENYLIST to take it in.", "It matches {}."
+    ),
+    Reason.NOT_ALLOWED: _text(
+        "Nothing in the crawl's list of allowed URLs matches it.", "Change URL_ALLOWLIST to take it in."
+    ),
+    Reason.TOO_DEEP: _text("It is more links away than this crawl follows.", "Raise the crawl's depth."),
+    Reason.LIMIT_REACHED: _text("The crawl has as many URLs as it may have.", "Raise MAX_URLS."),
+    Reason.ALREADY_SEEN: _text("The crawl has this URL already."),
+}
+
+
+def split(code: str) -> tuple[Reason | None, str]:
+    """A stored code as its reason and what it speaks of; None for a code that this version does not know."""
+    name, _, detail = code.partition(":")
+    return (Reason(name), detail) if name in _CODES else (None, detail)
+
+
+_CODES = frozenset(reason.value for reason in Reason)
+
+
+def sentence(code: str) -> str:
+    """What happened, for people, from a stored code with or without a detail."""
+    reason, detail = split(code)
+    if reason is None:
+        return f"It ended for a reason that this version does not know ({code})."
+    return _TEXTS[reason].particular.replace("{}", detail) if detail else reason.sentence
+
+
+def action(code: str) -> str:
+    """What to do next, from a stored code; empty where nothing is to be done."""
+    reason, detail = split(code)
+    return "" if reason is None else _TEXTS[reason].action.replace("{}", detail or "it")

@@ -1,0 +1,144 @@
+"""Owns the vocabulary between hooks and engine: records on stdout, who takes them, how a run ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from archivebox.contract.reasons import Reason
+from archivebox.lib import jsonl
+from archivebox.lib.jsonl import JSON
+
+__all__ = [
+    "MAX_LINE",
+    "RESULT_STATUSES",
+    "SNAPSHOT_PATCHABLE",
+    "EndReason",
+    "LineReader",
+    "Reason",
+    "Record",
+    "Taker",
+    "parse_line",
+    "register",
+    "registered_types",
+    "taker_for",
+]
+
+MAX_LINE = 1_000_000
+"""Bytes of the longest line that is read as a record; longer ones are dropped and counted."""
+
+SNAPSHOT_PATCHABLE = frozenset({"title", "tags", "notes", "favicon", "language", "published_at", "canonical_url"})
+"""Fields that a hook's ``Snapshot`` record with an ``id`` may change."""
+
+RESULT_STATUSES = frozenset({"succeeded", "noresults", "skipped", "failed"})
+"""What a hook's ``ArchiveResult`` record may declare."""
+
+
+class EndReason(StrEnum):
+    """Why a process ended."""
+
+    EXITED = "exited"
+    SIGNALLED = "signalled"
+    TIMEOUT = "timeout"
+    SEALED = "sealed"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One JSON line of a hook; ``fields`` are all of it but its ``type``."""
+
+    type: str
+    fields: dict[str, JSON]
+
+
+def parse_line(line: bytes) -> Record | None:
+    """A line of a hook's stdout as a record; None if it is log text. Never raises, whatever the bytes."""
+    if len(line) > MAX_LINE or not line.lstrip().startswith(b"{"):
+        return None
+    fields = jsonl.loads(line)
+    if fields is None:
+        return None
+    kind = fields.pop("type", None)
+    return Record(kind, fields) if isinstance(kind, str) and kind else None
+
+
+@dataclass(slots=True)
+class LineReader:
+    """Cuts a stream of bytes into complete lines.
+
+    ``offset`` is the position in the stream after the last complete line: a reader that starts there loses nothing.
+    ``dropped`` counts lines above ``limit`` bytes, which are never kept in memory.
+    """
+
+    offset: int = 0
+    limit: int = MAX_LINE
+    dropped: int = 0
+    _pending: bytearray = field(default_factory=bytearray)
+    _skipped: int = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Complete lines, without their line feeds, that ``data`` brought."""
+        lines: list[bytes] = []
+        start = 0
+        while (end := data.find(b"\n", start)) >= 0:
+            self._keep(data[start:end])
+            self._take(lines)
+            start = end + 1
+        self._keep(data[start:])
+        return lines
+
+    def close(self) -> list[bytes]:
+        """The last line where the stream ended without a line feed; nothing if there is none."""
+        lines: list[bytes] = []
+        if self._pending or self._skipped:
+            self._take(lines)
+            self.offset -= 1  # there was no line feed
+        return lines
+
+    @property
+    def position(self) -> int:
+        """Bytes fed so far, the incomplete line included, counted from the start of the stream."""
+        return self.offset + len(self._pending) + self._skipped
+
+    def _keep(self, data: bytes) -> None:
+        if self._skipped or len(self._pending) + len(data) > self.limit:
+            self._skipped += len(self._pending) + len(data)
+            self._pending.clear()
+        else:
+            self._pending += data
+
+    def _take(self, lines: list[bytes]) -> None:
+        self.offset = self.position + 1
+        if self._skipped:
+            self.dropped += 1
+        else:
+            lines.append(bytes(self._pending).removesuffix(b"\r"))
+        self._pending.clear()
+        self._skipped = 0
+
+
+class Taker(Protocol):
+    """What a model signs up with: takes the fields of one record, returns its row or None."""
+
+    def __call__(self, fields: Mapping[str, JSON], overrides: Mapping[str, object], /) -> object: ...
+
+
+_takers: dict[str, Taker] = {}
+
+
+def register(record_type: str, taker: Taker) -> None:
+    """Sign ``taker`` up for records of ``record_type``; ValueError if another one has that type."""
+    if _takers.setdefault(record_type, taker) != taker:
+        raise ValueError(f"two models want the records of type {record_type}")
+
+
+def taker_for(record_type: str) -> Taker | None:
+    """Who takes records of this type; None for types nobody knows, which are kept in the log and counted."""
+    return _takers.get(record_type)
+
+
+def registered_types() -> tuple[str, ...]:
+    """The record types that have a taker."""
+    return tuple(sorted(_takers))

@@ -1,0 +1,308 @@
+"""Owns the settings a plugin declares: their specification, and text turned into values and back."""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from archivebox.lib.jsonl import JSON
+
+TYPES = ("boolean", "integer", "number", "string", "array", "object")
+TRUE_WORDS = frozenset({"true", "1", "yes", "on", "y", "t"})
+FALSE_WORDS = frozenset({"false", "0", "no", "off", "n", "f"})
+_SETTING_NAME = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
+_SENSITIVE_NAME = re.compile(r"(PASSWORD|SECRET|TOKEN|API_KEY|PRIVATE_KEY|CREDENTIALS?|COOKIES)$", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingSpec:
+    """One setting: its type (a JSON Schema type name), its default, and what is allowed."""
+
+    name: str
+    type: str = "string"
+    default: JSON = None
+    description: str = ""
+    aliases: tuple[str, ...] = ()
+    fallback: str | None = None
+    enum: tuple[JSON, ...] = ()
+    items: str | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    pattern: str | None = None
+    nullable: bool = False
+    sensitive: bool = False
+
+    def allowed(self) -> str:
+        """What may be set, in words: ``a whole number from 1 to 3600``."""
+        if self.enum:
+            return "one of " + ", ".join(to_env(value) for value in self.enum)
+        words = _WORDS[self.type]
+        if self.items and self.type == "array":
+            words = f"a list of {self.items}s, as JSON or separated by commas"
+        if self.pattern:
+            words += f" that matches {self.pattern}"
+        return words + self._range()
+
+    def _range(self) -> str:
+        if self.minimum is not None and self.maximum is not None:
+            return f" from {self.minimum:g} to {self.maximum:g}"
+        if self.minimum is not None:
+            return f" of at least {self.minimum:g}"
+        return "" if self.maximum is None else f" of at most {self.maximum:g}"
+
+
+_WORDS = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "text",
+    "array": "a list, as JSON or separated by commas",
+    "object": "a JSON object",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PluginSchema:
+    """The settings of one plugin, by name."""
+
+    settings: Mapping[str, SettingSpec] = field(default_factory=lambda: MappingProxyType({}))
+
+    def canonical(self) -> dict[str, str]:
+        """Every name a setting may be given under, the canonical one included → the canonical one."""
+        names = {alias: spec.name for spec in self.settings.values() for alias in spec.aliases}
+        return names | {name: name for name in self.settings}
+
+
+def prefix(plugin: str) -> str:
+    """What the settings of a plugin begin with: ``parse_html_urls`` → ``PARSE_HTML_URLS``."""
+    return re.sub(r"[^A-Z0-9]+", "_", plugin.upper())
+
+
+def read_schema(plugin: str, config: Mapping[str, JSON]) -> tuple[PluginSchema, tuple[str, ...]]:
+    """The settings that a ``config.json`` declares and a sentence for each it declares wrongly.
+
+    ``<NAME>_ENABLED`` and ``<NAME>_TIMEOUT`` exist for every plugin, declared or not.
+    """
+    settings: dict[str, SettingSpec] = {}
+    warnings: list[str] = []
+    properties = config.get("properties", {})
+    if not isinstance(properties, dict):
+        warnings.append('"properties" is not an object, so the plugin has only its two standard settings')
+        properties = {}
+    for name, declared in properties.items():
+        try:
+            settings[name] = read_setting(name, declared)
+        except ValueError as error:
+            warnings.append(f"{error}; the setting is left out")
+    for standard in _standard_settings(plugin):
+        settings[standard.name] = _completed(settings.get(standard.name), standard)
+    return PluginSchema(MappingProxyType(settings)), tuple(warnings)
+
+
+def _standard_settings(plugin: str) -> tuple[SettingSpec, ...]:
+    name = prefix(plugin)
+    return (
+        SettingSpec(f"{name}_ENABLED", "boolean", default=True, description=f"Run the {plugin} plugin"),
+        SettingSpec(
+            f"{name}_TIMEOUT",
+            "integer",
+            description=f"Seconds that a hook of {plugin} may take",
+            fallback="TIMEOUT",
+            minimum=1,
+        ),
+    )
+
+
+def _completed(declared: SettingSpec | None, standard: SettingSpec) -> SettingSpec:
+    """A declared standard setting keeps what it says; one of another type would break the engine and is replaced."""
+    return declared if declared is not None and declared.type in (standard.type, "number") else standard
+
+
+def read_setting(name: str, declared: JSON) -> SettingSpec:
+    """One property of a JSON Schema as a ``SettingSpec``; ValueError with a sentence if it is none."""
+    if not _SETTING_NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no setting's name (capital letters, digits and _)")
+    if not isinstance(declared, dict):
+        raise ValueError(f"{name} is not described by an object")  # noqa: TRY004 - what callers catch for bad input
+    kind, nullable = _type_of(name, declared)
+    items = declared.get("items")
+    item_type = items.get("type") if isinstance(items, dict) else None
+    fallback, pattern = declared.get("x-fallback"), declared.get("pattern")
+    spec = SettingSpec(
+        name=name,
+        type=kind,
+        default=declared.get("default"),
+        description=str(declared.get("description", "")),
+        aliases=tuple(alias for alias in string_list(declared.get("x-aliases")) if alias != name),
+        fallback=fallback if isinstance(fallback, str) else None,
+        enum=_enum_of(declared),
+        items=item_type if isinstance(item_type, str) else None,
+        minimum=_bound(declared.get("minimum")),
+        maximum=_bound(declared.get("maximum")),
+        pattern=pattern if isinstance(pattern, str) and _compiles(pattern) else None,
+        nullable=nullable,
+        sensitive=declared.get("x-sensitive") is True or bool(_SENSITIVE_NAME.search(name)),
+    )
+    if spec.default is not None:
+        check_value(spec, spec.default)
+    return spec
+
+
+def _enum_of(declared: Mapping[str, JSON]) -> tuple[JSON, ...]:
+    enum = declared.get("enum")
+    return tuple(enum) if isinstance(enum, list) else ()
+
+
+def _type_of(name: str, declared: Mapping[str, JSON]) -> tuple[str, bool]:
+    kind = declared.get("type", "string")
+    kinds = [str(item) for item in kind] if isinstance(kind, list) else [kind if isinstance(kind, str) else ""]
+    real = [item for item in kinds if item != "null"]
+    if len(real) != 1 or real[0] not in TYPES:
+        raise ValueError(f"{name} has the type {json.dumps(kind)}, which is none of {', '.join(TYPES)}")
+    return real[0], "null" in kinds
+
+
+def string_list(value: JSON) -> tuple[str, ...]:
+    """The strings of a JSON list, or of a single string; nothing for anything else."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def _bound(value: JSON) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
+
+
+def parse_value(spec: SettingSpec, text: str) -> JSON:
+    """``text`` (environment, conf file, form) as the value it means; ValueError says what is allowed."""
+    stripped = text.strip()
+    if spec.nullable and stripped.lower() in ("", "null", "none"):
+        return None
+    if spec.type == "string":
+        return check_value(spec, text)
+    try:
+        value = _PARSERS[spec.type](stripped)
+    except ValueError:
+        raise _refusal(spec, text) from None
+    return check_value(spec, value)
+
+
+def _parse_boolean(text: str) -> JSON:
+    word = text.lower()
+    if word in TRUE_WORDS:
+        return True
+    if word in FALSE_WORDS:
+        return False
+    raise ValueError(text)
+
+
+def _parse_integer(text: str) -> JSON:
+    if not re.fullmatch(r"[+-]?\d{1,18}", text, re.ASCII):
+        raise ValueError(text)
+    return int(text)
+
+
+def _parse_number(text: str) -> JSON:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return int(number) if number.is_integer() and "." not in text and "e" not in text.lower() else number
+
+
+def _parse_array(text: str) -> JSON:
+    if text.startswith("["):
+        return _load(text)
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _load(text: str) -> JSON:
+    try:
+        value: JSON = json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return value
+
+
+_PARSERS = {
+    "boolean": _parse_boolean,
+    "integer": _parse_integer,
+    "number": _parse_number,
+    "array": _parse_array,
+    "object": _load,
+}
+
+
+def check_value(spec: SettingSpec, value: JSON) -> JSON:
+    """``value`` if the specification allows it, text parsed by type; ValueError says what is allowed instead.
+
+    None means "not set" and passes for every type.
+    """
+    if value is None:
+        return None
+    if isinstance(value, str) and spec.type != "string":
+        return parse_value(spec, value)
+    if not _is_of_type(spec.type, value):
+        raise _refusal(spec, value)
+    if isinstance(value, list) and spec.items:
+        value = [_check_item(spec, item) for item in value]
+    if not _is_carried_by_environment(to_env(value)):
+        raise ValueError(f"{spec.name} holds a NUL or broken characters, which no environment can carry")
+    if spec.enum and value not in spec.enum:
+        raise _refusal(spec, value)
+    if isinstance(value, str) and spec.pattern and not re.search(spec.pattern, value):
+        raise _refusal(spec, value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and not _is_in_range(spec, value):
+        raise _refusal(spec, value)
+    return value
+
+
+def _check_item(spec: SettingSpec, item: JSON) -> JSON:
+    item_spec = SettingSpec(f"an item of {spec.name}", spec.items if spec.items in TYPES else "string")
+    return check_value(item_spec, item)
+
+
+def _is_of_type(kind: str, value: JSON) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if kind == "integer":
+        return isinstance(value, int)
+    if kind == "number":
+        return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    return isinstance(value, {"string": str, "array": list, "object": dict}.get(kind, bool))
+
+
+def _is_in_range(spec: SettingSpec, value: float) -> bool:
+    return (spec.minimum is None or value >= spec.minimum) and (spec.maximum is None or value <= spec.maximum)
+
+
+def _is_carried_by_environment(text: str) -> bool:
+    try:
+        return b"\0" not in text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+
+
+def _refusal(spec: SettingSpec, value: JSON) -> ValueError:
+    shown = "a secret value" if spec.sensitive else repr(value)[:80]
+    return ValueError(f"{spec.name} cannot be {shown}: it takes {spec.allowed()}")
+
+
+def to_env(value: JSON) -> str:
+    """A value as a hook finds it in its environment: bool ``true|false``, list and dict JSON, None empty."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return str(value)

@@ -1,0 +1,105 @@
+"""Owns what a URL is: parsed as browsers do (WHATWG), written one way, and named as a folder."""
+
+import re
+from dataclasses import dataclass
+
+import ada_url
+
+MAX_LENGTH = 2_000
+"""Characters of a URL as it is kept; the longest that every browser, proxy and index of the field carries."""
+
+DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_UNSAFE_IN_FOLDER = re.compile(r"[^a-z0-9._-]+")
+_MAX_FOLDER = 240
+"""A file name may have 255 bytes on every file system we meet; a host name at most 253."""
+
+
+class BadUrl(ValueError):  # noqa: N818 - the name says it
+    """A text that is no URL we can keep; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """One URL: ``href`` is its one way of writing, ``port`` is None where it is the scheme's own."""
+
+    href: str
+    scheme: str
+    host: str
+    port: int | None
+    username: str = ""
+    password: str = ""
+
+    @property
+    def effective_port(self) -> int | None:
+        return self.port if self.port is not None else DEFAULT_PORTS.get(self.scheme)
+
+    @property
+    def domain_key(self) -> str:
+        """The host and port that politeness counts by: ``example.com``, ``example.com:8000``."""
+        return self.host if self.port is None else f"{self.host}:{self.port}"
+
+    @property
+    def origin(self) -> str:
+        return f"{self.scheme}://{self.domain_key}"
+
+    @property
+    def without_fragment(self) -> str:
+        return self.href.partition("#")[0]
+
+
+def parse_url(text: str) -> Url:
+    """``text`` as a URL of any scheme; BadUrl says what is wrong.
+
+    Space around it is dropped. Control characters are refused: browsers silently drop tabs and line feeds inside a
+    URL, so that what people read and what is fetched would differ.
+    """
+    text = text.strip(" \t\r\n\f")
+    if not text:
+        raise BadUrl("it is empty")
+    if text.startswith("-"):
+        raise BadUrl("it begins with -, as an option does")
+    if _CONTROL.search(text):
+        raise BadUrl("it holds control characters")
+    if len(text) > MAX_LENGTH:
+        raise BadUrl(f"it has {len(text):,} characters; {MAX_LENGTH:,} is the most")
+    url = _parse(text)
+    if len(url.href) > MAX_LENGTH:
+        raise BadUrl(f"written out it has {len(url.href):,} characters; {MAX_LENGTH:,} is the most")
+    return url
+
+
+def _parse(text: str) -> Url:
+    try:
+        parsed = ada_url.URL(text)
+    except (ValueError, UnicodeError):
+        raise BadUrl(_what_is_missing(text)) from None
+    return Url(
+        href=parsed.href,
+        scheme=parsed.protocol.removesuffix(":"),
+        host=parsed.hostname,
+        port=int(parsed.port) if parsed.port else None,
+        username=parsed.username,
+        password=parsed.password,
+    )
+
+
+def _what_is_missing(text: str) -> str:
+    if "://" not in text and re.fullmatch(r"[^\s/:]+\.[^\s/:]+(:\d+)?(/\S*)?", text):
+        return f"it has no scheme; did you mean https://{text}?"
+    return "it is no URL: a URL looks like https://example.com/page"
+
+
+def path_domain(url: Url) -> str:
+    """The folder name of a URL's host: lower-case punycode, a port as ``_8000``, IPv6 with ``-`` for colons.
+
+    A URL without a host (``file:``, ``data:``) is kept under its scheme. Never empty, ``.``, ``..`` or hidden.
+    """
+    host = url.host.strip("[]").replace(":", "-").rstrip(".") or url.scheme
+    if url.host.startswith("[") and host.startswith("-"):
+        host = f"0{host}"  # ::1 is 0::1, and a name that begins with - reads as an option
+    name = _UNSAFE_IN_FOLDER.sub("-", host.lower())[:_MAX_FOLDER]
+    if name.startswith((".", "-")):
+        name = f"_{name.lstrip('.-')}"
+    return name if url.port is None else f"{name}_{url.port}"
