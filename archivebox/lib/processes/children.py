@@ -1,0 +1,64 @@
+"""What a process that we started or adopted can be asked, and the register of those not yet reaped."""
+
+import os
+import select
+from abc import ABC, abstractmethod
+
+from archivebox.lib.processes.exits import ExitStatus
+from archivebox.lib.processes.identity import Identity
+
+
+class Child(ABC):
+    """A process we started or adopted; its status can be looked at many times and is reaped once."""
+
+    process_id: str
+    identity: Identity
+
+    @abstractmethod
+    def peek(self) -> ExitStatus | None:
+        """Its status, without reaping; None: it still runs (or its status is still on the way)."""
+
+    @abstractmethod
+    def reap(self) -> None:
+        """Let it go: call only after its row is committed. RuntimeError while it runs; twice does nothing."""
+
+    @abstractmethod
+    def block(self, seconds: float | None) -> None:
+        """Sleep until the status may have changed, or ``seconds`` are over (None: no limit)."""
+
+
+_unreaped: dict[Identity, Child] = {}
+
+
+def keep(child: Child) -> None:
+    """Hold on to ``child`` until it is reaped: a dropped Popen reaps the zombie behind our back."""
+    _unreaped[child.identity] = child
+
+
+def release(child: Child) -> None:
+    _unreaped.pop(child.identity, None)
+
+
+def unreaped() -> dict[Identity, Child]:
+    """Every process this one has started or adopted, and not yet let go."""
+    return dict(_unreaped)
+
+
+def block_on(fds: list[int], seconds: float | None) -> None:
+    """Sleep until one of ``fds`` is readable or at its end."""
+    poll = select.poll()
+    for fd in fds:
+        poll.register(fd, select.POLLIN)
+    poll.poll(None if seconds is None else max(0.0, seconds) * 1000)
+
+
+def block_on_pidfd(identity: Identity, seconds: float | None, also: tuple[int, ...] = ()) -> bool:
+    """Sleep until the process ends; False: it has ended before and there was nothing to sleep for."""
+    fd = identity.open_pidfd()
+    if fd is None:
+        return False
+    try:
+        block_on([fd, *also], seconds)
+    finally:
+        os.close(fd)
+    return True

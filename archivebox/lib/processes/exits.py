@@ -1,0 +1,92 @@
+"""How a process ended, and the journal in which the orchestrator keeps that for whoever adopts the process."""
+
+import json
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+from archivebox.lib.processes.identity import Identity
+
+
+@dataclass(frozen=True, slots=True)
+class ExitStatus:
+    """End of a process as the kernel reported it.
+
+    ``exit_code`` follows Popen (-N for signal N); None: nobody saw it. ``max_rss`` is in bytes, and never less than
+    its spawner's was at that moment: execve(2) carries the high-water mark over.
+    """
+
+    exit_code: int | None
+    user_seconds: float = 0.0
+    system_seconds: float = 0.0
+    max_rss: int = 0
+
+    @property
+    def signal_name(self) -> str | None:
+        """``SIGTERM`` and the like, when a signal ended it."""
+        if self.exit_code is None or self.exit_code >= 0:
+            return None
+        try:
+            return signal.Signals(-self.exit_code).name
+        except ValueError:  # real-time signals have no name
+            return f"signal {-self.exit_code}"
+
+
+UNSEEN = ExitStatus(None)
+"""The status of a process whose end nobody saw."""
+
+
+def write_exit_record(path: Path, identity: Identity, status: ExitStatus) -> None:
+    """Write one exit record; by rename, so that a reader sees all of it or nothing. Not fsynced: a boot voids it."""
+    body = {"identity": list(identity), "status": _fields(status)}
+    draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    draft.write_text(json.dumps(body), encoding="utf-8")
+    draft.replace(path)
+
+
+def read_exit_record(path: Path) -> tuple[Identity, ExitStatus] | None:
+    """The record in ``path``; None: not there, or not a record."""
+    try:
+        body = json.loads(path.read_bytes())
+        return Identity(*body["identity"]), ExitStatus(**body["status"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError):  # not ours: whatever wrote it, it tells nothing
+        return None
+
+
+def _fields(status: ExitStatus) -> dict[str, int | float | None]:
+    return {
+        "exit_code": status.exit_code,
+        "user_seconds": status.user_seconds,
+        "system_seconds": status.system_seconds,
+        "max_rss": status.max_rss,
+    }
+
+
+class ExitJournal:
+    """Exit records by identity, ``<folder>/<pid>-<ticks>.json``: written before the zombie is reaped."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, identity: Identity) -> Path:
+        return self.folder / f"{identity.pid}-{identity.start_ticks}.json"
+
+    def write(self, identity: Identity, status: ExitStatus) -> None:
+        write_exit_record(self.path(identity), identity, status)
+
+    def read(self, identity: Identity) -> ExitStatus | None:
+        """The status on record for exactly this process (another boot's record of the same name does not count)."""
+        record = read_exit_record(self.path(identity))
+        return record[1] if record is not None and record[0] == identity else None
+
+    def forget(self, identity: Identity) -> None:
+        """Delete the record, after what it says was committed."""
+        self.path(identity).unlink(missing_ok=True)
+
+    def all(self) -> dict[Identity, ExitStatus]:
+        """Every record there is; half-written drafts are not records."""
+        records = (read_exit_record(path) for path in self.folder.glob("*.json"))
+        return dict(record for record in records if record is not None)

@@ -1,0 +1,123 @@
+"""The exact identity of a process: which one it is, whether it lives, and signals that can reach no other."""
+
+import os
+import signal
+import time
+from functools import cache
+from typing import NamedTuple
+
+import psutil
+
+from archivebox.lib.processes.platform import PORTABLE
+
+if PORTABLE:
+    from archivebox.lib.processes.portable import boot_id, look, pid_namespace
+else:
+    from archivebox.lib.processes.procfs import boot_id, look, pid_namespace
+
+
+class Identity(NamedTuple):
+    """(boot, pid namespace, pid, start), compared exactly: no tolerance, no time window.
+
+    ``start_ticks`` is field 22 of proc_pid_stat(5), in clock ticks since boot, which no clock step moves; on the
+    portable path the start in microseconds since the epoch.
+    """
+
+    boot_id: str
+    pid_ns: int
+    pid: int
+    start_ticks: int
+
+    @classmethod
+    def of(cls, pid: int) -> "Identity | None":
+        """The process that has ``pid`` now; None: no such process. A zombie still has its identity."""
+        seen = look(pid)
+        return None if seen is None else cls(boot_id(), pid_namespace(), pid, seen.start_ticks)
+
+    @classmethod
+    def current(cls) -> "Identity":
+        """The calling process."""
+        return _current(os.getpid())
+
+    def is_here(self) -> bool:
+        """Whether it was started under this boot and in this pid namespace; others cannot be looked up."""
+        return self.boot_id == boot_id() and self.pid_ns == pid_namespace()
+
+    def is_alive(self) -> bool:
+        """Whether it is still there; a zombie is, because its status is still to come."""
+        seen = look(self.pid) if self.is_here() else None
+        return seen is not None and seen.start_ticks == self.start_ticks
+
+    def is_zombie(self) -> bool:
+        """Whether it has ended and waits for its reaper."""
+        seen = look(self.pid) if self.is_here() else None
+        return seen is not None and seen.start_ticks == self.start_ticks and seen.zombie
+
+    def open_pidfd(self) -> int | None:
+        """A descriptor that stays with this process; None: gone, a stranger has its pid, or there are no pidfds.
+
+        First opened, then compared: what was compared is what the descriptor means, whoever gets the pid later.
+        """
+        if PORTABLE or not self.is_here():
+            return None
+        try:
+            fd = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return None
+        seen = look(self.pid)
+        if seen is not None and seen.start_ticks == self.start_ticks:
+            return fd
+        os.close(fd)
+        return None
+
+    def signal(self, signum: int) -> bool:
+        """Send a signal to this process and no other; False: gone or a stranger, nothing was sent.
+
+        Raises PermissionError when it belongs to a user we may not signal.
+        """
+        if PORTABLE:
+            return self._signal_portable(signum)
+        fd = self.open_pidfd()
+        if fd is None:
+            return False
+        try:
+            signal.pidfd_send_signal(fd, signum)
+        except ProcessLookupError:
+            return False
+        finally:
+            os.close(fd)
+        return True
+
+    def _signal_portable(self, signum: int) -> bool:
+        """Compare, then signal: without pidfds a moment lies between the two."""
+        if not self.is_alive():
+            return False
+        try:
+            os.kill(self.pid, signum)
+        except ProcessLookupError:
+            return False
+        return True
+
+
+@cache
+def _current(pid: int) -> Identity:
+    """Keyed by pid, so that a fork asks anew."""
+    identity = Identity.of(pid)
+    if identity is None:
+        raise psutil.NoSuchProcess(pid)
+    return identity
+
+
+def start_ticks_to_epoch(start_ticks: int) -> float:
+    """Seconds since the epoch of a start under this boot, by today's wall clock: for people, never for comparing."""
+    if PORTABLE:
+        return start_ticks / 1e6
+    boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    return boot + start_ticks / os.sysconf("SC_CLK_TCK")
+
+
+def started_at(identity: Identity) -> float:
+    """Seconds since the epoch at which a process of this boot started; ValueError for one of another boot."""
+    if identity.boot_id != boot_id():
+        raise ValueError(f"pid {identity.pid} belongs to another boot: its ticks cannot be turned into a time")
+    return start_ticks_to_epoch(identity.start_ticks)

@@ -1,0 +1,32 @@
+"""The order to start one process."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+MARK = "ARCHIVEBOX_PROCESS_ID"
+"""Environment variable that names the Process row of whoever carries it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Everything a start needs; nothing is looked up later.
+
+    ``argv`` has the absolute interpreter or program first. ``script`` names a Python hook in ``argv`` that may be
+    forked from a warm interpreter; None: always started cold. ``file_size_limit`` is in bytes (RLIMIT_FSIZE).
+    """
+
+    process_id: str
+    argv: tuple[str, ...]
+    cwd: Path
+    env: dict[str, str]
+    stdout: Path
+    stderr: Path
+    script: Path | None = None
+    file_size_limit: int | None = None
+    pass_fds: tuple[int, ...] = ()
+
+    def marked_environment(self) -> dict[str, str]:
+        """``env`` with the mark of this process in it."""
+        if self.env.get(MARK) == self.process_id:
+            return self.env
+        return {**self.env, MARK: self.process_id}

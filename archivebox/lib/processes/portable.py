@@ -1,0 +1,68 @@
+"""Looks at processes through psutil, where there are no pidfds and no ``/proc``."""
+
+import ctypes
+import os
+import sys
+from functools import cache
+from pathlib import Path
+
+import psutil
+
+from archivebox.lib.processes.looks import Look
+
+
+@cache
+def boot_id() -> str:
+    """Name of this boot: the kernel's where it has one, else the time of the boot."""
+    kernel = Path("/proc/sys/kernel/random/boot_id")
+    if kernel.exists():
+        return kernel.read_text(encoding="ascii").strip()
+    if sys.platform == "darwin":
+        size = ctypes.c_size_t(64)
+        value = ctypes.create_string_buffer(64)
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.sysctlbyname(b"kern.bootsessionuuid", value, ctypes.byref(size), None, 0) == 0:
+            return value.value.decode("ascii").lower()
+    return f"boot-{int(psutil.boot_time())}"
+
+
+def pid_namespace() -> int:
+    """No pid namespaces on this path."""
+    return 0
+
+
+def look(pid: int) -> Look | None:
+    """One look at ``pid``; None: there is no such process."""
+    try:
+        process = psutil.Process(pid)
+        zombie = process.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
+        return Look(round(process.create_time() * 1e6), process.ppid(), _session(pid), zombie)
+    except (psutil.NoSuchProcess, psutil.AccessDenied, ValueError):
+        return None
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except (ProcessLookupError, PermissionError):
+        return 0
+
+
+def children_of(pid: int) -> list[int]:
+    try:
+        return [child.pid for child in psutil.Process(pid).children()]
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return []
+
+
+def environment_of(pid: int) -> bytes | None:
+    """Environment block as Linux would show it; None: gone, a zombie, or not ours to read."""
+    try:
+        values = psutil.Process(pid).environ()
+    except (psutil.NoSuchProcess, psutil.AccessDenied, OSError):
+        return None
+    return b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in values.items()) or None
+
+
+def all_pids() -> list[int]:
+    return psutil.pids()

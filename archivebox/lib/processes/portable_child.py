@@ -1,0 +1,56 @@
+"""Children where ``waitid`` cannot look without reaping: wait4 reaps, and the status is kept until ``reap()``."""
+
+import os
+import subprocess
+import time
+
+from archivebox.lib.processes.children import Child, release
+from archivebox.lib.processes.exits import UNSEEN, ExitStatus
+from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.launch import Launch
+
+LOOK_SECONDS = 0.02
+"""How often a blocking wait looks: without pidfds there is nothing to sleep on that takes a time limit."""
+
+_ULIMIT_BLOCK = 512
+"""Bytes per unit of ``ulimit -f`` (POSIX)."""
+
+
+def limited_argv(launch: Launch) -> tuple[str, ...]:
+    """``argv`` behind a shell that sets the file size limit, as there is no prlimit(2) to do it from outside."""
+    if launch.file_size_limit is None:
+        return launch.argv
+    blocks = max(1, launch.file_size_limit // _ULIMIT_BLOCK)
+    return ("/bin/sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh", *launch.argv)
+
+
+class PortableChild(Child):
+    """A direct child; if this process dies between its exit and ``reap()``, its status dies with us."""
+
+    def __init__(self, process_id: str, identity: Identity, popen: "subprocess.Popen[bytes]") -> None:
+        self.process_id = process_id
+        self.identity = identity
+        self._popen = popen
+        self._status: ExitStatus | None = None
+
+    def peek(self) -> ExitStatus | None:
+        if self._status is None:
+            try:
+                pid, status, usage = os.wait4(self.identity.pid, os.WNOHANG)
+            except ChildProcessError:  # reaped by somebody else in this process
+                self._status = UNSEEN
+                return self._status
+            if pid:
+                code = os.waitstatus_to_exitcode(status)
+                self._popen.returncode = code
+                unit = 1024 if os.uname().sysname != "Darwin" else 1  # ru_maxrss is in kB, on macOS in bytes
+                self._status = ExitStatus(code, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * unit)
+        return self._status
+
+    def reap(self) -> None:
+        if self.peek() is None:
+            raise RuntimeError(f"pid {self.identity.pid} still runs")
+        release(self)
+
+    def block(self, seconds: float | None) -> None:
+        time.sleep(LOOK_SECONDS if seconds is None else max(0.0, min(LOOK_SECONDS, seconds)))

@@ -1,0 +1,51 @@
+"""Being the parent of orphans: descendants whose parents died come to the nearest subreaper."""
+
+import os
+from collections.abc import Container
+
+from archivebox.lib.processes.children import unreaped
+from archivebox.lib.processes.exits import ExitJournal, ExitStatus
+from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.linux import P_PID, set_child_subreaper, waitid
+from archivebox.lib.processes.platform import PORTABLE
+
+if PORTABLE:
+    from archivebox.lib.processes.portable import children_of
+else:
+    from archivebox.lib.processes.procfs import children_of
+
+
+def become_subreaper() -> bool:
+    """Have orphaned descendants reparented to this process (prctl(2)); False where that does not exist."""
+    return not PORTABLE and set_child_subreaper()
+
+
+def foster_children(own: Container[int] = ()) -> set[Identity]:
+    """Children of this process that it has not started: dead workers' hooks, and strays that escaped their tree.
+
+    ``own`` are pids of children started by other means than this package (a web server, a worker).
+    """
+    known = {identity.pid for identity in unreaped()}
+    pids = (pid for pid in children_of(os.getpid()) if pid not in known and pid not in own)
+    return {identity for pid in pids if (identity := Identity.of(pid)) is not None}
+
+
+def bury_foster_children(journal: ExitJournal | None, own: Container[int] = ()) -> dict[Identity, ExitStatus]:
+    """Reap every foster child that has ended; its status goes to ``journal`` first. Call it on SIGCHLD.
+
+    Looks at each by pid: ``waitid(P_ALL, WNOWAIT)`` would return the same zombie for ever.
+    """
+    buried: dict[Identity, ExitStatus] = {}
+    for identity in foster_children(own) if not PORTABLE else ():
+        try:
+            waited = waitid(P_PID, identity.pid, reap=False)
+            if waited is None:
+                continue
+            status = ExitStatus(*waited)
+            if journal is not None:
+                journal.write(identity, status)
+            waitid(P_PID, identity.pid, reap=True)
+        except ChildProcessError:  # reaped in between by the child watcher of somebody else in this process
+            continue
+        buried[identity] = status
+    return buried
