@@ -1,0 +1,106 @@
+"""Owns the table of the local web: every path, what it is for and who answers."""
+
+from __future__ import annotations
+
+import html
+
+from tests.site import pictures, talk, tree, trouble
+from tests.site.static import TYPES, file, static
+from tests.site.wire import Handler, Request, Response, Route, page
+
+CSP = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
+
+
+def index(_request: Request) -> Response:
+    """Links to everything, one line each."""
+    lines = "\n".join(
+        f'<li><a href="{html.escape(route.link)}">{html.escape(route.path)}</a> {html.escape(route.about)}</li>'
+        for route in ROUTES
+    )
+    head = (
+        '<link rel="stylesheet" href="/style.css"><link rel="icon" href="/favicon.ico"><script src="/app.js"></script>'
+    )
+    body = f"""<h1>The Local Web</h1>
+<p><img src="/image.png" alt="a flat colour" width="400" height="300"></p>
+<ul>
+{lines}
+</ul>"""
+    return Response(page("The Local Web", body, head=head))
+
+
+def _bytes(body: bytes, type_: str) -> Handler:
+    return lambda _request: Response(body, type_)
+
+
+PICTURE = pictures.png(400, 300, pictures.TEAL)
+ICON = pictures.icon(16, pictures.NAVY)
+
+ROUTES: tuple[Route, ...] = (
+    Route("/", "this page", index),
+    file("/article", "a long article: byline, pictures, links, JSON-LD, og: tags"),
+    file("/colour", "one flat colour, #e76f51, and the word ARCHIVED"),
+    file("/red", "one flat colour, #ff0000"),
+    file("/green", "one flat colour, #00ff00"),
+    file("/blue", "one flat colour, #0000ff"),
+    file("/tall", "5,000 px tall: #ffffff above, the last 200 px #8338ec"),
+    *tree.ROUTES,
+    *talk.ROUTES,
+    file("/js-redirect", "goes to /article by script"),
+    file("/meta-refresh", "goes to /article by meta refresh"),
+    file("/iframe", "frames: same origin, other origin, nested, srcdoc"),
+    file("/frame", "a frame that holds /red, for /iframe"),
+    file("/lazy", "24 pictures that load when scrolled to"),
+    file("/cookie-banner", "a consent banner over a page that does not scroll until accepted"),
+    file("/modal", "a newsletter window after 300 ms"),
+    file("/endless", "endless scroll, 40 batches"),
+    file("/video", "a video element with a real WebM and MP4"),
+    file("/clip.webm", "3 s of VP8 and Opus"),
+    file("/clip.mp4", "3 s of H.264 and AAC"),
+    file("/alert", "alert, confirm, prompt and beforeunload"),
+    file("/popup", "five window.open and a click on target=_blank"),
+    file("/busy", "a script that never ends, started after load"),
+    file("/console", "logs, warnings, an exception, a rejected promise"),
+    file("/unicode", "Japanese, Arabic, emoji"),
+    Route("/csp", "a strict Content-Security-Policy", static("csp.html", headers=(("Content-Security-Policy", CSP),))),
+    Route(
+        "/noindex",
+        "robots: noindex, in meta and header",
+        static("noindex.html", headers=(("X-Robots-Tag", "noindex"),)),
+    ),
+    file("/title-entities", "a title with entities and white space"),
+    file("/no-title", "no title"),
+    *trouble.ROUTES,
+    file("/feed.rss", "an RSS 2.0 feed"),
+    file("/feed.atom", "an Atom feed"),
+    file("/feed.json", "a JSON Feed 1.1"),
+    file("/opml", "an outline of the three feeds", "feeds.opml"),
+    file("/bookmarks.html", "bookmarks as browsers export them (Netscape format)"),
+    file("/urls.txt", "URLs, one a line"),
+    file("/urls.csv", "URLs with title and tags"),
+    file("/urls.jsonl", "URLs as JSON lines"),
+    file("/links.md", "URLs in Markdown"),
+    Route(
+        "/file.pdf", "a PDF of one page", _bytes(pictures.pdf("The Local Web"), "application/pdf"), "application/pdf"
+    ),
+    Route("/image.png", "400x300 of #2a9d8f, whatever the query", _bytes(PICTURE, "image/png"), "image/png"),
+    Route("/favicon.ico", "16x16 of #264653", _bytes(ICON, "image/x-icon"), "image/x-icon"),
+    file("/svg.svg", "a vector picture"),
+    file("/page.txt", "plain text"),
+    file("/data.json", "JSON"),
+    file("/style.css", "the style sheet of / and /article"),
+    file("/app.js", "the script of / and /article"),
+    file("/robots.txt", "keeps robots out of /noindex and /private/"),
+    file("/sitemap.xml", "the article and the tree"),
+)
+EXACT = {route.path: route for route in ROUTES}
+BELOW = tuple(route for route in ROUTES if route.path.endswith("*"))
+LOST = Route("*", "everything else", talk.not_found, TYPES[".html"], status=404)
+
+
+def find(path: str) -> Route:
+    """The route that answers `path` (without query)."""
+    if path in EXACT:
+        return EXACT[path]
+    if path == "/tree":
+        return EXACT["/tree/*"]
+    return next((route for route in BELOW if route.covers(path)), LOST)

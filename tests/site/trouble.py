@@ -1,0 +1,111 @@
+"""Owns the pages that are slow, huge, broken or mislabelled."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from functools import cache
+
+from tests.site.static import static
+from tests.site.wire import BINARY, TEXT, Request, Response, Route, page
+
+MB = 1024 * 1024
+PATIENCE_S = 600
+"""Longest time a page keeps a client that does not leave."""
+HUGE_HTML = 17 * MB
+BOMB = 100 * MB
+TRICKLE_BYTES, TRICKLE_S = 600, 0.1
+NODES = 20_000
+
+
+def slow(request: Request) -> Response | None:
+    waited = request.number("ms", 1000, PATIENCE_S * 1000)
+    if not request.stays(waited / 1000):
+        return None
+    return Response(page("Slow", f"<h1>Answered after {waited} ms</h1>"))
+
+
+def never(request: Request) -> None:
+    request.stays(PATIENCE_S)
+
+
+def stall(request: Request) -> Response:
+    """Headers and the first half of the body, then silence."""
+    whole = page("Stalled", "<h1>The first half</h1>" + "<p>The second half never comes.</p>" * 20)
+
+    def parts() -> Iterator[bytes]:
+        yield whole[: len(whole) // 2]
+        request.stays(PATIENCE_S)
+
+    return Response(parts(), length=len(whole))
+
+
+def trickle(request: Request) -> Response:
+    whole = page("Trickle", "<h1>Trickle</h1>").ljust(TRICKLE_BYTES)
+
+    def parts() -> Iterator[bytes]:
+        for place in range(len(whole)):
+            yield whole[place : place + 1]
+            if not request.stays(TRICKLE_S):
+                return
+
+    return Response(parts(), length=len(whole))
+
+
+def huge_html(_request: Request) -> Response:
+    """17 MiB in paragraphs of 1 KiB, each with its number; never whole in memory."""
+    start, end = page("Huge", "SPLIT").split(b"SPLIT")
+
+    def parts() -> Iterator[bytes]:
+        left = HUGE_HTML - len(start) - len(end)
+        yield start
+        for number in range(left // 1024):
+            yield b"<p>%07d %s</p>\n" % (number, b"archive " * 126 + b"end")
+        yield b" " * (left % 1024) + end
+
+    return Response(parts(), length=HUGE_HTML)
+
+
+def huge_bin(request: Request) -> Response:
+    """`mb` MiB (10 unless told, 4096 at most) of the bytes 0 to 255 over and over."""
+    count = request.number("mb", 10, 4096)
+    block = bytes(range(256)) * (MB // 256)
+    return Response((block for _ in range(count)), BINARY, length=count * MB)
+
+
+@cache
+def _bomb() -> bytes:
+    """A page in gzip form (RFC 1952: wbits 31) of about 100 KB that inflates to 100 MiB of spaces."""
+    pack = zlib.compressobj(9, wbits=31)
+    start = page("Bomb", "")
+    spaces = b" " * MB
+    packed = [pack.compress(start), pack.compress(spaces[: MB - len(start)])]
+    packed += [pack.compress(spaces) for _ in range(BOMB // MB - 1)]
+    return b"".join([*packed, pack.flush()])
+
+
+def gzip_bomb(_request: Request) -> Response:
+    return Response(_bomb(), headers=(("Content-Encoding", "gzip"),))
+
+
+def big_dom(_request: Request) -> Response:
+    """20,000 elements inside the body, all counted: half of them inside the other half."""
+    return Response(page("Big", "<p><b>n</b></p>" * (NODES // 2)))
+
+
+ROUTES = (
+    Route("/slow", "answers after ?ms= milliseconds", slow, sample="/slow?ms=1500", unending=True),
+    Route("/stall", "half of a body, then nothing until the client leaves", stall, unending=True),
+    Route("/never", "accepts and never answers", never, unending=True),
+    Route("/trickle", "a byte each 100 ms for 60 s", trickle, unending=True),
+    Route("/huge.html", "17 MiB of paragraphs", huge_html),
+    Route("/huge.bin", "?mb= MiB of bytes", huge_bin, BINARY, sample="/huge.bin?mb=20"),
+    Route("/gzip-bomb", "100 KB of gzip that inflate to 100 MiB", gzip_bomb),
+    Route("/big-dom", "20,000 elements", big_dom),
+    Route(
+        "/broken.html", "unclosed tags, a wrong nesting, NUL bytes and bytes that are not UTF-8", static("broken.html")
+    ),
+    Route("/bad-encoding", "Shift_JIS bytes that claim to be UTF-8", static("bad-encoding.html")),
+    Route("/wrong-type", "HTML that claims to be plain text", static("wrong-type.html", TEXT), TEXT),
+    Route("/no-type", "HTML without a Content-Type", static("no-type.html", None), None),
+)
