@@ -237,7 +237,10 @@ def test_pdf_table_points_at_its_objects(web: Site) -> None:
 
 
 def test_broken_pages_are_broken_in_the_way_they_say(web: Site) -> None:
-    assert b"\0" in ask(web.url_for("/broken.html")).body
+    broken = ask(web.url_for("/broken.html")).body
+    assert b"\0" in broken
+    with pytest.raises(UnicodeDecodeError):
+        broken.decode("utf-8")
     with pytest.raises(UnicodeDecodeError):
         ask(web.url_for("/bad-encoding")).body.decode("utf-8")
     assert "文字化け" in ask(web.url_for("/bad-encoding")).body.decode("shift_jis")
