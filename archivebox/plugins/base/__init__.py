@@ -36,7 +36,7 @@ from archivebox.plugins.base.records import (
     try_again,
 )
 from archivebox.plugins.base.settings import Settings
-from archivebox.plugins.base.stopping import give_up_after, on_stop
+from archivebox.plugins.base.stopping import StopRequest, TimeIsOver, give_up_after, on_stop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ __all__ = [
     "Hook",
     "Program",
     "Settings",
+    "StopRequest",
+    "TimeIsOver",
     "emit",
     "failed",
     "find_program",

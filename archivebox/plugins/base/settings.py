@@ -10,7 +10,6 @@ from archivebox.plugins.base.records import misconfigured
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
     from typing import TypeAlias
 
     # Inside the class the short names are its methods.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -30,6 +31,30 @@ def on_stop(callback: Callable[[], object]) -> None:
 
     signal.signal(signal.SIGTERM, handle)
     signal.signal(signal.SIGINT, handle)
+
+
+class StopRequest:
+    """TERM and INT as something to wait for: readable (for selectors) once asked to stop; true from then on.
+
+    For hooks that work until told to stop: nothing is interrupted in the middle, the loop sees it and winds down.
+    """
+
+    def __init__(self) -> None:
+        self._asked = False
+        self._reader, self._writer = os.pipe()
+        signal.signal(signal.SIGTERM, self._handle)
+        signal.signal(signal.SIGINT, self._handle)
+
+    def __bool__(self) -> bool:
+        return self._asked
+
+    def fileno(self) -> int:
+        return self._reader
+
+    def _handle(self, signum: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        if not self._asked:
+            self._asked = True
+            os.write(self._writer, b".")
 
 
 def give_up_after(seconds: float) -> None:

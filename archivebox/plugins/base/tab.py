@@ -1,0 +1,165 @@
+"""The Snapshot's tab, as hooks that need the live page see it.
+
+The tab holder (`chrome/on_Snapshot__20_chrome_tab`) writes `target.json`, the navigation writes `navigation.json`, both
+in the `chrome` folder of the Snapshot. Whoever changes the page holds an exclusive lock (flock) on `target.json` while
+at it, so that two hooks never disturb each other, whatever started them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+
+from archivebox.plugins.base.cdp import CALL_TIMEOUT, CallTimeout, CDPError, CommandFailed, Connection, TargetGone
+from archivebox.plugins.base.files import sibling
+from archivebox.plugins.base.records import skipped, try_again
+from archivebox.plugins.base.stopping import TimeIsOver, give_up_after
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any, TextIO
+
+    from archivebox.plugins.base.cdp import Params
+
+MARGIN = 0.9  # of the hook's time: it gives up by itself before the engine ends it
+PROBE = 3.0  # seconds that an idle page may take to answer; a longer silence is a busy script
+
+
+class Navigation:
+    """What became of the navigation: `navigation.json` as the navigate hook left it."""
+
+    __slots__ = ("error", "final_url", "mime", "record", "static", "status")
+
+    def __init__(self, record: Params) -> None:
+        self.record = record
+        self.error: str = record.get("error") or ""
+        self.final_url: str = record.get("final_url") or ""
+        self.mime: str = record.get("mime") or ""
+        self.static: bool = bool(record.get("static"))
+        self.status: int = record.get("status") or 0
+
+    @classmethod
+    def read(cls, folder: str) -> Navigation | None:
+        """Read the navigation of the tab of `folder`; None where there was none yet."""
+        record = read_json(os.path.join(folder, "navigation.json"))
+        return cls(record) if record else None
+
+
+class Tab:
+    """A connection to the Snapshot's tab."""
+
+    def __init__(self, connection: Connection, target_id: str, lock: TextIO, navigation: Navigation | None) -> None:
+        self.connection, self.target_id, self._lock = connection, target_id, lock
+        self.navigation = navigation
+
+    @classmethod
+    def attach(cls, folder: str = "", *, read_only: bool = False) -> Tab:
+        """Connect to the tab of `folder` (the sibling `chrome`) and take its lock, unless the hook only looks.
+
+        Raises TargetGone at once where there is no tab or it has crashed, CallTimeout where the page answers nothing,
+        not even after its script was stopped.
+        """
+        folder = folder or sibling("chrome")
+        lock, record = _lock(folder, exclusive=not read_only)
+        connection = Connection(record["ws_url"])
+        connection.send("Inspector.enable")
+        return cls(connection, record["target_id"], lock, Navigation.read(folder))
+
+    def call(self, method: str, params: Params | None = None, *, timeout: float = CALL_TIMEOUT) -> Params:
+        return self.connection.call(method, params, timeout=timeout)
+
+    def evaluate(self, expression: str, *, timeout: float = CALL_TIMEOUT, wait: bool = False) -> Any:
+        """Return the value of a JavaScript expression (with `wait`: of a promise). Raises CommandFailed if it throws."""
+        answer = self.call(
+            "Runtime.evaluate",
+            {"expression": expression, "returnByValue": True, "awaitPromise": wait},
+            timeout=timeout,
+        )
+        if "exceptionDetails" in answer:
+            details = answer["exceptionDetails"]
+            raise CommandFailed(details.get("exception", {}).get("description", details.get("text", "script error")))
+        return answer["result"].get("value")
+
+    def make_answer(self, timeout: float = PROBE) -> None:
+        """See that the page answers; a script that never returns is stopped first. Raises CallTimeout if that fails."""
+        try:
+            self.evaluate("1", timeout=timeout)
+        except CallTimeout:
+            self.connection.send("Runtime.terminateExecution")
+            self.connection.send("Page.stopLoading")
+            self.evaluate("1", timeout=timeout)
+
+    def close(self) -> None:
+        """Let go of the tab (it stays open) and of its lock."""
+        self.connection.close()
+        self._lock.close()
+
+
+class open_page:  # noqa: N801  (reads as the function it is used as)
+    """`with open_page(timeout) as tab:` for a hook that needs the loaded page.
+
+    Ends the hook by itself where there is nothing to do: skipped where the URL gave no web page, and without a record,
+    so that it is tried again, where the page, the tab or the browser is gone or the time (seconds, of the whole hook)
+    is over.
+    """
+
+    def __init__(self, timeout: float, *, read_only: bool = False) -> None:
+        self._read_only = read_only
+        give_up_after(timeout * MARGIN)
+
+    def __enter__(self) -> Tab:
+        try:
+            navigation = Navigation.read(sibling("chrome"))
+            if navigation is None:
+                try_again("The page has not been navigated to yet: the chrome plugin's hooks have to run first.")
+            if navigation.error:
+                skipped(f"the page did not load: {navigation.error}")
+            if navigation.static:
+                skipped(f"not a web page but a file: {navigation.mime or 'a download'}")
+            self._tab = Tab.attach(read_only=self._read_only)
+            self._tab.make_answer()
+        except (CDPError, TimeIsOver) as error:
+            try_again(f"The page cannot be reached: {error}")
+        return self._tab
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        give_up_after(0)
+        self._tab.close()
+        if isinstance(error, (CDPError, TimeIsOver)):
+            try_again(f"The page was lost on the way: {error}")
+
+
+def read_json(path: str) -> Params | None:
+    """Return the JSON object in a file, None where there is no such file."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            record: Params = json.load(file)
+    except FileNotFoundError:
+        return None
+    return record
+
+
+def _lock(folder: str, *, exclusive: bool) -> tuple[TextIO, Params]:
+    """Open `target.json`, wait for its lock (`give_up_after` limits that), and return it with what it says."""
+    path = os.path.join(folder, "target.json")
+    while True:
+        try:
+            file = open(path, "r+", encoding="utf-8")  # noqa: SIM115  (held as long as the tab is used)
+        except FileNotFoundError:
+            raise TargetGone("no tab is open for this Snapshot") from None
+        if exclusive:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        if _is_still(path, file):
+            return file, json.load(file)
+        file.close()  # the holder opened another tab while we waited
+
+
+def _is_still(path: str, file: TextIO) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
