@@ -1,0 +1,122 @@
+"""Owns judging plugins before they run: what their authors should correct.
+
+Not imported by ``discovery``: the full check of a schema needs ``jsonschema``, which costs a start 60 ms.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal
+
+from jsonschema import Draft7Validator
+from jsonschema.exceptions import SchemaError
+
+from archivebox.contract.binaries import merge
+from archivebox.contract.discovery import Hook, Plugin, discover_hooks
+from archivebox.contract.hooknames import EVENTS
+from archivebox.contract.ordering import names, waits
+from archivebox.contract.schema import SettingSpec, prefix
+
+Level = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class LintMessage:
+    """One thing to correct; ``hook`` is empty where it concerns the plugin as a whole."""
+
+    plugin: str
+    hook: str
+    level: Level
+    text: str
+
+
+def lint(plugins: Mapping[str, Plugin]) -> list[LintMessage]:
+    """Everything wrong with ``plugins``, in their order; errors are what the engine has to ignore or work around."""
+    messages = list(chain.from_iterable(_lint_plugin(plugin, plugins) for plugin in plugins.values()))
+    messages.extend(_lint_order(plugins))
+    messages.extend(_lint_settings(plugins))
+    messages.extend(_lint_binaries(plugins))
+    return messages
+
+
+def has_errors(messages: list[LintMessage]) -> bool:
+    return any(message.level == "error" for message in messages)
+
+
+def _lint_plugin(plugin: Plugin, plugins: Mapping[str, Plugin]) -> Iterator[LintMessage]:
+    for warning in plugin.warnings:
+        level: Level = "warning" if "has no number" in warning else "error"
+        yield LintMessage(plugin.name, "", level, warning)
+    for required in plugin.required_plugins:
+        if required not in plugins:
+            yield LintMessage(plugin.name, "", "error", f"it requires the plugin {required}, which is not there")
+    yield from _lint_schema(plugin)
+    for hook in plugin.hooks:
+        for level, text in _lint_hook(hook, plugins):
+            yield LintMessage(plugin.name, hook.file_name, level, text)
+
+
+def _lint_schema(plugin: Plugin) -> Iterator[LintMessage]:
+    path = plugin.path / "config.json"
+    try:
+        config = json.loads(path.read_bytes())
+        Draft7Validator.check_schema(config)
+    except FileNotFoundError:
+        return
+    except SchemaError as error:
+        where = "/".join(map(str, error.path)) or "its top"
+        yield LintMessage(
+            plugin.name, "", "error", f"config.json is no JSON Schema (draft 7) at {where}: {error.message}"
+        )
+    except (OSError, ValueError):
+        return  # already among the warnings of the plugin
+
+
+def _lint_hook(hook: Hook, plugins: Mapping[str, Plugin]) -> Iterator[tuple[Level, str]]:
+    name = hook.name
+    if name.background and name.event == "Snapshot" and name.step == 5:
+        yield "error", "hooks of step 5 change the page and put it back, so none may run in the background"
+    if name.daemon and hook.finite:
+        yield "error", "a daemon works until told to stop, so it cannot be finite"
+    if hook.finite and not name.background:
+        yield "warning", "finite says something of background hooks only"
+    if hook.ready and not name.background:
+        yield "warning", "ready says something of background hooks only"
+    if hook.argv is not None and not hook.argv and name.event != "CrawlEnd":
+        yield "warning", "it accepts none of the engine's options, not even the URL"
+    known = frozenset(chain.from_iterable(names(other) for plugin in plugins.values() for other in plugin.hooks))
+    for wanted in hook.after:
+        if wanted not in known | plugins.keys():
+            yield "warning", f"it is after {wanted}, which is not there"
+
+
+def _lint_order(plugins: Mapping[str, Plugin]) -> Iterator[LintMessage]:
+    for event in EVENTS:
+        for warning in waits(discover_hooks(plugins, event)).warnings:
+            plugin, _, rest = warning.partition("/")
+            yield LintMessage(plugin, rest.partition(" ")[0], "error", rest)
+
+
+def _lint_settings(plugins: Mapping[str, Plugin]) -> Iterator[LintMessage]:
+    """One name, one meaning: also among the aliases."""
+    owners: dict[str, tuple[Plugin, SettingSpec]] = {}
+    for plugin in plugins.values():
+        for spec in plugin.schema.settings.values():
+            for name in (spec.name, *spec.aliases):
+                owner, earlier = owners.setdefault(name, (plugin, spec))
+                if owner is not plugin and (earlier.name, earlier.type) != (spec.name, spec.type):
+                    text = f"{name} means something else in the plugin {owner.name}"
+                    yield LintMessage(plugin.name, "", "error", text)
+            if not spec.name.startswith(prefix(plugin.name) + "_") and not any(
+                spec.name.startswith(prefix(required) + "_") for required in plugin.required_plugins
+            ):
+                yield LintMessage(plugin.name, "", "warning", f"{spec.name} does not begin with {prefix(plugin.name)}_")
+
+
+def _lint_binaries(plugins: Mapping[str, Plugin]) -> Iterator[LintMessage]:
+    _, conflicts = merge(chain.from_iterable(plugin.binaries for plugin in plugins.values()))
+    for conflict in conflicts:
+        program = conflict.partition(":")[0]
+        askers = [plugin.name for plugin in plugins.values() if program in {asked.name for asked in plugin.binaries}]
+        yield LintMessage(askers[-1], "", "error", conflict)
