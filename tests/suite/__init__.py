@@ -1,0 +1,1 @@
+"""What runs the tests: system packages, the suite on SQLite, the suite on PostgreSQL."""
