@@ -51,6 +51,7 @@ class Connection:
 
     def __init__(self, url: str, timeout: float = CALL_TIMEOUT) -> None:
         """Connect. Raises TargetGone where nothing listens there or the target does not exist."""
+        self.url = url
         self._last_id = 0
         self._wanted: set[int] = set()
         self._replies: dict[int, Params] = {}
@@ -69,7 +70,8 @@ class Connection:
 
     def fileno(self) -> int:
         """For selectors. Look at `pending` first: an event may have been read already."""
-        return int(self._socket.sock.fileno())
+        socket = self._socket.sock
+        return socket.fileno() if socket is not None else -1
 
     @property
     def pending(self) -> bool:

@@ -71,7 +71,7 @@ class Tab:
         return self.connection.call(method, params, timeout=timeout)
 
     def evaluate(self, expression: str, *, timeout: float = CALL_TIMEOUT, wait: bool = False) -> Any:
-        """Return the value of a JavaScript expression (with `wait`: of a promise). Raises CommandFailed if it throws."""
+        """Return the value of a JavaScript expression (`wait`: of a promise). Raises CommandFailed if it throws."""
         answer = self.call(
             "Runtime.evaluate",
             {"expression": expression, "returnByValue": True, "awaitPromise": wait},

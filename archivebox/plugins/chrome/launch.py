@@ -1,0 +1,118 @@
+"""How Chromium is started: which program, which flags, whether its sandbox can work here."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+
+from archivebox.plugins.base import Settings, find_program, log, misconfigured
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FURNITURE = 87  # px of window that new headless keeps above the page: 1440x2000 asked for gives 1913 of page
+SHM_NEEDED = 1 << 30  # bytes of /dev/shm below which pages with large canvases crash
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000  # linux/sched.h
+
+
+def find_chromium(settings: Settings) -> str:
+    """Return the path of Chromium: CHROME_BINARY, else the first of its usual names that is installed."""
+    chosen = settings.path("CHROME_BINARY")
+    if chosen and chosen not in NAMES:
+        return find_program(chosen)
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    for name in (chosen, *NAMES) if chosen else NAMES:
+        for folder in folders:
+            path = os.path.join(folder, name)
+            if os.access(path, os.X_OK):
+                return path
+    return misconfigured("No Chromium was found. Install it with: archivebox install chromium, or set CHROME_BINARY.")
+
+
+def window(settings: Settings) -> tuple[int, int]:
+    """Return width and height of the page in CSS pixels, from RESOLUTION as in '1440,2000'."""
+    text = settings.str("CHROME_RESOLUTION", settings.str("RESOLUTION", "1440,2000"))
+    width, _, height = text.replace("x", ",").partition(",")
+    if not (width.strip().isdigit() and height.strip().isdigit()):
+        misconfigured(f"RESOLUTION must be width and height such as 1440,2000, not {text!r}.")
+    return int(width), int(height)
+
+
+def use_sandbox(settings: Settings) -> bool:
+    """Say whether Chromium can have its sandbox: CHROME_SANDBOX, where `auto` tries a namespace as this very user."""
+    wish = settings.str("CHROME_SANDBOX", "auto").lower()
+    if wish not in ("auto", "true", "false"):
+        misconfigured(f"CHROME_SANDBOX must be auto, true or false, not {wish!r}.")
+    if wish != "auto":
+        return wish == "true"
+    if os.geteuid() == 0:
+        log("Chromium runs without its sandbox because this is root: archive as an ordinary user to have it.")
+        return False
+    if not hasattr(os, "fork") or os.uname().sysname != "Linux" or _namespace_possible():
+        return True
+    log("Chromium runs without its sandbox: this user may not make user namespaces here (container or AppArmor rule).")
+    return False
+
+
+def flags(settings: Settings, profile: str) -> list[str]:
+    """Return Chromium's arguments: CHROME_ARGS, else the list of config.json; CHROME_ARGS_EXTRA comes last and wins."""
+    width, height = window(settings)
+    arguments = settings.list("CHROME_ARGS", _default_arguments())
+    arguments += [
+        f"--user-data-dir={profile}",
+        "--remote-debugging-port=0",  # the kernel chooses; --remote-allow-origins stays unset, so no page can connect
+        f"--window-size={width},{height + (FURNITURE if settings.bool('CHROME_HEADLESS', True) else 0)}",
+    ]
+    if settings.bool("CHROME_HEADLESS", True):
+        arguments.append("--headless=new")
+    if not use_sandbox(settings):
+        arguments.append("--no-sandbox")
+    if _shm_size() < SHM_NEEDED:
+        arguments.append("--disable-dev-shm-usage")
+    if not settings.bool("CHROME_CHECK_SSL_VALIDITY", settings.bool("CHECK_SSL_VALIDITY", True)):
+        arguments.append("--ignore-certificate-errors")
+    if proxy := settings.str("CHROME_PROXY"):
+        arguments += [f"--proxy-server={proxy}", "--proxy-bypass-list=<-loopback>"]
+    return arguments + settings.list("CHROME_ARGS_EXTRA")
+
+
+def _default_arguments() -> list[str]:
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "config.json"), encoding="utf-8") as file:
+        schema: dict[str, Any] = json.load(file)
+    return [str(argument) for argument in schema["properties"]["CHROME_ARGS"]["default"]]
+
+
+def _shm_size() -> int:
+    try:
+        status = os.statvfs("/dev/shm")  # noqa: S108  (its size is asked for, nothing is written)
+    except FileNotFoundError:
+        return SHM_NEEDED  # not Linux
+    return status.f_blocks * status.f_frsize
+
+
+def _namespace_possible() -> bool:
+    """Do in a child what Chromium's sandbox does first: a user namespace, its uid map, then a namespace inside it.
+
+    Reading a sysctl would not tell: AppArmor (Ubuntu 24.04) allows the first step and denies the others, containers
+    deny by seccomp.
+    """
+    uid = os.geteuid()
+    libc = ctypes.CDLL(None, use_errno=True)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if _make_namespaces(libc, uid) else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def _make_namespaces(libc: ctypes.CDLL, uid: int) -> bool:
+    if libc.unshare(CLONE_NEWUSER) != 0:
+        return False
+    try:
+        with open("/proc/self/uid_map", "w", encoding="ascii") as file:
+            file.write(f"{uid} {uid} 1\n")
+    except OSError:
+        return False
+    return bool(libc.unshare(CLONE_NEWPID | CLONE_NEWNET) == 0)

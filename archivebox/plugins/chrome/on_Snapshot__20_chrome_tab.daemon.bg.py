@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Hold the Snapshot's tab: open it, answer its dialogs, close its popups, log its network events, close it on TERM.
+
+What a tab owes to the client that set it (user agent, headers, answers to dialogs) ends with that client, so one
+process keeps them for as long as the Snapshot needs the page; other hooks connect for a moment, by `target.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import time
+
+from archivebox.plugins.base import (
+    Settings,
+    StopRequest,
+    log,
+    misconfigured,
+    ready,
+    succeeded,
+    try_again,
+    write_atomically,
+)
+from archivebox.plugins.base.cdp import CDPError, Connection, Event, TargetGone
+from archivebox.plugins.base.files import remove
+from archivebox.plugins.base.programs import start_ticks
+from archivebox.plugins.base.tab import read_json
+from archivebox.plugins.chrome.netlog import FILE, NetworkLog
+
+TARGET = "target.json"
+LOOK_AGAIN = 0.025  # seconds between two looks for the crawl's browser; normally it is there at the first
+CLOSE_TIME = 2.0  # seconds for the browser to confirm that the tab is closed
+
+
+def wait_for_browser(deadline: float, stop: StopRequest) -> Connection:
+    """Connect to the crawl's browser; it may still be starting, or be started again after a crash."""
+    folder = os.environ.get("CRAWL_OUTPUT_DIR") or os.environ.get("CRAWL_DIR")
+    if not folder:
+        misconfigured("CRAWL_OUTPUT_DIR is not set, so the crawl's browser cannot be found. The engine sets it.")
+    while not stop and time.monotonic() < deadline:
+        session = read_json(os.path.join(folder, "chrome", "session.json"))
+        if session:
+            try:
+                return Connection(session["ws_url"])
+            except TargetGone:
+                session = None  # the file of one that was killed
+        time.sleep(LOOK_AGAIN)
+    return try_again("The crawl's browser is not there: see the output of its hook on_Crawl__01_chrome.")
+
+
+class TabHolder:
+    """One tab, and what is done in it without being asked."""
+
+    def __init__(self, connection: Connection, settings: Settings) -> None:
+        self.connection = connection
+        connection.call("Target.setDiscoverTargets", {"discover": True})
+        mark = f"about:blank#archivebox-{os.getpid()}-{start_ticks(os.getpid())}"  # the browser's hook watches us by it
+        self.target = connection.call("Target.createTarget", {"url": mark, "newWindow": True})["targetId"]
+        self.session = connection.call("Target.attachToTarget", {"targetId": self.target, "flatten": True})["sessionId"]
+        for method, params in page_set_up(settings, connection):
+            connection.call(method, params, session=self.session)
+        self._log_file = open(FILE, "ab", buffering=0)  # noqa: SIM115  (closed with the tab)
+        self._log = NetworkLog(self._log_file, self.target, time.time())
+
+    def describe(self, browser_url: str) -> dict[str, object]:
+        host = browser_url.split("/")[2]
+        return {
+            "target_id": self.target,
+            "ws_url": f"ws://{host}/devtools/page/{self.target}",
+            "browser_ws_url": browser_url,
+            "holder_pid": os.getpid(),
+        }
+
+    def take_events(self) -> None:
+        """Take all that has come; raises TargetGone when the tab is gone."""
+        while True:
+            event = self.connection.next_event(1.0)
+            if event is not None:
+                self._take(event)
+            if not self.connection.pending:
+                return
+
+    def _take(self, event: Event) -> None:
+        if event.method == "Page.javascriptDialogOpening":
+            accept = event.params["type"] == "beforeunload"  # refuse all others: a page may ask for ever
+            self.connection.send("Page.handleJavaScriptDialog", {"accept": accept}, self.session)
+        elif event.method == "Target.targetCreated":
+            info = event.params["targetInfo"]
+            if info.get("openerId") == self.target and info["type"] == "page":
+                log(f"closing a popup: {info['url']}")
+                self.connection.send("Target.closeTarget", {"targetId": info["targetId"]})
+        elif event.method == "Target.targetDestroyed" and event.params["targetId"] == self.target:
+            raise TargetGone("somebody closed the tab")
+        elif event.method == "Target.targetCrashed" and event.params["targetId"] == self.target:
+            raise TargetGone("the tab crashed")
+        elif event.session == self.session:
+            self._log.take(event)
+
+    def close(self) -> None:
+        """Close the tab, as far as there is a browser to ask."""
+        self._log_file.close()
+        try:
+            self.connection.call("Target.closeTarget", {"targetId": self.target}, timeout=CLOSE_TIME)
+        except CDPError as error:
+            log(f"the tab could not be closed: {error}")
+        self.connection.close()
+
+
+def page_set_up(settings: Settings, connection: Connection) -> list[tuple[str, dict[str, object]]]:
+    """Return the calls that make a fresh tab ready, in order."""
+    agent = settings.str("CHROME_USER_AGENT", settings.str("USER_AGENT"))
+    if not agent:
+        agent = connection.call("Browser.getVersion")["userAgent"].replace("HeadlessChrome", "Chrome")
+    calls: list[tuple[str, dict[str, object]]] = [
+        ("Page.enable", {}),
+        ("Inspector.enable", {}),
+        ("Network.enable", {}),
+        ("Network.setUserAgentOverride", {"userAgent": agent}),
+        ("Emulation.setFocusEmulationEnabled", {"enabled": True}),  # as if in front, however many tabs are open
+    ]
+    if headers := settings.dict("CHROME_EXTRA_HEADERS"):
+        calls.append(("Network.setExtraHTTPHeaders", {"headers": headers}))
+    if path := settings.path("CHROME_COOKIES_FILE", settings.str("COOKIES_FILE")):
+        calls.append(("Network.setCookies", {"cookies": read_cookies(path)}))
+    return calls
+
+
+def read_cookies(path: str) -> list[dict[str, object]]:
+    """Read a cookies.txt (Netscape): domain, subdomains, path, secure, expiry, name, value, parted by tabs."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except OSError as error:
+        misconfigured(f"The cookies file cannot be read: {error}. Set COOKIES_FILE to a file in Netscape format.")
+    cookies: list[dict[str, object]] = []
+    for line in lines:
+        http_only = line.startswith("#HttpOnly_")
+        parts = line.removeprefix("#HttpOnly_").split("\t")
+        if len(parts) != 7 or parts[0].startswith("#"):
+            continue
+        domain, _, where, secure, expiry, name, value = parts
+        cookie: dict[str, object] = {"name": name, "value": value, "domain": domain, "path": where}
+        cookie |= {"secure": secure == "TRUE", "httpOnly": http_only}
+        if expiry.isdigit() and int(expiry):
+            cookie["expires"] = int(expiry)
+        cookies.append(cookie)
+    return cookies
+
+
+def hold(holder: TabHolder, stop: StopRequest) -> None:
+    """Serve the tab until told to stop. Raises TargetGone when the tab or the browser is gone."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(stop, selectors.EVENT_READ)
+        selector.register(holder.connection, selectors.EVENT_READ)
+        while not stop:
+            if holder.connection.pending or any(key.fileobj is holder.connection for key, _ in selector.select()):
+                holder.take_events()
+
+
+def main() -> None:
+    stop = StopRequest()
+    settings = Settings()
+    remove(TARGET)
+    connection = wait_for_browser(time.monotonic() + settings.timeout("CHROME"), stop)
+    try:
+        holder = TabHolder(connection, settings)
+    except CDPError as error:
+        try_again(f"No tab could be opened: {error}")
+    try:
+        write_atomically(TARGET, json.dumps(holder.describe(connection.url), indent=2) + "\n")
+        ready()
+        hold(holder, stop)
+    except CDPError as error:
+        try_again(f"The tab is lost: {error}")
+    finally:
+        remove(TARGET)
+        holder.close()
+    succeeded(FILE)
+
+
+if __name__ == "__main__":
+    main()

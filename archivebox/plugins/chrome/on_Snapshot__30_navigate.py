@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Take the Snapshot's tab to the URL and wait until the page has settled; `navigation.json` says what came of it.
+
+Waits for the load event of whatever document the main frame has (a script or a refresh may replace the first one), then
+for a moment without requests. A page that never finishes is stopped and captured as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+from archivebox.plugins.base import (
+    Hook,
+    Settings,
+    failed,
+    give_up_after,
+    misconfigured,
+    succeeded,
+    try_again,
+    write_atomically,
+)
+from archivebox.plugins.base.cdp import CDPError, CommandFailed, Event
+from archivebox.plugins.base.files import remove
+from archivebox.plugins.base.stopping import TimeIsOver
+from archivebox.plugins.base.tab import MARGIN, Tab
+
+FILE = "navigation.json"
+REFRESH_MAX = 5.0  # seconds; a page that sends itself elsewhere later than this is content, not a way station
+STOP_TIME = 1.0  # seconds for Page.stopLoading to bring the load event
+PAGES = ("text/", "application/xhtml+xml", "application/xml", "application/json", "image/svg+xml")
+
+
+class Arrival:
+    """What is known of the main frame, kept up to date by the events of the tab."""
+
+    def __init__(self, frame: str) -> None:
+        self._frame = frame
+        self.loader = ""
+        self.committed_at = self.loaded_at = self.expecting_until = 0.0
+        self.busy_at = time.monotonic()
+        self.navigations = 0
+        self.response: dict[str, object] = {}
+        self.download = ""
+        self._responses: dict[str, dict[str, object]] = {}
+        self._open_requests: set[str] = set()
+
+    def quiet_since(self, now: float) -> float:
+        """Return for how many seconds no request has been under way."""
+        return 0.0 if self._open_requests else now - self.busy_at
+
+    def take(self, event: Event) -> None:
+        params = event.params
+        if event.method == "Page.lifecycleEvent":
+            if params["name"] == "load" and params["frameId"] == self._frame and params["loaderId"] == self.loader:
+                self.loaded_at = time.monotonic()
+        elif event.method == "Page.frameNavigated" and "parentId" not in params["frame"]:
+            self._committed(params["frame"]["loaderId"])
+        elif event.method == "Page.frameScheduledNavigation" and params["frameId"] == self._frame:
+            if params["delay"] <= REFRESH_MAX:
+                self.expecting_until = time.monotonic() + params["delay"] + 1.0
+        elif event.method == "Page.frameRequestedNavigation" and params["frameId"] == self._frame:
+            self.expecting_until = time.monotonic() + REFRESH_MAX
+        elif event.method == "Page.frameClearedScheduledNavigation" and params["frameId"] == self._frame:
+            self.expecting_until = 0.0
+        elif event.method == "Page.downloadWillBegin":
+            self.download = params.get("suggestedFilename") or "download"
+        elif event.method.startswith("Network."):
+            self._network(event.method, params)
+
+    def _committed(self, loader: str) -> None:
+        self.loader, self.loaded_at, self.expecting_until = loader, 0.0, 0.0
+        self.committed_at = self.busy_at = time.monotonic()
+        self.navigations += 1
+        self.response = self._responses.get(loader, {})
+
+    def _network(self, method: str, params: dict[str, object]) -> None:
+        if method == "Network.requestWillBeSent":
+            self._open_requests.add(params["requestId"])
+        elif method == "Network.responseReceived":
+            if params["type"] == "Document" and params.get("frameId") == self._frame:
+                self._responses[params["loaderId"]] = params["response"]
+                if params["loaderId"] == self.loader:
+                    self.response = params["response"]
+            return
+        elif method in ("Network.loadingFinished", "Network.loadingFailed"):
+            self._open_requests.discard(params["requestId"])
+        else:
+            return
+        self.busy_at = time.monotonic()
+
+
+class Navigation:
+    """One way to one URL."""
+
+    def __init__(self, tab: Tab, url: str, settings: Settings) -> None:
+        self._tab, self._url = tab, url
+        self._load_time = min(settings.float("CHROME_PAGELOAD_TIMEOUT", 30.0), settings.timeout("CHROME") * 0.6)
+        self._quiet, self._quiet_max = (
+            settings.float("CHROME_QUIET_TIME", 0.25),
+            settings.float("CHROME_QUIET_MAX", 3.0),
+        )
+        self._navigations_max = settings.int("CHROME_MAX_NAVIGATIONS", 10)
+        self._arrival = Arrival(tab.target_id)
+        self._started = time.monotonic()
+        self.error = ""
+        self.stopped = ""
+
+    def go(self) -> None:
+        """Navigate and wait; afterwards the page is settled, or stopped, or `error` says why there is none."""
+        for method, params in (
+            ("Page.enable", {}),
+            ("Page.setLifecycleEventsEnabled", {"enabled": True}),
+            ("Network.enable", {}),
+        ):
+            self._tab.connection.send(method, params)
+        self._asked = self._tab.connection.begin("Page.navigate", {"url": self._url})
+        self._answered = False
+        self._follow(self._started + self._load_time)
+        if self.stopped:
+            self._tab.connection.send("Page.stopLoading")
+            self._follow(time.monotonic() + STOP_TIME, stopping=True)
+            if not self._arrival.committed_at and not self.error:
+                self.error = f"the server did not answer within {self._load_time:g} s"
+
+    def record(self, hook: Hook) -> dict[str, object]:
+        """Return what `navigation.json` says; asks the page, which may have to be freed from a busy script first."""
+        static = bool(self._arrival.download)
+        record: dict[str, object] = {"url": self._url, "final_url": self._url, "error": self.error}
+        response = self._arrival.response
+        mime = str(response.get("mimeType", ""))
+        if not self.error and not static:
+            self._tab.make_answer()
+            here = self._tab.evaluate("({url: location.href, mime: document.contentType})")
+            record["final_url"] = here["url"]
+            mime = mime or here["mime"]
+            static = bool(mime) and not (mime.startswith(PAGES) or mime.endswith("+xml"))
+        return record | {
+            "snapshot_id": hook.snapshot_id,
+            "status": response.get("status"),
+            "status_text": response.get("statusText"),
+            "mime": mime,
+            "static": static,
+            "download": self._arrival.download,
+            "stopped": self.stopped,
+            "navigations": self._arrival.navigations,
+            "remote_address": response.get("remoteIPAddress"),
+            "loader_id": self._arrival.loader,
+            "seconds": {
+                "committed": self._since_start(self._arrival.committed_at),
+                "loaded": self._since_start(self._arrival.loaded_at),
+                "settled": self._since_start(time.monotonic()),
+            },
+        }
+
+    def _follow(self, deadline: float, *, stopping: bool = False) -> None:
+        while not self._settled(stopping=stopping):
+            now = time.monotonic()
+            if now >= deadline:
+                self.stopped = self.stopped or f"still loading after {self._load_time:g} s"
+                return
+            if self._arrival.navigations > self._navigations_max and not stopping:
+                self.stopped = f"sent itself elsewhere {self._arrival.navigations} times"
+                return
+            event = self._tab.connection.next_event(min(deadline - now, self._pause(now)))
+            if event is not None:
+                self._arrival.take(event)
+            self._take_answer(stopping=stopping)
+
+    def _take_answer(self, *, stopping: bool) -> None:
+        if self._answered:
+            return
+        try:
+            answer = self._tab.connection.reply(self._asked)
+        except CommandFailed as error:
+            self._answered, self.error = True, str(error)
+            return
+        if answer is None:
+            return
+        self._answered = True
+        if answer.get("isDownload"):
+            self._arrival.download = self._arrival.download or "download"
+        elif answer.get("errorText") and not stopping:
+            self.error = answer["errorText"]
+
+    def _settled(self, *, stopping: bool) -> bool:
+        arrival, now = self._arrival, time.monotonic()
+        if self.error or arrival.download:
+            return True
+        if not arrival.loaded_at or now < arrival.expecting_until:
+            return False
+        return stopping or arrival.quiet_since(now) >= self._quiet or now - arrival.loaded_at >= self._quiet_max
+
+    def _pause(self, now: float) -> float:
+        """Return for how long nothing can change unless an event comes."""
+        arrival = self._arrival
+        if not arrival.loaded_at:
+            return 3600.0
+        at = arrival.loaded_at + self._quiet_max
+        if arrival.quiet_since(now) or not self._quiet:
+            at = min(at, arrival.busy_at + self._quiet)
+        return max(0.001, max(at, arrival.expecting_until) - now)
+
+    def _since_start(self, moment: float) -> float | None:
+        return round(moment - self._started, 3) if moment else None
+
+
+def main() -> None:
+    hook, settings = Hook.from_argv(), Settings()
+    if not hook.url.lower().startswith(("http://", "https://")):
+        misconfigured(f"Only http and https addresses are opened in the browser, not {hook.url!r}.")
+    give_up_after(settings.timeout("CHROME") * MARGIN)
+    remove(FILE)
+    try:
+        tab = Tab.attach(".")
+        navigation = Navigation(tab, hook.url, settings)
+        navigation.go()
+        record = navigation.record(hook)
+        tab.close()
+    except (CDPError, TimeIsOver) as error:
+        try_again(f"The navigation did not come to an end: {error}")
+    write_atomically(FILE, json.dumps(record, indent=2) + "\n")
+    if navigation.error:
+        failed(navigation.error, record)
+    succeeded(" ".join(str(record[key]) for key in ("status", "final_url") if record[key]), record)
+
+
+if __name__ == "__main__":
+    main()
