@@ -1,0 +1,1 @@
+"""What every row and every item of work has in common."""

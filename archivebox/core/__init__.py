@@ -1,0 +1,1 @@
+"""Snapshots of pages and what each hook made of them."""

@@ -1,0 +1,267 @@
+"""ArchiveResults: what one hook made of one Snapshot."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from django.contrib.auth.models import User
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from archivebox.base_models.rows import Row
+from archivebox.base_models.transitions import TransitionRefusedError
+from archivebox.contract import reasons
+from archivebox.contract.discovery import Hook
+from archivebox.contract.outcomes import Declared, Outcome, Status, outcome
+from archivebox.contract.records import RESULT_STATUSES, EndReason, LineReader, Record, parse_line
+from archivebox.core.snapshot import Snapshot
+from archivebox.core.statemachines import ArchiveResultMachine
+from archivebox.hooks import discover_hooks, extract_step, process_hook_records, run_hook
+from archivebox.lib.files import walk_outputs
+from archivebox.lib.jsonl import JSON
+from archivebox.machine.host import NetworkInterface
+from archivebox.machine.process import Process
+
+MAX_ATTEMPTS = 3
+FIRST_BACK_OFF = timedelta(minutes=1)
+LONGEST_BACK_OFF = timedelta(hours=1)
+
+
+def back_off(attempts: int) -> timedelta:
+    """How long to wait after the ``attempts``-th failed run: 1 min × 4ⁿ ± 20 %, at most an hour."""
+    plain = min(FIRST_BACK_OFF * 4 ** max(0, attempts - 1), LONGEST_BACK_OFF)
+    return plain * random.uniform(0.8, 1.2)  # noqa: S311 - spreads retries, guards no secret
+
+
+class ArchiveResultQuerySet(models.QuerySet["ArchiveResult"]):
+    """ArchiveResults, in the words people ask for them."""
+
+    def foreground(self) -> Self:
+        return self.exclude(hook_name__contains=".bg.")
+
+    def background(self) -> Self:
+        return self.filter(hook_name__contains=".bg.")
+
+    def in_step(self, step: int) -> Self:
+        """Those whose hook runs in this step; hooks without a number run in the last."""
+        numbered = Q(hook_name__regex=rf"__{step}[0-9]_")
+        return self.filter(numbered | ~Q(hook_name__regex=r"__[0-9]{2}_") if step == 9 else numbered)
+
+    def unfinished(self) -> Self:
+        """Neither final nor waiting for a retry."""
+        return self.filter(status__in=ArchiveResultMachine.OPEN)
+
+    def started(self) -> Self:
+        return self.filter(status=ArchiveResult.StatusChoices.STARTED)
+
+    def final(self) -> Self:
+        return self.filter(status__in=ArchiveResultMachine.FINAL)
+
+    def in_back_off(self) -> Self:
+        return self.filter(status=ArchiveResult.StatusChoices.BACKOFF)
+
+    def succeeded(self) -> Self:
+        return self.filter(status=ArchiveResult.StatusChoices.SUCCEEDED)
+
+
+class ArchiveResult(Row):
+    """One hook of one Snapshot: the journal line that the Snapshot's worker keeps."""
+
+    class StatusChoices(models.TextChoices):
+        QUEUED = "queued", "queued"
+        STARTED = "started", "started"
+        BACKOFF = "backoff", "waits for its retry"
+        SUCCEEDED = "succeeded", "succeeded"
+        NORESULTS = "noresults", "no results"
+        FAILED = "failed", "failed"
+        SKIPPED = "skipped", "skipped"
+
+    snapshot = models.ForeignKey(Snapshot, on_delete=models.CASCADE)
+    plugin = models.CharField(max_length=64)
+    hook_name = models.CharField(max_length=128, null=True, blank=True, help_text="empty: an imported row")
+    status = models.CharField(max_length=16, choices=StatusChoices.choices, default=StatusChoices.QUEUED)
+    retry_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.IntegerField(default=0, help_text="runs that ended by themselves or by time-out")
+    reason = models.CharField(max_length=128, blank=True, default="")
+    pwd = models.CharField(max_length=512, blank=True, default="")
+    start_ts = models.DateTimeField(null=True, blank=True)
+    end_ts = models.DateTimeField(null=True, blank=True)
+    output_str = models.TextField(blank=True, default="")
+    output_json = models.JSONField(null=True, blank=True)
+    output_files = models.JSONField(default=dict, blank=True, help_text="path → {size, mimetype}")
+    output_size = models.BigIntegerField(default=0, help_text="bytes")
+    output_mimetypes = models.CharField(max_length=512, blank=True, default="")
+    process = models.ForeignKey(
+        Process, null=True, blank=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+",
+        help_text="the hook's Process of the latest attempt",
+    )  # fmt: skip
+    iface = models.ForeignKey(NetworkInterface, null=True, blank=True, on_delete=models.SET_NULL)
+
+    objects: ClassVar[models.Manager[Any]] = ArchiveResultQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["snapshot", "plugin", "hook_name"], name="result_once_per_hook")]
+        indexes = [
+            models.Index(fields=["retry_at"], condition=Q(status="backoff"), name="result_backoff"),
+            models.Index(fields=["reason"], condition=~Q(reason=""), name="result_reason"),
+            models.Index(fields=["status"], condition=Q(status__in=["queued", "started"]), name="result_open"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.plugin}: {self.status}"
+
+    @classmethod
+    def pending(cls, snapshot: Snapshot, hook: Hook) -> Self:
+        """A queued result of ``hook``, not saved yet."""
+        return cls(
+            snapshot=snapshot,
+            plugin=hook.plugin,
+            hook_name=hook.file_name,
+            pwd=str(snapshot.path / hook.plugin),
+            retry_at=timezone.now(),
+        )
+
+    @property
+    def step(self) -> int:
+        return extract_step(self.hook_name or "")
+
+    @property
+    def output_dir(self) -> str:
+        return f"{self.snapshot.output_dir}/{self.plugin}"
+
+    @property
+    def created_by(self) -> User:
+        return self.snapshot.created_by
+
+    @property
+    def sentence(self) -> str:
+        """Why it is as it is, for people."""
+        return reasons.sentence(self.reason) if self.reason else ""
+
+    @property
+    def action(self) -> str:
+        """What to do about it, for people."""
+        return reasons.action(self.reason) if self.reason else ""
+
+    # --- the synchronous way; a worker does the same with its own loop ----------------------------------------
+
+    def hooks(self) -> list[Hook]:
+        """Its hook; an imported row without ``hook_name`` has all hooks of its plugin."""
+        mine = [hook for hook in discover_hooks("Snapshot") if hook.plugin == self.plugin]
+        return mine if self.hook_name is None else [hook for hook in mine if hook.file_name == self.hook_name]
+
+    def run(self) -> None:
+        """Run its hook (all hooks of its plugin, one after the other, if it names none) and take over the outcome."""
+        started = ArchiveResult.objects.filter(pk=self.pk)
+        ArchiveResultMachine.apply(started, ArchiveResultMachine.start, start_ts=timezone.now())
+        self.refresh_from_db()
+        for hook in self.hooks():
+            self.process = run_hook(
+                hook.path,
+                Path(self.pwd),
+                self.snapshot.crawl.config | self.snapshot.config,
+                url=self.snapshot.url,
+                snapshot_id=self.snapshot_id,
+                crawl_id=self.snapshot.crawl_id,
+                depth=self.snapshot.depth,
+            )
+            self.save(update_fields=["process", "modified_at"])
+            if self.process.status == Process.StatusChoices.EXITED:
+                self.update_from_output()
+
+    def update_from_output(self) -> None:
+        """Take over what its process left: records of its log, files of its folder, its exit."""
+        process = self.process
+        if process is None:
+            return
+        records = list(read_records(process.stdout_file))
+        process_hook_records(records, {"snapshot": self.snapshot, "crawl": self.snapshot.crawl, "process": process})
+        declared = declared_in(records)
+        files = output_columns(Path(self.pwd))
+        result = outcome(
+            exit_code=process.exit_code,
+            end_reason=EndReason(process.end_reason or EndReason.LOST),
+            declared=declared.status if declared else None,
+            wrote_files=bool(files["output_files"]),
+            told_to_stop=process.end_reason == EndReason.SEALED,
+        )
+        columns = settled_columns(result, declared, attempts=self.attempts, now=timezone.now()) | files
+        line = getattr(ArchiveResultMachine, ArchiveResultMachine.BY_OUTCOME[str(columns.pop("status"))])
+        if not ArchiveResultMachine.apply(ArchiveResult.objects.filter(pk=self.pk), line, **columns):
+            message = f"ArchiveResult {self.pk} is already {self.status}"
+            raise TransitionRefusedError(message)
+        self.refresh_from_db()
+
+
+# --- the same facts for worker and synchronous callers ---------------------------------------------------------
+
+
+def read_records(log: Path) -> list[Record]:
+    """Every record in a hook's stdout log; other lines are text for people."""
+    reader = LineReader()
+    try:
+        lines = reader.feed(log.read_bytes()) + reader.close()
+    except FileNotFoundError:
+        return []
+    return [record for line in lines if (record := parse_line(line)) is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a hook said of its own result, in an ``ArchiveResult`` record."""
+
+    status: Declared | None
+    output_str: str = ""
+    output_json: JSON = None
+
+    @classmethod
+    def of(cls, record: Record) -> Self:
+        status = record.fields.get("status")
+        known = Declared(str(status)) if status in RESULT_STATUSES else None
+        return cls(known, str(record.fields.get("output_str") or ""), record.fields.get("output_json"))
+
+
+def declared_in(records: Sequence[Record]) -> Declaration | None:
+    """What the hook said of its own result; its last word counts."""
+    for record in reversed(records):
+        if record.type == "ArchiveResult":
+            return Declaration.of(record)
+    return None
+
+
+def output_columns(folder: Path) -> dict[str, Any]:
+    """``output_files``, ``output_size`` and ``output_mimetypes`` of what lies in a plugin's folder."""
+    files = walk_outputs(folder)
+    mimetypes = sorted({file.mimetype for file in files})
+    return {
+        "output_files": {file.path: {"size": file.size, "mimetype": file.mimetype} for file in files},
+        "output_size": sum(file.size for file in files),
+        "output_mimetypes": ",".join(mimetypes)[:512],
+    }
+
+
+def settled_columns(
+    result: Outcome, declared: Declaration | None, *, attempts: int, now: datetime, limit: int = MAX_ATTEMPTS
+) -> dict[str, Any]:
+    """The columns of an ArchiveResult after a run: final, in back-off, or back in the queue."""
+    attempts += 1 if result.counts else 0
+    columns: dict[str, Any] = {
+        "status": result.status,
+        "attempts": attempts,
+        "reason": result.reason or "",
+        "end_ts": now,
+        "retry_at": None,
+    }
+    if declared is not None:
+        columns |= {"output_str": declared.output_str, "output_json": declared.output_json}
+    if result.status is Status.QUEUED:
+        columns["retry_at"] = now
+    elif result.retry and attempts < limit:
+        columns |= {"status": "backoff", "retry_at": now + back_off(attempts)}
+    return columns
+
+

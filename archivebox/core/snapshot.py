@@ -1,0 +1,213 @@
+"""Snapshots: one page at one time, and the journal of the hooks that kept it."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from archivebox.base_models.rows import new_id
+from archivebox.base_models.work import FREE_AND_WANTED, HELD, WorkItem, WorkQuerySet
+from archivebox.config.resolve import Layer, Resolved
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.records import SNAPSHOT_PATCHABLE
+from archivebox.core.tag import Tag
+from archivebox.crawls.crawl import Crawl
+from archivebox.hooks import discover_hooks, resolve_settings
+from archivebox.lib.jsonl import JSON
+from archivebox.lib.urls import parse_url, path_domain
+from archivebox.machine.process import Process
+
+if TYPE_CHECKING:
+    from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
+
+LAST_STEP = 9
+
+
+class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
+    """Snapshots, in the words people ask for them."""
+
+    def kept(self) -> Self:
+        """Those that nobody removed or replaced."""
+        return self.filter(retired_at__isnull=True)
+
+    def of_url(self, url: str) -> Self:
+        return self.filter(url=url).order_by("-id")
+
+
+class Snapshot(WorkItem):
+    """One page at one time: one ArchiveResult per hook, run step by step by the worker that holds it."""
+
+    state_machine_name = "archivebox.core.statemachines.SnapshotMachine"
+
+    class StatusChoices(models.TextChoices):
+        QUEUED = "queued", "queued"
+        STARTED = "started", "started"
+        SEALED = "sealed", "sealed"
+        PAUSED = "paused", "paused"
+        CANCELLED = "cancelled", "cancelled"
+
+    OPEN = (StatusChoices.QUEUED, StatusChoices.STARTED)
+
+    crawl = models.ForeignKey(Crawl, on_delete=models.CASCADE)
+    parent_snapshot = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="outlinks"
+    )
+    url = models.TextField(max_length=2000)
+    domain = models.CharField(max_length=255, help_text="host and port as in the path, e.g. example.com or 127.0.0.1_8000")
+    depth = models.IntegerField(default=0)
+    title = models.CharField(max_length=512, blank=True, default="")
+    tags = models.ManyToManyField(Tag, blank=True, related_name="snapshot_set")
+    config = models.JSONField(default=dict, blank=True)
+    current_step = models.IntegerField(default=0)
+    finishing = models.BooleanField(default=False, help_text="past step 9: only finite background hooks still run")
+    sealed_at = models.DateTimeField(null=True, blank=True)
+    retired_at = models.DateTimeField(null=True, blank=True, help_text="removed or replaced; undone until retention")
+
+    objects: ClassVar[models.Manager[Any]] = SnapshotQuerySet.as_manager()
+    archiveresult_set: "ArchiveResultQuerySet"
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["crawl", "url"], name="snapshot_url_once_per_crawl")]
+        indexes = [
+            # The queue: the crawl's hosts by skip scan, then the longest waiting page of each.
+            models.Index(fields=["crawl", "domain", "retry_at"], condition=FREE_AND_WANTED, name="snapshot_due"),
+            models.Index(fields=["crawl", "retry_at"], condition=FREE_AND_WANTED, name="snapshot_wanted"),
+            models.Index(fields=["owner", "domain"], condition=HELD, name="snapshot_held"),
+            models.Index(fields=["crawl"], condition=Q(status__in=["queued", "started", "paused"]), name="snapshot_open"),
+            models.Index(fields=["url"], name="snapshot_url"),
+        ]
+
+    def __str__(self) -> str:
+        return self.url
+
+    # --- making one -------------------------------------------------------------------------------------------
+
+    @classmethod
+    def plan(cls, *, crawl: Crawl, url: str, username: str, now: datetime, **fields: Any) -> Self:
+        """A Snapshot that is not saved yet, with its folder decided. ``url`` has been admitted."""
+        key = new_id()
+        domain = path_domain(parse_url(url))
+        folder = DATA_FOLDER.snapshot_dir(username, now.date(), domain, key)
+        return cls(
+            id=key,
+            crawl=crawl,
+            url=url,
+            domain=domain,
+            created_by_id=crawl.created_by_id,
+            output_dir=DATA_FOLDER.relative(folder),
+            retry_at=now,
+            **fields,
+        )
+
+    @classmethod
+    def from_jsonl(cls, record: dict[str, JSON], overrides: dict[str, Any] | None = None) -> "Snapshot | None":
+        """A Snapshot record: with ``id`` a patch of an allow-listed set of fields, else a URL found, queued at once.
+
+        It does not filter; whoever calls it has asked :mod:`archivebox.crawls.admission`.
+        """
+        given = overrides or {}
+        parent: Snapshot | None = given.get("snapshot")
+        if record.get("id"):
+            return parent.patch(record) if parent is not None and str(parent.pk) == record["id"] else None
+        crawl: Crawl = given.get("crawl") or parent.crawl  # type: ignore[union-attr]  # one of both is always given
+        depth = record.get("depth")
+        fresh = cls.plan(
+            crawl=crawl,
+            url=str(record.get("url")),
+            username=crawl.created_by.username,
+            now=timezone.now(),
+            parent_snapshot=parent,
+            depth=depth if isinstance(depth, int) else parent.depth + 1 if parent else 0,
+            title=str(record.get("title") or "")[:512],
+            config=dict(parent.config) if parent else {},
+        )
+        existing = cls.objects.filter(crawl=crawl, url=fresh.url).first()
+        if existing is None:
+            fresh.save(force_insert=True)
+        snapshot = existing or fresh
+        snapshot.tags.add(*tags_of(record))
+        return snapshot
+
+    def patch(self, record: dict[str, JSON]) -> Self:
+        """Take over the fields of a record that a hook of this Snapshot may set."""
+        fields = {name: record[name] for name in SNAPSHOT_PATCHABLE if name in record and name != "tags"}
+        if isinstance(fields.get("title"), str):
+            fields["title"] = " ".join(str(fields["title"]).split())[:512]
+        if fields:
+            Snapshot.objects.filter(pk=self.pk).update(**fields, modified_at=timezone.now())
+        for name, value in fields.items():
+            setattr(self, name, value)
+        self.tags.add(*tags_of(record))
+        return self
+
+    # --- what it knows ----------------------------------------------------------------------------------------
+
+    @property
+    def path(self) -> Path:
+        return DATA_FOLDER.root / self.output_dir
+
+    @property
+    def process_set(self) -> "models.QuerySet[Process]":
+        return Process.objects.filter(snapshot_id=self.pk)
+
+    def layers(self) -> list[Layer]:
+        """The layers of settings that hold for this page, weakest first; an outlink inherited its parent's."""
+        return [*self.crawl.layers(), Layer("snapshot", dict(self.config))]
+
+    def settings(self) -> Resolved:
+        return resolve_settings(self.layers())
+
+    def has_running_background_hooks(self) -> bool:
+        return self.process_set.running().filter(hook_name__contains=".bg.").exists()
+
+    def has_pending_children(self) -> bool:
+        """Whether a result of it is neither final nor waiting for its retry."""
+        return self.archiveresult_set.unfinished().exists()
+
+    # --- its life ---------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """What entering ``started`` does: the journal is written, one queued result per hook."""
+        self.create_pending_archiveresults()
+
+    def create_pending_archiveresults(self) -> list["ArchiveResult"]:
+        """One queued ArchiveResult for each hook that has none yet; returns the new ones."""
+        results = self.archiveresult_set
+        known = set(results.values_list("plugin", "hook_name"))
+        hooks = [hook for hook in discover_hooks("Snapshot") if (hook.plugin, hook.name.file_name) not in known]
+        model = results.model
+        return list(model.objects.bulk_create([model.pending(self, hook) for hook in hooks]))
+
+    def advance_step_if_ready(self) -> bool:
+        """Go to the next step when every foreground result of this one is final or in back-off."""
+        if self.current_step >= LAST_STEP:
+            return False
+        if self.archiveresult_set.foreground().in_step(self.current_step).unfinished().exists():
+            return False
+        return self.update_and_requeue(current_step=self.current_step + 1)
+
+    def cleanup(self) -> None:
+        """What the end of its life does: trees that are left are ended, results still open are finalised."""
+        for process in self.process_set.running().of_type(Process.TypeChoices.HOOK):
+            process.terminate()
+        for result in self.archiveresult_set.started():
+            result.update_from_output()
+
+    def retire(self) -> None:
+        """Take it out of every list, without touching its files; :meth:`restore` undoes it."""
+        Snapshot.objects.filter(pk=self.pk).update(retired_at=timezone.now())
+
+    def restore(self) -> None:
+        Snapshot.objects.filter(pk=self.pk).update(retired_at=None)
+
+
+def tags_of(record: dict[str, JSON]) -> list[Tag]:
+    """The tags that a record names: a list of names, or one string with commas."""
+    given = record.get("tags")
+    names = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else []
+    return [tag for name in names if (tag := Tag.named(str(name))) is not None]
+
+

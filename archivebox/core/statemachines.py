@@ -1,0 +1,73 @@
+"""The lives of a Snapshot and of an ArchiveResult."""
+
+from typing import ClassVar
+
+from django.utils import timezone
+from statemachine import State
+
+from archivebox.base_models.transitions import TransitionTable, transition
+from archivebox.base_models.work import WorkMachine
+
+LET_GO = {"owner": None, "retry_at": None}
+AT_ONCE = {"owner": None, "retry_at": timezone.now}
+
+
+class SnapshotMachine(WorkMachine):
+    """queued → started → sealed; released, reopened for a retry, paused, cancelled."""
+
+    queued = State(initial=True)
+    started = State()
+    sealed = State()
+    paused = State()
+    cancelled = State()
+
+    start = queued.to(started)
+    seal = started.to(sealed)
+    release = started.to(queued)
+    reopen = sealed.to(queued) | cancelled.to(queued)
+    pause = queued.to(paused) | started.to(paused)
+    resume = paused.to(queued)
+    cancel = queued.to(cancelled) | started.to(cancelled) | paused.to(cancelled)
+
+    columns: ClassVar[dict[str, dict[str, object]]] = {
+        "release": AT_ONCE,
+        "pause": LET_GO,
+        "resume": AT_ONCE,
+        "cancel": {**LET_GO, "reason": "cancelled"},
+    }
+
+    @started.enter
+    def enter_started(self) -> None:
+        self.model.run()
+
+    @sealed.enter
+    @cancelled.enter
+    def enter_end(self) -> None:
+        self.model.cleanup()
+
+    def is_finished(self) -> bool:
+        """Whether nothing of the Snapshot is left to run. It only reads."""
+        return not (self.model.has_pending_children() or self.model.has_running_background_hooks())
+
+
+class ArchiveResultMachine(TransitionTable):
+    """The life of an ArchiveResult; thousands a minute, so a table carried out as guarded updates."""
+
+    start = transition("queued", "backoff", to="started")
+    succeed = transition("queued", "started", to="succeeded")
+    find_nothing = transition("queued", "started", to="noresults")
+    fail = transition("queued", "started", "backoff", to="failed")
+    skip = transition("queued", "started", "backoff", to="skipped")
+    back_off = transition("started", to="backoff")
+    requeue = transition("started", "backoff", "failed", "skipped", "noresults", "succeeded", to="queued")
+
+    FINAL = frozenset({"succeeded", "noresults", "failed", "skipped"})
+    OPEN = frozenset({"queued", "started"})
+    BY_OUTCOME: ClassVar[dict[str, str]] = {
+        "succeeded": "succeed",
+        "noresults": "find_nothing",
+        "failed": "fail",
+        "skipped": "skip",
+        "backoff": "back_off",
+        "queued": "requeue",
+    }

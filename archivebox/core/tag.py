@@ -1,0 +1,43 @@
+"""Tags, and putting them on Snapshots."""
+
+from typing import Any
+
+from django.db import models
+from django.utils.text import slugify
+
+from archivebox.base_models.rows import Row
+from archivebox.lib.jsonl import JSON
+
+
+class Tag(Row):
+    """A word that people or hooks put on Snapshots; one row per name, whatever its case."""
+
+    name = models.CharField(max_length=100)
+    slug = models.SlugField(max_length=100, unique=True, allow_unicode=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def named(cls, name: str) -> "Tag | None":
+        """The tag of this name, made on first use; None for a name without a letter or digit."""
+        name = " ".join(name.split())[:100]
+        slug = slugify(name, allow_unicode=True)[:100]
+        return cls.objects.get_or_create(slug=slug, defaults={"name": name})[0] if slug else None
+
+    @classmethod
+    def from_jsonl(cls, record: dict[str, JSON], overrides: dict[str, Any] | None = None) -> "Tag | None":
+        """``{"type": "Tag", "name": …}``: made on first use, put on the Snapshot of the hook that printed it."""
+        tag = cls.named(str(record.get("name") or ""))
+        snapshot = (overrides or {}).get("snapshot")
+        if tag is not None and snapshot is not None:
+            snapshot.tags.add(tag)
+        return tag
+
+
+def split_tags(text: str) -> list[str]:
+    """``"a, b c"`` → ``["a", "b c"]``; tags are separated by commas."""
+    return [name for part in text.split(",") if (name := " ".join(part.split()))]

@@ -1,0 +1,1 @@
+"""Crawls: a set of seeds, their rules and their runs."""

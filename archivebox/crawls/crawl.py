@@ -1,0 +1,175 @@
+"""Crawls: what somebody asked for, and its runs on each machine."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from archivebox.base_models.rows import Row, new_id
+from archivebox.base_models.work import FREE_AND_WANTED, HELD, WorkItem, WorkQuerySet
+from archivebox.config.resolve import Layer
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.crawls.schedule import CrawlSchedule
+from archivebox.hooks import base_layers
+from archivebox.machine.host import Machine
+from archivebox.machine.process import Process
+
+if TYPE_CHECKING:
+    from archivebox.core.snapshot import Snapshot
+
+
+class CrawlQuerySet(WorkQuerySet["Crawl"]):
+    """Crawls, in the words people ask for them."""
+
+    def open(self) -> Self:
+        return self.filter(status__in=Crawl.OPEN)
+
+
+class Crawl(WorkItem):
+    """A set of seed URLs, how deep to follow them, and the settings that hold for all of it."""
+
+    state_machine_name = "archivebox.crawls.statemachines.CrawlMachine"
+
+    class StatusChoices(models.TextChoices):
+        QUEUED = "queued", "queued"
+        STARTED = "started", "started"
+        SEALED = "sealed", "sealed"
+        PAUSED = "paused", "paused"
+        CANCELLED = "cancelled", "cancelled"
+
+    OPEN = (StatusChoices.QUEUED, StatusChoices.STARTED)
+    WORKED_ON = StatusChoices.STARTED
+
+    label = models.CharField(max_length=255, blank=True, default="")
+    urls = models.TextField(blank=True, default="", help_text="what was asked for, one URL a line (the first 64 KB)")
+    source = models.CharField(max_length=512, blank=True, default="", help_text="file in sources/ with all that was given")
+    max_depth = models.IntegerField(default=0)
+    tags_str = models.CharField(max_length=1024, blank=True, default="")
+    persona = models.CharField(max_length=64, blank=True, default="")
+    config = models.JSONField(default=dict, blank=True)
+    schedule = models.ForeignKey(CrawlSchedule, null=True, blank=True, on_delete=models.SET_NULL)
+
+    objects: ClassVar[models.Manager[Any]] = CrawlQuerySet.as_manager()
+    snapshot_set: "models.Manager[Snapshot]"
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["retry_at"], condition=FREE_AND_WANTED, name="crawl_due"),
+            models.Index(fields=["id"], condition=Q(status__in=["queued", "started"]), name="crawl_open"),
+        ]
+
+    def __str__(self) -> str:
+        return self.label or self.urls.partition("\n")[0] or str(self.pk)
+
+    @classmethod
+    def plan(cls, *, created_by: User, urls: Sequence[str], **fields: Any) -> Self:
+        """A Crawl that is not saved yet, with its folder decided."""
+        key = new_id()
+        folder = DATA_FOLDER.crawl_dir(created_by.username, timezone.now().date(), key)
+        return cls(
+            id=key,
+            created_by=created_by,
+            urls="\n".join(urls)[:65536],
+            output_dir=DATA_FOLDER.relative(folder),
+            **fields,
+        )
+
+    @property
+    def path(self) -> Path:
+        return DATA_FOLDER.root / self.output_dir
+
+    @property
+    def process_set(self) -> "models.QuerySet[Process]":
+        return Process.objects.filter(crawl_id=self.pk)
+
+    def layers(self) -> list[Layer]:
+        """The layers of settings that hold for this crawl, weakest first."""
+        return [*base_layers(), Layer("crawl", dict(self.config))]
+
+    def run(self) -> None:
+        """Its first Snapshots were written together with it; what is left to do is done by its runs."""
+
+    def cleanup(self) -> None:
+        """Ask every run of it, on whatever machine, to end; their holders end the trees."""
+        self.crawlrun_set.exclude(status=CrawlRun.StatusChoices.SEALED).filter(HELD).update(request="cancel")
+
+    def has_pending_children(self) -> bool:
+        """Whether a Snapshot or a run of it is unsealed."""
+        open_snapshots = self.snapshot_set.filter(status__in=["queued", "started", "paused"])
+        return open_snapshots.exists() or self.crawlrun_set.exclude(status=CrawlRun.StatusChoices.SEALED).exists()
+
+    def next_wanted(self) -> datetime | None:
+        """When the first of its Snapshots wants attention again."""
+        moment: datetime | None = self.snapshot_set.filter(FREE_AND_WANTED).aggregate(models.Min("retry_at"))[
+            "retry_at__min"
+        ]
+        return moment
+
+    def wake(self) -> None:
+        """Ask for a look at this crawl as soon as possible."""
+        Crawl.objects.filter(pk=self.pk).update(retry_at=timezone.now())
+
+
+class CrawlRun(WorkItem):
+    """A crawl on one machine: holds its browser there for as long as Snapshots need it."""
+
+    state_machine_name = "archivebox.crawls.statemachines.CrawlRunMachine"
+
+    class StatusChoices(models.TextChoices):
+        QUEUED = "queued", "queued"
+        STARTED = "started", "started"
+        SEALED = "sealed", "sealed"
+
+    crawl = models.ForeignKey(Crawl, on_delete=models.CASCADE)
+    machine = models.ForeignKey(Machine, on_delete=models.CASCADE)
+    ready_at = models.DateTimeField(null=True, blank=True, help_text="when Snapshots may run; empty while it is not up")
+
+    objects: ClassVar[models.Manager[Any]] = WorkQuerySet["CrawlRun"].as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["crawl", "machine"], name="crawlrun_once_per_machine")]
+
+    def __str__(self) -> str:
+        return f"{self.crawl} on {self.machine}"
+
+    @classmethod
+    def of(cls, crawl: Crawl, machine_id: UUID) -> Self:
+        """The run of ``crawl`` on this machine, made on first use."""
+        defaults = {"created_by_id": crawl.created_by_id, "output_dir": crawl.output_dir}
+        run, _ = cls.objects.get_or_create(crawl=crawl, machine_id=machine_id, defaults=defaults)
+        return run
+
+    @property
+    def path(self) -> Path:
+        return DATA_FOLDER.root / self.output_dir
+
+    def run(self) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def cleanup(self) -> None:
+        """Its seal makes its Crawl due."""
+        self.crawl.wake()
+
+
+class Domain(Row):
+    """A host and how politely it wants to be asked."""
+
+    name = models.CharField(max_length=255, unique=True)
+    next_at = models.DateTimeField(null=True, blank=True, help_text="no request before this moment")
+    delay = models.FloatField(default=0.0, help_text="seconds between two pages")
+    max_parallel = models.IntegerField(default=0, help_text="pages at once; 0: no limit of its own")
+    retry_after = models.DateTimeField(null=True, blank=True, help_text="what the host asked for (RFC 9110, 10.2.3)")
+    robots = models.TextField(blank=True, default="")
+    robots_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["next_at"], condition=Q(next_at__isnull=False), name="domain_blocked")]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,202 @@
+"""The one door for URLs: those that people give and those that hooks find."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from archivebox.base_models.doorbell import ring
+from archivebox.config.resolve import Resolved
+from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns
+from archivebox.crawls.crawl import Crawl
+from archivebox.hooks import resolve_settings
+from archivebox.lib.jsonl import JSON
+from archivebox.lib.urls import BadUrl, Url, parse_url
+
+if TYPE_CHECKING:
+    from archivebox.core.snapshot import Snapshot
+
+Item = TypeVar("Item")
+BATCH = 1000
+"""Rows of one INSERT: SQLite takes 32,766 values a statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """One URL that somebody gave, in its one way of writing."""
+
+    url: str
+    title: str = ""
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A line that was not taken, and why."""
+
+    line: int
+    text: str
+    code: str
+    sentence: str
+
+
+@dataclass(slots=True)
+class Found:
+    """What became of the URLs that a hook found."""
+
+    taken: int = 0
+    refused: dict[str, int] = field(default_factory=dict)
+
+
+def check_seeds(texts: Iterable[str | Seed], settings: Resolved) -> tuple[list[Seed], list[Refusal]]:
+    """The valid ones of ``texts``, each URL once, and a refusal for every other line."""
+    schemes = frozenset(settings.get_list("URL_SCHEMES"))
+    seeds: dict[str, Seed] = {}
+    refusals: list[Refusal] = []
+    for line, text in enumerate(texts, 1):
+        given = text if isinstance(text, Seed) else Seed(text)
+        answer = check_url(given.url, schemes)
+        if answer.url is None or not answer.admitted:
+            refusals.append(Refusal(line, given.url[:200], str(answer.code or ""), answer.sentence))
+        else:
+            url = answer.url.href
+            seeds.setdefault(url, Seed(url, given.title, given.tags))
+    return list(seeds.values()), refusals
+
+
+def create_crawl(
+    seeds: Sequence[Seed],
+    *,
+    created_by: User,
+    max_depth: int = 0,
+    tags: Sequence[str] = (),
+    config: Mapping[str, JSON] | None = None,
+    label: str = "",
+    source: str = "",
+    hold: bool = False,
+) -> Crawl:
+    """Write a Crawl and the Snapshots of its seeds in one transaction; after it returns no URL can be lost.
+
+    ``hold`` writes them paused: they are on record, and run when somebody resumes the Crawl.
+    """
+    now = timezone.now()
+    crawl = Crawl.plan(
+        created_by=created_by,
+        urls=[seed.url for seed in itertools.islice(seeds, BATCH)],
+        max_depth=max_depth,
+        tags_str=",".join(tags),
+        config=dict(config or {}),
+        label=label,
+        source=source,
+    )
+    if hold:
+        crawl.status, crawl.retry_at = Crawl.StatusChoices.PAUSED, None
+    model = crawl.snapshot_set.model
+    plans = (
+        model.plan(crawl=crawl, url=seed.url, username=created_by.username, now=now, title=seed.title[:512])
+        for seed in seeds
+    )
+    with transaction.atomic():
+        crawl.save(force_insert=True)
+        for batch in _batches(plans):
+            model.objects.bulk_create(batch)
+        _tag(crawl, tags, seeds)
+        ring()
+    return crawl
+
+
+def _tag(crawl: Crawl, tags: Sequence[str], seeds: Sequence[Seed]) -> None:
+    """Put the crawl's tags on all of its Snapshots, and each seed's own on its one."""
+    wanted: dict[str, list[str]] = {}
+    for seed in seeds:
+        for name in (*tags, *seed.tags):
+            wanted.setdefault(name, []).append(seed.url)
+    if not wanted:
+        return
+    model = crawl.snapshot_set.model
+    keys = dict(crawl.snapshot_set.values_list("url", "pk"))
+    through = model.tags.through
+    for name, urls in wanted.items():
+        tag = model.tags.field.related_model.named(name)
+        if tag is None:
+            continue
+        rows = (through(snapshot_id=keys[url], tag_id=tag.pk) for url in urls)
+        for batch in _batches(rows):
+            through.objects.bulk_create(batch, ignore_conflicts=True)
+
+
+def take_found(parent: "Snapshot", records: Sequence[Mapping[str, JSON]]) -> Found:
+    """Take the URLs that a hook of ``parent`` found, as far as they belong into its crawl.
+
+    Call it in the transaction that makes the hook's own outcome final. A Snapshot without depth gets its parent's + 1.
+    """
+    found = Found()
+    crawl = parent.crawl
+    rules = rules_of(crawl, parent.settings())
+    count = crawl.snapshot_set.count() if rules.max_urls is not None else 0
+    known = _known_among(crawl, records)
+    for record in records:
+        depth = record.get("depth")
+        depth = depth if isinstance(depth, int) and not isinstance(depth, bool) else parent.depth + 1
+        answer = admit(str(record.get("url") or ""), rules, depth=depth, url_count=count)
+        if not answer.admitted or answer.url is None:
+            found.refused[str(answer.code)] = found.refused.get(str(answer.code), 0) + 1
+            continue
+        url = answer.url.without_fragment
+        if url in known:
+            continue
+        known.add(url)
+        type(parent).from_jsonl({**record, "url": url, "depth": depth}, {"snapshot": parent, "crawl": crawl})
+        found.taken += 1
+        count += 1
+    if found.taken:
+        crawl.wake()
+        ring()
+    return found
+
+
+def _known_among(crawl: Crawl, records: Sequence[Mapping[str, JSON]]) -> set[str]:
+    """Those of the URLs found that the crawl has already: one query for all links of a page."""
+    urls = {url for record in records if (url := _href(record.get("url"))) is not None}
+    known: set[str] = set()
+    for batch in _batches(iter(sorted(urls))):
+        known |= set(crawl.snapshot_set.filter(url__in=batch).values_list("url", flat=True))
+    return known
+
+
+def _href(text: JSON) -> str | None:
+    try:
+        return parse_url(str(text)).without_fragment
+    except BadUrl:
+        return None
+
+
+def rules_of(crawl: Crawl, settings: Resolved) -> Rules:
+    """What this crawl takes in, by its settings and its seeds."""
+    max_urls = settings.get_number("MAX_URLS")
+    return Rules(
+        seeds=tuple(_seeds(crawl)),
+        scope=Scope(settings.get_text("URL_SCOPE")),
+        allow=compile_patterns(settings.get_text("URL_ALLOWLIST")),
+        deny=compile_patterns(settings.get_text("URL_DENYLIST")),
+        max_depth=crawl.max_depth,
+        max_urls=None if max_urls is None else int(max_urls),
+        schemes=frozenset(settings.get_list("URL_SCHEMES")),
+    )
+
+
+def _seeds(crawl: Crawl) -> Iterator[Url]:
+    for line in crawl.urls.splitlines():
+        try:
+            yield parse_url(line)
+        except BadUrl:
+            continue  # the last of a list that was cut at 64 KB
+
+
+def _batches(items: Iterator[Item]) -> Iterator[list[Item]]:
+    while batch := list(itertools.islice(items, BATCH)):
+        yield batch

@@ -1,0 +1,6 @@
+"""Shop window of the models of crawls: each is made in a file of its own."""
+
+from archivebox.crawls.crawl import Crawl, CrawlRun, Domain
+from archivebox.crawls.schedule import CrawlSchedule
+
+__all__ = ["Crawl", "CrawlRun", "CrawlSchedule", "Domain"]

@@ -1,0 +1,69 @@
+"""The lives of a Crawl and of its runs on each machine."""
+
+from typing import ClassVar
+
+from django.utils import timezone
+from statemachine import State
+
+from archivebox.base_models.work import WorkMachine
+
+LET_GO = {"owner": None, "retry_at": None}
+AT_ONCE = {"owner": None, "retry_at": timezone.now}
+
+
+class CrawlMachine(WorkMachine):
+    """queued → started → sealed; reopened for a retry or for more work; paused and cancelled from outside."""
+
+    queued = State(initial=True)
+    started = State()
+    sealed = State()
+    paused = State()
+    cancelled = State()
+
+    start = queued.to(started)
+    seal = started.to(sealed)
+    reopen = sealed.to(started)
+    pause = queued.to(paused) | started.to(paused)
+    resume = paused.to(queued) | cancelled.to(queued)
+    cancel = queued.to(cancelled) | started.to(cancelled) | paused.to(cancelled)
+
+    columns: ClassVar[dict[str, dict[str, object]]] = {
+        "seal": {"owner": None},
+        "pause": LET_GO,
+        "resume": AT_ONCE,
+        "cancel": AT_ONCE,  # a cancelled crawl wants one more look, which cancels its queued Snapshots
+    }
+
+    @started.enter
+    def enter_started(self) -> None:
+        self.model.run()
+
+    @sealed.enter
+    @cancelled.enter
+    def enter_end(self) -> None:
+        self.model.cleanup()
+
+
+class CrawlRunMachine(WorkMachine):
+    """A crawl on one machine: queued → started → sealed, and queued again by the next Snapshot."""
+
+    queued = State(initial=True)
+    started = State()
+    sealed = State()
+
+    start = queued.to(started)
+    seal = queued.to(sealed) | started.to(sealed)
+    requeue = sealed.to(queued) | started.to(queued)
+
+    columns: ClassVar[dict[str, dict[str, object]]] = {
+        "seal": {**LET_GO, "ready_at": None},
+        "requeue": {**AT_ONCE, "ready_at": None, "reason": ""},
+    }
+
+    @started.enter
+    def enter_started(self) -> None:
+        self.model.run()
+
+    @sealed.enter
+    def enter_sealed(self) -> None:
+        self.model.cleanup()

@@ -1,0 +1,267 @@
+"""Hooks as the engine sees them: which there are, how one is called, and what becomes of the records it prints."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from archivebox.config.conffile import read_conf
+from archivebox.config.resolve import Layer, Resolved, resolve
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract import discovery
+from archivebox.contract.discovery import Hook, Plugin
+from archivebox.contract.hooknames import extract_step, is_background_hook, parse_hook_name
+from archivebox.contract.records import Record, taker_for
+from archivebox.lib.jsonl import JSON
+from archivebox.machine.host import Machine
+from archivebox.machine.process import Process
+
+__all__ = [
+    "Call",
+    "HookCall",
+    "base_layers",
+    "discover_hooks",
+    "extract_step",
+    "is_background_hook",
+    "plugins",
+    "prepare_hook",
+    "process_hook_records",
+    "resolve_settings",
+    "run_hook",
+]
+
+APPLICATION = Path(__file__).parent.parent
+INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "XDG_RUNTIME_DIR")
+"""What of our own environment every hook gets; everything else it gets is a setting."""
+FOR_INSTALLERS = (
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+    "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
+)  # fmt: skip
+INSTALLER_PREFIXES = ("PIP_", "UV_", "NPM_CONFIG_", "npm_config_", "HOMEBREW_")
+"""What package clients need besides: certificates, proxies and their own settings."""
+
+
+# --- which hooks and settings there are -----------------------------------------------------------------------
+
+
+@cache
+def plugins() -> dict[str, Plugin]:
+    """Every plugin, read once per process."""
+    return discovery.discover_plugins(DATA_FOLDER.plugins)
+
+
+@cache
+def discover_hooks(event: str) -> tuple[Hook, ...]:
+    """The hooks of an event (``Crawl``, ``Snapshot``, ``Binary``, ``CrawlEnd``, ``SnapshotEnd``) in file-name order."""
+    return discovery.discover_hooks(plugins(), event)
+
+
+def forget_plugins() -> None:
+    """Read the plugin folders again: after one was added, or between tests."""
+    plugins.cache_clear()
+    discover_hooks.cache_clear()
+
+
+def base_layers() -> list[Layer]:
+    """The layers that hold for everything on this machine, weakest first."""
+    return [
+        Layer("file", read_conf(DATA_FOLDER.conf)),
+        Layer("machine", dict(Machine.current().config)),
+        Layer("environment", dict(os.environ)),
+    ]
+
+
+def resolve_settings(layers: Sequence[Layer]) -> Resolved:
+    """The settings that these layers amount to; equal layers are resolved once."""
+    return resolve(plugins(), layers)
+
+
+def lib_dir(settings: Resolved) -> Path:
+    """Where programs are installed: ``LIB_DIR``, else a folder that this user's collections share."""
+    named = settings.get_text("LIB_DIR")
+    return Path(named) if named else platformdirs.user_data_path("archivebox") / "lib"
+
+
+# --- how one is called ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the hooks of one object (Crawl, Snapshot, Binary) have in common."""
+
+    object_dir: Path
+    arguments: Mapping[str, str]
+    """Option name without dashes → value, as the contract names them (``url``, ``snapshot-id``, …)."""
+    context: Mapping[str, str]
+    """Ids, for ``EXTRA_CONTEXT``."""
+    folders: Mapping[str, str]
+    """``SNAP_DIR``, ``CRAWL_DIR``, … as far as the object has them."""
+    settings: Resolved
+    binaries: Mapping[str, str]
+    """Program name → absolute path, of those that this machine has."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookCall:
+    """One hook, ready to be started."""
+
+    hook: Hook
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    env_names: list[str]
+    cwd: Path
+    object_dir: Path
+    timeout: int
+
+
+def prepare_hook(hook: Hook, call: Call) -> HookCall:
+    """The command line, environment and folder of one hook run. Nothing is started and nothing written."""
+    env, names = _environment(hook.plugin, call, for_installer=hook.name.event == "Binary")
+    return HookCall(
+        hook=hook,
+        argv=(*_interpreter(hook, call), str(hook.path), *hook.arguments(call.arguments)),
+        env=env,
+        env_names=names,
+        cwd=call.object_dir / hook.plugin,
+        object_dir=call.object_dir,
+        timeout=hook_timeout(hook, call.settings),
+    )
+
+
+def hook_timeout(hook: Hook, settings: Resolved) -> int:
+    """Seconds that one run of it may take."""
+    plugin = plugins()[hook.plugin]
+    return int(settings.get_number("INSTALL_TIMEOUT" if hook.name.event == "Binary" else plugin.timeout_setting) or 60)
+
+
+def _interpreter(hook: Hook, call: Call) -> tuple[str, ...]:
+    match hook.interpreter:
+        case "python":
+            return (sys.executable,)
+        case "node":
+            return (call.binaries.get("node") or _which(call.settings.get_text("NODE_BINARY")),)
+        case "bash":
+            return ("/bin/bash",)
+        case _:
+            return ()
+
+
+@lru_cache(maxsize=64)
+def _which(name: str) -> str:
+    return shutil.which(name) or name
+
+
+def _environment(plugin: str, call: Call, *, for_installer: bool) -> tuple[dict[str, str], list[str]]:
+    own = call.settings.for_plugin(plugin)
+    lib = str(lib_dir(call.settings))
+    env = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    if for_installer:
+        env |= {
+            name: value
+            for name, value in os.environ.items()
+            if name in FOR_INSTALLERS or name.startswith(INSTALLER_PREFIXES)
+        }
+    env |= own
+    env |= {
+        name: call.binaries[value]
+        for name, value in own.items()
+        if name.endswith("_BINARY") and value in call.binaries
+    }
+    env |= {
+        "PATH": f"{lib}/bin:{os.environ.get('PATH') or os.defpath}",
+        "PYTHONPATH": str(APPLICATION),
+        "NODE_PATH": f"{lib}/npm/node_modules",
+        "NODE_MODULES_DIR": f"{lib}/npm/node_modules",
+        "LIB_DIR": lib,
+        "DATA_DIR": str(DATA_FOLDER.root),
+        "PERSONAS_DIR": str(DATA_FOLDER.personas),
+        "ACTIVE_PERSONA": "Default",
+        "EXTRA_CONTEXT": json.dumps(dict(call.context)),
+    }
+    env |= call.folders
+    return env, sorted(own)
+
+
+# --- what becomes of its records ------------------------------------------------------------------------------
+
+
+def process_hook_records(
+    records: Iterable[Record | dict[str, JSON]], overrides: Mapping[str, Any] | None = None
+) -> dict[str, int]:
+    """Hand each record to the model that signed up for its type; returns how many of each type were taken.
+
+    ``overrides`` name the object whose hook printed them: ``snapshot``, ``crawl``, ``binary``, ``process``,
+    ``created_by_id``. A type that nobody knows stays in the log and is counted under ``unknown``.
+    """
+    given = dict(overrides or {})
+    counts: dict[str, int] = {}
+    for record in records:
+        if isinstance(record, Record):
+            kind, fields = record.type, record.fields
+        else:
+            kind, fields = str(record.get("type")), {name: value for name, value in record.items() if name != "type"}
+        taker = taker_for(kind)
+        if taker is None:
+            counts["unknown"] = counts.get("unknown", 0) + 1
+        elif taker(fields, given) is not None:
+            counts[kind] = counts.get(kind, 0) + 1
+    return counts
+
+
+# --- the synchronous way --------------------------------------------------------------------------------------
+
+
+def run_hook(
+    script: Path,
+    output_dir: Path,
+    config: Mapping[str, JSON],
+    timeout: int | None = None,
+    parent_process: Process | None = None,
+    **kwargs: object,
+) -> Process:
+    """Run one hook script outside any worker and return its Process: ended, or running if it is a background hook.
+
+    ``output_dir`` is the plugin's folder; ``kwargs`` become options (``snapshot_id=…`` → ``--snapshot-id=…``).
+    """
+    hook = _hook_of(script)
+    arguments = {name.replace("_", "-"): str(value) for name, value in kwargs.items()}
+    settings = resolve_settings([*base_layers(), Layer("crawl", dict(config))])
+    ids = {name: str(value) for name, value in kwargs.items() if name.endswith("_id")}
+    call = Call(output_dir.parent, arguments, ids, {}, settings, {})
+    prepared = prepare_hook(hook, call)
+    process = Process(
+        machine=Machine.current(),
+        parent=parent_process or Process.current(),
+        process_type=Process.TypeChoices.HOOK,
+        plugin=hook.plugin,
+        hook_name=hook.file_name,
+        cmd=list(prepared.argv),
+        pwd=str(output_dir),
+        env=prepared.env_names,
+        timeout=timeout or prepared.timeout,
+        **{name: ids[name] for name in ("crawl_id", "snapshot_id", "binary_id") if name in ids},
+    )
+    process.launch_env = prepared.env
+    return process.launch(background=hook.background)
+
+
+def _hook_of(script: Path) -> Hook:
+    for plugin in plugins().values():
+        for hook in plugin.hooks:
+            if hook.path == script:
+                return hook
+    plugin_read = discovery.read_plugin(script.parent.name, script.parent)
+    for hook in plugin_read.hooks if plugin_read else ():
+        if hook.path == script:
+            return hook
+    problem = "is not there" if not script.exists() else "has no hook's name"
+    example = "on_Snapshot__51_screenshot.py"
+    message = f"{script} {problem}: {parse_hook_name(script.name) or example}"
+    raise FileNotFoundError(message)

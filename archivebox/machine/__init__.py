@@ -1,0 +1,1 @@
+"""Machines, the processes that ran on them and the programs they have."""

@@ -1,0 +1,95 @@
+"""The machines that work on this collection, and their network interfaces."""
+
+import os
+from typing import Self
+from uuid import UUID
+
+import platformdirs
+from django.db import connection, models
+from django.utils import timezone
+
+from archivebox.base_models.rows import Row, new_id
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.lib.files import atomic_write
+from archivebox.lib.jsonl import JSON
+from archivebox.machine.detect import describe_host
+
+_current: dict[str, "Machine"] = {}
+
+
+class Machine(Row):
+    """One machine of this collection. A container that is started again is the same machine."""
+
+    hostname = models.CharField(max_length=255, default="")
+    os_family = models.CharField(max_length=32, default="")
+    os_platform = models.CharField(max_length=128, default="")
+    os_kernel = models.CharField(max_length=128, default="")
+    arch = models.CharField(max_length=32, default="")
+    cpu_count = models.IntegerField(default=1)
+    memory_bytes = models.BigIntegerField(default=0)
+    in_container = models.BooleanField(default=False)
+    config = models.JSONField(default=dict, blank=True, help_text="settings of this machine")
+    seen_at = models.DateTimeField(default=timezone.now, help_text="last beat of its orchestrator")
+
+    def __str__(self) -> str:
+        return self.hostname or str(self.pk)
+
+    @classmethod
+    def current(cls) -> Self:
+        """The row of the machine this runs on, made on first use."""
+        known = _current.get("machine")
+        if isinstance(known, cls):
+            return known
+        facts = describe_host()
+        machine, created = cls.objects.get_or_create(pk=_machine_id(), defaults=facts)
+        if not created:
+            changed = [name for name, value in facts.items() if getattr(machine, name) != value]
+            for name in changed:
+                setattr(machine, name, facts[name])
+            if changed:
+                machine.save(update_fields=[*changed, "modified_at"])
+        _current["machine"] = machine
+        return machine
+
+    @classmethod
+    def from_jsonl(cls, record: dict[str, JSON], overrides: dict[str, object] | None = None) -> Self:
+        """Merge ``config`` of a Machine record into this machine's row: ``{"type": "Machine", "config": {…}}``."""
+        del overrides
+        machine = cls.current()
+        config = record.get("config")
+        if isinstance(config, dict):
+            machine.config = {**machine.config, **config}
+            machine.save(update_fields=["config", "modified_at"])
+        return machine
+
+
+def forget_current_machine() -> None:
+    """Drop the cached row: after a fork to another collection, or between tests."""
+    _current.clear()
+
+
+def _machine_id() -> UUID:
+    """Of the collection on SQLite (it is on this disk); of the user's machine where a fleet shares a database."""
+    if named := os.environ.get("MACHINE_ID"):
+        return UUID(named)
+    path = DATA_FOLDER.machine_id
+    if connection.vendor == "postgresql":
+        path = platformdirs.user_state_path("archivebox") / "machine-id"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(path, f"{new_id()}\n".encode())
+    return UUID(path.read_text().strip())
+
+
+class NetworkInterface(Row):
+    """How a machine reached the network at some time."""
+
+    machine = models.ForeignKey(Machine, on_delete=models.CASCADE)
+    iface = models.CharField(max_length=32, default="")
+    mac_address = models.CharField(max_length=32, default="")
+    ip_local = models.GenericIPAddressField(null=True, blank=True)
+    ip_public = models.GenericIPAddressField(null=True, blank=True)
+    hostname = models.CharField(max_length=255, default="")
+
+    def __str__(self) -> str:
+        return f"{self.iface} {self.ip_local or ''}".strip()

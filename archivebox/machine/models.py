@@ -1,0 +1,7 @@
+"""Shop window of the models of machines: each is made in a file of its own."""
+
+from archivebox.machine.binary import Binary
+from archivebox.machine.host import Machine, NetworkInterface
+from archivebox.machine.process import Process
+
+__all__ = ["Binary", "Machine", "NetworkInterface", "Process"]

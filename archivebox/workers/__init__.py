@@ -1,0 +1,1 @@
+"""What runs: the orchestrator, its workers and the runs they carry."""

@@ -1,0 +1,249 @@
+"""The one writer of a worker: gathers changes of rows and commits them together.
+
+SQLite pays a disk flush per transaction, so that changes are gathered for 50 ms, or until somebody waits; insert,
+start and end of a short hook become one INSERT. Every part of a batch that speaks of leased work is checked against
+the lease: a worker that has lost it cannot write.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
+
+from django.db import connection, models, transaction
+from django.utils import timezone
+
+from archivebox.base_models.doorbell import touch
+from archivebox.base_models.work import WorkItem
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+GATHER = 0.05
+"""Seconds that changes are gathered before they are committed."""
+
+
+class Holder(NamedTuple):
+    """The leased item in whose name a change is made."""
+
+    model: type[WorkItem]
+    pk: UUID
+    owner: UUID
+    fence: int
+
+
+@dataclass(slots=True)
+class Change:
+    """What is to become of one row."""
+
+    model: type[models.Model]
+    pk: UUID
+    insert: bool
+    columns: dict[str, Any]
+    holder: Holder | None
+
+
+@dataclass(slots=True)
+class Batch:
+    """Changes that are committed together, in the order in which their rows were first named."""
+
+    changes: dict[tuple[type[models.Model], UUID], Change] = field(default_factory=dict)
+    effects: list[tuple[Holder | None, Callable[[], object]]] = field(default_factory=list)
+    afterwards: list[Callable[[], object]] = field(default_factory=list)
+    committed: "asyncio.Future[None] | None" = None
+    ring: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.changes or self.effects or self.afterwards)
+
+
+class Journal:
+    """The database thread of a worker: reads on request, and the batches, one after the other on one connection."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="database")
+        self._batch = Batch()
+        self._timer: asyncio.TimerHandle | None = None
+        self._writing: set[asyncio.Task[None]] = set()
+        self.on_lost: Callable[[Holder], None] = lambda _: None
+
+    async def read(self, work: Callable[..., T], *arguments: object) -> T:
+        """Run ``work`` on the database thread, after every batch handed in before."""
+        self._hand_in()
+        return await self._loop.run_in_executor(self._thread, work, *arguments)
+
+    def insert(self, model: type[models.Model], pk: UUID, columns: dict[str, Any], holder: Holder | None = None) -> None:
+        """A new row; ``columns`` by attribute name, those left out get their default. The dict is copied."""
+        self._batch.changes[model, pk] = Change(model, pk, True, dict(columns), holder)
+        self._soon()
+
+    def update(self, model: type[models.Model], pk: UUID, columns: dict[str, Any], holder: Holder | None = None) -> None:
+        """Columns of a row that is there, or was inserted in this very batch."""
+        known = self._batch.changes.get((model, pk))
+        if known is None:
+            self._batch.changes[model, pk] = Change(model, pk, False, dict(columns), holder)
+        else:
+            known.columns.update(columns)
+        self._soon()
+
+    def effect(self, work: Callable[[], object], holder: Holder | None = None, *, ring: bool = False) -> None:
+        """Something that needs the ORM, in the same transaction, after the rows of this batch."""
+        self._batch.effects.append((holder, work))
+        self._batch.ring |= ring
+        self._soon()
+
+    def after_commit(self, work: Callable[[], object]) -> None:
+        """Call ``work`` on the loop once everything so far is committed."""
+        self._batch.afterwards.append(work)
+        self._soon()
+
+    async def flush(self) -> None:
+        """Wait until everything so far is committed."""
+        if self._batch:
+            self._hand_in()
+        if self._writing:
+            await asyncio.gather(*self._writing)
+
+    async def close(self) -> None:
+        await self.flush()
+        await self._loop.run_in_executor(self._thread, connection.close)
+        self._thread.shutdown()
+
+    def _soon(self) -> None:
+        if self._timer is None:
+            self._timer = self._loop.call_later(GATHER, self._hand_in)
+
+    def _hand_in(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._batch:
+            return
+        batch, self._batch = self._batch, Batch()
+        task = self._loop.create_task(self._write(batch))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+    async def _write(self, batch: Batch) -> None:
+        lost = await self._loop.run_in_executor(self._thread, commit, batch)
+        if batch.ring:
+            touch()
+        for work in batch.afterwards:
+            work()
+        for holder in lost:
+            self.on_lost(holder)
+
+
+def commit(batch: Batch) -> list[Holder]:
+    """Write one batch in one transaction; returns the holders whose lease was gone, whose part was dropped."""
+    with transaction.atomic():
+        lost = _lost_holders(batch)
+        kept = [change for change in batch.changes.values() if change.holder not in lost]
+        _write_rows(kept)
+        for holder, work in batch.effects:
+            if holder not in lost:
+                _carry_out(work)
+    return list(lost)
+
+
+def _carry_out(work: Callable[[], object]) -> None:
+    """One effect in a savepoint of its own: what a hook printed must not take the batch down with it."""
+    try:
+        with transaction.atomic():
+            work()
+    except (ValueError, TypeError, LookupError, models.ObjectDoesNotExist) as error:
+        log.warning("A record could not be taken: %s action=record_refused", error)
+
+
+def _lost_holders(batch: Batch) -> set[Holder]:
+    holders = {change.holder for change in batch.changes.values()} | {holder for holder, _ in batch.effects}
+    by_model: dict[type[WorkItem], list[Holder]] = {}
+    for holder in holders:
+        if holder is not None:
+            by_model.setdefault(holder.model, []).append(holder)
+    lost: set[Holder] = set()
+    for model, group in by_model.items():
+        rows = model._default_manager.filter(pk__in=[holder.pk for holder in group]).order_by("pk")
+        if connection.features.has_select_for_update:
+            rows = rows.select_for_update(no_key=True)
+        now = {pk: (owner, fence) for pk, owner, fence in rows.values_list("pk", "owner", "fence")}
+        lost |= {holder for holder in group if now.get(holder.pk) != (holder.owner, holder.fence)}
+    return lost
+
+
+def _write_rows(changes: Iterable[Change]) -> None:
+    inserts: dict[type[models.Model], list[Change]] = {}
+    updates: dict[tuple[type[models.Model], tuple[str, ...]], list[Change]] = {}
+    for change in changes:
+        if change.insert:
+            inserts.setdefault(change.model, []).append(change)
+        else:
+            updates.setdefault((change.model, tuple(sorted(change.columns))), []).append(change)
+    with connection.cursor() as cursor:
+        for model, group in inserts.items():
+            table = table_of(model)
+            cursor.executemany(table.insert_statement, [table.insert_values(change) for change in group])
+        for (model, columns), group in updates.items():
+            table = table_of(model)
+            cursor.executemany(
+                table.update_statement(columns), [table.update_values(columns, change) for change in group]
+            )
+
+
+class Table:
+    """How rows of one model are written without an object for each: 0.05 ms a row instead of 0.12."""
+
+    def __init__(self, model: type[models.Model]) -> None:
+        meta = model._meta
+        quote = connection.ops.quote_name
+        self._fields = {column.attname: column for column in meta.concrete_fields}
+        self._defaults = {
+            name: column.get_db_prep_save(column.get_default(), connection)
+            for name, column in self._fields.items()
+            if name not in {"id", "modified_at"}
+        }
+        self._table = quote(meta.db_table)
+        self._key = quote(meta.pk.column)
+        names = ", ".join(quote(column.column) for column in self._fields.values())
+        marks = ", ".join(["%s"] * len(self._fields))
+        self.insert_statement = f"INSERT INTO {self._table} ({names}) VALUES ({marks})"  # noqa: S608 - our own names
+        self._quoted = {name: quote(column.column) for name, column in self._fields.items()}
+
+    def _prepared(self, name: str, value: object) -> object:
+        if value is None or type(value) is int or type(value) is str:
+            column = self._fields[name]
+            if not isinstance(column, models.UUIDField | models.JSONField | models.DateTimeField | models.ForeignKey):
+                return value
+            if value is None and not isinstance(column, models.JSONField):
+                return None
+        prepared: object = self._fields[name].get_db_prep_save(value, connection)
+        return prepared
+
+    def insert_values(self, change: Change) -> list[object]:
+        given = {"modified_at": timezone.now(), **change.columns, "id": change.pk}
+        return [
+            self._prepared(name, given[name]) if name in given else self._defaults[name] for name in self._fields
+        ]
+
+    def update_statement(self, columns: tuple[str, ...]) -> str:
+        sets = ", ".join(f"{self._quoted[name]} = %s" for name in columns)
+        return (
+            f"UPDATE {self._table} SET {sets}, {self._quoted['modified_at']} = %s "  # noqa: S608 - our own names
+            f"WHERE {self._key} = %s"
+        )
+
+    def update_values(self, columns: tuple[str, ...], change: Change) -> list[object]:
+        values = [self._prepared(name, change.columns[name]) for name in columns]
+        return [*values, self._prepared("modified_at", timezone.now()), self._prepared("id", change.pk)]
+
+
+_tables: dict[type[models.Model], Table] = {}
+
+
+def table_of(model: type[models.Model]) -> Table:
+    if model not in _tables:
+        _tables[model] = Table(model)
+    return _tables[model]
