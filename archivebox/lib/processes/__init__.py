@@ -3,38 +3,52 @@
 Linux has pidfds, a subreaper and ``/proc``; elsewhere, or with ``ARCHIVEBOX_PORTABLE=1``, psutil does what it can.
 """
 
+from archivebox.lib.processes.adoption import AdoptedChild, adopt
 from archivebox.lib.processes.children import Child, unreaped
 from archivebox.lib.processes.exits import UNSEEN, ExitJournal, ExitStatus
+from archivebox.lib.processes.forkserver import ForkedChild, ForkServer, ForkServerGone
 from archivebox.lib.processes.identity import Identity, start_ticks_to_epoch, started_at
 from archivebox.lib.processes.launch import MARK, Launch
+from archivebox.lib.processes.linux import punch_hole
 from archivebox.lib.processes.marks import NOBODY, mark_environment, mark_of, marked
 from archivebox.lib.processes.platform import PORTABLE
 from archivebox.lib.processes.spawn import spawn
 from archivebox.lib.processes.spawnlog import SpawnEntry, SpawnLog
 from archivebox.lib.processes.subreaper import become_subreaper, bury_foster_children, foster_children
-from archivebox.lib.processes.waiting import wait
+from archivebox.lib.processes.tree import Tree
+from archivebox.lib.processes.waiting import wait, wait_gone
+from archivebox.lib.processes.watcher import ExitWatcher
 
 __all__ = [
     "MARK",
     "NOBODY",
     "PORTABLE",
     "UNSEEN",
+    "AdoptedChild",
     "Child",
     "ExitJournal",
     "ExitStatus",
+    "ExitWatcher",
+    "ForkServer",
+    "ForkServerGone",
+    "ForkedChild",
     "Identity",
     "Launch",
     "SpawnEntry",
     "SpawnLog",
+    "Tree",
+    "adopt",
     "become_subreaper",
     "bury_foster_children",
     "foster_children",
     "mark_environment",
     "mark_of",
     "marked",
+    "punch_hole",
     "spawn",
     "start_ticks_to_epoch",
     "started_at",
     "unreaped",
     "wait",
+    "wait_gone",
 ]

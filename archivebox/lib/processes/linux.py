@@ -1,17 +1,19 @@
-"""The only caller of Linux system calls that Python's standard library does not offer."""
+"""The only caller of Linux system calls that Python's standard library does not offer.
+
+Imports nothing of ours: the fork server, which has no package around it, loads this very file.
+"""
 
 import ctypes
 import errno
 import fcntl
 import os
-import platform
 import struct
 from typing import Final, NamedTuple
 
-from archivebox.lib.processes.platform import WAITID_NUMBERS
-
 _LIBC = ctypes.CDLL(None, use_errno=True)
-_WAITID: Final = WAITID_NUMBERS.get(platform.machine(), -1)
+_WAITID_NUMBERS: Final = {"x86_64": 247, "aarch64": 95, "riscv64": 95, "loongarch64": 95, "ppc64le": 272, "s390x": 281}
+WAITID_NUMBER: Final = _WAITID_NUMBERS.get(os.uname().machine)
+"""Number of the waitid system call here (64 bit machines only, from the kernel's tables); None: not known."""
 
 P_PID: Final = 1
 P_PIDFD: Final = 3
@@ -22,6 +24,7 @@ _SIGINFO = struct.Struct("@iiiiiii")  # signo, errno, code, padding, pid, uid, s
 _RUSAGE = struct.Struct("@lllll")  # utime s, us; stime s, us; maxrss in kB; eleven more that nobody asks for
 _RUSAGE_SIZE: Final = 144
 
+_PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _FALLOC_KEEP_SIZE, _FALLOC_PUNCH_HOLE = 0x1, 0x2
 
@@ -48,7 +51,7 @@ def waitid(idtype: int, which: int, *, reap: bool) -> Waited | None:
     info = ctypes.create_string_buffer(128)
     usage = ctypes.create_string_buffer(_RUSAGE_SIZE)
     options = _WEXITED | _WNOHANG | (0 if reap else _WNOWAIT)
-    while _LIBC.syscall(_WAITID, idtype, which, info, options, usage) != 0:
+    while _LIBC.syscall(WAITID_NUMBER, idtype, which, info, options, usage) != 0:
         number = ctypes.get_errno()
         if number != errno.EINTR:
             raise OSError(number, os.strerror(number))
@@ -63,6 +66,11 @@ def waitid(idtype: int, which: int, *, reap: bool) -> Waited | None:
 def set_child_subreaper() -> bool:
     """Have orphaned descendants reparented to this process (prctl(2), PR_SET_CHILD_SUBREAPER)."""
     return bool(_LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+
+
+def set_parent_death_signal(signum: int) -> bool:
+    """Get ``signum`` when the thread that started this process ends (prctl(2), PR_SET_PDEATHSIG); a fork clears it."""
+    return bool(_LIBC.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0) == 0)
 
 
 def punch_hole(fd: int, offset: int, length: int) -> bool:

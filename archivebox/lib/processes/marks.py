@@ -38,7 +38,7 @@ def marked(data_dir: Path) -> dict[Identity, str]:
 
 def mark_of(pid: int, data_dir: Path) -> str | None:
     """The process id that ``pid`` is marked with, if the mark is of this data folder."""
-    return _mark_in(environment_of(pid), os.path.realpath(data_dir))
+    return _mark_in(environment_of(pid), _real(str(data_dir)))
 
 
 def _same(pid: int, process_id: str, folder: str) -> Identity | None:

@@ -1,0 +1,214 @@
+"""The whole tree of one started process: who belongs to it, and its end."""
+
+import asyncio
+import logging
+import os
+import select
+import signal
+import time
+from collections.abc import Generator, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.looks import Look
+from archivebox.lib.processes.marks import mark_of, marked
+from archivebox.lib.processes.platform import PORTABLE
+
+if PORTABLE:
+    from archivebox.lib.processes.portable import children_of, look
+else:
+    from archivebox.lib.processes.procfs import children_of, look
+
+log = logging.getLogger(__name__)
+
+KILL_SECONDS = 10.0
+"""How long KILL is repeated: longer lives only what sleeps in the kernel, or is not ours to signal."""
+
+PORTABLE_LOOK_SECONDS = 0.05
+"""How often to look where there is no pidfd to sleep on."""
+
+_MAX_WAIT_FDS = 256
+"""Descriptors waited on at once; a larger tree is waited for in parts."""
+
+
+class Pause(NamedTuple):
+    """Wait until all of ``pidfds`` have ended, or ``seconds`` are over."""
+
+    pidfds: list[int]
+    seconds: float
+
+
+class Tree:
+    """Everything that belongs to one started process.
+
+    That is its descendants, and those reparented to one of ``reapers`` (or to an ancestor of ours) in a session or with
+    a mark of it. ``root`` None: only what bears the mark.
+    """
+
+    def __init__(self, *, root: Identity | None, process_id: str, data_dir: Path, reapers: Sequence[int] = ()) -> None:
+        self.root = root
+        self.process_id = process_id
+        self.data_dir = data_dir
+        self.reapers = tuple(reapers)
+        self._leaders: dict[int, Identity] = {}  # sessions seen in the tree, known by them when the leader is gone
+        if root is not None:
+            self._leaders[root.pid] = root
+
+    def members(self) -> set[Identity]:
+        """Its live processes; a zombie is none, it waits for its reaper alone."""
+        found: dict[int, tuple[Identity, Look]] = {}
+        if self.root is None or PORTABLE:
+            bearers = marked(self.data_dir).items()
+            self._walk((identity.pid for identity, mark in bearers if mark == self.process_id), found)
+        if self.root is not None:
+            if self.root.is_alive():
+                self._walk([self.root.pid], found)
+            self._walk(self._reparented(self.root), found)
+        return {identity for identity, seen in found.values() if not seen.zombie}
+
+    def _walk(self, pids: Iterable[int], found: dict[int, tuple[Identity, Look]]) -> None:
+        """Add ``pids`` and all their descendants to ``found``."""
+        here = Identity.current()
+        waiting = [pid for pid in pids if pid != here.pid]
+        while waiting:
+            pid = waiting.pop()
+            seen = look(pid) if pid not in found else None
+            if seen is None or (self.root is not None and seen.start_ticks < self.root.start_ticks):
+                continue
+            identity = here._replace(pid=pid, start_ticks=seen.start_ticks)
+            found[pid] = (identity, seen)
+            if seen.session == pid:
+                self._leaders[pid] = identity
+            waiting.extend(children_of(pid))
+
+    def _reparented(self, root: Identity) -> list[int]:
+        """Children of the reapers that belong here: in a session of the tree or with its mark, not older than it."""
+        pids = {pid for reaper in self._all_reapers() for pid in children_of(reaper)}
+        return [pid for pid in pids if pid != root.pid and self._belongs(pid, root)]
+
+    def _belongs(self, pid: int, root: Identity) -> bool:
+        seen = look(pid)
+        if seen is None or seen.zombie or seen.start_ticks < root.start_ticks:
+            return False
+        mark = mark_of(pid, self.data_dir)
+        if mark == self.process_id:
+            return True
+        leader = self._leaders.get(seen.session)
+        if leader is None:
+            return False
+        now = look(
+            leader.pid
+        )  # a reaped leader's pid may lead a stranger's session since, so what bears a mark decides
+        return mark is None if now is None else now.start_ticks == leader.start_ticks
+
+    def _all_reapers(self) -> set[int]:
+        """Who can have inherited an orphan: those named, and this process with its ancestors up to pid 1."""
+        reapers = set(self.reapers)
+        pid = os.getpid()
+        while pid > 0 and pid not in reapers:
+            reapers.add(pid)
+            seen = look(pid)
+            pid = seen.parent if seen is not None else 0
+        return reapers | {1}
+
+    async def end(self, *, grace: float, first_signal: int = signal.SIGTERM) -> bool:
+        """End the whole tree: ``first_signal``, ``grace`` seconds, then KILL until nothing is left.
+
+        True when it is gone; False when something outlived KILL for 10 s. Woken by pidfds.
+        """
+        steps = self._end(grace, first_signal)
+        try:
+            while True:
+                await _wait_async(next(steps))
+        except StopIteration as stop:
+            return bool(stop.value)
+
+    def end_blocking(self, *, grace: float, first_signal: int = signal.SIGTERM) -> bool:
+        """The same for callers without an event loop."""
+        steps = self._end(grace, first_signal)
+        try:
+            while True:
+                _wait_blocking(next(steps))
+        except StopIteration as stop:
+            return bool(stop.value)
+
+    def _end(self, grace: float, first_signal: int) -> Generator[Pause, None, bool]:
+        """The ending as a row of steps; whoever drives it waits as each pause says."""
+        told: set[Identity] = set()
+        deadline = time.monotonic() + grace
+        while (left := deadline - time.monotonic()) > 0:
+            members = self.members()
+            if not members:
+                return True
+            yield from self._signal(members, members - told, first_signal, left)
+            told |= members
+        deadline = time.monotonic() + KILL_SECONDS
+        while members := self.members():
+            if time.monotonic() > deadline:
+                return False
+            yield from self._signal(members, members, signal.SIGKILL, 0.2)
+        return True
+
+    @staticmethod
+    def _signal(
+        members: set[Identity], targets: set[Identity], signum: int, seconds: float
+    ) -> Generator[Pause, None, None]:
+        """Open all descriptors first, then signal, then wait: nobody slips away between the two."""
+        opened = (identity.open_pidfd() for identity in list(members)[:_MAX_WAIT_FDS])
+        pidfds = [fd for fd in opened if fd is not None]
+        try:
+            for identity in targets:
+                _try_signal(identity, signum)
+            yield Pause(pidfds, min(seconds, PORTABLE_LOOK_SECONDS) if PORTABLE else seconds)
+        finally:
+            for fd in pidfds:
+                os.close(fd)
+
+
+def _try_signal(identity: Identity, signum: int) -> None:
+    try:
+        identity.signal(signum)
+    except PermissionError:
+        log.warning("pid %d runs as another user: signal %d not sent", identity.pid, signum)
+
+
+def _wait_blocking(pause: Pause) -> None:
+    if PORTABLE:
+        time.sleep(pause.seconds)
+        return
+    deadline = time.monotonic() + pause.seconds
+    poll = select.poll()
+    for fd in pause.pidfds:
+        poll.register(fd, select.POLLIN)
+    waiting = len(pause.pidfds)
+    while waiting and (left := deadline - time.monotonic()) > 0:
+        for fd, _ in poll.poll(left * 1000):
+            poll.unregister(fd)
+            waiting -= 1
+
+
+async def _wait_async(pause: Pause) -> None:
+    if PORTABLE:
+        await asyncio.sleep(pause.seconds)
+        return
+    if not pause.pidfds:
+        await asyncio.sleep(0)
+        return
+    loop = asyncio.get_running_loop()
+    all_ended: asyncio.Future[None] = loop.create_future()
+    waiting = set(pause.pidfds)
+
+    def ended(fd: int) -> None:
+        loop.remove_reader(fd)
+        waiting.discard(fd)
+        if not waiting and not all_ended.done():
+            all_ended.set_result(None)
+
+    for fd in pause.pidfds:
+        loop.add_reader(fd, ended, fd)
+    try:
+        await asyncio.wait([all_ended], timeout=pause.seconds)
+    finally:
+        for fd in waiting:
+            loop.remove_reader(fd)
