@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""Provider apt: installs a Debian package, as root or by a sudo that asks for no password."""
+
+from archivebox.plugins.apt.packages import Apt, AptError
+from archivebox.plugins.base import Hook, on_stop
+from archivebox.plugins.env.library import Library
+from archivebox.plugins.env.programs import answer_with_first, find_all, search_path
+from archivebox.plugins.env.request import Request, give_up, install_timeout
+
+PROVIDER = "apt"
+
+
+def main() -> None:
+    request = Request.from_hook(Hook.from_argv(), PROVIDER)
+    on_stop(lambda: give_up(f"Told to stop before {request.name} was installed."))
+    packages = request.packages
+    if request.version:
+        packages[0] += f"={request.version}"
+    apt = Apt(install_timeout(), request.arguments("args"))
+    try:
+        apt.install(packages)
+    except AptError as error:
+        give_up(str(error))
+    library = Library.current()
+    candidates = [*find_all(request.names, search_path(library)[1:]), *apt.programs_of(packages, request.names)]
+    nothing = f"{' '.join(packages)} is installed, but it brings no program {' or '.join(request.names)} that runs."
+    answer_with_first(request, candidates, library, nothing)
+
+
+if __name__ == "__main__":
+    main()

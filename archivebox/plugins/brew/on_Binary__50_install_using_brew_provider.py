@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Provider brew: installs a Homebrew formula or cask."""
+
+import os
+from pathlib import Path
+
+from archivebox.plugins.base import Hook, Settings, on_stop, run_program
+from archivebox.plugins.env.library import Library
+from archivebox.plugins.env.programs import answer_with_first, find_all, search_path
+from archivebox.plugins.env.request import Request, give_up, install_timeout
+
+PROVIDER = "brew"
+# Where Homebrew's installer puts it: Apple silicon, Intel, Linux (docs.brew.sh/Installation).
+PLACES = ("/opt/homebrew/bin", "/usr/local/bin", "/home/linuxbrew/.linuxbrew/bin")
+# Nothing is asked, nothing is sent but the downloads.
+QUIET = {"NONINTERACTIVE": "1", "HOMEBREW_NO_ANALYTICS": "1", "HOMEBREW_NO_ENV_HINTS": "1"}
+
+
+def main() -> None:
+    request = Request.from_hook(Hook.from_argv(), PROVIDER)
+    on_stop(lambda: give_up(f"Told to stop before {request.name} was installed."))
+    library = Library.current()
+    brew = next(find_all([Settings().str("BREW_BINARY", "brew")], [*search_path(library), *PLACES]), None)
+    if brew is None:
+        give_up(f"{request.name} comes with Homebrew, which is not on this machine.")
+    if os.geteuid() == 0:
+        give_up(f"Homebrew refuses root. Type as an ordinary user: brew install {' '.join(formulas(request))}")
+    install(request, brew)
+    candidates = find_all(request.names, [str(brew.parent), *kegs(request, brew), *search_path(library)])
+    answer_with_first(request, candidates, library, f"brew installed {request.name}, but no such program runs.")
+
+
+def formulas(request: Request) -> list[str]:
+    return request.texts("formula") or request.texts("cask") or request.packages
+
+
+def kegs(request: Request, brew: Path) -> list[str]:
+    """Where formulas keep their programs that are not linked (curl, openjdk and others of the system's names)."""
+    return [str(brew.parent.parent / "opt" / formula.rpartition("/")[2] / "bin") for formula in formulas(request)]
+
+
+def install(request: Request, brew: Path) -> None:
+    kind = ["--cask"] if request.texts("cask") else []
+    command = [str(brew), "install", *kind, *request.arguments("args"), "--", *formulas(request)]
+    done = run_program(command, timeout=install_timeout(), env={**os.environ, **QUIET})
+    if done.timed_out:
+        give_up(f"Installing {request.name} with brew took longer than {install_timeout():g} s.")
+    if done.returncode != 0:
+        give_up(f"brew could not install {' '.join(formulas(request))} (status {done.returncode}).")
+
+
+if __name__ == "__main__":
+    main()

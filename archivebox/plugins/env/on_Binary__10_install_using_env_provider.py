@@ -1,0 +1,21 @@
+#!/usr/bin/env python3
+"""Provider env: takes a program that is already there, in LIB_DIR/bin or on the PATH."""
+
+from archivebox.plugins.base import Hook
+from archivebox.plugins.env.library import Library
+from archivebox.plugins.env.programs import answer_with_first, find_all, search_path
+from archivebox.plugins.env.request import Request
+
+PROVIDER = "env"
+
+
+def main() -> None:
+    request = Request.from_hook(Hook.from_argv(), PROVIDER)
+    library = Library.current()
+    candidates = find_all(request.names, search_path(library))
+    wanted = " or ".join(request.names)
+    answer_with_first(request, candidates, library, f"No {wanted} that runs is in {library.bin} or on the PATH.")
+
+
+if __name__ == "__main__":
+    main()

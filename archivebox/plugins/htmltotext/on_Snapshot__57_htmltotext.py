@@ -1,0 +1,26 @@
+#!/usr/bin/env python3
+"""Keeps the readable text of the page, from the HTML that dom or wget has stored."""
+
+from pathlib import Path
+
+from archivebox.plugins.base import Settings, give_up_after, noresults, succeeded, write_atomically
+from archivebox.plugins.htmltotext.stored_html import find_page
+from archivebox.plugins.htmltotext.text import html_to_text
+
+OUTPUT = "htmltotext.txt"
+
+
+def main() -> None:
+    give_up_after(Settings().timeout("HTMLTOTEXT"))
+    page = find_page(Path(".."))
+    if page is None:
+        noresults("No HTML of this page is stored")
+    text = html_to_text(page.html)
+    if not text:
+        noresults("The page has no text")
+    write_atomically(OUTPUT, text)
+    succeeded(OUTPUT, {"characters": len(text), "source": f"{page.path.relative_to('..')}"})
+
+
+if __name__ == "__main__":
+    main()

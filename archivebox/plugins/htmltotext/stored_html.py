@@ -1,0 +1,96 @@
+"""Finds the page's HTML among the outputs of other plugins, decoded to text."""
+
+import codecs
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_SIZE = 64 << 20  # bytes; a page above that is no text for people, and its tree would take gigabytes
+_PRESCAN = 1024  # bytes; where HTML 13.2.3.2 wants the declaration to stand
+_DECLARED = re.compile(rb"""<meta[^>]*?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+# Encoding Standard 4.2: these labels mean their superset on the web.
+_WEB_NAMES = {"iso8859-1": "cp1252", "ascii": "cp1252", "shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030"}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPage:
+    """One page as kept: where it lies, its HTML, the URL it came from in the end ("" when not known)."""
+
+    path: Path
+    html: str
+    url: str
+
+
+def find_page(snapshot_folder: Path) -> StoredPage | None:
+    """The page after scripts (plugin dom), else as the server sent it (plugin wget); None when neither is there."""
+    dom = snapshot_folder / "dom" / "output.html"
+    if _has_bytes(dom):
+        return StoredPage(dom, dom.read_bytes()[:MAX_SIZE].decode("utf-8", "replace"), _navigated_url(snapshot_folder))
+    page = _wget_page(snapshot_folder / "wget")
+    if page is None:
+        return None
+    path, url = page
+    return StoredPage(path, decode_html(path.read_bytes()[:MAX_SIZE]), url)
+
+
+def decode_html(data: bytes) -> str:
+    """Bytes to text by byte order mark, else by the declaration in the page, else UTF-8, else Windows-1252."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    declared = _DECLARED.search(data[:_PRESCAN])
+    if declared is not None:
+        named = _known_encoding(declared[1].decode("ascii"))
+        if named is not None:
+            return data.decode(named, "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+def _known_encoding(label: str) -> str | None:
+    try:
+        name = codecs.lookup(label).name
+    except LookupError:
+        return None
+    if name.startswith("utf-16"):
+        return "utf-8"  # HTML 13.2.3.2: a page that could be read as ASCII so far cannot be UTF-16
+    return _WEB_NAMES.get(name, name)
+
+
+def _has_bytes(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
+
+
+def _navigated_url(snapshot_folder: Path) -> str:
+    """Where the browser came to in the end, by the newest of the files in which the browser's plugins say so."""
+    for name in ("navigate/navigation.json", "chrome/navigation.json"):
+        url = _field(snapshot_folder / name, "final_url")
+        if url:
+            return url
+    return _field(snapshot_folder / "wget" / "wget.json", "final_url")
+
+
+def _wget_page(folder: Path) -> tuple[Path, str] | None:
+    """The page as wget was sent it: the original where wget has turned the links of the copy."""
+    notes = folder / "wget.json"
+    if not _field(notes, "path").endswith((".html", ".htm", ".xhtml")):
+        return None
+    for name in (_field(notes, "original"), _field(notes, "path")):
+        path = folder / name
+        if name and _has_bytes(path) and path.resolve().is_relative_to(folder.resolve()):
+            return path, _field(notes, "final_url")
+    return None
+
+
+def _field(path: Path, name: str) -> str:
+    """A text field of the JSON object in `path`, "" when there is none."""
+    try:
+        document = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return ""
+    value = document.get(name) if isinstance(document, dict) else None
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,93 @@
+"""Turns HTML into plain text: a paragraph for each block, without what is no text of the page."""
+
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+# Never text for a reader.
+_INVISIBLE = frozenset(
+    {"head", "script", "style", "template", "noscript", "svg", "math", "canvas", "iframe", "object", "embed"}
+    | {"audio", "video", "map", "datalist", "select", "button", "dialog"}
+)
+# Text, but of the site and not of the page.
+_NAVIGATION_ROLES = frozenset({"navigation", "menu", "menubar", "search", "dialog", "alertdialog"})
+# HTML 15.3.3 and 15.3.7 to 15.3.10: what a browser shows on lines of its own.
+_BLOCKS = frozenset(
+    {"address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dir", "div", "dl"}
+    | {"dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header"}
+    | {"hgroup", "hr", "legend", "li", "listing", "main", "menu", "nav", "ol", "optgroup", "option", "p", "pre"}
+    | {"search", "section", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul"}
+)
+_TIGHT = frozenset({"li", "dt", "dd", "tr"})  # on lines of their own, with no empty line between
+_PREFORMATTED = frozenset({"pre", "listing", "textarea"})
+# Private marks in the stream of text; U+001C to U+001F cannot be written in HTML save by escapes, which are removed.
+_PARAGRAPH, _LINE, _CELL = "\x1c", "\x1d", "\x1e"
+_UNMARKED = str.maketrans(dict.fromkeys((_PARAGRAPH, _LINE, _CELL), " "))
+_KEPT_NEWLINE = str.maketrans({_PARAGRAPH: " ", _LINE: " ", _CELL: " ", "\n": _LINE})
+
+
+def html_to_text(html: str) -> str:
+    """The readable text of `html`, paragraphs divided by an empty line; "" when there is none.
+
+    Menus are left out, unless the page has no other text.
+    """
+    body = LexborHTMLParser(html).body
+    if body is None:
+        return ""
+    return _layout("".join(_pieces(body, menus=False))) or _layout("".join(_pieces(body, menus=True)))
+
+
+def _layout(stream: str) -> str:
+    """White space as CSS Text 3, 4.1.1 collapses it, with our marks as line ends."""
+    paragraphs = []
+    for paragraph in stream.split(_PARAGRAPH):
+        lines = [_line(line) for line in paragraph.split(_LINE)]
+        text = "\n".join(line for line in lines if line)
+        if text:
+            paragraphs.append(text)
+    return "\n\n".join(paragraphs) + "\n" if paragraphs else ""
+
+
+def _line(text: str) -> str:
+    cells = [" ".join(cell.split()) for cell in text.split(_CELL)]
+    return "\t".join(cells).strip()
+
+
+def _pieces(body: LexborNode, *, menus: bool) -> Iterator[str]:
+    """Text and marks in document order; a stack of our own, because hostile pages nest 100,000 deep."""
+    waiting: list[tuple[LexborNode | str, bool]] = [(body, False)]
+    while waiting:
+        node, preformatted = waiting.pop()
+        if isinstance(node, str):
+            yield node
+            continue
+        tag = node.tag or ""
+        if tag == "-text":
+            yield (node.text_content or "").translate(_KEPT_NEWLINE if preformatted else _UNMARKED)
+        elif tag == "br":
+            yield _LINE
+        elif _is_shown(node, tag, menus=menus):
+            mark = _mark(tag)
+            yield mark
+            waiting.append((mark, False))
+            inside = preformatted or tag in _PREFORMATTED
+            waiting.extend((child, inside) for child in reversed(list(node.iter(include_text=True))))
+
+
+def _mark(tag: str) -> str:
+    if tag in _TIGHT:
+        return _LINE
+    if tag in _BLOCKS:
+        return _PARAGRAPH
+    return _CELL if tag in {"td", "th"} else ""
+
+
+def _is_shown(node: LexborNode, tag: str, *, menus: bool) -> bool:
+    if not tag or tag.startswith(("-", "!")) or tag in _INVISIBLE:
+        return False
+    attributes = node.attributes
+    if "hidden" in attributes and (attributes["hidden"] or "") != "until-found":
+        return False
+    if menus:
+        return True
+    return tag != "nav" and (attributes.get("role") or "").strip().lower() not in _NAVIGATION_ROLES

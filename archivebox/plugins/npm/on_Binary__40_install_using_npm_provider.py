@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Provider npm: installs a Node program or library into LIB_DIR/npm/node_modules."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from archivebox.plugins.base import Hook, Settings, on_stop, run_program, write_atomically
+from archivebox.plugins.env.library import Library
+from archivebox.plugins.env.programs import answer_with_first, find_all, report, search_path
+from archivebox.plugins.env.request import Request, give_up, install_timeout
+
+if TYPE_CHECKING:
+    from archivebox.plugins.base.invocation import JSON
+
+PROVIDER = "npm"
+
+
+def main() -> None:
+    request = Request.from_hook(Hook.from_argv(), PROVIDER)
+    on_stop(lambda: give_up(f"Told to stop before {request.name} was installed."))
+    library = Library.current()
+    modules = Path(Settings().path("NODE_MODULES_DIR") or library.root / "npm" / "node_modules")
+    npm = next(find_all([Settings().str("NPM_BINARY", "npm")], search_path(library)), None)
+    if npm is None:
+        give_up(f"{request.name} comes with npm, which is not there. Install Node.js: sudo apt-get install npm")
+    with library.locked("npm"):
+        install(request, npm, modules)
+    if request.options.get("library") is True:
+        report_library(request, modules, library)
+    program = next(find_all([Path(name).name for name in request.names], [str(modules / ".bin")]), None)
+    if program is None:
+        give_up(f"npm installed {' '.join(request.packages)}, which brings no program {' or '.join(request.names)}.")
+    link = library.link(program.name, program)
+    version = version_of(package_file(request.packages[0], modules))
+    answer_with_first(request, [link], library, f"npm installed {request.name}, but it does not run.", version)
+
+
+def install(request: Request, npm: Path, modules: Path) -> None:
+    """Add the packages to those that are there: what package.json does not name, npm would take away."""
+    modules.mkdir(parents=True, exist_ok=True)
+    pin_dependencies(request, modules.parent / "package.json")
+    packages = request.packages
+    if request.version:
+        packages[0] += f"@{request.version}"
+    quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--no-progress", "--omit=dev", "--yes"]
+    command = [str(npm), "install", f"--prefix={modules.parent}", *quiet, *request.arguments("args"), "--", *packages]
+    done = run_program(command, timeout=install_timeout(), cwd=str(modules.parent))
+    if done.timed_out:
+        give_up(f"Installing {request.name} with npm took longer than {install_timeout():g} s.")
+    if done.returncode != 0:
+        give_up(f"npm could not install {' '.join(packages)} (status {done.returncode}); the reason stands above.")
+
+
+def pin_dependencies(request: Request, manifest: Path) -> None:
+    """Write the overrides of dependencies (npm's own word for them) that a package cannot be installed without."""
+    document: dict[str, JSON] = {"private": True}
+    if manifest.is_file():
+        document = json.loads(manifest.read_bytes())
+    pins = request.options.get("overrides")
+    if isinstance(pins, dict):
+        former = document.get("overrides")
+        document["overrides"] = {**(former if isinstance(former, dict) else {}), **pins}
+    write_atomically(os.fspath(manifest), json.dumps(document, indent=2))
+
+
+def report_library(request: Request, modules: Path, library: Library) -> None:
+    """A package without a program is known by its package.json."""
+    path = package_file((request.texts("names") or request.packages)[0], modules)
+    if not path.is_file():
+        give_up(f"npm installed {' '.join(request.packages)}, but {path} is not there.")
+    report(request, path, version_of(path), library)
+
+
+def package_file(package: str, modules: Path) -> Path:
+    """`@scope/name@^1.2` lies in the folder `@scope/name`."""
+    return modules / re.sub(r"(?<=.)@.*", "", package) / "package.json"
+
+
+def version_of(path: Path) -> str:
+    return str(json.loads(path.read_bytes()).get("version", "")) if path.is_file() else ""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""Virtual environments of installed programs: each is built beside its place and linked in when it is whole."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import secrets
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from archivebox.plugins.base import run_program
+from archivebox.plugins.env.library import replace_link
+
+if TYPE_CHECKING:
+    from archivebox.plugins.env.library import Library
+    from archivebox.plugins.env.request import Request
+
+# Set by the engine for this plugin, but read by pip as options of its own (a limit per connection).
+_NOT_FOR_PIP = ("PIP_TIMEOUT", "PIP_ENABLED", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__")
+_BARE_VERSION = re.compile(r"\d[\w.!+*-]*")
+
+
+class PipError(Exception):
+    """pip could not install what was asked for."""
+
+
+class Environment:
+    """`LIB_DIR/pip/<binary>`, a link to the newest build `LIB_DIR/pip/.<binary>-<random>`.
+
+    Console scripts hold the absolute path of their interpreter, so that a finished environment cannot be renamed;
+    a link to it can, and is replaced in one step while the former build may still be running.
+    """
+
+    def __init__(self, library: Library, request: Request, timeout: float) -> None:
+        self._library, self._request, self._timeout = library, request, timeout
+        self.folder = library.root / "pip" / request.short_name
+
+    def install(self) -> Path:
+        """Build it and put it in place; returns the program's path. Raises PipError with a sentence.
+
+        Who waited here for another's build of the same program takes that one.
+        """
+        asked = time.time()
+        with self._library.locked(f"pip-{self.folder.name}"):
+            program = self._program()
+            if program is None or self.folder.stat().st_mtime < asked:
+                self._build()
+                program = self._program()
+        if program is None:
+            raise PipError(f"pip installed {self._request.packages}, which brings no program {self._request.names}")
+        return program
+
+    def _program(self) -> Path | None:
+        candidates = (self.folder / "bin" / Path(name).name for name in self._request.names)
+        return next((path for path in candidates if os.access(path, os.X_OK)), None)
+
+    def _build(self) -> None:
+        parent = self.folder.parent
+        parent.mkdir(parents=True, exist_ok=True)
+        former = self.folder.resolve() if self.folder.is_symlink() else None
+        build = parent / f".{self.folder.name}-{secrets.token_hex(4)}"
+        try:
+            self._run([sys.executable, "-m", "venv", "--without-pip", str(build)])
+            self._run([str(build / "bin" / "python"), *self._pip(), *self._arguments()])
+            os.utime(build)  # the time at which it was whole
+            replace_link(self.folder, build)
+        except BaseException:
+            shutil.rmtree(build, ignore_errors=True)
+            raise
+        self._remove_all_but({build, former})
+
+    def _remove_all_but(self, kept: set[Path | None]) -> None:
+        """Take away builds older than the former one, which running programs may still load modules from."""
+        pattern = re.compile(rf"\.{re.escape(self.folder.name)}-[0-9a-f]{{8}}")
+        for path in self.folder.parent.iterdir():
+            if pattern.fullmatch(path.name) and path not in kept:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _arguments(self) -> list[str]:
+        packages = self._request.packages
+        version = self._request.version
+        if version:
+            packages[0] += f"=={version}" if _BARE_VERSION.fullmatch(version) else version
+        quiet = ["--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--quiet"]
+        return ["install", *quiet, *self._request.arguments("args"), "--", *packages]
+
+    def _run(self, command: list[str]) -> None:
+        environ = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_PIP}
+        done = run_program(command, timeout=self._timeout, env=environ)
+        if done.timed_out:
+            raise PipError(f"Installing {self._request.name} with pip took longer than {self._timeout:g} s.")
+        if done.returncode != 0:
+            last = (done.stderr.strip() or done.stdout.strip()).rpartition("\n")[2]
+            raise PipError(f"pip could not install {' '.join(self._request.packages)}: {last}")
+
+    def _pip(self) -> list[str]:
+        """How the new environment's interpreter runs a pip that is not installed in it.
+
+        Ours where we have one; else the wheel that ensurepip carries, which runs from inside the file; else that of
+        the interpreter our own environment was made from. Debian's python3 has neither of the first two.
+        """
+        ours = importlib.util.find_spec("pip")
+        if ours is not None and ours.origin is not None:
+            return [str(Path(ours.origin).with_name("__pip-runner__.py"))]
+        bundled = importlib.util.find_spec("ensurepip")
+        if bundled is not None and bundled.origin is not None:
+            wheels = sorted(Path(bundled.origin).parent.glob("_bundled/pip-*.whl"))
+            if wheels:
+                return [str(wheels[-1] / "pip")]
+        version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        for site in (f"lib/{version}/site-packages", "lib/python3/dist-packages", f"local/lib/{version}/dist-packages"):
+            runner = Path(sys.base_prefix, site, "pip", "__pip-runner__.py")
+            if runner.is_file():
+                return [str(runner)]
+        raise PipError("There is no pip beside the application's Python. Install it: python3 -m ensurepip")

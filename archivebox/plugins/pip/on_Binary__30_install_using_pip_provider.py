@@ -1,0 +1,27 @@
+#!/usr/bin/env python3
+"""Provider pip: installs a Python program into a virtual environment of its own, LIB_DIR/pip/<binary>."""
+
+from archivebox.plugins.base import Hook, on_stop
+from archivebox.plugins.env.library import Library
+from archivebox.plugins.env.programs import answer_with_first
+from archivebox.plugins.env.request import Request, give_up, install_timeout
+from archivebox.plugins.pip.environment import Environment, PipError
+
+PROVIDER = "pip"
+
+
+def main() -> None:
+    request = Request.from_hook(Hook.from_argv(), PROVIDER)
+    on_stop(lambda: give_up(f"Told to stop before {request.name} was installed."))
+    library = Library.current()
+    environment = Environment(library, request, install_timeout())
+    try:
+        program = environment.install()
+    except PipError as error:
+        give_up(str(error))
+    link = library.link(program.name, program)
+    answer_with_first(request, [link], library, f"pip installed {request.name}, but it does not run.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""The command line of one run of wget, of version 1 or of wget2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from archivebox.plugins.base import Settings
+
+# The default of WGET_ARGS: a page with all it shows, its links turned to what was fetched, the original kept beside.
+DEFAULT_ARGS = [
+    "--page-requisites",
+    "--span-hosts",
+    "--adjust-extension",
+    "--convert-links",
+    "--backup-converted",
+    "--no-parent",
+    "--restrict-file-names=windows",
+]
+# Nothing of the person's own: no ~/.wgetrc, no passwords of ~/.netrc, no ~/.wget-hsts. One try: ours come later.
+_ALONE = ["--no-config", "--no-netrc", "--no-hsts", "--tries=1"]
+_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+DEFAULT_MAX_SIZE = "750m"
+DEFAULT_MAX_REDIRECTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where one run writes, relative to its folder: its log, and its WARC without `.warc.gz`."""
+
+    program: str
+    is_wget2: bool
+    log: str
+    warc: str
+    seconds: float  # for the whole run
+
+
+def build(plan: Plan, settings: Settings, url: str) -> list[str]:
+    """The argv; the URL comes after `--`, so that it is never an option."""
+    return [
+        plan.program,
+        *settings.list("WGET_ARGS", DEFAULT_ARGS),
+        *_ALONE,
+        *_reporting(plan),
+        *_limits(plan, settings),
+        *_identity(settings),
+        *_permissions(plan, settings),
+        *_warc(plan, settings),
+        *settings.list("WGET_ARGS_EXTRA"),
+        "--",
+        url,
+    ]
+
+
+def parse_size(text: str) -> int:
+    """Bytes of `750m`, `2g`, `1048576`; 0 means no limit. Raises ValueError."""
+    unit = _UNITS.get(text[-1:].lower(), 1)
+    return int(text[:-1] if unit > 1 else text) * unit
+
+
+def _reporting(plan: Plan) -> list[str]:
+    """wget2 with --no-verbose says nothing of what it saves."""
+    quiet = ["--progress=none"] if plan.is_wget2 else ["--no-verbose"]
+    return ["--server-response", *quiet, f"--output-file={plan.log}"]
+
+
+def _limits(plan: Plan, settings: Settings) -> list[str]:
+    limit = parse_size(settings.str("WGET_MAX_SIZE", DEFAULT_MAX_SIZE))
+    quota = [f"--quota={limit}"] if limit else []
+    # A third of our time for one silent connection, so that one dead picture does not cost the page.
+    waiting = f"--timeout={max(1.0, plan.seconds / 3):.0f}"
+    return [waiting, f"--max-redirect={settings.int('WGET_MAX_REDIRECTS', DEFAULT_MAX_REDIRECTS)}", *quota]
+
+
+def _identity(settings: Settings) -> list[str]:
+    agent = settings.str("WGET_USER_AGENT", settings.str("USER_AGENT"))
+    cookies = settings.path("WGET_COOKIES_FILE", settings.str("COOKIES_FILE"))
+    return [
+        *([f"--user-agent={agent}"] if agent else []),
+        *([f"--load-cookies={cookies}"] if cookies else []),
+    ]
+
+
+def _permissions(plan: Plan, settings: Settings) -> list[str]:
+    """wget2 would ask the issuers of certificates about them (OCSP); nobody but the site is asked by us."""
+    words = ["--no-ocsp"] if plan.is_wget2 else []
+    if not settings.bool("WGET_OBEY_ROBOTS", False):
+        words.append("--robots=off" if plan.is_wget2 else "--execute=robots=off")
+    if not settings.bool("WGET_CHECK_SSL_VALIDITY", settings.bool("CHECK_SSL_VALIDITY", True)):
+        words.append("--no-check-certificate")
+    return words
+
+
+def _warc(plan: Plan, settings: Settings) -> list[str]:
+    """wget2 writes no WARC."""
+    if plan.is_wget2 or not settings.bool("WGET_SAVE_WARC", True):
+        return []
+    return [f"--warc-file={plan.warc}", "--warc-tempdir=."]
