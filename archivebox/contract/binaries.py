@@ -45,13 +45,14 @@ def parse_binaries(path: Path) -> tuple[tuple[BinaryRequest, ...], tuple[str, ..
         if not line.strip() or line.lstrip().startswith((b"#", b"//")):
             continue
         try:
-            requests.append(_parse_request(jsonl.loads(line)))
+            requests.append(parse_request(jsonl.loads(line)))
         except ValueError as error:
             warnings.append(f"{path.name} line {number} {error}, so it is left out")
     return tuple(requests), tuple(warnings)
 
 
-def _parse_request(record: Mapping[str, JSON] | None) -> BinaryRequest:
+def parse_request(record: Mapping[str, JSON] | None) -> BinaryRequest:
+    """One Binary record as a request; ValueError with the rest of a sentence if it is none."""
     if record is None:
         raise ValueError("is no JSON object")
     name = record.get("name", record.get("bin_name"))

@@ -70,8 +70,8 @@ class Hook:
 
     @property
     def sort_key(self) -> tuple[str, str]:
-        """Hooks start in file-name order; two of one name, in the order of their plugins."""
-        return self.name.file_name, self.plugin
+        """Hooks start in file-name order, ``CrawlSetup`` among ``Crawl``; two of one name by plugin."""
+        return self.name.file_name.partition("__")[2], self.plugin
 
     def arguments(self, values: Mapping[str, str]) -> tuple[str, ...]:
         """``values`` by option name as ``--name=value``, only those that the script accepts.

@@ -15,7 +15,7 @@ LAST_STEP = 9
 """Steps are 0 to 9; a hook without a number runs in the last."""
 
 _NAME = re.compile(
-    r"on_(?P<event>[A-Z][A-Za-z]*)__(?:(?P<number>\d\d)_)?(?P<what>[A-Za-z0-9_.-]+?)"
+    r"on_(?P<event>[A-Z][A-Za-z]*)__(?:(?P<number>\d\d)_)?(?!\d\d_\.)(?P<what>[A-Za-z0-9_.-]+?)"
     r"(?P<background>(?:\.(?:daemon|finite))?\.bg)?\.(?P<extension>py|js|sh)",
     re.ASCII,
 )

@@ -25,7 +25,7 @@ _BY_EXTENSION: dict[str, Interpreter] = {"py": "python", "js": "node", "sh": "ba
 _PLAIN_SHEBANG = re.compile(r"#!\s*(?:/usr/bin/env\s+|(?:/usr(?:/local)?)?/bin/)(?:python3?|node|bash|sh)\s*", re.ASCII)
 _QUOTED_OPTION = re.compile(r"""['"`]--([a-z][a-z-]*)""", re.ASCII)
 _SHELL_OPTION = re.compile(r"--([a-z][a-z-]*)", re.ASCII)
-_OBJECT_KEY = re.compile(r"""(?:^|[\s{,'"])([a-z][a-z-]*)['"]?\s*:\s*\{""", re.ASCII)
+_OBJECT_KEY = re.compile(r"""(?<![\w-])([a-z][a-z-]*)['"]?\s*:\s*\{""", re.ASCII)
 _TAKES_ANYTHING = (
     "parse_known_args",
     "ignore_unknown_options",

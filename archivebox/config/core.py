@@ -1,0 +1,70 @@
+"""Owns the application's own settings, as one table."""
+
+from archivebox.contract.schema import SettingSpec
+
+MEGABYTE = 1_000_000
+
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+_SHARED = (
+    SettingSpec("TIMEOUT", "integer", 60, "Seconds that a hook may take unless its plugin says otherwise", minimum=1),
+    SettingSpec("CHECK_SSL_VALIDITY", "boolean", True, "Refuse sites whose certificate is not valid"),
+    SettingSpec("USER_AGENT", "string", "", "User agent of every request; empty: each program's own"),
+    SettingSpec("COOKIES_FILE", "string", "", "File of cookies, in Netscape format, that hooks send"),
+    SettingSpec("RESOLUTION", "string", "1440,2000", "Width,height of pages in pixels", pattern=r"^\d{2,5},\d{2,5}$"),
+    SettingSpec("NODE_BINARY", "string", "node", "Program that runs JavaScript hooks"),
+)
+
+_PLACES = (
+    SettingSpec("LIB_DIR", "string", "", "Folder of installed programs; empty: archivebox/lib in XDG_DATA_HOME"),
+    SettingSpec("DATABASE_URL", "string", "", "PostgreSQL for several machines; empty: SQLite", sensitive=True),
+    SettingSpec("STORAGE_URL", "string", "", "S3-compatible store of sealed files; empty: disk only", sensitive=True),
+    SettingSpec("MACHINE_ID", "string", "", "Name of this machine in a fleet; empty: kept in the data folder"),
+    SettingSpec("LOG_LEVEL", "string", "INFO", "Least important messages that are logged", enum=_LEVELS),
+)
+
+_WORK = (
+    SettingSpec("WORKERS", "integer", None, "Worker processes; unset: one per core", minimum=1),
+    SettingSpec("SNAPSHOTS_IN_FLIGHT", "integer", 4, "Snapshots that one worker works on at a time", minimum=1),
+    SettingSpec("HOOK_CONCURRENCY", "integer", None, "Foreground hooks at a time; unset: 2 per core", minimum=1),
+    SettingSpec("FINITE_CONCURRENCY", "integer", None, "Downloads at a time; unset: 4 per core", minimum=1),
+    SettingSpec("TABS", "integer", None, "Browser tabs at a time; unset: one per core", minimum=1),
+    SettingSpec("STOP_GRACE", "number", 5, "Seconds between asking a process to stop and ending it", minimum=0),
+    SettingSpec("SEAL_GRACE", "number", 10, "Least seconds that background hooks have at the end", minimum=0),
+    SettingSpec("READY_TIME", "number", 10, "Seconds that hooks wait for a background hook to be ready", minimum=0),
+    SettingSpec("MAX_ATTEMPTS", "integer", 3, "Times a hook is run before it is given up", minimum=1),
+    SettingSpec("INSTALL_TIMEOUT", "integer", 1_800, "Seconds that installing a program may take", minimum=1),
+    SettingSpec("HOOK_OUTPUT_MAX", "integer", 16 * MEGABYTE, "Bytes kept of each output of a hook", minimum=1_000),
+    SettingSpec("HOOK_FILE_MAX", "integer", 16_000 * MEGABYTE, "Bytes of the largest file of a hook", minimum=MEGABYTE),
+    SettingSpec("DISK_FREE_MIN", "integer", 500 * MEGABYTE, "Bytes of free disk below which no work begins", minimum=0),
+    SettingSpec("PROCESS_RETENTION_DAYS", "integer", 30, "Days that process records stay; 0: for ever", minimum=0),
+)
+
+_CRAWLS = (
+    SettingSpec("PLUGINS", "array", [], "Plugins to run and what they require; empty: all enabled", items="string"),
+    SettingSpec("MAX_DEPTH", "integer", 0, "Links to follow from the URLs given", minimum=0, maximum=100),
+    SettingSpec("MAX_URLS", "integer", None, "URLs of one crawl; unset: no limit", minimum=1),
+    SettingSpec("URL_SCOPE", "string", "all", "How far links are followed", enum=("page", "host", "domain", "all")),
+    SettingSpec("URL_ALLOWLIST", "string", "", "Regular expressions, one a line; other URLs are refused"),
+    SettingSpec("URL_DENYLIST", "string", "", "Regular expressions, one a line; matching URLs are refused"),
+    SettingSpec("URL_SCHEMES", "array", ["http", "https"], "Kinds of URL that are archived", items="string"),
+    SettingSpec("DOMAIN_DELAY", "number", 0, "Seconds between two visits to one host", minimum=0),
+    SettingSpec("DOMAIN_CONCURRENCY", "integer", 4, "Pages of one host at a time", minimum=1),
+    SettingSpec("OBEY_ROBOTS", "boolean", False, "Leave out what a site's robots.txt asks not to fetch"),
+    SettingSpec("PRIVATE_NETWORK_ALLOWLIST", "array", [], "Private hosts and CIDRs pages may reach", items="string"),
+)
+
+_WEB = (
+    SettingSpec("BIND_ADDR", "string", "127.0.0.1:8000", "Address that the web server listens on"),
+    SettingSpec("REPLAY_ADDR", "string", "", "Address that archived pages are shown on; empty: the next port"),
+    SettingSpec("ALLOWED_HOSTS", "array", [], "Host names the server answers to beside localhost", items="string"),
+    SettingSpec("PUBLIC_INDEX", "boolean", False, "Show the list of snapshots without a login"),
+    SettingSpec("PUBLIC_SNAPSHOTS", "boolean", False, "Show archived pages without a login"),
+    SettingSpec("PUBLIC_ADD_VIEW", "boolean", False, "Take URLs without a login"),
+)
+
+CORE_SETTINGS: dict[str, SettingSpec] = {spec.name: spec for spec in (*_SHARED, *_PLACES, *_WORK, *_CRAWLS, *_WEB)}
+"""Every setting that belongs to no plugin, by name."""
+
+SHARED_SETTINGS: tuple[str, ...] = tuple(spec.name for spec in _SHARED)
+"""Those that every hook finds in its environment; the rest stays in the engine."""

@@ -1,0 +1,248 @@
+"""Folders of plugins read into values."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from archivebox.contract import entrypoints
+from archivebox.contract.discovery import Hook, Plugin, discover_hooks, discover_plugins, read_plugin
+
+CLICK = (
+    '#!/usr/bin/env python3\nimport click\n@click.command()\n@click.option("--url")\n@click.option("--snapshot-id")\n'
+)
+
+
+def make(folder: Path, hooks: Mapping[str, str], config: object = None) -> Path:
+    folder.mkdir(parents=True)
+    for name, text in hooks.items():
+        (folder / name).write_text(text)
+    if config is not None:
+        (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def read(folder: Path) -> Plugin:
+    plugin = read_plugin(folder.name, folder)
+    assert plugin is not None
+    return plugin
+
+
+def only(folder: Path) -> Hook:
+    (hook,) = read(folder).hooks
+    return hook
+
+
+def test_hooks_of_all_plugins_come_in_file_name_order(tmp_path: Path) -> None:
+    make(tmp_path / "b", {"on_Snapshot__51_b.py": "", "on_Crawl__01_b.py": ""})
+    make(tmp_path / "a", {"on_Snapshot__52_a.py": "", "on_Snapshot__05_a.sh": "", "on_CrawlSetup__00_a.js": ""})
+    plugins = discover_plugins(tmp_path, bundled=tmp_path / "none")
+    assert [hook.file_name for hook in discover_hooks(plugins, "Snapshot")] == [
+        "on_Snapshot__05_a.sh",
+        "on_Snapshot__51_b.py",
+        "on_Snapshot__52_a.py",
+    ]
+    assert [hook.plugin for hook in discover_hooks(plugins, "Crawl")] == ["a", "b"]
+    assert discover_hooks(plugins, "CrawlSetup") == discover_hooks(plugins, "Crawl")
+    assert discover_hooks(plugins, "SnapshotEnd") == ()
+
+
+def test_a_later_folder_replaces_an_earlier_one(tmp_path: Path) -> None:
+    make(tmp_path / "bundled" / "wget", {"on_Snapshot__61_wget.py": ""})
+    make(tmp_path / "bundled" / "git", {"on_Snapshot__62_git.py": ""})
+    make(tmp_path / "data" / "wget", {"on_Snapshot__60_mine.py": ""})
+    plugins = discover_plugins(tmp_path / "data", bundled=tmp_path / "bundled")
+    assert [(name, plugins[name].source) for name in ("git", "wget")] == [("git", "bundled"), ("wget", "data")]
+    assert [hook.file_name for hook in plugins["wget"].hooks] == ["on_Snapshot__60_mine.py"]
+
+
+def test_installed_packages_bring_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path / "site" / "nice_package" / "plug", {"on_Snapshot__61_nice.py": "raise SystemExit('imported')"})
+    info = tmp_path / "site" / "nice-1.0.dist-info"
+    info.mkdir()
+    info.joinpath("entry_points.txt").write_text(
+        "[console_scripts]\nnice = nice_package:main\n\n[archivebox.plugins]\nnice = nice_package.plug\n"
+        "gone = no_such_package_here\n# other = x\n"
+    )
+    assert entrypoints.folders("archivebox.plugins", [str(tmp_path / "site"), str(tmp_path / "missing")]) == {
+        "nice": tmp_path / "site" / "nice_package" / "plug"
+    }
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    plugins = discover_plugins(None, bundled=tmp_path / "none")
+    assert plugins["nice"].source == "package"
+    assert "nice_package" not in sys.modules
+
+
+def test_folders_that_are_no_plugins_are_passed_over(tmp_path: Path) -> None:
+    make(tmp_path / "base", {"__init__.py": "", "hooks.py": ""})
+    make(tmp_path / ".git", {"on_Snapshot__61_x.py": ""})
+    make(tmp_path / "__pycache__", {"on_Snapshot__61_x.py": ""})
+    make(tmp_path / "bad name", {"on_Snapshot__61_x.py": ""})
+    (tmp_path / "file").write_text("")
+    make(tmp_path / "settings_only", {}, {"properties": {}})
+    assert list(discover_plugins(tmp_path, bundled=tmp_path / "none")) == ["settings_only"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"null", b"\xff\xfe", b"\0", b"[" * 200_000, b'{"properties": 5, "x-hooks": []}', b"{'a': 1}"],
+)
+def test_a_broken_config_is_a_warning_of_that_plugin_alone(tmp_path: Path, content: bytes) -> None:
+    make(tmp_path / "broken", {"on_Snapshot__61_x.py": ""}).joinpath("config.json").write_bytes(content)
+    make(tmp_path / "whole", {"on_Snapshot__62_y.py": ""})
+    plugins = discover_plugins(tmp_path, bundled=tmp_path / "none")
+    assert plugins["whole"].warnings == ()
+    assert plugins["broken"].warnings
+    assert len(plugins["broken"].hooks) == 1
+    assert "BROKEN_TIMEOUT" in plugins["broken"].schema.settings
+
+
+def test_names_that_nobody_answers_to_are_warned_of(tmp_path: Path) -> None:
+    plugin = read(
+        make(tmp_path / "p", {"on_Machine__10_x.py": "", "on_Snapshot__x.rb": "", "on_Snapshot__late.py": ""})
+    )
+    assert [hook.file_name for hook in plugin.hooks] == ["on_Snapshot__late.py"]
+    assert len(plugin.warnings) == 3
+    assert any("step 9" in warning for warning in plugin.warnings)
+
+
+def test_what_a_name_says_holds_without_metadata(tmp_path: Path) -> None:
+    names = ["20_t.daemon.bg.js", "51_s.js", "58_e.bg.js", "63_y.finite.bg.py", "64_z.bg.py"]
+    hooks = {
+        hook.name.what: hook for hook in read(make(tmp_path / "p", {f"on_Snapshot__{n}": "" for n in names})).hooks
+    }
+    assert {what for what, hook in hooks.items() if hook.ready} == {"t"}
+    assert {what for what, hook in hooks.items() if hook.finite} == {"y"}
+    assert {what: hook.exclusive for what, hook in hooks.items() if hook.exclusive} == {"s": ("tab",)}
+    assert {what for what, hook in hooks.items() if hook.page} == {"s"}
+    assert {what for what, hook in hooks.items() if hook.fork} == {"y", "z"}
+
+
+def test_step_5_of_other_events_holds_no_tab(tmp_path: Path) -> None:
+    assert only(make(tmp_path / "p", {"on_Crawl__50_x.py": ""})).exclusive == ()
+
+
+def test_metadata_is_read(tmp_path: Path) -> None:
+    metadata = {
+        "on_Snapshot__20_t.bg.py": {
+            "ready": True,
+            "session": True,
+            "finite": True,
+            "derived": True,
+            "page": True,
+            "fork": False,
+            "after": ["x"],
+            "argv": ["--url", "depth"],
+        },
+        "on_Snapshot__55_title.py": {"exclusive": [], "after": ["dom"]},
+    }
+    plugin = read(make(tmp_path / "p", dict.fromkeys(metadata, ""), {"x-hooks": metadata}))
+    tab, title = plugin.hooks
+    assert (tab.ready, tab.session, tab.finite, tab.derived, tab.page, tab.fork) == (
+        True,
+        True,
+        True,
+        True,
+        True,
+        False,
+    )
+    assert (tab.after, tab.argv) == (("x",), ("url", "depth"))
+    assert (title.exclusive, title.page, title.after) == ((), False, ("dom",))
+    assert plugin.warnings == ()
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [5, [], {"ready": "yes"}, {"exclusive": "tab"}, {"after": [1]}, {"unknown": True}, {"argv": None}, {"fork": 1}],
+)
+def test_metadata_that_is_not_understood_is_ignored_with_a_warning(tmp_path: Path, metadata: object) -> None:
+    config = {"x-hooks": {"on_Snapshot__61_x.py": metadata}}
+    plugin = read(make(tmp_path / "p", {"on_Snapshot__61_x.py": ""}, config))
+    assert len(plugin.warnings) == 1
+    assert plugin.hooks[0].after == ()
+
+
+def test_metadata_of_a_missing_hook_is_warned_of(tmp_path: Path) -> None:
+    plugin = read(make(tmp_path / "p", {}, {"x-hooks": {"on_Snapshot__61_x.py": {}}}))
+    assert "not there" in plugin.warnings[0]
+
+
+def test_programs_requirements_and_types_are_read(tmp_path: Path) -> None:
+    folder = make(tmp_path / "p", {}, {"required_plugins": ["chrome", 5], "output_mimetypes": ["image/png"]})
+    folder.joinpath("binaries.jsonl").write_text('{"type": "Binary", "name": "wget"}\n')
+    folder.joinpath("dependencies.jsonl").write_text('{"bin_name": "curl"}\n')
+    plugin = read(folder)
+    assert [request.name for request in plugin.binaries] == ["wget", "curl"]
+    assert (plugin.required_plugins, plugin.output_mimetypes) == (("chrome",), ("image/png",))
+    assert (plugin.enabled_setting, plugin.timeout_setting) == ("P_ENABLED", "P_TIMEOUT")
+
+
+@pytest.mark.parametrize(
+    ("file_name", "text", "argv"),
+    [
+        ("x.py", CLICK, ("url", "snapshot-id")),
+        ("x.py", CLICK.replace("command()", "command(context_settings={'ignore_unknown_options': True})"), None),
+        ("x.py", "p = argparse.ArgumentParser()\np.add_argument('--url')\np.parse_args()", ("url",)),
+        ("x.py", "p = argparse.ArgumentParser()\np.add_argument('--url')\np.parse_known_args()", None),
+        ("x.py", "import click\n@click.command()\ndef main(): ...", ()),
+        (
+            "x.py",
+            '"""Usage: --url=<url> --depth=1"""\nimport click\n@click.command()\n@click.option("--url")',
+            ("url",),
+        ),
+        ("x.py", "import sys\nprint(sys.argv)", None),
+        ("x.py", "print('hello')", None),
+        ("x.py", "subprocess.run(['wget', '--url', x])", ("url",)),
+        ("x.js", "const args = parseArgs();\nfunction parseArgs() { process.argv.slice(2) }", None),
+        ("x.js", "const {values} = parseArgs({options: {url: {type: 'string'}, 'crawl-id': {}}})", ("url", "crawl-id")),
+        ("x.js", "parseArgs({strict: false, options: {url: {type: 'string'}}})", None),
+        ("x.js", "require('commander').option('--url <url>')", ("url",)),
+        ("x.sh", 'for a in "$@"; do case $a in --url=*) ;; *) exit 2;; esac; done', ("url",)),
+        ("x.sh", "echo $1", None),
+    ],
+)
+def test_a_look_at_the_script_tells_which_options_it_accepts(
+    tmp_path: Path, file_name: str, text: str, argv: tuple[str, ...] | None
+) -> None:
+    assert only(make(tmp_path / "p", {f"on_Snapshot__61_{file_name}": text})).argv == argv
+
+
+def test_only_accepted_options_are_passed(tmp_path: Path) -> None:
+    values = {"url": "https://example.com/?a=b c", "depth": "0", "binproviders": "apt,pip"}
+    hook = only(make(tmp_path / "p", {"on_Snapshot__61_x.py": CLICK}))
+    assert hook.arguments(values) == ("--url=https://example.com/?a=b c",)
+    anything = only(make(tmp_path / "q", {"on_Snapshot__61_x.py": ""}))
+    assert anything.arguments(values) == ("--url=https://example.com/?a=b c", "--depth=0", "--binproviders=apt,pip")
+    older = only(make(tmp_path / "r", {"on_Binary__x.py": '@click.command()\n@click.option("--bin-providers")'}))
+    assert older.arguments(values) == ("--bin-providers=apt,pip",)
+
+
+@pytest.mark.parametrize(
+    ("shebang", "executable", "interpreter"),
+    [
+        ("#!/usr/bin/env python3", True, "python"),
+        ("#!/usr/bin/python3", True, "python"),
+        ("", True, "python"),
+        ("#!/usr/bin/env -S uv run --script", True, "self"),
+        ("#!/usr/bin/env -S uv run --script", False, "python"),
+        ("#!/usr/bin/python3 -I", True, "self"),
+        ("#!/usr/bin/perl", True, "self"),
+    ],
+)
+def test_the_shebang_says_who_runs_it(tmp_path: Path, shebang: str, executable: bool, interpreter: str) -> None:
+    folder = make(tmp_path / "p", {"on_Snapshot__61_x.py": f"{shebang}\n"})
+    folder.joinpath("on_Snapshot__61_x.py").chmod(0o755 if executable else 0o644)
+    hook = only(folder)
+    assert hook.interpreter == interpreter
+    assert hook.fork is (interpreter == "python")
+
+
+def test_an_unreadable_hook_is_listed_with_a_warning(tmp_path: Path) -> None:
+    folder = make(tmp_path / "p", {})
+    folder.joinpath("on_Snapshot__61_x.py").write_bytes(b"\xff\xfe\0" * 100)
+    assert only(folder).argv is None
+    assert discover_plugins(tmp_path / "missing", bundled=tmp_path / "missing") == discover_plugins(
+        None, bundled=tmp_path / "missing"
+    )

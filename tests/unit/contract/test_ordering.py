@@ -1,0 +1,69 @@
+"""Who waits for whom."""
+
+from pathlib import Path
+
+from archivebox.contract.discovery import Hook
+from archivebox.contract.hooknames import parse_hook_name
+from archivebox.contract.ordering import Waits, waits
+
+
+def hook(text: str, plugin: str = "", after: tuple[str, ...] = (), **flags: bool) -> Hook:
+    name = parse_hook_name(f"on_Snapshot__{text}")
+    assert name is not None
+    exclusive = ("tab",) if name.step == 5 else ()
+    ready = name.daemon or flags.get("ready", False)
+    return Hook(plugin or name.what, Path(name.file_name), name, ready=ready, exclusive=exclusive, after=after)
+
+
+def after_of(found: Waits) -> dict[str, list[str]]:
+    return {key.name.what: [other.name.what for other in others] for key, others in found.after.items()}
+
+
+def test_a_foreground_hook_waits_for_every_ready_hook_before_it() -> None:
+    found = waits(
+        [
+            hook("30_navigate.js"),
+            hook("20_tab.daemon.bg.js"),
+            hook("21_console.bg.js", after=("tab",)),
+            hook("23_ssl.bg.js", ready=True),
+            hook("40_late.daemon.bg.js"),
+            hook("10_early.js"),
+        ]
+    )
+    assert {key.name.what: [other.name.what for other in others] for key, others in found.ready.items()} == {
+        "early": [],
+        "navigate": ["tab", "ssl"],
+    }
+    assert after_of(found) == {"console": ["tab"]}
+    assert found.warnings == ()
+
+
+def test_after_names_a_file_a_stem_what_it_does_or_a_plugin() -> None:
+    dom = hook("53_dom.js", plugin="page")
+    for name in ("on_Snapshot__53_dom.js", "on_Snapshot__53_dom", "dom", "page"):
+        found = waits([dom, hook("57_text.py", after=(name,))])
+        assert after_of(found) == {"text": ["dom"]}
+    assert after_of(waits([dom, hook("57_text.py", after=("absent",))])) == {"text": []}
+
+
+def test_a_later_step_and_a_circle_are_ignored_with_a_warning() -> None:
+    later = waits([hook("30_a.js", after=("b",)), hook("40_b.js")])
+    assert after_of(later) == {"a": []}
+    assert "later step" in later.warnings[0]
+    circle = waits([hook("60_a.py", after=("b",)), hook("61_b.py", after=("c",)), hook("62_c.py", after=("a",))])
+    assert after_of(circle) == {"a": ["b"], "b": ["c"], "c": []}
+    assert "in turn waits for it" in circle.warnings[0]
+
+
+def test_circles_through_readiness_and_exclusive_order_are_seen() -> None:
+    readiness = waits([hook("20_tab.daemon.bg.js", after=("go",)), hook("25_go.js")])
+    assert after_of(readiness) == {"tab": []}
+    assert len(readiness.warnings) == 1
+    exclusive = waits([hook("51_shot.js", after=("dom",)), hook("52_pdf.js"), hook("53_dom.js")])
+    assert after_of(exclusive) == {"shot": []}
+    assert len(exclusive.warnings) == 1
+
+
+def test_a_hook_is_never_after_itself_by_its_plugins_name() -> None:
+    found = waits([hook("60_a.py", plugin="p"), hook("61_b.py", plugin="p", after=("p",))])
+    assert after_of(found) == {"b": ["a"]}
