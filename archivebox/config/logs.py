@@ -51,14 +51,14 @@ def set_up(level: str = "INFO", file: Path | None = None) -> logging.Logger:
 
     ValueError for a level that does not exist, OSError if the file cannot be opened.
     """
+    logger = logging.getLogger(LOGGER)
+    logger.setLevel(level)
     handler: logging.Handler = (
         logging.StreamHandler(sys.stderr)
         if file is None
         else WatchedFileHandler(file, encoding="utf-8", errors="backslashreplace")
     )
     handler.setFormatter(LineFormatter())
-    logger = logging.getLogger(LOGGER)
-    logger.setLevel(level)
     for old in list(logger.handlers):
         logger.removeHandler(old)
         old.close()

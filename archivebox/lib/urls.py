@@ -11,6 +11,8 @@ MAX_LENGTH = 2_000
 DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_HOST_AND_PORT = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{1,5}(?:[/?#]|$)", re.IGNORECASE)
+_BARE_HOST = re.compile(r"[^\s/:]+\.[^\s/:]+(/\S*)?")
 _UNSAFE_IN_FOLDER = re.compile(r"[^a-z0-9._-]+")
 _MAX_FOLDER = 240
 """A file name may have 255 bytes on every file system we meet; a host name at most 253."""
@@ -71,6 +73,8 @@ def parse_url(text: str) -> Url:
 
 
 def _parse(text: str) -> Url:
+    if _HOST_AND_PORT.match(text):
+        raise BadUrl(_what_is_missing(text))  # by the letter a URL, of the scheme "example.com"
     try:
         parsed = ada_url.URL(text)
     except (ValueError, UnicodeError):
@@ -86,8 +90,8 @@ def _parse(text: str) -> Url:
 
 
 def _what_is_missing(text: str) -> str:
-    if "://" not in text and re.fullmatch(r"[^\s/:]+\.[^\s/:]+(:\d+)?(/\S*)?", text):
-        return f"it has no scheme; did you mean https://{text}?"
+    if _HOST_AND_PORT.match(text) or ("://" not in text and _BARE_HOST.fullmatch(text)):
+        return f"it has no scheme (did you mean https://{text} ?)"
     return "it is no URL: a URL looks like https://example.com/page"
 
 
