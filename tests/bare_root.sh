@@ -30,7 +30,7 @@ pass_on() {
 # The folders that pip is told to look in: --find-links, and the parent of a file:// index, whose links may lead there.
 pip_folders() {
     { env | grep '^PIP_' || true; cat /etc/pip.conf ~/.config/pip/pip.conf ~/.pip/pip.conf 2>/dev/null || true; } |
-        tr ' =' '\n\n' | grep -E '^(file://)?/' | while read -r word; do
+        tr ' =' '\n' | grep -E '^(file://)?/' | while read -r word; do
         folder=${word#file://}
         case $word in file://*) folder=$(dirname "$folder") ;; esac
         if [ -d "$folder" ]; then echo "$folder"; fi

@@ -1,0 +1,55 @@
+"""What every module of the program has in common."""
+
+import ast
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.architecture import source
+
+pytestmark = pytest.mark.once
+
+NAMES_THAT_OWN_NOTHING = {"utils", "util", "misc", "common", "helpers", "helper", "managers"}
+# Well-kept projects of our kind have 1 to 4 imports inside functions per 1,000 lines, each a knot in the layers.
+MOST_INNER_IMPORTS_PER_1000_LINES = 1.0
+NO_LAYER = {"__main__", "plugins"}  # the start, and scripts that nothing imports
+
+
+@pytest.mark.parametrize("path", source.modules(), ids=source.shown)
+def test_opens_with_the_sentence_that_says_what_it_owns(path: Path) -> None:
+    tree = source.parse(path)
+    if path.name == "__init__.py" and not tree.body:
+        return
+    docstring = ast.get_docstring(tree) or ""
+    first_paragraph = docstring.split("\n\n")[0].strip()
+    assert first_paragraph.endswith((".", ":")), f"{source.shown(path)} does not open with a sentence"
+
+
+def test_no_module_is_named_after_nothing() -> None:
+    named = [source.shown(path) for path in source.modules() if {path.stem, path.parent.name} & NAMES_THAT_OWN_NOTHING]
+    assert named == []
+
+
+def test_an_import_inside_a_function_is_rare_and_says_why() -> None:
+    silent, count, lines = [], 0, 0
+    for path in source.modules():
+        text = path.read_text().splitlines()
+        lines += len(text)
+        for node in source.imports_in_functions(path):
+            count += 1
+            if "  # " not in text[node.lineno - 1]:
+                silent.append(f"{source.shown(path)}:{node.lineno}")
+    assert silent == [], "an import inside a function carries its reason on its line"
+    assert count <= max(1, lines / 1000 * MOST_INNER_IMPORTS_PER_1000_LINES)
+
+
+def test_every_package_has_its_layer() -> None:
+    contracts = tomllib.loads((source.ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    house = next(contract for contract in contracts if contract["id"] == "house")
+    layered = {
+        name.strip(" ()").split(".")[0] for layer in house["layers"] for name in layer.replace(":", "|").split("|")
+    }
+    there = {path.parent.name for path in source.PACKAGE.glob("*/__init__.py")}
+    there |= {path.stem for path in source.PACKAGE.glob("*.py") if path.stem != "__init__"}
+    assert there - layered - NO_LAYER == set()
