@@ -57,6 +57,10 @@ _CRAWLS = (
 _WEB = (
     SettingSpec("BIND_ADDR", "string", "127.0.0.1:8000", "Address that the web server listens on"),
     SettingSpec("REPLAY_ADDR", "string", "", "Address that archived pages are shown on; empty: the next port"),
+    SettingSpec(
+        "BASE_URL", "string", "", "What people type to reach a server behind a proxy: https://archive.example.org"
+    ),
+    SettingSpec("REPLAY_URL", "string", "", "The same for archived pages; a * stands for a host name per snapshot"),
     SettingSpec("ALLOWED_HOSTS", "array", [], "Host names the server answers to beside localhost", items="string"),
     SettingSpec("PUBLIC_INDEX", "boolean", False, "Show the list of snapshots without a login"),
     SettingSpec("PUBLIC_SNAPSHOTS", "boolean", False, "Show archived pages without a login"),

@@ -6,13 +6,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from archivebox.config.core import CORE_SETTINGS, SHARED_SETTINGS
-from archivebox.contract.discovery import Plugin
+from archivebox.contract.discovery import INSTALL_TIMEOUT, Hook, Plugin
 from archivebox.contract.reasons import Reason
-from archivebox.contract.schema import SettingSpec, check_value, to_env
+from archivebox.contract.schema import SettingSpec, check_value, prefix, to_env
 from archivebox.lib.jsonl import JSON
 
 LAYERS = ("file", "machine", "environment", "user", "persona", "crawl", "snapshot")
 """The layers above the two of defaults, lowest first; ``file`` is the data folder's ``ArchiveBox.conf``."""
+
+DEFAULT_TIMEOUT = 60
+"""Seconds, where a plugin has taken away its own default."""
 
 _PLACES = {"file": "ArchiveBox.conf", "environment": "the environment"}
 _CACHED = 256
@@ -137,7 +140,9 @@ class Resolved:
                     if not spec.sensitive:
                         self._export(environment, spec)
         for spec in plugin.schema.settings.values():
-            self._export(environment, spec)
+            if not (plugin.only_installs and spec.name == f"{prefix(plugin.name)}_TIMEOUT"):
+                self._export(environment, spec)
+        self._export(environment, self._settings.specs[plugin.timeout_setting])
         return environment
 
     def _export(self, environment: dict[str, str], spec: SettingSpec) -> None:
@@ -146,6 +151,12 @@ class Resolved:
             return
         for key in (spec.name, *(alias for alias in spec.aliases if alias.startswith("SAVE_"))):
             environment[key] = to_env(value)
+
+    def timeout_for(self, hook: Hook) -> float:
+        """Seconds that a hook may take: ``INSTALL_TIMEOUT`` for Binary hooks, else its plugin's time."""
+        plugin = self._settings.plugins[hook.plugin]
+        name = INSTALL_TIMEOUT if hook.name.event == "Binary" else plugin.timeout_setting
+        return self.get_number(name) or float(DEFAULT_TIMEOUT)
 
     def is_enabled(self, plugin: Plugin | str) -> bool:
         """Whether a plugin's hooks run here."""

@@ -22,6 +22,9 @@ BUNDLED = Path(__file__).parent.parent / "plugins"
 TAB = "tab"
 """The resource that step 5 hooks hold unless they say otherwise: the live page."""
 
+INSTALL_TIMEOUT = "INSTALL_TIMEOUT"
+"""The setting that says how long a Binary hook may take."""
+
 Source = Literal["bundled", "package", "data"]
 
 HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork")
@@ -105,7 +108,13 @@ class Plugin:
 
     @property
     def timeout_setting(self) -> str:
-        return f"{prefix(self.name)}_TIMEOUT"
+        """Providers of programs share one time, and do not touch what pip reads as ``PIP_TIMEOUT``."""
+        return INSTALL_TIMEOUT if self.only_installs else f"{prefix(self.name)}_TIMEOUT"
+
+    @property
+    def only_installs(self) -> bool:
+        """Whether every hook of it is a Binary hook."""
+        return bool(self.hooks) and all(hook.name.event == "Binary" for hook in self.hooks)
 
 
 def discover_plugins(data_plugins: Path | None = None, *, bundled: Path = BUNDLED) -> dict[str, Plugin]:

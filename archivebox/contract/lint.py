@@ -4,7 +4,7 @@ Not imported by ``discovery``: the full check of a schema needs ``jsonschema``, 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
@@ -31,11 +31,14 @@ class LintMessage:
     text: str
 
 
-def lint(plugins: Mapping[str, Plugin]) -> list[LintMessage]:
-    """Everything wrong with ``plugins``, in their order; errors are what the engine has to ignore or work around."""
+def lint(plugins: Mapping[str, Plugin], core_settings: Collection[str] = ()) -> list[LintMessage]:
+    """Everything wrong with ``plugins``, in their order; errors are what the engine has to ignore or work around.
+
+    ``core_settings``: names of the application's own settings, which any plugin may read.
+    """
     messages = list(chain.from_iterable(_lint_plugin(plugin, plugins) for plugin in plugins.values()))
     messages.extend(_lint_order(plugins))
-    messages.extend(_lint_settings(plugins))
+    messages.extend(_lint_settings(plugins, core_settings))
     messages.extend(_lint_binaries(plugins))
     return messages
 
@@ -98,11 +101,13 @@ def _lint_order(plugins: Mapping[str, Plugin]) -> Iterator[LintMessage]:
             yield LintMessage(plugin, rest.partition(" ")[0], "error", rest)
 
 
-def _lint_settings(plugins: Mapping[str, Plugin]) -> Iterator[LintMessage]:
+def _lint_settings(plugins: Mapping[str, Plugin], core_settings: Collection[str]) -> Iterator[LintMessage]:
     """One name, one meaning: also among the aliases."""
     owners: dict[str, tuple[Plugin, SettingSpec]] = {}
     for plugin in plugins.values():
         for spec in plugin.schema.settings.values():
+            if spec.name in core_settings:
+                continue
             for name in (spec.name, *spec.aliases):
                 owner, earlier = owners.setdefault(name, (plugin, spec))
                 if owner is not plugin and (earlier.name, earlier.type) != (spec.name, spec.type):

@@ -27,7 +27,7 @@ __all__ = [
 MAX_LINE = 1_000_000
 """Bytes of the longest line that is read as a record; longer ones are dropped and counted."""
 
-SNAPSHOT_PATCHABLE = frozenset({"title", "tags", "notes", "favicon", "language", "published_at", "canonical_url"})
+SNAPSHOT_PATCHABLE = frozenset({"title", "tags"})
 """Fields that a hook's ``Snapshot`` record with an ``id`` may change."""
 
 RESULT_STATUSES = frozenset({"succeeded", "noresults", "skipped", "failed"})

@@ -8,7 +8,7 @@ import pytest
 
 from archivebox.config.core import CORE_SETTINGS, SHARED_SETTINGS
 from archivebox.config.resolve import LAYERS, Layer, Resolved, SettingError, resolve
-from archivebox.contract.discovery import Plugin
+from archivebox.contract.discovery import Plugin, discover_plugins
 from archivebox.contract.schema import check_value, read_schema
 from archivebox.lib.jsonl import JSON
 
@@ -168,6 +168,22 @@ def test_a_hook_gets_the_settings_but_no_secrets_of_what_its_plugin_requires() -
     assert "CHROME_TOKEN" not in environment
     assert "WGET_BINARY" not in environment
     assert settle(("user", {"CHROME_TOKEN": "hush"})).for_plugin("chrome")["CHROME_TOKEN"] == "hush"
+
+
+def test_providers_of_programs_share_one_time_and_leave_pips_alone(tmp_path: Path) -> None:
+    (tmp_path / "pip").mkdir()
+    (tmp_path / "pip" / "on_Binary__install_using_pip_provider.py").write_text("")
+    (tmp_path / "both").mkdir()
+    (tmp_path / "both" / "on_Binary__x.py").write_text("")
+    (tmp_path / "both" / "on_Snapshot__61_x.py").write_text("")
+    plugins = discover_plugins(tmp_path, bundled=tmp_path / "none")
+    found = resolve(plugins, [Layer("environment", {"PIP_TIMEOUT": "15", "TIMEOUT": "30"})])
+    environment = found.for_plugin("pip")
+    assert environment["INSTALL_TIMEOUT"] == "1800"
+    assert "PIP_TIMEOUT" not in environment
+    (install,) = plugins["pip"].hooks
+    assert found.timeout_for(install) == 1800
+    assert [found.timeout_for(hook) for hook in plugins["both"].hooks] == [1800, 30]
 
 
 def test_who_runs() -> None:

@@ -95,3 +95,13 @@ def test_a_start_does_not_pay_for_lint() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_settings_of_the_core_may_be_read_by_every_plugin(tmp_path: Path) -> None:
+    config = {"properties": {"INSTALL_TIMEOUT": {"type": "integer", "default": 1800}}}
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(json.dumps(config))
+    plugins = discover_plugins(tmp_path, bundled=tmp_path / "none")
+    assert [message.level for message in lint(plugins)] == ["warning", "warning"]
+    assert lint(plugins, {"INSTALL_TIMEOUT"}) == []

@@ -1,0 +1,1 @@
+"""Settings: their table, their files, their one order of precedence."""
