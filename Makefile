@@ -1,11 +1,10 @@
 # What contributors type. `make` alone lists the targets.
 PY := .venv/bin/python -I
-DJANGO := .venv/bin/django-admin
 export DJANGO_SETTINGS_MODULE := archivebox.config.settings
 PATHS := archivebox tests bin/environment.py $(wildcard benchmarks)
 CHAOS_SECONDS ?= 300
 
-.PHONY: help env check test test-sqlite test-postgres bare-root chaos bench lock lock-upgrade changelog clean
+.PHONY: help env check format lint types layers dependencies migrations suppressions test test-sqlite test-postgres bare-root chaos bench lock lock-upgrade changelog clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,14 +12,28 @@ help:  ## list the targets
 env:  ## make the development environment in .venv
 	@bin/environment requirements-dev.lock >/dev/null
 
-check: env  ## format, lint, types, layers, dependencies, migrations
-	.venv/bin/ruff format --check $(PATHS)
+check: format lint types layers dependencies migrations suppressions  ## all of the next seven (-k: go on after a failure)
+
+format: env  ## is everything formatted?
+	.venv/bin/ruff format --check --quiet $(PATHS)
+
+lint: env  ## ruff
 	.venv/bin/ruff check $(PATHS)
+
+types: env  ## mypy, strict
 	.venv/bin/mypy $(PATHS)
+
+layers: env  ## does every import point down?
 	.venv/bin/lint-imports --no-cache
+
+dependencies: env  ## is what is imported declared, and the other way round?
 	.venv/bin/deptry archivebox
-	@if [ -e archivebox/config/settings.py ]; then set -x; \
-	  $(PY) -m django check && $(PY) -m django makemigrations --check --dry-run; fi
+
+migrations: env  ## Django's own checks, and a migration for every change of a model
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && export DATA_DIR="$$folder" && set -x && \
+	  $(PY) -m django check && $(PY) -m django makemigrations --check --dry-run
+
+suppressions:  ## how many findings are waved through
 	@echo "noqa: $$(grep -rE '# noqa' --include='*.py' $(PATHS) | wc -l)," \
 	  "type: ignore: $$(grep -rE '# type: ignore' --include='*.py' $(PATHS) | wc -l)"
 
@@ -40,7 +53,7 @@ chaos: env  ## kill things at random for CHAOS_SECONDS and see that nothing is l
 	CHAOS_SECONDS=$(CHAOS_SECONDS) .venv/bin/pytest tests/chaos --timeout=0
 
 bench: env  ## the benchmarks
-	$(PY) benchmarks
+	$(PY) -m benchmarks
 
 COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header pyproject.toml
