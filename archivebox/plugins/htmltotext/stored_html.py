@@ -66,12 +66,9 @@ def _has_bytes(path: Path) -> bool:
 
 
 def _navigated_url(snapshot_folder: Path) -> str:
-    """Where the browser came to in the end, by the newest of the files in which the browser's plugins say so."""
-    for name in ("navigate/navigation.json", "chrome/navigation.json"):
-        url = _field(snapshot_folder / name, "final_url")
-        if url:
-            return url
-    return _field(snapshot_folder / "wget" / "wget.json", "final_url")
+    """Where the browser came to in the end, else where wget did."""
+    browser = _field(snapshot_folder / "chrome" / "navigation.json", "final_url")
+    return browser or _field(snapshot_folder / "wget" / "wget.json", "final_url")
 
 
 def _wget_page(folder: Path) -> tuple[Path, str] | None:

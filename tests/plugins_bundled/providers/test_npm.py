@@ -1,0 +1,69 @@
+"""Node programs and libraries."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugins_bundled.providers.conftest import Answer, Provider
+
+pytestmark = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not on this machine")
+
+# semver: ISC, no dependencies, one program. has-flag: MIT, no program.
+SEMVER: dict[str, object] = {"npm": {"packages": ["semver"], "version": "7.6.3"}}
+
+
+def test_a_program_is_installed_and_linked(providers: "Provider") -> None:
+    record = providers.ask("npm", "semver", overrides=SEMVER).binary
+
+    link = providers.lib / "bin" / "semver"
+    assert (record["abspath"], record["version"], record["binprovider"]) == (str(link), "7.6.3", "npm")
+    assert str(link.readlink()) == "../npm/node_modules/.bin/semver"
+    done = subprocess.run([link, "-i", "major", "1.2.3"], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "2.0.0"
+
+
+def test_a_second_package_does_not_take_the_first_away(
+    providers: "Provider", collect: "Callable[[subprocess.Popen[bytes]], Answer]"
+) -> None:
+    library: dict[str, object] = {"npm": {"packages": ["has-flag@5.0.1"], "library": True}}
+    both = [
+        providers.start("npm", "semver", overrides=SEMVER),
+        providers.start("npm", "has-flag", overrides=library),
+    ]
+
+    first, second = (collect(process).binary for process in both)
+
+    modules = providers.lib / "npm" / "node_modules"
+    assert first["version"] == "7.6.3"
+    assert (second["abspath"], second["version"]) == (str(modules / "has-flag" / "package.json"), "5.0.1")
+    assert (modules / "semver").is_dir()
+    wanted = json.loads((providers.lib / "npm" / "package.json").read_bytes())["dependencies"]
+    assert set(wanted) == {"semver", "has-flag"}
+
+
+def test_pinned_dependencies_reach_npm(providers: "Provider") -> None:
+    overrides: dict[str, object] = {"npm": {"packages": ["semver"], "overrides": {"lru-cache": "6.0.0"}}}
+
+    providers.ask("npm", "semver", overrides=overrides)
+
+    written = json.loads((providers.lib / "npm" / "package.json").read_bytes())
+    assert written["overrides"] == {"lru-cache": "6.0.0"}
+
+
+def test_a_version_that_does_not_exist_is_a_sentence_and_no_record(providers: "Provider") -> None:
+    answer = providers.ask("npm", "semver", overrides={"npm": {"version": "999.0.0"}})
+
+    assert (answer.code, answer.binaries) == (1, [])
+    assert "npm could not install semver@999.0.0" in answer.stderr
+
+
+def test_without_npm_the_hook_says_what_to_install(providers: "Provider") -> None:
+    answer = providers.ask("npm", "semver", environ={"PATH": "/nowhere"})
+
+    assert (answer.code, answer.records) == (1, [])
+    assert "npm, which is not there" in answer.stderr
