@@ -34,7 +34,8 @@ from archivebox.plugins.base.tab import read_json
 from archivebox.plugins.chrome.launch import find_chromium, flags
 
 SESSION = "session.json"
-PROFILE_PREFIX = "archivebox-chrome-"
+FOLDER_PREFIX = "archivebox-chrome-"
+SOCKET = f"/{FOLDER_PREFIX}12345678/org.chromium.Chromium.123456/SingletonSocket"
 LAUNCH_TIME = 20.0  # seconds until the debugging port must be there; it takes 0.15 on an idle machine
 CLOSE_TIME = 1.0  # seconds for Browser.close before the tree is ended
 HOLDER = re.compile(r"^about:blank#archivebox-(\d+)-(\d+)$")
@@ -42,14 +43,21 @@ LISTENING = re.compile(rb"DevTools listening on (ws://\S+)")
 
 
 class Browser:
-    """Chromium, its profile folder and the connection over which it is watched."""
+    """Chromium, its temporary folder (profile included) and the connection over which it is watched."""
 
     def __init__(self, settings: Settings) -> None:
-        self._own_profile = not settings.path("CHROME_USER_DATA_DIR")
-        self.profile = settings.path("CHROME_USER_DATA_DIR") or tempfile.mkdtemp(prefix=PROFILE_PREFIX)
-        command = [find_chromium(settings), *flags(settings, self.profile)]
-        self.sandbox = "--no-sandbox" not in command
-        self.program: Program = start_program(command, stderr=subprocess.PIPE)
+        binary = find_chromium(settings)
+        self.folder = tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=short_temporary_folder())
+        try:
+            profile = settings.path("CHROME_USER_DATA_DIR") or os.path.join(self.folder, "profile")
+            command = [binary, *flags(settings, profile)]
+            self.sandbox = "--no-sandbox" not in command
+            # Its temporary files go into our folder, so that they are gone with it even when it was killed.
+            environment = {**os.environ, "TMPDIR": self.folder}
+            self.program: Program = start_program(command, env=environment, stderr=subprocess.PIPE)
+        except BaseException:
+            remove_folder(self.folder)
+            raise
         self.stderr = self.program.popen.stderr
         self.connection: Connection | None = None
 
@@ -66,7 +74,7 @@ class Browser:
             "start_ticks": start_ticks(self.program.pid),
             "version": version["product"],
             "user_agent": version["userAgent"],
-            "user_data_dir": self.profile,
+            "folder": self.folder,
             "sandbox": self.sandbox,
         }
 
@@ -87,7 +95,7 @@ class Browser:
         )
 
     def end(self) -> None:
-        """Ask it to close, end its tree, remove the profile."""
+        """Ask it to close, end its tree, remove its folder."""
         if self.connection is not None and self.program.popen.poll() is None:
             try:
                 self.connection.send("Browser.close")
@@ -95,8 +103,7 @@ class Browser:
             except (CDPError, subprocess.TimeoutExpired) as error:
                 log(f"Chromium did not close by itself: {error}")
         self.program.end(0.3)
-        if self._own_profile:
-            remove_profile(self.profile)
+        remove_folder(self.folder)
 
 
 class Watch:
@@ -186,19 +193,25 @@ def pass_on(descriptor: int) -> bool:
     return bool(chunk)
 
 
-def remove_profile(folder: str) -> None:
-    """Remove a profile folder that a hook of ours made; a last cache file may appear while we do."""
+def short_temporary_folder() -> str:
+    """Return TMPDIR unless it is too long: Chromium puts a socket below it, and its address has 107 bytes (unix(7))."""
+    folder = tempfile.gettempdir()
+    return folder if len(os.fsencode(folder)) + len(SOCKET) <= 107 else "/tmp"  # noqa: S108  (mkdtemp follows)
+
+
+def remove_folder(folder: str) -> None:
+    """Remove a folder that a hook of ours made; a last cache file may appear while we do."""
     shutil.rmtree(folder, ignore_errors=True)
     if os.path.exists(folder):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def clear_former_session() -> None:
-    """Remove what a predecessor that was killed has left: its profile and its session file."""
+    """Remove what a predecessor that was killed has left: its folder and its session file."""
     former = read_json(SESSION) or {}
-    folder = str(former.get("user_data_dir", ""))
-    if os.path.basename(folder).startswith(PROFILE_PREFIX):
-        remove_profile(folder)
+    folder = str(former.get("folder", ""))
+    if os.path.basename(folder).startswith(FOLDER_PREFIX):
+        remove_folder(folder)
     remove(SESSION)
 
 

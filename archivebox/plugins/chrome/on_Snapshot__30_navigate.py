@@ -26,9 +26,16 @@ from archivebox.plugins.base.stopping import TimeIsOver
 from archivebox.plugins.base.tab import MARGIN, Tab
 
 FILE = "navigation.json"
+REQUEST_TIME = 1.0  # seconds between a script's wish to go elsewhere and the request for it
 REFRESH_MAX = 5.0  # seconds; a page that sends itself elsewhere later than this is content, not a way station
 STOP_TIME = 1.0  # seconds for Page.stopLoading to bring the load event
+HERE = "({url: location.href, mime: document.contentType, empty: !document.documentElement})"
 PAGES = ("text/", "application/xhtml+xml", "application/xml", "application/json", "image/svg+xml")
+
+
+def is_page(mime: str) -> bool:
+    """Say whether a media type is a page, of which pictures, prints and links can be had, and not a file."""
+    return not mime or mime.startswith(PAGES) or mime.endswith("+xml")
 
 
 class Arrival:
@@ -41,9 +48,17 @@ class Arrival:
         self.busy_at = time.monotonic()
         self.navigations = 0
         self.response: dict[str, object] = {}
+        self.latest_response: dict[str, object] = {}  # also of a document that was never shown
         self.download = ""
         self._responses: dict[str, dict[str, object]] = {}
-        self._open_requests: set[str] = set()
+        self._open_requests: dict[str, str] = {}  # request id: loader
+        self._next_document = ""  # the request for a document that is to replace the one that is there
+        self.stopped_loading = False
+
+    @property
+    def leaving(self) -> bool:
+        """Another document has been asked for, or is about to be."""
+        return bool(self._next_document) or time.monotonic() < self.expecting_until
 
     def quiet_since(self, now: float) -> float:
         """Return for how many seconds no request has been under way."""
@@ -58,33 +73,42 @@ class Arrival:
             self._committed(params["frame"]["loaderId"])
         elif event.method == "Page.frameScheduledNavigation" and params["frameId"] == self._frame:
             if params["delay"] <= REFRESH_MAX:
-                self.expecting_until = time.monotonic() + params["delay"] + 1.0
+                self.expecting_until = time.monotonic() + params["delay"] + REQUEST_TIME
         elif event.method == "Page.frameRequestedNavigation" and params["frameId"] == self._frame:
-            self.expecting_until = time.monotonic() + REFRESH_MAX
+            self.expecting_until = max(self.expecting_until, time.monotonic() + REQUEST_TIME)
+        elif event.method == "Page.frameStoppedLoading" and params["frameId"] == self._frame:
+            self.stopped_loading = True
         elif event.method == "Page.frameClearedScheduledNavigation" and params["frameId"] == self._frame:
             self.expecting_until = 0.0
-        elif event.method == "Page.downloadWillBegin":
+        elif event.method == "Page.downloadWillBegin" and not self.committed_at:  # a page may start one later
             self.download = params.get("suggestedFilename") or "download"
         elif event.method.startswith("Network."):
             self._network(event.method, params)
 
     def _committed(self, loader: str) -> None:
         self.loader, self.loaded_at, self.expecting_until = loader, 0.0, 0.0
+        self._next_document, self.stopped_loading = "", False
+        # The requests of the document before are never reported as finished.
+        self._open_requests = {request: its for request, its in self._open_requests.items() if its == loader}
         self.committed_at = self.busy_at = time.monotonic()
         self.navigations += 1
         self.response = self._responses.get(loader, {})
 
     def _network(self, method: str, params: dict[str, object]) -> None:
         if method == "Network.requestWillBeSent":
-            self._open_requests.add(params["requestId"])
+            self._open_requests[params["requestId"]] = params["loaderId"]
+            if params.get("type") == "Document" and params.get("frameId") == self._frame:
+                self._next_document = params["requestId"]
         elif method == "Network.responseReceived":
             if params["type"] == "Document" and params.get("frameId") == self._frame:
-                self._responses[params["loaderId"]] = params["response"]
+                self._responses[params["loaderId"]] = self.latest_response = params["response"]
                 if params["loaderId"] == self.loader:
                     self.response = params["response"]
             return
         elif method in ("Network.loadingFinished", "Network.loadingFailed"):
-            self._open_requests.discard(params["requestId"])
+            self._open_requests.pop(params["requestId"], None)
+            if params["requestId"] == self._next_document:
+                self._next_document = ""
         else:
             return
         self.busy_at = time.monotonic()
@@ -127,14 +151,16 @@ class Navigation:
         """Return what `navigation.json` says; asks the page, which may have to be freed from a busy script first."""
         static = bool(self._arrival.download)
         record: dict[str, object] = {"url": self._url, "final_url": self._url, "error": self.error}
-        response = self._arrival.response
+        response = self._arrival.response or self._arrival.latest_response
         mime = str(response.get("mimeType", ""))
         if not self.error and not static:
             self._tab.make_answer()
-            here = self._tab.evaluate("({url: location.href, mime: document.contentType})")
+            here = self._tab.evaluate(HERE)
             record["final_url"] = here["url"]
+            if here["empty"]:  # nothing to read, and nothing is ever painted: a screenshot would wait for ever
+                record["error"] = self.error = f"the server sent nothing readable within {self._load_time:g} s"
             mime = mime or here["mime"]
-            static = bool(mime) and not (mime.startswith(PAGES) or mime.endswith("+xml"))
+            static = not is_page(mime)
         return record | {
             "snapshot_id": hook.snapshot_id,
             "status": response.get("status"),
@@ -159,13 +185,18 @@ class Navigation:
             if now >= deadline:
                 self.stopped = self.stopped or f"still loading after {self._load_time:g} s"
                 return
-            if self._arrival.navigations > self._navigations_max and not stopping:
+            if self._goes_in_circles() and not stopping:
                 self.stopped = f"sent itself elsewhere {self._arrival.navigations} times"
                 return
             event = self._tab.connection.next_event(min(deadline - now, self._pause(now)))
             if event is not None:
                 self._arrival.take(event)
             self._take_answer(stopping=stopping)
+
+    def _goes_in_circles(self) -> bool:
+        """Too often elsewhere. Stopped when a document is there to be kept, unless none ever gets that far."""
+        times = self._arrival.navigations
+        return times > self._navigations_max * (1 if self._arrival.loaded_at else 3)
 
     def _take_answer(self, *, stopping: bool) -> None:
         if self._answered:
@@ -181,15 +212,20 @@ class Navigation:
         if answer.get("isDownload"):
             self._arrival.download = self._arrival.download or "download"
         elif answer.get("errorText") and not stopping:
-            self.error = answer["errorText"]
+            status = self._arrival.latest_response.get("status")
+            self.error = f"the server answered {status} without a page" if status else answer["errorText"]
 
     def _settled(self, *, stopping: bool) -> bool:
         arrival, now = self._arrival, time.monotonic()
         if self.error or arrival.download:
             return True
-        if not arrival.loaded_at or now < arrival.expecting_until:
+        if stopping:
+            return self._answered and (arrival.stopped_loading or bool(arrival.loaded_at))
+        if arrival.loaded_at and not is_page(str(arrival.response.get("mimeType", ""))):
+            return True  # a viewer of the browser's own, whose requests are not the site's
+        if not arrival.loaded_at or arrival.leaving:
             return False
-        return stopping or arrival.quiet_since(now) >= self._quiet or now - arrival.loaded_at >= self._quiet_max
+        return arrival.quiet_since(now) >= self._quiet or now - arrival.loaded_at >= self._quiet_max
 
     def _pause(self, now: float) -> float:
         """Return for how long nothing can change unless an event comes."""

@@ -1,0 +1,168 @@
+"""What becomes of hooks, tabs and the browser when one of them ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+import websocket
+
+from archivebox.plugins.base.cdp import CDPError, Connection
+from archivebox.plugins.base.tab import Tab
+from tests.plugins_bundled.browser.chain import NAVIGATE, PAGE_HOOKS, TAB_HOOK, Crawl, Snapshot, wait_for_end
+from tests.site.serve import Site
+
+pytestmark = pytest.mark.browser
+SCREENSHOT, PDF, DOM, TITLE, HEADERS, FAVICON, OUTLINKS = PAGE_HOOKS
+SOON = 20.0  # seconds that mean "not for ever" on a loaded machine
+
+
+@pytest.fixture
+def own_crawl(tmp_path: Path) -> Crawl:
+    return Crawl(tmp_path, TIMEOUT="30")
+
+
+def opened(crawl: Crawl, site: Site, path: str = "/colour") -> Snapshot:
+    snapshot = crawl.snapshot("snapshot", site.url.rstrip("/") + path)
+    assert snapshot.navigate().status == "succeeded"
+    return snapshot
+
+
+def targets(crawl: Crawl) -> set[str]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{crawl.session()['port']}/json/list", timeout=10) as answer:
+        return {each["id"] for each in json.load(answer)}
+
+
+def test_after_term_nothing_is_left(own_crawl: Crawl, site: Site) -> None:
+    with own_crawl as crawl:
+        snapshot = opened(crawl, site)
+        profile = Path(crawl.session()["folder"])
+        assert profile.is_dir()
+        assert len(crawl.browser_processes()) > 3
+        assert snapshot.close().status == "succeeded"
+        assert crawl.browser is not None
+        outcome = crawl.browser.stop()
+        assert outcome.code == 0, outcome
+        assert not crawl.browser_processes()
+        assert not profile.exists()
+        assert not (crawl.folder / "chrome" / "session.json").exists()
+        told = [record for record in outcome.records if record["type"] == "Process"]
+        assert told[0]["id"] == told[-1]["id"]
+        assert "exit_code" in told[-1]
+
+
+def test_everybody_learns_of_the_death_of_the_browser(own_crawl: Crawl, site: Site) -> None:
+    with own_crawl as crawl:
+        snapshot = opened(crawl, site)
+        hanging = snapshot.start(NAVIGATE)  # goes to the page again; the browser dies on it
+        os.kill(crawl.session()["pid"], signal.SIGKILL)
+        assert crawl.browser is not None
+        assert crawl.browser.wait().code == 1
+        assert snapshot.tab is not None
+        tab = snapshot.tab.wait()
+        assert (tab.code, tab.result) == (1, None), tab
+        hanging.wait()
+        for hook in (SCREENSHOT, PDF, DOM, TITLE, FAVICON, OUTLINKS):
+            outcome = snapshot.run(hook)
+            assert outcome.code == 1, outcome
+            assert outcome.result is None, "no final record: it is tried again"
+        assert not crawl.browser_processes()
+        assert not list(crawl.temporary.glob("archivebox-chrome-*"))
+
+
+def test_a_crashed_tab_ends_its_holder_and_no_hook_hangs(own_crawl: Crawl, site: Site) -> None:
+    with own_crawl as crawl:
+        snapshot = opened(crawl, site)
+        tab = Tab.attach(str(snapshot.folder / "chrome"), read_only=True)
+        with pytest.raises(CDPError):
+            tab.call("Page.crash", timeout=SOON)
+        tab.close()
+        assert snapshot.tab is not None
+        assert snapshot.tab.wait().code == 1
+        assert not (snapshot.folder / "chrome" / "target.json").exists()
+        outcome = snapshot.run(SCREENSHOT)
+        assert (outcome.code, outcome.result) == (1, None), outcome
+
+        assert snapshot.navigate().status == "succeeded", "the session hooks run again in the same browser"
+        assert snapshot.run(SCREENSHOT).status == "succeeded"
+
+
+def test_a_tab_whose_holder_was_killed_is_closed(own_crawl: Crawl, site: Site) -> None:
+    with own_crawl as crawl:
+        snapshot = opened(crawl, site)
+        target = snapshot.json("chrome/target.json")["target_id"]
+        assert target in targets(crawl)
+        assert snapshot.tab is not None
+        os.kill(snapshot.tab.process.pid, signal.SIGKILL)
+        deadline = time.monotonic() + SOON
+        while target in targets(crawl) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert target not in targets(crawl)
+
+
+def test_a_new_browser_clears_what_a_killed_one_left(own_crawl: Crawl) -> None:
+    with own_crawl as crawl:
+        assert crawl.browser is not None
+        first = crawl.session()
+        os.kill(crawl.browser.process.pid, signal.SIGKILL)
+        crawl.browser.process.wait()
+        os.kill(first["pid"], signal.SIGKILL)
+        assert wait_for_end(first["pid"], SOON)
+        second = crawl.launch()
+        assert second["ws_url"] != first["ws_url"]
+        assert not Path(first["folder"]).exists()
+
+
+def test_without_a_browser_the_tab_gives_up_in_its_time(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, CHROME_TIMEOUT="5")
+    outcome = crawl.snapshot("alone", "http://127.0.0.1:9/").run(TAB_HOOK, CHROME_TIMEOUT="1")
+    assert (outcome.code, outcome.result) == (1, None)
+    assert "browser is not there" in outcome.stderr
+
+
+def test_the_tab_waits_for_a_browser_that_is_still_starting(own_crawl: Crawl) -> None:
+    tab = own_crawl.snapshot("early", "http://127.0.0.1:9/")
+    tab.tab = tab.start(TAB_HOOK)
+    with own_crawl:
+        tab.tab.wait_until_ready()
+        assert tab.close().status == "succeeded"
+
+
+def test_hooks_started_at_once_take_the_page_one_after_the_other(crawl: Crawl, site: Site) -> None:
+    snapshot = opened(crawl, site, "/article")
+    together = [snapshot.start(hook) for hook in (PDF, SCREENSHOT, PDF, DOM, TITLE)]
+    assert [hook.wait().status for hook in together] == ["succeeded"] * 5
+
+
+def test_a_long_temporary_folder_does_not_keep_the_browser_from_starting(tmp_path: Path) -> None:
+    long = tmp_path / ("long" * 25)
+    long.mkdir()
+    with Crawl(tmp_path, TMPDIR=str(long)) as crawl:
+        assert Path(crawl.session()["folder"]).is_dir()
+
+
+def test_a_program_that_is_no_browser_is_named(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, CHROME_BINARY="/bin/false")
+    outcome = crawl.start("chrome/on_Crawl__01_chrome.daemon.bg.py", crawl.folder).wait()
+    assert outcome.code == 1
+    assert "Chromium did not start" in outcome.stderr
+    assert not list(crawl.temporary.iterdir())
+
+
+def test_a_missing_browser_is_a_sentence(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, CHROME_BINARY="/nowhere/chromium")
+    outcome = crawl.start("chrome/on_Crawl__01_chrome.daemon.bg.py", crawl.folder).wait()
+    assert outcome.code == 1
+    assert "Install it with" in outcome.stderr
+    assert not list(crawl.temporary.iterdir())
+
+
+def test_no_page_may_speak_to_the_debugging_port(crawl: Crawl) -> None:
+    with pytest.raises(websocket.WebSocketBadStatusException):
+        websocket.create_connection(crawl.session()["ws_url"], origin="http://127.0.0.1:8000", timeout=10)
+    Connection(crawl.session()["ws_url"]).close()

@@ -1,0 +1,186 @@
+"""What the hooks keep of ordinary pages."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import zlib
+
+import pytest
+from PIL import Image
+
+from tests.plugins_bundled.browser.chain import PAGE_HOOKS, Crawl, Outcome, Snapshot
+from tests.site.serve import Site
+
+pytestmark = pytest.mark.browser
+SCREENSHOT, PDF, DOM, TITLE, HEADERS, FAVICON, OUTLINKS = PAGE_HOOKS
+COLOUR = (0xE7, 0x6F, 0x51)
+
+
+def captured(crawl: Crawl, site: Site, path: str, **settings: str) -> Snapshot:
+    snapshot = crawl.snapshot(path.strip("/").replace("/", "_") or "index", site.url.rstrip("/") + path, **settings)
+    outcome = snapshot.navigate()
+    assert outcome.status == "succeeded", outcome
+    return snapshot
+
+
+@pytest.fixture(scope="module")
+def colour(crawl: Crawl, site: Site) -> Snapshot:
+    return captured(crawl, site, "/colour")
+
+
+def test_screenshot_shows_the_colour_and_the_words(colour: Snapshot) -> None:
+    assert colour.run(SCREENSHOT).status == "succeeded"
+    with Image.open(colour.folder / "screenshot" / "screenshot.png") as picture:
+        assert picture.size == (1440, 2000)
+        pixels = picture.convert("RGB")
+        assert pixels.getpixel((5, 1990)) == COLOUR
+        drawn = sum(count for count, colour in pixels.getcolors(1 << 24) or [] if colour != COLOUR)
+    assert drawn > 500, "the word on the page was not drawn"
+
+
+def test_full_page_is_a_jpeg_of_the_whole_length(crawl: Crawl, site: Site) -> None:
+    tall = captured(crawl, site, "/tall", SCREENSHOT_FULL_PAGE="true")
+    assert tall.run(SCREENSHOT).status == "succeeded"
+    with Image.open(tall.folder / "screenshot" / "full.jpg") as picture:
+        assert picture.format == "JPEG"
+        assert picture.height == 5000
+        red, green, blue = picture.convert("RGB").getpixel((100, 4950))  # type: ignore[misc]
+    assert abs(red - 0x83) < 8
+    assert abs(green - 0x38) < 8
+    assert abs(blue - 0xEC) < 8
+
+
+def letters(pdf: bytes) -> set[str]:
+    """The letters that can be copied out of a PDF: what its fonts' ToUnicode tables name (PDF 32000-1, 9.10.3)."""
+    found: set[str] = set()
+    for packed in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL):
+        with contextlib.suppress(zlib.error):
+            text = zlib.decompress(packed)
+            for single in re.findall(rb"^<[0-9A-F]+> <([0-9A-F]{4})>$", text, re.MULTILINE):
+                found.add(chr(int(single, 16)))
+            for first, last, start in re.findall(rb"<([0-9A-F]+)> <([0-9A-F]+)> <([0-9A-F]{4})>", text):
+                found.update(chr(int(start, 16) + step) for step in range(int(last, 16) - int(first, 16) + 1))
+    return found
+
+
+def test_pdf_has_the_words_of_the_page(colour: Snapshot) -> None:
+    assert colour.run(PDF).status == "succeeded"
+    data = (colour.folder / "pdf" / "output.pdf").read_bytes()
+    assert data.startswith(b"%PDF-")
+    assert data.rstrip().endswith(b"%%EOF")
+    assert set("ARCHIVED") <= letters(data)
+
+
+def test_pdf_leaves_pages_with_too_many_elements_alone(crawl: Crawl, site: Site) -> None:
+    big = captured(crawl, site, "/big-dom", PDF_MAX_NODES="1000")
+    outcome = big.run(PDF)
+    assert (outcome.code, outcome.status) == (10, "skipped"), outcome
+    assert not list((big.folder / "pdf").iterdir())
+
+
+def test_title_is_a_patch_of_its_snapshot(colour: Snapshot) -> None:
+    outcome = colour.run(TITLE)
+    assert {"type": "Snapshot", "id": "s1", "title": "Colour"} in outcome.records
+    assert outcome.status == "succeeded"
+
+
+def test_title_white_space_and_entities_are_read_as_a_browser_does(crawl: Crawl, site: Site) -> None:
+    page = captured(crawl, site, "/title-entities")
+    title = next(record["title"] for record in page.run(TITLE).records if record["type"] == "Snapshot")
+    assert title == " ".join(title.split())
+    assert "&amp;" not in title
+
+
+def test_a_page_without_title_has_none(crawl: Crawl, site: Site) -> None:
+    outcome = captured(crawl, site, "/no-title").run(TITLE)
+    assert (outcome.code, outcome.status) == (0, "noresults"), outcome
+    assert not [record for record in outcome.records if record["type"] == "Snapshot"]
+
+
+def test_dom_is_what_scripts_left(crawl: Crawl, site: Site) -> None:
+    page = captured(crawl, site, "/alert")
+    assert page.run(DOM).status == "succeeded"
+    html = (page.folder / "dom" / "output.html").read_text()
+    assert html.lower().startswith("<!doctype html>")
+    assert "not answered" not in html, "the page's script ran to its end, its dialogs were answered"
+    assert "[false,null]" in html, "a question is refused, not accepted"
+
+
+def test_headers_hold_the_redirects_and_what_went_over_the_wire(crawl: Crawl, site: Site) -> None:
+    page = captured(crawl, site, "/redirect")
+    assert page.run(HEADERS).status == "succeeded"
+    record = page.json("headers/headers.json")
+    assert [hop["response"]["status"] for hop in record["redirects"]] == [301, 302]
+    assert record["final_url"].endswith("/article")
+    assert record["status"] == 200
+    sent = {name.lower() for name in record["request"]["headers"]}
+    assert {"host", "user-agent", "accept-encoding"} <= sent
+    received = {name.lower(): value for name, value in record["response"]["headers"].items()}
+    assert received["content-type"].startswith("text/html")
+
+
+def test_cookies_that_were_sent_are_not_kept(crawl: Crawl, site: Site) -> None:
+    cookies = crawl.root / "cookies.txt"
+    cookies.write_text("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\tsecret-of-mine\n")
+    page = captured(crawl, site, "/headers", CHROME_COOKIES_FILE=str(cookies))
+    assert any("secret-of-mine" in hit.headers.get("cookie", "") for hit in site.requests), "the site did get it"
+    assert b"secret-of-mine" not in (page.folder / "chrome" / "events.jsonl").read_bytes()
+
+
+def test_headers_and_user_agent_of_the_settings_are_sent(crawl: Crawl, site: Site) -> None:
+    settings = {"CHROME_USER_AGENT": "Keeper/1.0", "CHROME_EXTRA_HEADERS": json.dumps({"X-Keeper": "yes"})}
+    captured(crawl, site, "/echo", **settings)
+    hit = next(hit for hit in reversed(site.requests) if hit.path == "/echo")
+    assert hit.headers["user-agent"] == "Keeper/1.0"
+    assert hit.headers["x-keeper"] == "yes"
+
+
+def test_the_word_headless_is_not_sent(colour: Snapshot, site: Site) -> None:
+    assert colour.tab is not None
+    hit = next(hit for hit in site.requests if hit.path == "/colour")
+    assert "Chrome/" in hit.headers["user-agent"]
+    assert "Headless" not in hit.headers["user-agent"]
+
+
+def test_favicon_is_the_icon_the_site_has(colour: Snapshot) -> None:
+    outcome = colour.run(FAVICON)
+    assert outcome.status == "succeeded", outcome
+    assert outcome.result is not None
+    with Image.open(colour.folder / "favicon" / outcome.result["output_str"]) as picture:
+        assert picture.width >= 16
+
+
+def test_outlinks_are_absolute_and_without_fragment(crawl: Crawl, site: Site) -> None:
+    page = captured(crawl, site, "/")
+    outcome = page.run(OUTLINKS)
+    urls = [record["url"] for record in outcome.records if record["type"] == "Snapshot"]
+    assert len(urls) > 20
+    assert len(urls) == len(set(urls))
+    assert all(url.startswith(("http://", "https://")) and "#" not in url for url in urls)
+    lines = (page.folder / "parse_dom_outlinks" / "urls.jsonl").read_text().splitlines()
+    assert [json.loads(line)["url"] for line in lines] == urls
+
+
+@pytest.mark.parametrize("way", ["/js-redirect", "/meta-refresh"])
+def test_the_page_that_a_page_leads_to_is_the_one_kept(crawl: Crawl, site: Site, way: str) -> None:
+    page = captured(crawl, site, way)
+    assert page.json("chrome/navigation.json")["final_url"].endswith("/article")
+    assert page.run(TITLE).status == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("path", "mime"), [("/file.pdf", "application/pdf"), ("/huge.bin", "application/octet-stream")]
+)
+def test_a_file_is_marked_and_page_hooks_leave_it_alone(crawl: Crawl, site: Site, path: str, mime: str) -> None:
+    page = captured(crawl, site, path)
+    record = page.json("chrome/navigation.json")
+    assert (record["static"], record["mime"]) == (True, mime)
+    outcomes: list[Outcome] = [page.run(hook) for hook in (SCREENSHOT, TITLE)]
+    assert [(outcome.code, outcome.status) for outcome in outcomes] == [(10, "skipped")] * 2
+
+
+def test_a_hook_leaves_no_temporary_file(colour: Snapshot) -> None:
+    left = [path.name for path in colour.folder.rglob("*") if path.name.endswith(".tmp")]
+    assert not left

@@ -1,0 +1,148 @@
+"""Pages that do not want to be archived: every hook ends, with a reason."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import threading
+import urllib.request
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tests.plugins_bundled.browser.chain import NAVIGATE, PAGE_HOOKS, Crawl, Snapshot
+from tests.site.serve import Site
+
+pytestmark = pytest.mark.browser
+SCREENSHOT, PDF, DOM, TITLE, HEADERS, FAVICON, OUTLINKS = PAGE_HOOKS
+
+
+def page(crawl: Crawl, site: Site, path: str) -> Snapshot:
+    name = f"hostile_{path.strip('/').replace('/', '_')}"
+    return crawl.snapshot(name, site.url.rstrip("/") + path, CHROME_PAGELOAD_TIMEOUT="2", TIMEOUT="30")
+
+
+def tabs(crawl: Crawl) -> list[dict[str, str]]:
+    """All pages that the browser has open, as it lists them itself."""
+    address = f"http://127.0.0.1:{crawl.session()['port']}/json/list"
+    with urllib.request.urlopen(address, timeout=10) as answer:
+        listed: list[dict[str, str]] = json.load(answer)
+    return [each for each in listed if each["type"] == "page"]
+
+
+class Elsewhere(BaseHTTPRequestHandler):
+    """A page that sends itself to its next address for ever."""
+
+    numbers = itertools.count(1)
+
+    def do_GET(self) -> None:
+        number = next(self.numbers)
+        body = f'<title>{number}</title><meta http-equiv="refresh" content="0; url=/?{number}">'.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the name is http.server's)
+        """Say nothing: the test's output is the test's."""
+
+
+@pytest.fixture
+def refresh_loop() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_busy_page_is_freed_and_captured(crawl: Crawl, site: Site) -> None:
+    busy = page(crawl, site, "/busy")
+    assert busy.navigate().status == "succeeded"
+    assert busy.run(SCREENSHOT).status == "succeeded"
+    assert busy.run(TITLE).status == "succeeded"
+
+
+def test_dialogs_are_answered_even_at_the_end(crawl: Crawl, site: Site) -> None:
+    dialogs = page(crawl, site, "/alert")
+    assert dialogs.navigate().status == "succeeded"
+    assert dialogs.run(PDF).status == "succeeded"
+    assert dialogs.close().code == 0
+    assert not [tab for tab in tabs(crawl) if tab["url"] == dialogs.url]
+
+
+def test_popups_do_not_stay(crawl: Crawl, site: Site) -> None:
+    popups = page(crawl, site, "/popup")
+    assert popups.navigate().status == "succeeded"
+    opened = [tab["url"] for tab in tabs(crawl) if "popup=" in tab["url"] or tab["url"].endswith("/blue")]
+    assert not opened
+    assert popups.close().code == 0
+
+
+def test_a_redirect_loop_fails_softly_and_names_the_reason(crawl: Crawl, site: Site) -> None:
+    loop = page(crawl, site, "/redirect-loop")
+    outcome = loop.navigate()
+    assert (outcome.code, outcome.status) == (0, "failed"), outcome
+    assert outcome.result is not None
+    assert outcome.result["output_str"] == "net::ERR_TOO_MANY_REDIRECTS"
+    shot = loop.run(SCREENSHOT)
+    assert (shot.code, shot.status) == (10, "skipped"), "a picture of the browser's error page would be a lie"
+    assert not list((loop.folder / "screenshot").iterdir())
+
+
+def test_a_server_that_never_answers_fails_softly(crawl: Crawl, site: Site) -> None:
+    outcome = page(crawl, site, "/never").navigate()
+    assert (outcome.code, outcome.status) == (0, "failed"), outcome
+    assert outcome.result is not None
+    assert outcome.result["output_str"] == "the server did not answer within 2 s"
+
+
+def test_nobody_at_the_address_fails_softly(crawl: Crawl) -> None:
+    outcome = crawl.snapshot("refused", "http://127.0.0.1:9/").navigate()
+    assert (outcome.code, outcome.status) == (0, "failed"), outcome
+    assert outcome.result is not None
+    assert outcome.result["output_str"].startswith("net::ERR_")
+
+
+def test_half_a_page_is_captured_as_it_is(crawl: Crawl, site: Site) -> None:
+    half = page(crawl, site, "/stall")
+    assert half.navigate().status == "succeeded"
+    assert half.json("chrome/navigation.json")["stopped"] == "still loading after 2 s"
+    assert half.run(DOM).status == "succeeded"
+    assert "The first half" in (half.folder / "dom" / "output.html").read_text()
+
+
+def test_a_refresh_loop_is_stopped(crawl: Crawl, refresh_loop: str) -> None:
+    loop = crawl.snapshot("loop", refresh_loop, CHROME_MAX_NAVIGATIONS="5")
+    assert loop.navigate().status == "succeeded"
+    record = loop.json("chrome/navigation.json")
+    assert record["navigations"] >= 5
+    assert record["stopped"].startswith("sent itself elsewhere")
+    assert loop.run(SCREENSHOT).status == "succeeded"
+
+
+def test_an_answer_without_a_page_says_so(crawl: Crawl, site: Site) -> None:
+    outcome = page(crawl, site, "/status/204").navigate()
+    assert outcome.result is not None
+    assert outcome.result["output_str"] == "the server answered 204 without a page"
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "chrome://version", "javascript:1", "data:text/html,x"])
+def test_only_web_addresses_are_opened(crawl: Crawl, url: str) -> None:
+    refused = crawl.snapshot("refused_scheme", url).open_tab()
+    outcome = refused.run(NAVIGATE)
+    assert (outcome.code, outcome.status) == (1, "failed"), outcome
+    assert refused.run(TITLE).result is None
+    assert refused.close().code == 0
+
+
+def test_an_error_page_of_the_server_is_a_page(crawl: Crawl, site: Site) -> None:
+    missing = page(crawl, site, "/404")
+    assert missing.navigate().status == "succeeded"
+    assert missing.json("chrome/navigation.json")["status"] == 404
+    assert missing.run(TITLE).status == "succeeded"
