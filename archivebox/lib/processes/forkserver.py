@@ -82,6 +82,11 @@ class ForkServer:
         return self._channel is not None
 
     @property
+    def returncode(self) -> int | None:
+        """How the server ended, as Popen says it; None while it runs or before it was started."""
+        return None if self._popen is None else self._popen.returncode
+
+    @property
     def identity(self) -> Identity | None:
         """The server's own process; None when it is not running."""
         return Identity.of(self._popen.pid) if self._popen is not None and self.alive else None

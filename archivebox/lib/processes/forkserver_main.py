@@ -161,6 +161,8 @@ def compile_script(script: str) -> CodeType:
 def become(server: Server, job: Job) -> ModuleType:
     """Turn this freshly forked child into the hook: everything short of its code. Returns its ``__main__``."""
     request, fds = job.request, job.fds
+    server.channel.close()  # at once: held open here, a dead server would never be an end of file to the worker
+    server.poll.close()
     argv = [str(word) for word in list_of(request["argv"])]
     write_memory(server.memory, str(request["process_id"]), list_of(request["title"]))
     os.setsid()
@@ -176,8 +178,6 @@ def become(server: Server, job: Job) -> ModuleType:
     if server.spawn_log is not None:
         line = str(request["started"]) % (os.getpid(), start_ticks(os.getpid()))
         os.write(server.spawn_log, line.encode())
-    server.poll.close()
-    server.channel.close()
     keep_only(fds[4:], [int(str(fd)) for fd in list_of(request["pass_fds"])])
     fresh_output()
     sys.argv[:] = argv

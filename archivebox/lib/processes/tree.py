@@ -97,9 +97,7 @@ class Tree:
         leader = self._leaders.get(seen.session)
         if leader is None:
             return False
-        now = look(
-            leader.pid
-        )  # a reaped leader's pid may lead a stranger's session since, so what bears a mark decides
+        now = look(leader.pid)  # once reaped, its pid may have led a stranger's session: then a mark decides
         return mark is None if now is None else now.start_ticks == leader.start_ticks
 
     def _all_reapers(self) -> set[int]:

@@ -1,0 +1,88 @@
+"""Identity is exact: no stranger is ever taken for a process of ours, or signalled."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from archivebox.lib.processes import PORTABLE, Identity, Tree, started_at, wait
+from tests.unit.lib.processes.starting import LIMIT, Starter
+
+LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
+
+
+def test_current_process_has_an_identity_that_lives() -> None:
+    here = Identity.current()
+    assert here == Identity.of(os.getpid())
+    assert here.is_alive()
+    assert not here.is_zombie()
+    assert abs(started_at(here) - time.time()) < 3600
+
+
+def test_no_process_no_identity(cold: Starter) -> None:
+    child = cold.hook("#!/bin/bash\n")
+    wait(child, LIMIT)
+    child.reap()
+    assert not child.identity.is_alive()
+    assert not child.identity.signal(signal.SIGTERM)
+    assert child.identity.open_pidfd() is None
+
+
+@pytest.mark.skipif(PORTABLE, reason="a look reaps there")
+def test_a_zombie_is_alive_until_it_is_reaped(cold: Starter) -> None:
+    child = cold.hook("#!/bin/bash\n")
+    wait(child, LIMIT)
+    assert child.identity.is_alive()
+    assert child.identity.is_zombie()
+    child.reap()
+    assert not child.identity.is_alive()
+
+
+@pytest.mark.parametrize("change", [{"boot_id": "another"}, {"pid_ns": 1}, {"start_ticks": 1}])
+def test_same_pid_is_not_enough(cold: Starter, change: dict[str, str | int]) -> None:
+    child = cold.hook("#!/bin/bash\nsleep 60")
+    stranger = Identity(**{**child.identity._asdict(), **change})
+    assert not stranger.is_alive()
+    assert not stranger.signal(signal.SIGKILL)
+    assert stranger.open_pidfd() is None
+    assert child.peek() is None
+
+
+def test_start_of_another_boot_is_no_time() -> None:
+    with pytest.raises(ValueError, match="another boot"):
+        started_at(Identity.current()._replace(boot_id="another"))
+
+
+def reuse(pid: int) -> "subprocess.Popen[bytes]":
+    """A stranger that got ``pid``, in a session of its own."""
+    for _ in range(500):
+        LAST_PID.write_text(str(pid - 1))
+        stranger = subprocess.Popen(["/bin/sleep", "60"], start_new_session=True)
+        if stranger.pid == pid:
+            return stranger
+        stranger.kill()
+        stranger.wait()
+    raise AssertionError(f"pid {pid} never came back")
+
+
+@pytest.mark.skipif(not os.access(LAST_PID, os.W_OK), reason="ns_last_pid is not writable")
+def test_a_stranger_with_our_old_pid_lives(cold: Starter) -> None:
+    child = cold.hook("#!/bin/bash\nexit 0")
+    wait(child, LIMIT)
+    child.reap()
+    time.sleep(0.02)  # two clock ticks
+    stranger = reuse(child.identity.pid)
+    try:
+        assert Identity.of(stranger.pid) != child.identity
+        assert not child.identity.is_alive()
+        assert not child.identity.signal(signal.SIGKILL)
+        tree = Tree(root=child.identity, process_id=child.process_id, data_dir=cold.folder)
+        assert tree.members() == set()
+        assert tree.end_blocking(grace=0.1)
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
