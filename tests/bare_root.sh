@@ -1,8 +1,9 @@
 #!/bin/bash
 # Runs the README's two commands on a Debian that has python3 and nothing else, as a person's fresh machine has it.
 #
-# Usage (as root): tests/bare_root.sh [root | user | both] [version | add | server]
-# The second word says how far to go: each stage comes after the ones before it; `server` is the default.
+# Usage (as root): tests/bare_root.sh [root | user | both] [version | add | server | suite]
+# The second word says how far to go: each stage comes after the ones before it; `server` is the default. `suite` alone
+# runs bin/test there, which gets Chromium, Node, PostgreSQL and what else the tests need.
 #
 # Each run gets a root of its own by debootstrap, in a mount and a pid namespace of its own, so that whatever is mounted
 # or started in it ends with it, however this script ends. It is entered by pivot_root and not by chroot, because a
@@ -200,15 +201,24 @@ try_server() {
     expect_nothing_left
 }
 
+try_suite() {
+    step 'bin/test'
+    bin/test </dev/null
+}
+
 inside() {
     local stage
     cd "$(dirname "$0")/.."
     while IFS= read -r line; do export "${line?}"; done <"$settings"
     echo "as $(id -un), $(python3 -V), $(command -v pip3 node chromium wget git || echo 'nothing else')"
-    for stage in version add server; do
-        "try_$stage"
-        [ "$stage" != "$1" ] || break
-    done
+    if [ "$1" = suite ]; then
+        try_suite
+    else
+        for stage in version add server; do
+            "try_$stage"
+            [ "$stage" != "$1" ] || break
+        done
+    fi
     step "$(id -un): all is well"
 }
 
@@ -220,7 +230,7 @@ case ${1:-both} in
 root | user | both)
     [ "$(id -u)" = 0 ] || { echo 'tests/bare_root.sh needs root (debootstrap, mounts)' >&2; exit 2; }
     command -v debootstrap >/dev/null || { echo 'please type: apt-get install debootstrap' >&2; exit 2; }
-    case ${2:-server} in version | add | server) ;; *) echo "unknown stage $2" >&2; exit 2 ;; esac
+    case ${2:-server} in version | add | server | suite) ;; *) echo "unknown stage $2" >&2; exit 2 ;; esac
     work=$(mktemp -d -p "${BARE_ROOT_TMP:-/var/tmp}" bare-root.XXXXXX)
     trap clean_up EXIT
     trap 'exit 130' INT
@@ -230,7 +240,7 @@ root | user | both)
     for who in $people; do run_as "$who" "${2:-server}"; done
     ;;
 *)
-    echo "usage: tests/bare_root.sh [root | user | both] [version | add | server]" >&2
+    echo "usage: tests/bare_root.sh [root | user | both] [version | add | server | suite]" >&2
     exit 2
     ;;
 esac

@@ -1,0 +1,83 @@
+"""The promises of what runs the tests: its cluster ends with it, and an empty run is a failed one."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import psutil
+import pytest
+
+from tests.suite.packages import missing
+
+pytestmark = [pytest.mark.once, pytest.mark.skipif("postgresql" in missing(), reason="needs PostgreSQL's programs")]
+
+ROOT = Path(__file__).parents[2]
+
+
+def with_postgres(*command: str) -> subprocess.Popen[str]:
+    line = [sys.executable, "-m", "tests.suite.postgres", *command]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+
+
+def started_cluster() -> tuple[subprocess.Popen[str], Path, psutil.Process]:
+    """A command that waits beside its cluster: the runner, the cluster's folder, and its server."""
+    runner = with_postgres("sh", "-c", 'echo "$DATABASE_URL"; exec sleep 300')
+    assert runner.stdout is not None
+    folder = Path(parse_qs(urlsplit(runner.stdout.readline().strip()).query)["host"][0])
+    server = psutil.Process(int((folder / "data/postmaster.pid").read_text().split()[0]))
+    return runner, folder, server
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_exit_status_of_the_command_comes_back_and_the_database_answers() -> None:
+    ask = "import os, psycopg; print(psycopg.connect(os.environ['DATABASE_URL']).execute('select 6 * 7').fetchone())"
+    answer = with_postgres(sys.executable, "-c", ask)
+    assert answer.communicate(timeout=60)[0] == "(42,)\n"
+    assert answer.returncode == 0
+    assert with_postgres("sh", "-c", "exit 7").wait(60) == 7
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_stopped_run_leaves_neither_server_nor_folder(signum: signal.Signals) -> None:
+    runner, folder, server = started_cluster()
+    children = psutil.Process(runner.pid).children(recursive=True)
+    runner.send_signal(signum)
+    runner.communicate(timeout=60)
+    assert runner.returncode != 0
+    assert not folder.exists()
+    assert not server.is_running()
+    assert [child for child in children if child.is_running()] == []
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv (Linux)")
+def test_the_server_ends_when_its_runner_is_killed() -> None:
+    runner, folder, server = started_cluster()
+    waiting = [child for child in psutil.Process(runner.pid).children() if child.name() == "sleep"]
+    runner.kill()
+    runner.wait()
+    try:
+        wait_for(lambda: not server.is_running() or server.status() == psutil.STATUS_ZOMBIE)
+    finally:
+        for child in waiting:
+            child.kill()
+        shutil.rmtree(folder)
+
+
+def test_a_run_that_executes_no_test_has_failed() -> None:
+    command = [sys.executable, "-m", "tests.suite", "tests/architecture", "-k", "no_test_has_this_name"]
+    env = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=env)
+    assert done.returncode == 1
+    assert "SQLite: 0 passed, 0 failed, 0 skipped  (no test was executed)" in done.stdout
