@@ -28,7 +28,9 @@ from archivebox.plugins.base.tab import MARGIN, Tab
 FILE = "navigation.json"
 REQUEST_TIME = 1.0  # seconds between a script's wish to go elsewhere and the request for it
 REFRESH_MAX = 5.0  # seconds; a page that sends itself elsewhere later than this is content, not a way station
-STOP_TIME = 1.0  # seconds for Page.stopLoading to bring the load event
+STOP_TIME = 1.0  # seconds for Page.stopLoading to be told of
+CALM_TIME = 0.2  # seconds without a new document after which a stop counts
+STOPS = 10
 HERE = "({url: location.href, mime: document.contentType, empty: !document.documentElement})"
 PAGES = ("text/", "application/xhtml+xml", "application/xml", "application/json", "image/svg+xml")
 
@@ -142,10 +144,22 @@ class Navigation:
         self._answered = False
         self._follow(self._started + self._load_time)
         if self.stopped:
-            self._tab.connection.send("Page.stopLoading")
-            self._follow(time.monotonic() + STOP_TIME, stopping=True)
+            self._stop()
             if not self._arrival.committed_at and not self.error:
                 self.error = f"the server did not answer within {self._load_time:g} s"
+
+    def _stop(self) -> None:
+        """Stop the page, again while it goes on: a navigation that has begun to commit survives the first stop."""
+        for _ in range(STOPS):
+            self._tab.connection.send("Page.stopLoading")
+            self._follow(time.monotonic() + STOP_TIME, stopping=True)
+            before, calm = self._arrival.navigations, time.monotonic() + CALM_TIME
+            while (left := calm - time.monotonic()) > 0:
+                event = self._tab.connection.next_event(left)
+                if event is not None:
+                    self._arrival.take(event)
+            if self._arrival.navigations == before and not self._arrival.leaving:
+                return
 
     def record(self, hook: Hook) -> dict[str, object]:
         """Return what `navigation.json` says; asks the page, which may have to be freed from a busy script first."""
@@ -158,7 +172,8 @@ class Navigation:
             here = self._tab.evaluate(HERE)
             record["final_url"] = here["url"]
             if here["empty"]:  # nothing to read, and nothing is ever painted: a screenshot would wait for ever
-                record["error"] = self.error = f"the server sent nothing readable within {self._load_time:g} s"
+                self.error = f"the server sent nothing readable: {self.stopped or 'an empty document'}"
+                record["error"] = self.error
             mime = mime or here["mime"]
             static = not is_page(mime)
         return record | {

@@ -119,11 +119,13 @@ def test_half_a_page_is_captured_as_it_is(crawl: Crawl, site: Site) -> None:
 
 def test_a_refresh_loop_is_stopped(crawl: Crawl, refresh_loop: str) -> None:
     loop = crawl.snapshot("loop", refresh_loop, CHROME_MAX_NAVIGATIONS="5")
-    assert loop.navigate().status == "succeeded"
+    assert loop.navigate().code == 0
     record = loop.json("chrome/navigation.json")
     assert record["navigations"] >= 5
     assert record["stopped"].startswith("sent itself elsewhere")
-    assert loop.run(SCREENSHOT).status == "succeeded"
+    shot = loop.run(SCREENSHOT)
+    # It may have been caught between two documents; then there is nothing to take a picture of.
+    assert shot.status == ("skipped" if record["error"] else "succeeded"), shot
 
 
 def test_an_answer_without_a_page_says_so(crawl: Crawl, site: Site) -> None:
