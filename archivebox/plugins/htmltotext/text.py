@@ -69,7 +69,8 @@ def _pieces(body: LexborNode, *, menus: bool) -> Iterator[str]:
         elif _is_shown(node, tag, menus=menus):
             mark = _mark(tag)
             yield mark
-            waiting.append((mark, False))
+            if mark != _CELL:  # a tab stands between two cells
+                waiting.append((mark, False))
             inside = preformatted or tag in _PREFORMATTED
             waiting.extend((child, inside) for child in reversed(list(node.iter(include_text=True))))
 

@@ -1,0 +1,202 @@
+"""Plain text and links of stored HTML."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from archivebox.contract.discovery import read_plugin
+from archivebox.plugins.htmltotext.stored_html import decode_html, find_page
+from archivebox.plugins.htmltotext.text import html_to_text
+from archivebox.plugins.parse_html_urls.links import find_links
+
+PLUGINS = Path(__file__).parents[3] / "archivebox" / "plugins"
+PAGES = Path(__file__).parents[2] / "site" / "pages"
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>One\n  two<p>three", "One two\n\nthree\n"),
+        ("<p>a<b>b</b><i> c</i></p>", "ab c\n"),
+        ("<p>a<br>b", "a\nb\n"),
+        ("<ul><li>1<li>2</ul>", "1\n2\n"),
+        ("<table><tr><td>1<td>2<tr><td>3<td>4</table>", "1\t2\n3\t4\n"),
+        ("<pre>one\n two</pre>", "one\ntwo\n"),
+        ("<p>a</p><script>x()</script><style>y{}</style><template>z</template><p>b", "a\n\nb\n"),
+        ("<p>a<!-- no --></p><svg><text>no</text></svg>", "a\n"),
+        ("<p hidden>no<p>yes<p hidden=until-found>found", "yes\n\nfound\n"),
+        ("<nav>menu</nav><div role=navigation>menu</div><p>text", "text\n"),
+        ("<nav><a>only</a></nav>", "only\n"),
+        ("<title>t</title>", ""),
+        ("", ""),
+        ("<p>&#28;a&#29;b&nbsp;&eacute;", "a b é\n"),
+    ],
+)
+def test_a_block_is_a_paragraph_and_what_is_no_text_is_left_out(html: str, text: str) -> None:
+    assert html_to_text(html) == text
+
+
+def test_hostile_depth_is_no_harm() -> None:
+    assert html_to_text("<div>" * 5000 + "deep") == "deep\n"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "<meta charset=utf-8><p>日本語 é".encode(),
+        b"\xef\xbb\xbf" + "<p>日本語 é".encode(),
+        "<p>日本語 é".encode(),
+        b"\xff\xfe" + "<p>日本語 é".encode("utf-16-le"),
+        '<meta charset="gb18030"><p>日本語 é'.encode("gb18030"),
+    ],
+)
+def test_encodings_are_recognised(data: bytes) -> None:
+    assert html_to_text(decode_html(data)) == "日本語 é\n"
+
+
+def test_declared_and_undeclared_legacy_encodings() -> None:
+    shift_jis = '<meta http-equiv="Content-Type" content="text/html; charset=Shift_JIS"><p>日本語'
+    assert html_to_text(decode_html(shift_jis.encode("cp932"))) == "日本語\n"
+    assert html_to_text(decode_html("<p>café “x”".encode("cp1252"))) == "café “x”\n"
+    assert html_to_text(decode_html(b"<meta charset=no-such><p>caf\xe9")) == "café\n"
+
+
+@pytest.mark.parametrize(
+    ("html", "links"),
+    [
+        ('<a href="b">', ["http://site.test/dir/b"]),
+        ('<a href="/b#part"><a href="/b#other"><a href="/b">', ["http://site.test/b"]),
+        ('<a href="//other.test">', ["http://other.test/"]),
+        ('<base href="https://base.test/x/"><a href="y?q=1&amp;r=2">', ["https://base.test/x/y?q=1&r=2"]),
+        ('<a href=" HTTP://EXAMPLE.com:80/%7Ea ">', ["http://example.com/%7Ea"]),
+        ('<a href="javascript:x()"><a href="mailto:a@b"><a href="data:,x"><a href="ftp://x/"><a href="http://">', []),
+        ('<a href="#top"><a href=""><a href="page">', []),
+        ('<a name="x"><img src="/p.png"><link rel=stylesheet href=/s.css>', []),
+        ('<area href=/a><iframe src=/f></iframe><link rel="next" href=/n>', ["/a", "/f", "/n"]),
+        ('<a href="http://münchen.test/ü">', ["http://xn--mnchen-3ya.test/%C3%BC"]),
+    ],
+)
+def test_links_are_resolved_as_a_browser_does(html: str, links: list[str]) -> None:
+    expected = [link if "//" in link else f"http://site.test{link}" for link in links]
+
+    assert list(find_links(html, "http://site.test/dir/page")) == expected
+
+
+def run_hook(plugin: str, snapshot: Path, url: str = "http://site.test/dir/page") -> SimpleNamespace:
+    (hook,) = (PLUGINS / plugin).glob("on_Snapshot__*.py")
+    folder = snapshot / plugin
+    folder.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        [sys.executable, str(hook), f"--url={url}", "--snapshot-id=x", "--crawl-id=y", "--depth=0"],
+        cwd=folder,
+        env={},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    return SimpleNamespace(result=records[-1], others=records[:-1], folder=folder)
+
+
+def store_dom(snapshot: Path, html: str) -> None:
+    (snapshot / "dom").mkdir(parents=True)
+    (snapshot / "dom" / "output.html").write_text(html)
+
+
+def store_wget(snapshot: Path, html: str, original: str = "", path: str = "site.test/page.html") -> None:
+    page = snapshot / "wget" / path
+    page.parent.mkdir(parents=True)
+    page.write_text(html)
+    facts = {"path": path, "original": "", "final_url": "http://moved.test/to/"}
+    if original:
+        page.with_suffix(".orig").write_text(original)
+        facts["original"] = str(Path(path).with_suffix(".orig"))
+    (snapshot / "wget" / "wget.json").write_text(json.dumps(facts))
+
+
+def test_the_text_of_an_article_is_kept(tmp_path: Path) -> None:
+    store_dom(tmp_path, (PAGES / "article.html").read_text())
+
+    done = run_hook("htmltotext", tmp_path)
+
+    text = (done.folder / "htmltotext.txt").read_text()
+    assert done.result["status"] == "succeeded"
+    assert done.result["output_json"]["source"] == "dom/output.html"
+    assert "On Keeping Pages\n\nBy Ada Keeper, 14 November 2023\n\nPages that vanish\n\nNobody plans" in text
+    assert "schema.org" not in text
+    assert "The Local Web" not in text
+
+
+def test_without_a_browser_the_page_of_wget_is_read_as_it_came(tmp_path: Path) -> None:
+    store_wget(tmp_path, "<p>turned", original="<p>as it came")
+
+    done = run_hook("htmltotext", tmp_path)
+
+    assert (done.folder / "htmltotext.txt").read_text() == "as it came\n"
+    assert done.result["output_json"]["source"] == "wget/site.test/page.orig"
+
+
+@pytest.mark.parametrize("plugin", ["htmltotext", "parse_html_urls"])
+def test_nothing_stored_is_no_result_and_no_file(tmp_path: Path, plugin: str) -> None:
+    done = run_hook(plugin, tmp_path)
+
+    assert done.result["status"] == "noresults"
+    assert list(done.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("plugin", ["htmltotext", "parse_html_urls"])
+def test_a_page_with_nothing_in_it_is_no_result(tmp_path: Path, plugin: str) -> None:
+    store_dom(tmp_path, "<html><body><img src=x></body></html>")
+
+    assert run_hook(plugin, tmp_path).result["status"] == "noresults"
+
+
+def test_what_wget_saved_that_is_no_html_is_not_read(tmp_path: Path) -> None:
+    store_wget(tmp_path, "%PDF-1.4", path="site.test/file.pdf")
+
+    assert find_page(tmp_path) is None
+
+
+def test_a_path_that_leads_out_of_the_plugins_folder_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.html").write_text("<p>secret")
+    (tmp_path / "wget").mkdir()
+    (tmp_path / "wget" / "wget.json").write_text('{"path": "../secret.html"}')
+
+    assert find_page(tmp_path) is None
+
+
+def test_links_are_reported_and_written(tmp_path: Path) -> None:
+    store_dom(tmp_path, '<a href="one"><a href="http://other.test/#x">')
+    (tmp_path / "chrome").mkdir()
+    (tmp_path / "chrome" / "navigation.json").write_text('{"final_url": "http://moved.test/to/"}')
+
+    done = run_hook("parse_html_urls", tmp_path)
+
+    urls = ["http://moved.test/to/one", "http://other.test/"]
+    assert done.others == [{"type": "Snapshot", "url": url} for url in urls]
+    written = (done.folder / "urls.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in written] == done.others
+    assert done.result["output_json"] == {"urls": 2, "source": "dom/output.html"}
+
+
+def test_links_of_wgets_page_are_resolved_against_where_it_came_to(tmp_path: Path) -> None:
+    store_wget(tmp_path, '<a href="local.html">', original='<a href="one">')
+
+    assert run_hook("parse_html_urls", tmp_path).others == [{"type": "Snapshot", "url": "http://moved.test/to/one"}]
+
+
+def test_the_plugins_are_understood_without_a_warning() -> None:
+    names = ("env", "apt", "pip", "npm", "brew", "custom", "wget", "htmltotext", "parse_html_urls", "hashes")
+    plugins = {name: read_plugin(name, PLUGINS / name) for name in names}
+
+    assert {name: plugin.warnings for name, plugin in plugins.items() if plugin} == dict.fromkeys(names, ())
+    text = plugins["htmltotext"]
+    assert text is not None
+    assert (text.hooks[0].exclusive, text.hooks[0].after, text.hooks[0].page) == ((), ("dom",), False)
+    hashes = plugins["hashes"]
+    assert hashes is not None
+    assert hashes.hooks[0].derived
