@@ -10,6 +10,10 @@ def main() -> int:
     if sys.argv[1:] in (["version"], ["--version"]):
         sys.stdout.write(f"archivebox {__version__}\n")
         return 0
+    if sys.argv[1:2] == ["orchestrator"]:
+        from archivebox.workers.entry import orchestrate  # the first of every crawl waits for it: no click, no rich
+
+        return orchestrate(sys.argv[2:])
     from archivebox.cli.main import main as run_command  # Django and click: what `version` need not pay
 
     return run_command()

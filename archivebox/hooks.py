@@ -170,9 +170,7 @@ def _environment(plugin: str, call: Call, *, for_installer: bool) -> tuple[dict[
         }
     env |= own
     env |= {
-        name: call.binaries[value]
-        for name, value in own.items()
-        if name.endswith("_BINARY") and value in call.binaries
+        name: call.binaries[value] for name, value in own.items() if name.endswith("_BINARY") and value in call.binaries
     }
     env |= {
         "PATH": f"{lib}/bin:{os.environ.get('PATH') or os.defpath}",

@@ -42,6 +42,4 @@ class TransitionTable:
     @classmethod
     def apply(cls, rows: "models.QuerySet[models.Model]", line: Transition, **fields: object) -> int:
         """Carry ``line`` out on those of ``rows`` that are in one of its sources; returns how many were."""
-        return rows.filter(status__in=line.sources).update(
-            status=line.target, modified_at=timezone.now(), **fields
-        )
+        return rows.filter(status__in=line.sources).update(status=line.target, modified_at=timezone.now(), **fields)

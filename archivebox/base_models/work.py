@@ -4,8 +4,10 @@ The rows are the queue. ``retry_at`` is when an item next wants attention, and N
 leased item it is the end of the lease. Only the holder of the lease changes a leased row; others leave a ``request``.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
+from types import MappingProxyType
 from importlib import import_module
 from typing import Any, ClassVar, Self, TypeVar
 from uuid import UUID
@@ -88,6 +90,7 @@ class WorkItem(Row):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
 
     state_machine_name: ClassVar[str]
+    transition_columns: Mapping[str, object] = MappingProxyType({})
 
     class Meta:
         abstract = True
@@ -104,6 +107,17 @@ class WorkItem(Row):
 
     def cleanup(self) -> None:
         """What entering the end of its life does."""
+
+    def transition(self, event: str, **fields: object) -> None:
+        """Carry out one transition of its machine, with more columns written by the same guarded update.
+
+        Raises TransitionRefusedError when the row has changed since it was read.
+        """
+        self.transition_columns = fields
+        try:
+            self.sm.send(event)
+        finally:
+            self.transition_columns = {}
 
     def guard(self) -> Q:
         """The row as its holder knows it; a write through this guard fails once the lease is lost."""
@@ -133,7 +147,7 @@ class WorkMachine(StateMachine):
 
     def on_transition(self, source: State, target: State, event: str) -> None:
         item: WorkItem = self.model
-        fields = {"request": Request.NONE, **self.columns.get(event, {}), **getattr(item, "_transition_fields", {})}
+        fields = {"request": Request.NONE, **self.columns.get(event, {}), **item.transition_columns}
         fields |= {"status": target.id, "modified_at": timezone.now()}
         fields = {name: value() if callable(value) else value for name, value in fields.items()}
         rows = type(item)._default_manager.filter(item.guard(), status=source.id)
@@ -143,4 +157,3 @@ class WorkMachine(StateMachine):
         for name, value in fields.items():
             if name != "status":
                 setattr(item, name, value)
-

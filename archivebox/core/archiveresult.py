@@ -263,5 +263,3 @@ def settled_columns(
     elif result.retry and attempts < limit:
         columns |= {"status": "backoff", "retry_at": now + back_off(attempts)}
     return columns
-
-

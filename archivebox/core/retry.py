@@ -53,4 +53,6 @@ def _reopen(snapshot_ids: set[Any]) -> None:
     waiting = Snapshot.objects.filter(pk__in=snapshot_ids, owner__isnull=True, status=Snapshot.StatusChoices.SEALED)
     waiting.update(retry_at=now)
     crawls = Snapshot.objects.filter(pk__in=snapshot_ids).values("crawl_id")
-    Crawl.objects.filter(pk__in=crawls, owner__isnull=True).exclude(status__in=["paused", "cancelled"]).update(retry_at=now)
+    Crawl.objects.filter(pk__in=crawls, owner__isnull=True).exclude(status__in=["paused", "cancelled"]).update(
+        retry_at=now
+    )

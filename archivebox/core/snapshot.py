@@ -12,7 +12,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.base_models.work import FREE_AND_WANTED, HELD, WorkItem, WorkQuerySet
 from archivebox.config.resolve import Layer, Resolved
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.contract.records import SNAPSHOT_PATCHABLE
+from archivebox.contract.records import SNAPSHOT_PATCHABLE, register
 from archivebox.core.tag import Tag
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import discover_hooks, resolve_settings
@@ -56,7 +56,9 @@ class Snapshot(WorkItem):
         "self", null=True, blank=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="outlinks"
     )
     url = models.TextField(max_length=2000)
-    domain = models.CharField(max_length=255, help_text="host and port as in the path, e.g. example.com or 127.0.0.1_8000")
+    domain = models.CharField(
+        max_length=255, help_text="host and port as in the path, e.g. example.com or 127.0.0.1_8000"
+    )
     depth = models.IntegerField(default=0)
     title = models.CharField(max_length=512, blank=True, default="")
     tags = models.ManyToManyField(Tag, blank=True, related_name="snapshot_set")
@@ -76,7 +78,9 @@ class Snapshot(WorkItem):
             models.Index(fields=["crawl", "domain", "retry_at"], condition=FREE_AND_WANTED, name="snapshot_due"),
             models.Index(fields=["crawl", "retry_at"], condition=FREE_AND_WANTED, name="snapshot_wanted"),
             models.Index(fields=["owner", "domain"], condition=HELD, name="snapshot_held"),
-            models.Index(fields=["crawl"], condition=Q(status__in=["queued", "started", "paused"]), name="snapshot_open"),
+            models.Index(
+                fields=["crawl"], condition=Q(status__in=["queued", "started", "paused"]), name="snapshot_open"
+            ),
             models.Index(fields=["url"], name="snapshot_url"),
         ]
 
@@ -211,3 +215,4 @@ def tags_of(record: dict[str, JSON]) -> list[Tag]:
     return [tag for name in names if (tag := Tag.named(str(name))) is not None]
 
 
+register("Snapshot", Snapshot.from_jsonl)

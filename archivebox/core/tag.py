@@ -5,6 +5,7 @@ from typing import Any
 from django.db import models
 from django.utils.text import slugify
 
+from archivebox.contract.records import register
 from archivebox.base_models.rows import Row
 from archivebox.lib.jsonl import JSON
 
@@ -41,3 +42,6 @@ class Tag(Row):
 def split_tags(text: str) -> list[str]:
     """``"a, b c"`` → ``["a", "b c"]``; tags are separated by commas."""
     return [name for part in text.split(",") if (name := " ".join(part.split()))]
+
+
+register("Tag", Tag.from_jsonl)

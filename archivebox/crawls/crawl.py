@@ -48,7 +48,9 @@ class Crawl(WorkItem):
 
     label = models.CharField(max_length=255, blank=True, default="")
     urls = models.TextField(blank=True, default="", help_text="what was asked for, one URL a line (the first 64 KB)")
-    source = models.CharField(max_length=512, blank=True, default="", help_text="file in sources/ with all that was given")
+    source = models.CharField(
+        max_length=512, blank=True, default="", help_text="file in sources/ with all that was given"
+    )
     max_depth = models.IntegerField(default=0)
     tags_str = models.CharField(max_length=1024, blank=True, default="")
     persona = models.CharField(max_length=64, blank=True, default="")

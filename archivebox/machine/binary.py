@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db import models
 
+from archivebox.contract.records import register
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
 from archivebox.base_models.work import WorkItem, WorkQuerySet
@@ -129,3 +130,4 @@ def binary_paths(machine_id: UUID) -> dict[str, str]:
     return dict(rows.values_list("name", "abspath"))
 
 
+register("Binary", Binary.from_jsonl)

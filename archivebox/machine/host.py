@@ -8,6 +8,7 @@ import platformdirs
 from django.db import connection, models
 from django.utils import timezone
 
+from archivebox.contract.records import register
 from archivebox.base_models.rows import Row, new_id
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.files import atomic_write
@@ -93,3 +94,6 @@ class NetworkInterface(Row):
 
     def __str__(self) -> str:
         return f"{self.iface} {self.ip_local or ''}".strip()
+
+
+register("Machine", Machine.from_jsonl)

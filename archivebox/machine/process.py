@@ -18,7 +18,7 @@ from archivebox.base_models.rows import Row, new_id
 from archivebox.base_models.transitions import TransitionTable, transition
 from archivebox.base_models.work import Request
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.contract.records import EndReason
+from archivebox.contract.records import EndReason, register
 from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import ExitStatus, Identity, Launch
@@ -29,6 +29,8 @@ TAIL = 2048
 """Bytes of each stream that the row keeps; the files keep the rest."""
 DEEPEST = 64
 """Where recursive queries stop: no tree of ours is deeper, and a damaged one must not loop."""
+IDENTITY = ("boot_id", "pid_ns", "pid", "start_ticks", "started_at", "status")
+"""Columns that say who a process is to the operating system."""
 LOST = -1
 """What ``poll`` and ``wait`` answer for a process whose status nobody saw."""
 
@@ -116,7 +118,9 @@ class Process(Row):
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     exit_code = models.IntegerField(null=True, blank=True, help_text="what wait reported: -N for signal N")
-    end_reason = models.CharField(max_length=16, blank=True, default="", choices=[(r.value, r.value) for r in EndReason])
+    end_reason = models.CharField(
+        max_length=16, blank=True, default="", choices=[(r.value, r.value) for r in EndReason]
+    )
     user_seconds = models.FloatField(null=True, blank=True)
     system_seconds = models.FloatField(null=True, blank=True)
     max_rss = models.BigIntegerField(null=True, blank=True, help_text="bytes")
@@ -180,8 +184,13 @@ class Process(Row):
 
     @classmethod
     def begin(cls, process_id: UUID, **fields: object) -> "Process":
-        """Record this process under an id that its starter chose (``--process-id``)."""
-        row = cls._record_self(process_id)
+        """Record this process under an id that its starter chose (``--process-id``), who may have made the row."""
+        row = cls.objects.filter(pk=process_id).first()
+        if row is None:
+            row = cls._record_self(process_id)
+        else:
+            row.take_identity(Identity.current())
+            row.save(update_fields=[*IDENTITY, "modified_at"])
         for name, value in fields.items():
             setattr(row, name, value)
         row.save(update_fields=[*fields, "modified_at"])
@@ -348,7 +357,7 @@ class Process(Row):
             self.save(force_insert=True)  # on record before it can have an effect
         self._child = processes.spawn(self.as_launch())
         self.take_identity(self._child.identity)
-        self.save()
+        self.save(update_fields=[*IDENTITY, "modified_at"])
         if not background:
             self._wait_in_foreground()
         return self
@@ -599,3 +608,6 @@ def _int_or_none(value: JSON) -> int | None:
         return int(value)
     except ValueError:
         return None
+
+
+register("Process", Process.from_jsonl)

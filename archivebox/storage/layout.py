@@ -69,6 +69,24 @@ class DataFolder:
         return self.run / "machine-id"
 
     @property
+    def secret_key(self) -> Path:
+        """What log-ins and addresses of archived pages are signed with; made by the server, 0600."""
+        return self.run / "secret-key"
+
+    @property
+    def login_links(self) -> Path:
+        """One file a link that logs in once, named by the hash of its secret."""
+        return self.run / "login-links"
+
+    @property
+    def supervisord_conf(self) -> Path:
+        return self.run / "supervisord.conf"
+
+    @property
+    def supervisord_socket(self) -> Path:
+        return self.run / "supervisord.sock"
+
+    @property
     def workers(self) -> Path:
         return self.run / "workers"
 
@@ -92,6 +110,9 @@ class DataFolder:
 
     def spawn_log(self, process_id: object) -> Path:
         return self.spawn_logs / f"{process_id}.jsonl"
+
+    def exit_record(self, pid: int, start_ticks: int) -> Path:
+        return self.exits / f"{pid}-{start_ticks}.json"
 
     def process_log(self, name: str, process_id: object, stream: str) -> Path:
         """Output of a process of ours that is no hook: ``logs/worker.<process id>.stderr.log``."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
-from django.db import connection, models, transaction
+from django.db import connection, connections, models, transaction
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import touch
@@ -75,12 +75,16 @@ class Journal:
         self._hand_in()
         return await self._loop.run_in_executor(self._thread, work, *arguments)
 
-    def insert(self, model: type[models.Model], pk: UUID, columns: dict[str, Any], holder: Holder | None = None) -> None:
+    def insert(
+        self, model: type[models.Model], pk: UUID, columns: dict[str, Any], holder: Holder | None = None
+    ) -> None:
         """A new row; ``columns`` by attribute name, those left out get their default. The dict is copied."""
         self._batch.changes[model, pk] = Change(model, pk, True, dict(columns), holder)
         self._soon()
 
-    def update(self, model: type[models.Model], pk: UUID, columns: dict[str, Any], holder: Holder | None = None) -> None:
+    def update(
+        self, model: type[models.Model], pk: UUID, columns: dict[str, Any], holder: Holder | None = None
+    ) -> None:
         """Columns of a row that is there, or was inserted in this very batch."""
         known = self._batch.changes.get((model, pk))
         if known is None:
@@ -109,7 +113,7 @@ class Journal:
 
     async def close(self) -> None:
         await self.flush()
-        await self._loop.run_in_executor(self._thread, connection.close)
+        await self._loop.run_in_executor(self._thread, connections.close_all)
         self._thread.shutdown()
 
     def _soon(self) -> None:
@@ -224,9 +228,7 @@ class Table:
 
     def insert_values(self, change: Change) -> list[object]:
         given = {"modified_at": timezone.now(), **change.columns, "id": change.pk}
-        return [
-            self._prepared(name, given[name]) if name in given else self._defaults[name] for name in self._fields
-        ]
+        return [self._prepared(name, given[name]) if name in given else self._defaults[name] for name in self._fields]
 
     def update_statement(self, columns: tuple[str, ...]) -> str:
         sets = ", ".join(f"{self._quoted[name]} = %s" for name in columns)

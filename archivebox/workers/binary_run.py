@@ -1,0 +1,166 @@
+"""Finding or installing one program: its providers are asked in their order, and the first success wins."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from uuid import UUID
+
+from django.db import transaction
+
+from archivebox.base_models.doorbell import ring
+from archivebox.contract.discovery import Hook
+from archivebox.contract.reasons import Reason
+from archivebox.contract.records import EndReason, Record
+from archivebox.core.retry import retry_program
+from archivebox.hooks import (
+    Call,
+    base_layers,
+    discover_hooks,
+    lib_dir,
+    plugins,
+    prepare_hook,
+    process_hook_records,
+    resolve_settings,
+)
+from archivebox.machine.binary import Binary, binary_paths
+from archivebox.machine.process import read_tail
+from archivebox.workers.engine import Engine
+from archivebox.workers.hook_run import HookRun
+from archivebox.workers.journal import Holder
+from archivebox.workers.machine_locks import machine_lock
+
+
+class BinaryRun:
+    """Asks one provider after another for one program."""
+
+    def __init__(self, engine: Engine, holder: Holder, binary: Binary, call: Call) -> None:
+        self.engine = engine
+        self.holder = holder
+        self.binary = binary
+        self.call = call
+        self.over: asyncio.Future[None] = engine.loop.create_future()
+        self.run: HookRun | None = None
+        self._ended: asyncio.Future[None] | None = None
+        self._found = False
+        self._task = engine.loop.create_task(self._ask_providers())
+        self._stopping = ""
+
+    async def _ask_providers(self) -> None:
+        problems: list[str] = []
+        for hook in provider_hooks(self.binary):
+            if self._stopping:
+                break
+            problem = await self._ask(hook)
+            if self._found:
+                break
+            problems.append(problem)
+        await self.engine.journal.read(
+            settle, self.holder, self._found, "\n".join(filter(None, problems)), self._stopping
+        )
+        self.over.set_result(None)
+
+    async def _ask(self, hook: Hook) -> str:
+        """One provider; returns why it could not, for people."""
+        async with AsyncExitStack() as stack:
+            fds = [
+                await stack.enter_async_context(machine_lock(self.engine.loop, lib_dir(self.call.settings), name))
+                for name in (*sorted(hook.exclusive), f"machine:binary-{self.binary.name}")
+            ]
+            self.run = HookRun(self.engine, self, prepare_hook(hook, self.call), {"binary_id": self.binary.pk})
+            self.run.pass_fds = tuple(fd for fd in fds if fd is not None)
+            self._ended = self.engine.loop.create_future()
+            if not self.run.start():
+                return f"{hook.plugin}: {self.run.failure}"
+            await self._ended
+        return f"{hook.plugin}: {_last_sentence(self.run)}"
+
+    def hook_is_ready(self, run: HookRun) -> None:
+        """No provider declares readiness; nothing waits for one."""
+
+    def hook_printed(self, run: HookRun, records: list[Record]) -> None:
+        found = [r for r in records if r.type == "Binary" and r.fields.get("abspath")]
+        self._found |= any(record.fields.get("name") == self.binary.name for record in found)
+        if found:
+            self.engine.journal.effect(partial(take_found, self.binary.pk, found), self.holder)
+
+    def hook_ended(self, run: HookRun) -> None:
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)
+
+    async def release(self, event: str = "requeue") -> None:
+        """Put it back into the queue; an installer that runs is asked to finish."""
+        self._stopping = event
+        if self.run is not None and not self.run.ended:
+            self.run.stop(EndReason.SEALED, self.engine.stop_grace)
+        await self._task
+
+    async def abandon(self) -> None:
+        await self.release("lost")
+
+
+def provider_hooks(binary: Binary) -> list[Hook]:
+    """The hooks that may be asked, in the order of ``binproviders``; all of them, in file-name order, if it names none."""
+    hooks = [hook for hook in discover_hooks("Binary") if hook.plugin in plugins()]
+    if not binary.providers:
+        return hooks
+    order = {name: position for position, name in enumerate(binary.providers)}
+    named = [hook for hook in hooks if hook.plugin in order]
+    return sorted(named, key=lambda hook: order[hook.plugin])
+
+
+def _last_sentence(run: HookRun) -> str:
+    lines = read_tail(run.stderr_path)[0].strip().splitlines()
+    if run.end_reason is EndReason.TIMEOUT:
+        return f"took longer than {run.call.timeout} s"
+    return lines[-1] if lines else "does not have it"
+
+
+# --- on the database thread -------------------------------------------------------------------------------------
+
+
+def load(binary_id: UUID, owner: UUID) -> tuple[Binary, Call] | None:
+    """Take up a leased Binary."""
+    binary = Binary.objects.filter(pk=binary_id, owner=owner).first()
+    if binary is None:
+        return None
+    if binary.status in Binary.SETTLED:
+        binary.transition("requeue", owner=owner, retry_at=binary.retry_at)
+    binary.transition("start")
+    call = Call(
+        object_dir=binary.path,
+        arguments={
+            "binary-id": str(binary.pk),
+            "machine-id": str(binary.machine_id),
+            "name": binary.name,
+            "binproviders": binary.binproviders or ",".join(hook.plugin for hook in provider_hooks(binary)),
+            "overrides": json.dumps(binary.overrides),
+        },
+        context={"binary_id": str(binary.pk)},
+        folders={},
+        settings=resolve_settings(base_layers()),
+        binaries=binary_paths(binary.machine_id),
+    )
+    return binary, call
+
+
+def take_found(binary_id: UUID, records: Sequence[Record]) -> None:
+    process_hook_records(records, {"binary": Binary.objects.get(pk=binary_id)})
+
+
+def settle(holder: Holder, found: bool, problems: str, stopping: str) -> None:  # noqa: FBT001 - runs on another thread
+    """Succeeded, failed with what each provider said, or back in the queue. Success makes what lacked it due."""
+    binary = Binary.objects.filter(pk=holder.pk, owner=holder.owner, fence=holder.fence).first()
+    if binary is None:
+        return
+    with transaction.atomic():
+        if found:
+            binary.transition("succeed", message="")
+            retry_program(binary.name)
+        elif stopping:
+            binary.transition("requeue")
+        else:
+            reason = Reason.NEEDS_ROOT if "sudo" in problems else Reason.INSTALL_FAILED.of(binary.name)
+            binary.transition("fail", message=problems[:4000], reason=reason)
+        ring()

@@ -1,0 +1,263 @@
+"""What all runs of one worker share: its loop, database thread, exits, outputs, fork server and slots."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID
+
+from django.utils import timezone
+
+from archivebox.base_models.rows import new_id
+from archivebox.config.resolve import Resolved
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.hooks import APPLICATION
+from archivebox.lib import processes
+from archivebox.lib.inotify import MODIFY, Inotify
+from archivebox.lib.processes import Child, ForkServer, ForkServerGone, Launch
+from archivebox.machine.process import Process
+from archivebox.workers.journal import Journal
+
+log = logging.getLogger(__name__)
+
+PRELOAD = ("json", "subprocess", "hashlib", "base64", "socket", "struct", "urllib.parse", "archivebox.plugins.base")
+"""Modules that Python hooks import; warm in the fork server, which every hook is forked from."""
+READ_AFTER = 0.02
+"""Seconds that output is gathered before it is read, save of hooks that others wait for."""
+
+
+class Slots:
+    """So many hooks at a time; those that wait are told in their order when one is given back."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = max(1, limit)
+        self.taken = 0
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    def take(self) -> bool:
+        if self.taken >= self.limit:
+            return False
+        self.taken += 1
+        return True
+
+    def take_anyway(self) -> None:
+        """For an adopted hook, which runs already: it counts, even above the limit."""
+        self.taken += 1
+
+    def give_back(self) -> None:
+        self.taken -= 1
+        waiting, self._waiting = self._waiting, deque()
+        for tell in waiting:
+            tell()
+
+    def tell_when_free(self, tell: Callable[[], None]) -> None:
+        if tell not in self._waiting:
+            self._waiting.append(tell)
+
+
+class Outputs:
+    """Tells each running hook of new output: one inotify instance over the ``.hooks`` folders of a worker."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._inotify = None if processes.PORTABLE else Inotify()
+        self._watches: dict[Path, int] = {}
+        self._readers: dict[tuple[int, str], tuple[Callable[[], None], bool]] = {}
+        self._dirty: dict[tuple[int, str], None] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        if self._inotify is not None:
+            loop.add_reader(self._inotify.fileno(), self._changed)
+
+    def watch(self, path: Path, read: Callable[[], None], *, at_once: bool) -> None:
+        """Call ``read`` after ``path`` grew; ``at_once`` for output that others wait for."""
+        if self._inotify is None:
+            self._look_later(path, read)
+            return
+        folder = path.parent
+        if folder not in self._watches:
+            self._watches[folder] = self._inotify.add(folder, MODIFY)
+        self._readers[self._watches[folder], path.name] = (read, at_once)
+
+    def unwatch(self, path: Path) -> None:
+        key = (self._watches.get(path.parent, -1), path.name)
+        self._readers.pop(key, None)
+        self._dirty.pop(key, None)
+
+    def unwatch_folder(self, folder: Path) -> None:
+        """Let go of a folder in which nothing runs any more."""
+        watch = self._watches.pop(folder, None)
+        if watch is not None and self._inotify is not None:
+            self._inotify.remove(watch)
+
+    def _changed(self) -> None:
+        if self._inotify is None:
+            return
+        for event in self._inotify.read():
+            key = (event.watch, event.name)
+            if key not in self._readers:
+                continue
+            read, at_once = self._readers[key]
+            if at_once:
+                read()
+            else:
+                self._dirty[key] = None
+        if self._dirty and self._timer is None:
+            self._timer = self._loop.call_later(READ_AFTER, self._read_dirty)
+
+    def _read_dirty(self) -> None:
+        self._timer = None
+        dirty, self._dirty = self._dirty, {}
+        for key in dirty:
+            if key in self._readers:
+                self._readers[key][0]()
+
+    def _look_later(self, path: Path, read: Callable[[], None]) -> None:
+        """Where no kernel tells: look at each running hook's output ten times a second."""
+        key = (0, str(path))
+        self._readers[key] = (read, True)
+        self._watches[path.parent] = 0
+
+        def look() -> None:
+            if self._readers.get((0, path.name)) or key in self._readers:
+                read()
+                self._loop.call_later(0.1, look)
+
+        self._loop.call_later(0.1, look)
+
+    def forget(self, path: Path) -> None:
+        self._readers.pop((0, str(path)), None)
+
+    def close(self) -> None:
+        if self._inotify is not None:
+            self._loop.remove_reader(self._inotify.fileno())
+            self._inotify.close()
+
+
+@dataclass(slots=True)
+class Programs:
+    """What is known of the programs of this machine; read again at each ring that may have changed it."""
+
+    paths: dict[str, str] = field(default_factory=dict)
+    status: dict[str, str] = field(default_factory=dict)
+
+
+class Engine:
+    """The services that hook runs need, owned by one worker."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, process: Process, settings: Resolved, workers: int) -> None:
+        self.loop = loop
+        self.process_id: UUID = process.pk
+        self.machine_id: UUID = process.machine_id
+        self.settings = settings
+        self.journal = Journal(loop)
+        self.exits = processes.ExitWatcher(loop)
+        self.outputs = Outputs(loop)
+        self.spawn_log = processes.SpawnLog(DATA_FOLDER.spawn_log(process.pk))
+        self.programs = Programs()
+        self.in_log = 0
+        cores = os.cpu_count() or 1
+        self.slots = Slots(_share(settings.get_number("HOOK_CONCURRENCY") or 2 * cores, workers))
+        self.finite_slots = Slots(_share(settings.get_number("FINITE_CONCURRENCY") or 4 * cores, workers))
+        self.stop_grace = settings.get_number("STOP_GRACE") or 0.0
+        self.seal_grace = settings.get_number("SEAL_GRACE") or 0.0
+        self.ready_time = settings.get_number("READY_TIME") or 0.0
+        self.output_max = int(settings.get_number("HOOK_OUTPUT_MAX") or 16_000_000)
+        self.file_max = int(settings.get_number("HOOK_FILE_MAX") or 16_000_000_000)
+        self.max_attempts = int(settings.get_number("MAX_ATTEMPTS") or 3)
+        self._fork_server: ForkServer | None = None
+        self._fork_server_id: UUID | None = None
+
+    # --- starting ---------------------------------------------------------------------------------------------
+
+    def spawn(self, launch: Launch) -> Child:
+        """Start a hook: forked from the warm Python where it may be, else cold. Raises OSError if it cannot be."""
+        if launch.script is not None:
+            server = self.fork_server()
+            if server is not None:
+                try:
+                    return server.spawn(launch)
+                except ForkServerGone as reason:
+                    log.debug("started cold: %s", reason)
+            launch.env["PYTHONPATH"] = str(APPLICATION)
+        return processes.spawn(launch)
+
+    def fork_server(self) -> ForkServer | None:
+        """The running one; started on first use and again after its death; None where there is none."""
+        if not ForkServer.available() or os.environ.get("ARCHIVEBOX_FORK") == "0":
+            return None
+        if self._fork_server is None or not self._fork_server.alive:
+            self._start_fork_server()
+        return self._fork_server
+
+    def _start_fork_server(self) -> None:
+        key = new_id()
+        self._end_fork_server_row()
+        server = ForkServer(
+            python=sys.executable,
+            preload=PRELOAD,
+            log=DATA_FOLDER.process_log("forkserver", key, "stderr"),
+            spawn_log=self.spawn_log.path,
+            sys_path=[str(APPLICATION)],
+            data_dir=DATA_FOLDER.root,
+            process_id=str(key),
+        )
+        columns = {
+            "machine_id": self.machine_id,
+            "parent_id": self.process_id,
+            "process_type": Process.TypeChoices.WORKER,
+            "worker_type": "forkserver",
+            "cmd": [sys.executable, "-I", "forkserver_main.py"],
+            "pwd": str(Path.cwd()),
+        }
+        self.spawn_log.intent(str(key), {name: str(value) for name, value in columns.items() if name != "cmd"})
+        try:
+            server.start()
+        except ForkServerGone as reason:
+            log.warning("Hooks are started cold: %s action=fork_server_failed", reason)
+            return
+        identity = server.identity
+        if identity is not None:
+            self.spawn_log.started(str(key), identity)
+            boot_id, pid_ns, pid, ticks = identity
+            columns |= {"boot_id": boot_id, "pid_ns": pid_ns, "pid": pid, "start_ticks": ticks}
+        self.journal.insert(Process, key, {**columns, "status": "running", "started_at": timezone.now()})
+        self.exits.attach_fork_server(server)
+        self._fork_server, self._fork_server_id = server, key
+
+    def _end_fork_server_row(self) -> None:
+        if self._fork_server_id is not None:
+            code = self._fork_server.returncode if self._fork_server is not None else None
+            ended = {"status": "exited", "ended_at": timezone.now(), "exit_code": code, "end_reason": "signalled"}
+            self.journal.update(Process, self._fork_server_id, ended)
+            self._fork_server_id = None
+
+    # --- the end ----------------------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        if self._fork_server is not None:
+            self._fork_server.close()
+            self._end_fork_server_row()
+        self.exits.close()
+        self.outputs.close()
+        await self.journal.close()
+        self.spawn_log.truncate()
+        self.spawn_log.close()
+        DATA_FOLDER.spawn_log(self.process_id).unlink(missing_ok=True)
+
+    def started_one(self) -> None:
+        """One more line pair stands in the spawn log."""
+        self.in_log += 1
+
+    def committed_one(self) -> None:
+        """The row of one start is in the database; once all are, the log has done its duty."""
+        self.in_log -= 1
+        if self.in_log == 0:
+            self.spawn_log.truncate()
+
+
+def _share(whole: float, workers: int) -> int:
+    return max(1, int(whole) // max(1, workers))

@@ -1,0 +1,115 @@
+"""Which hooks of one object may start now: steps, order, readiness, `after` and exclusive resources.
+
+The rules of the contract's chapter on timing, without processes or rows: it is told what happened and says what may
+start. It never waits and never polls; whoever holds it asks again after each event.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from archivebox.contract.discovery import Hook
+from archivebox.workers.hook_run import HookRun
+
+LAST_STEP = 9
+SETTLED = frozenset({"succeeded", "noresults", "failed", "skipped", "backoff"})
+"""Final, or waiting for a retry that does not hold up this pass."""
+
+
+@dataclass(slots=True, eq=False)
+class Planned:
+    """One hook in the plan of one object, and what has become of it."""
+
+    hook: Hook
+    status: str = "queued"
+    result_id: UUID | None = None
+    attempts: int = 0
+    run: HookRun | None = None
+    replay: bool = False
+    """Run again for its effect on the live page alone; its result is final and stays as it is."""
+    settled_as: str = ""
+    """The result's own status while the hook is replayed."""
+    slot: bool = False
+    declared_before: bool = False
+
+    @property
+    def is_queued(self) -> bool:
+        return self.status == "queued"
+
+    @property
+    def is_running(self) -> bool:
+        return self.run is not None and not self.run.ended
+
+    @property
+    def is_settled(self) -> bool:
+        return self.status in SETTLED
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether others may rely on it, or need not wait for it any more."""
+        return self.is_settled or self.late or (self.run is not None and (self.run.is_ready or self.run.ended))
+
+    late: bool = field(default=False)
+    """Its ready time is over; nobody waits for it any longer."""
+
+
+class Schedule:
+    """The plan of one object (Snapshot, CrawlRun): its hooks in file-name order, and the step it is in."""
+
+    def __init__(self, planned: Iterable[Planned], step: int = 0) -> None:
+        self.planned = sorted(planned, key=lambda item: item.hook.sort_key)
+        self.step = step
+
+    def may_start(self) -> Iterator[Planned]:
+        """Queued hooks of this and earlier steps whose turn it is; ask again after starting some of them."""
+        claimed = {name for item in self.planned if item.is_running for name in item.hook.exclusive}
+        for item in self.planned:
+            if item.hook.step > self.step:
+                return
+            if not item.is_queued:
+                continue
+            if claimed.isdisjoint(item.hook.exclusive) and self._is_unblocked(item):
+                yield item
+            # Holders of one resource go in file-name order: who waits for it keeps those behind from it.
+            claimed |= set(item.hook.exclusive)
+
+    def _is_unblocked(self, item: Planned) -> bool:
+        if not self._after_is_over(item):
+            return False
+        return item.hook.background or all(other.is_ready for other in self._declaring_before(item))
+
+    def _declaring_before(self, item: Planned) -> Iterator[Planned]:
+        for other in self.planned:
+            if other.hook.sort_key >= item.hook.sort_key:
+                return
+            if other.hook.background and other.hook.ready and (other.is_queued or other.run is not None):
+                yield other
+
+    def _after_is_over(self, item: Planned) -> bool:
+        for name in item.hook.after:
+            for other in self.named(name):
+                if other is item or other.hook.step > item.hook.step:
+                    continue  # a reference to a later step is a lint error, and would never end
+                over = other.is_ready if other.hook.ready else other.is_settled
+                if not over:
+                    return False
+        return True
+
+    def named(self, name: str) -> list[Planned]:
+        """The hooks that ``after`` means by a plugin's or hook's name."""
+        return [item for item in self.planned if name in {item.hook.plugin, item.hook.file_name, item.hook.name.what}]
+
+    def step_is_over(self) -> bool:
+        """Whether every foreground hook up to this step is final or in back-off."""
+        return not any(
+            not item.hook.background and not item.is_settled for item in self.planned if item.hook.step <= self.step
+        ) and not any(item.is_queued and item.hook.step <= self.step and not item.hook.finite for item in self.planned)
+
+    def running(self) -> list[Planned]:
+        return [item for item in self.planned if item.is_running]
+
+    def unfinished_page_hooks(self) -> list[Planned]:
+        return [item for item in self.planned if item.hook.page and not item.hook.session and item.is_queued]
+
+    def session_hooks(self) -> list[Planned]:
+        return [item for item in self.planned if item.hook.session]

@@ -1,0 +1,213 @@
+"""After a crash: what dead workers held goes back to the queue, and their processes are put on record.
+
+Recovery runs nothing; it only puts work back. Sweeping twice changes nothing.
+"""
+
+import fcntl
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import UUID
+
+from django.db import models, transaction
+from django.utils import timezone
+
+from archivebox.base_models.doorbell import ring
+from archivebox.base_models.work import WorkItem
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.reasons import Reason
+from archivebox.contract.records import EndReason
+from archivebox.core.snapshot import Snapshot
+from archivebox.core.statemachines import ArchiveResultMachine
+from archivebox.crawls.crawl import Crawl, CrawlRun
+from archivebox.lib import processes
+from archivebox.lib.processes import ExitJournal, ExitStatus, Identity, SpawnEntry, SpawnLog, Tree
+from archivebox.machine.binary import Binary
+from archivebox.machine.host import Machine
+from archivebox.machine.process import Process
+from archivebox.workers.journal import Holder
+
+log = logging.getLogger(__name__)
+
+LEASED: tuple[type[WorkItem], ...] = (Snapshot, CrawlRun, Binary, Crawl)
+MOST_DEATHS = 5
+
+
+def reclaim_dead_workers() -> int:
+    """Reclaim for every worker of this folder whose lock nobody holds any more; returns how many items came back."""
+    count = 0
+    for path in sorted(DATA_FOLDER.workers.glob("*-*")):
+        with _abandoned(path) as dead:
+            if dead:
+                count += reclaim(UUID(path.name))
+                path.unlink(missing_ok=True)
+    return count
+
+
+@contextmanager
+def _abandoned(path: Path) -> Iterator[bool]:
+    """Hold the lock of a dead worker; False while it lives, or another is reclaiming it."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield False
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        yield False
+    else:
+        yield path.exists()
+    finally:
+        os.close(descriptor)
+
+
+def reclaim(worker_id: UUID) -> int:
+    """Its spawn log becomes rows, its rows say how its processes ended, its items are due; then the log goes."""
+    log_path = DATA_FOLDER.spawn_log(worker_id)
+    with transaction.atomic():
+        for entry in SpawnLog.read(log_path):
+            record_start(entry, worker_id)
+        close_rows(Process.objects.here().running().filter(parent_id=worker_id))
+        close_rows(Process.objects.here().running().filter(pk=worker_id))
+        count = sum(model._default_manager.all().reclaim(worker_id) for model in LEASED)
+        ring()
+    log_path.unlink(missing_ok=True)
+    if count:
+        log.info("Took back %d items of a dead worker action=reclaimed worker=%s", count, worker_id)
+    return count
+
+
+def record_start(entry: SpawnEntry, worker_id: UUID) -> None:
+    """A start whose row was not committed yet."""
+    key = UUID(entry.process_id)
+    if Process.objects.filter(pk=key).exists():
+        return
+    identity = entry.identity or _find_by_mark(entry.process_id)
+    fields = {name: value for name, value in entry.row.items() if name in _COLUMNS}
+    row = Process(pk=key, **{"parent_id": worker_id, "machine": Machine.current(), **fields})
+    if identity is not None:
+        row.take_identity(identity)
+        row.started_at = timezone.now()
+    else:
+        row.status, row.end_reason = Process.StatusChoices.EXITED, EndReason.LOST
+        row.started_at = row.ended_at = timezone.now()
+    row.save(force_insert=True)
+
+
+_COLUMNS = frozenset(field.attname for field in Process._meta.concrete_fields)
+
+
+def _find_by_mark(process_id: str) -> Identity | None:
+    bearers = processes.marked(DATA_FOLDER.root)
+    found = sorted((identity for identity, mark in bearers.items() if mark == process_id), key=lambda i: i.start_ticks)
+    return found[0] if found else None
+
+
+def close_rows(rows: "models.QuerySet[Process]") -> int:
+    """RUNNING rows whose process is gone: EXITED with what the journal says, else lost. Returns how many."""
+    journal = ExitJournal(DATA_FOLDER.exits)
+    count = 0
+    for row in list(rows):
+        identity = row.identity
+        if identity is not None and identity.is_alive() and not identity.is_zombie():
+            continue
+        seen = journal.read(identity) if identity is not None else None
+        if seen is None and identity is not None and identity.is_zombie():
+            continue  # its reaper has not looked yet; whoever adopts it waits for that
+        _close(row, seen or processes.UNSEEN)
+        if identity is not None:
+            transaction.on_commit(lambda identity=identity: journal.forget(identity))  # type: ignore[misc]
+        count += 1
+    return count
+
+
+def _close(row: Process, seen: ExitStatus) -> None:
+    row.settle(seen)
+    row.save()
+
+
+def sweep_machine() -> int:
+    """At an orchestrator's start: rows, processes and leases of all that came before it; returns what it changed."""
+    changed = reclaim_dead_workers()
+    with transaction.atomic():
+        changed += close_rows(Process.objects.here().running())
+    changed += _reclaim_ownerless()
+    changed += end_strays()
+    _forget_leftovers()
+    return changed
+
+
+def _reclaim_ownerless() -> int:
+    """Leases whose owner has no running row on this machine: its lock file was lost with the folder's run/."""
+    count = 0
+    alive = {row.pk for row in Process.objects.running().of_type(Process.TypeChoices.WORKER)}
+    known = set(Process.objects.of_type(Process.TypeChoices.WORKER).here().values_list("pk", flat=True))
+    for model in LEASED:
+        owners = set(model._default_manager.filter(owner__isnull=False).values_list("owner", flat=True))
+        for owner in owners - alive:
+            if owner in known or not Process.objects.filter(pk=owner).exists():
+                count += model._default_manager.all().reclaim(owner)
+    return count
+
+
+def end_strays() -> int:
+    """End processes that bear our mark and serve nothing any more; live hooks of open Snapshots are left to adopters."""
+    count = 0
+    for identity, mark in processes.marked(DATA_FOLDER.root).items():
+        if _is_wanted(mark, identity):
+            continue
+        gone = Tree(root=identity, process_id=mark, data_dir=DATA_FOLDER.root).end_blocking(grace=1.0)
+        log.info("Ended a stray process action=stray_ended pid=%d gone=%s", identity.pid, gone)
+        count += 1
+    return count
+
+
+def _is_wanted(mark: str, identity: Identity) -> bool:
+    """Whether a marked process is one of ours that is meant to run: a command, a server, or a hook to be adopted."""
+    try:
+        row = Process.objects.filter(pk=UUID(mark)).first()
+    except ValueError:
+        return False
+    if row is None or identity.pid == os.getpid():
+        return True  # another version's, or begun a moment ago
+    if row.process_type != Process.TypeChoices.HOOK:
+        return row.worker_type != "forkserver" or row.status == Process.StatusChoices.RUNNING
+    if row.status != Process.StatusChoices.RUNNING:
+        return False
+    if row.snapshot_id is not None:
+        return Snapshot.objects.filter(pk=row.snapshot_id, status="started").exists()
+    if row.binary_id is not None:
+        return Binary.objects.filter(pk=row.binary_id, status="started").exists()
+    return CrawlRun.objects.filter(crawl_id=row.crawl_id, status="started").exists()
+
+
+def _forget_leftovers() -> None:
+    """Locks of watchers that are gone, and exit records that nobody waits for."""
+    for path in DATA_FOLDER.watchers.glob("*-*"):
+        with _abandoned(path) as dead:
+            if dead:
+                path.unlink(missing_ok=True)
+    running = {row.identity for row in Process.objects.here().running()}
+    journal = ExitJournal(DATA_FOLDER.exits)
+    for identity in journal.all():
+        if identity not in running:
+            journal.forget(identity)
+
+
+def put_aside_if_deadly(holder: Holder) -> bool:
+    """Seal a Snapshot that killed its workers too often in a row, with its unfinished results failed."""
+    snapshot = Snapshot.objects.filter(pk=holder.pk, attempts__gte=MOST_DEATHS).first()
+    if snapshot is None:
+        return False
+    with transaction.atomic():
+        unfinished = snapshot.archiveresult_set.unfinished()
+        ArchiveResultMachine.apply(unfinished, ArchiveResultMachine.fail, reason=Reason.WORKER_LOST, retry_at=None)
+        if snapshot.status != Snapshot.StatusChoices.STARTED:
+            snapshot.transition("start")
+        snapshot.transition("seal", owner=None, retry_at=None, reason=Reason.WORKER_LOST, sealed_at=timezone.now())
+        snapshot.crawl.wake()
+        ring()
+    return True

@@ -1,0 +1,349 @@
+"""A worker: leases Crawls, Snapshots and Binaries, runs their hooks, and gives everything back when told to stop."""
+
+import asyncio
+import fcntl
+import logging
+import os
+import signal
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+from django.db import connection
+from django.utils import timezone
+
+from archivebox.base_models.work import RENEW_EVERY, Request
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.records import EndReason
+from archivebox.core.snapshot import Snapshot
+from archivebox.crawls.crawl import Crawl, CrawlRun
+from archivebox.hooks import base_layers, resolve_settings
+from archivebox.lib import processes
+from archivebox.lib.inotify import ATTRIB, Inotify
+from archivebox.machine.binary import Binary
+from archivebox.machine.process import Process
+from archivebox.workers import binary_run, crawl_run, dispatch, snapshot_run, sweep
+from archivebox.workers.binary_run import BinaryRun
+from archivebox.workers.crawl_run import CrawlRunRun
+from archivebox.workers.engine import Engine
+from archivebox.workers.journal import Holder
+from archivebox.workers.snapshot_run import SnapshotRun
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY = 30.0
+"""Seconds after which a worker looks without having been rung: a ringer may be killed before it rang."""
+LOOK_AGAIN = 0.02
+"""Seconds until a woken worker that found nothing looks once more."""
+MOST_FINISHING = 32
+"""Snapshots that only wait for downloads and do not count as in flight."""
+
+Run = SnapshotRun | CrawlRunRun | BinaryRun
+
+
+class Worker:
+    """One worker process. ``run`` returns when it was told to stop and has put everything down."""
+
+    def __init__(self, process: Process, *, workers: int, pulse: int | None = None) -> None:
+        self.process = process
+        self.settings = resolve_settings(base_layers())
+        self.loop = asyncio.get_running_loop()
+        self.engine = Engine(self.loop, process, self.settings, workers)
+        self.engine.journal.on_lost = self._lease_lost
+        self.runs: dict[Holder, Run] = {}
+        self.in_flight = int(self.settings.get_number("SNAPSHOTS_IN_FLIGHT") or 4)
+        self.cursor = dispatch.Cursor()
+        self._pulse = pulse
+        self._rung = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._bell = self._watch_doorbell()
+
+    # --- the loop ---------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        self._listen_for_the_end()
+        await self.engine.journal.read(sweep.reclaim_dead_workers)
+        beat = self.loop.create_task(self._beat())
+        try:
+            while not self._stopping.is_set():
+                next_at = await self._look()
+                await self._sleep(next_at)
+        finally:
+            beat.cancel()
+            await self._put_everything_down()
+
+    async def _look(self) -> datetime | None:
+        """Do what was asked for, take what is due, begin it. Returns when the next look is wanted."""
+        self._rung.clear()
+        await self._answer_requests()
+        await self._read_programs()
+        await self._let_crawl_runs_go()
+        taken = await self._take()
+        if not taken:
+            await self._wait(self._rung, LOOK_AGAIN)
+            taken = await self._take()
+        for run in list(self.runs.values()):
+            if isinstance(run, SnapshotRun):
+                run.advance()  # programs may have been settled
+        if taken:
+            self._rung.set()
+        return taken.next_at
+
+    async def _take(self) -> dispatch.Taken:
+        taken = await self.engine.journal.read(
+            dispatch.take, self.process.pk, self.process.machine_id, self._room(), self.cursor
+        )
+        for holder in (*taken.crawl_runs, *taken.binaries, *taken.snapshots):
+            await self._begin(holder)
+        return taken
+
+    def _room(self) -> int:
+        """How many more Snapshots this worker takes."""
+        snapshots = [run for run in self.runs.values() if isinstance(run, SnapshotRun)]
+        counted = sum(run.counts_as_in_flight for run in snapshots)
+        uncounted = len(snapshots) - counted
+        return max(0, self.in_flight - counted - max(0, uncounted - MOST_FINISHING))
+
+    async def _sleep(self, next_at: datetime | None) -> None:
+        seconds = LOOK_EVERY
+        if next_at is not None:
+            seconds = min(seconds, max(0.0, (next_at - timezone.now()).total_seconds()))
+        await self._wait(self._rung, seconds)
+
+    async def _wait(self, event: asyncio.Event, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(event.wait(), seconds)
+
+    # --- beginning and ending runs ----------------------------------------------------------------------------
+
+    async def _begin(self, holder: Holder) -> None:
+        run = await self._run_for(holder)
+        if run is None:
+            return
+        self.runs[holder] = run
+        run.over.add_done_callback(partial(self._is_over, holder))
+        if isinstance(run, SnapshotRun | CrawlRunRun):
+            run.advance()
+
+    async def _run_for(self, holder: Holder) -> Run | None:
+        read = self.engine.journal.read
+        if holder.model is Snapshot:
+            if await read(sweep.put_aside_if_deadly, holder):
+                return None
+            loaded = await read(snapshot_run.load, holder.pk, holder.owner, self.process.machine_id)
+            return None if loaded is None else SnapshotRun(self.engine, holder, loaded)
+        if holder.model is CrawlRun:
+            loaded_run = await read(crawl_run.load, holder.pk, holder.owner)
+            return None if loaded_run is None else CrawlRunRun(self.engine, holder, loaded_run)
+        found = await read(binary_run.load, holder.pk, holder.owner)
+        return None if found is None else BinaryRun(self.engine, holder, *found)
+
+    def _is_over(self, holder: Holder, _: object) -> None:
+        run = self.runs.pop(holder, None)
+        if isinstance(run, SnapshotRun):
+            for other in self.runs.values():
+                if isinstance(other, CrawlRunRun) and other.crawl_id == run.snapshot.crawl_id:
+                    other.a_snapshot_was_sealed()
+        self._rung.set()
+
+    async def _let_crawl_runs_go(self) -> None:
+        """End the crawls' browsers that no Snapshot needs any more."""
+        for holder, run in list(self.runs.items()):
+            if isinstance(run, CrawlRunRun) and not run.ending:
+                needed = await self.engine.journal.read(crawl_run.is_needed, run.crawl_id)
+                if not needed:
+                    self._spawn(run.end("seal"))
+                    del holder
+
+    async def _read_programs(self) -> None:
+        status, paths = await self.engine.journal.read(_programs, self.process.machine_id)
+        self.engine.programs.status, self.engine.programs.paths = status, paths
+
+    def _spawn(self, work: "asyncio._CoroutineLike[None]") -> None:
+        task = self.loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._task_is_done)
+
+    def _task_is_done(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("A run broke: %s action=run_broke", task.exception(), exc_info=task.exception())
+            self._stopping.set()
+            self._rung.set()
+
+    # --- requests and leases ----------------------------------------------------------------------------------
+
+    async def _answer_requests(self) -> None:
+        """Pause, cancel and kill what others asked for since the last look."""
+        held = list(self.runs)
+        asked, killed = await self.engine.journal.read(_requests, held, self.process.pk)
+        for holder, event in asked.items():
+            run = self.runs.get(holder)
+            if isinstance(run, SnapshotRun) and not run.ending:
+                self._spawn(run.release(event))
+            elif isinstance(run, CrawlRunRun) and not run.ending:
+                self._spawn(run.end("seal" if event == "cancel" else "requeue" if event == "release" else "seal"))
+            elif isinstance(run, BinaryRun):
+                self._spawn(run.release())
+        for process_id in killed:
+            self._kill(process_id)
+
+    def _kill(self, process_id: UUID) -> None:
+        for run in self.runs.values():
+            hooks = [run.run] if isinstance(run, BinaryRun) else [item.run for item in run.schedule.planned]
+            for hook in hooks:
+                if hook is not None and hook.process_id == process_id:
+                    hook.stop(EndReason.CANCELLED, self.engine.stop_grace)
+
+    async def _renew(self) -> None:
+        for holder in await self.engine.journal.read(dispatch.renew, list(self.runs)):
+            self._lease_lost(holder)
+
+    def _lease_lost(self, holder: Holder) -> None:
+        run = self.runs.get(holder)
+        if run is not None and not (isinstance(run, SnapshotRun | CrawlRunRun) and run.ending):
+            log.warning("The lease of %s %s is lost action=lease_lost", holder.model.__name__, holder.pk)
+            self._spawn(run.abandon())
+
+    async def _beat(self) -> None:
+        """Every ten seconds: a sign of life to the orchestrator, the leases, and the workers that died."""
+        while True:
+            if self._pulse is not None:
+                with suppress(BlockingIOError):
+                    os.write(self._pulse, b".")
+            if self.runs:
+                await self._renew()
+            if await self.engine.journal.read(sweep.reclaim_dead_workers):
+                self._rung.set()
+            await asyncio.sleep(RENEW_EVERY)
+
+    # --- the outside ------------------------------------------------------------------------------------------
+
+    def _watch_doorbell(self) -> Inotify | None:
+        DATA_FOLDER.doorbell.touch()
+        if processes.PORTABLE:
+            self._last_ring = DATA_FOLDER.doorbell.stat().st_mtime_ns
+            self.loop.call_later(0.1, self._look_at_doorbell)
+            return None
+        bell = Inotify()
+        bell.add(DATA_FOLDER.doorbell, ATTRIB)
+        self.loop.add_reader(bell.fileno(), self._on_ring, bell)
+        return bell
+
+    def _on_ring(self, bell: Inotify) -> None:
+        bell.read()
+        self._rung.set()
+
+    def _look_at_doorbell(self) -> None:
+        """Where no kernel tells of changed files: one stat ten times a second."""
+        now = DATA_FOLDER.doorbell.stat().st_mtime_ns
+        if now != self._last_ring:
+            self._last_ring = now
+            self._rung.set()
+        self.loop.call_later(0.1, self._look_at_doorbell)
+
+    def _listen_for_the_end(self) -> None:
+        for signum in (signal.SIGTERM, signal.SIGINT):
+            self.loop.add_signal_handler(signum, self.stop)
+        if self._pulse is not None:
+            os.set_blocking(self._pulse, False)
+            self._watch_orchestrator()
+
+    def _watch_orchestrator(self) -> None:
+        """Our end of its socket: readable means that the orchestrator is gone."""
+        self.loop.add_reader(self._pulse or 0, self._orchestrator_spoke)
+
+    def _orchestrator_spoke(self) -> None:
+        try:
+            data = os.read(self._pulse or 0, 64)
+        except (BlockingIOError, ConnectionResetError):
+            data = b""
+        if not data:
+            self.loop.remove_reader(self._pulse or 0)
+            self.stop()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._rung.set()
+
+    async def _put_everything_down(self) -> None:
+        """Release every item: trees end first, rows go back to the queue, nothing is counted as an attempt."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        ends = []
+        for run in list(self.runs.values()):
+            if isinstance(run, SnapshotRun):
+                ends.append(run.release("release"))
+            elif isinstance(run, CrawlRunRun):
+                ends.append(run.end("requeue"))
+            else:
+                ends.append(run.release("requeue"))
+        await asyncio.gather(*ends)
+        if self._bell is not None:
+            self.loop.remove_reader(self._bell.fileno())
+            self._bell.close()
+        await self.engine.close()
+
+
+# --- on the database thread -------------------------------------------------------------------------------------
+
+
+def _programs(machine_id: UUID) -> tuple[dict[str, str], dict[str, str]]:
+    rows = Binary.objects.filter(machine_id=machine_id).values_list("name", "status", "abspath")
+    known = list(rows)
+    return {name: status for name, status, _ in known}, {name: path for name, _, path in known if path}
+
+
+def _requests(held: list[Holder], worker: UUID) -> tuple[dict[Holder, str], list[UUID]]:
+    """What was asked of the items held, or of the Crawls above them; and the hooks that somebody wants ended."""
+    asked: dict[Holder, str] = {}
+    above = _crawls_above(held)
+    for model in (Snapshot, CrawlRun, Binary):
+        mine = {holder.pk: holder for holder in held if holder.model is model}
+        for pk, request in model.objects.filter(pk__in=mine).exclude(request="").values_list("pk", "request"):
+            asked[mine[pk]] = str(request)
+    for holder, status in above.items():
+        if status in {Crawl.StatusChoices.PAUSED, Crawl.StatusChoices.CANCELLED}:
+            asked.setdefault(holder, "release" if status == Crawl.StatusChoices.PAUSED else "cancel")
+    killed = Process.objects.running().filter(request=Request.KILL, parent_id=worker).values_list("pk", flat=True)
+    return asked, list(killed)
+
+
+def _crawls_above(held: list[Holder]) -> dict[Holder, str]:
+    above: dict[Holder, str] = {}
+    for model in (Snapshot, CrawlRun):
+        mine = {holder.pk: holder for holder in held if holder.model is model}
+        for pk, status in model.objects.filter(pk__in=mine).values_list("pk", "crawl__status"):
+            above[mine[pk]] = status
+    return above
+
+
+# --- the process ------------------------------------------------------------------------------------------------
+
+
+def main(process_id: UUID, orchestrator_id: UUID | None, *, workers: int, pulse: int | None = None) -> int:
+    """Be a worker until told to stop; returns the exit status. The lock file says for how long it lives."""
+    processes.become_subreaper()
+    DATA_FOLDER.workers.mkdir(parents=True, exist_ok=True)
+    lock = os.open(DATA_FOLDER.worker_lock(process_id), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    process = Process.begin(
+        process_id, process_type=Process.TypeChoices.WORKER, worker_type="worker", parent_id=orchestrator_id
+    )
+    error: BaseException | None = None
+    try:
+        asyncio.run(_work(process, workers, pulse))
+    except Exception as problem:
+        error = problem
+        log.exception("The worker broke action=worker_broke")
+    process.finish(0 if error is None else 1, "" if error is None else repr(error))
+    connection.close()
+    DATA_FOLDER.worker_lock(process_id).unlink(missing_ok=True)
+    os.close(lock)
+    return 0 if error is None else 1
+
+
+async def _work(process: Process, workers: int, pulse: int | None) -> None:
+    await Worker(process, workers=workers, pulse=pulse).run()
