@@ -1,4 +1,4 @@
-"""Django's settings, derived from the data folder and the environment."""
+"""Django's settings for what needs no pages, derived from the data folder and the environment."""
 
 import os
 from pathlib import Path
@@ -7,13 +7,11 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from archivebox.storage.layout import DataFolder
 
 DATA_FOLDER = DataFolder(Path(os.environ.get("DATA_DIR") or "data").resolve())
-FOR_WEB = os.environ.get("ARCHIVEBOX_WEB") == "1"
-"""Whether this process serves pages: admin, sessions and templates cost 60 ms that a command need not pay."""
 
 
 def _read_secret_key() -> str:
     """The key that signs log-ins; made by ``archivebox server``, and without effect in other processes."""
-    path = DATA_FOLDER.run / "secret-key"
+    path = DATA_FOLDER.secret_key
     return path.read_text().strip() if path.exists() else "not-used-before-the-server-has-made-one"
 
 
@@ -65,11 +63,3 @@ INSTALLED_APPS = [
     "archivebox.crawls",
     "archivebox.core",
 ]
-if FOR_WEB:
-    INSTALLED_APPS += [
-        "django.contrib.admin",
-        "django.contrib.sessions",
-        "django.contrib.messages",
-        "django.contrib.staticfiles",
-        "archivebox.web",
-    ]

@@ -1,0 +1,44 @@
+"""Owns what an address to listen on is."""
+
+import socket
+from typing import NamedTuple, Self
+
+
+class Address(NamedTuple):
+    """Host (a name or an IP, without brackets) and port."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """``127.0.0.1:8000``, ``[::1]:8000``, ``:8000``, ``8000``; ValueError for anything else."""
+        host, _, port = text.strip().rpartition(":")
+        if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+            raise ValueError(f"{text!r} is no address with a port, such as 127.0.0.1:8000")
+        return cls(host.strip("[]") or "127.0.0.1", int(port))
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def next_port(self) -> "Address":
+        return Address(self.host, self.port + 1)
+
+    @property
+    def url(self) -> str:
+        """What to type into a browser on this machine."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host)  # noqa: S104 - compares, binds nothing
+        return f"http://{host or (f'[{self.host}]' if ':' in self.host else self.host)}:{self.port}"
+
+    def problem(self) -> str:
+        """Why nobody could listen here now, as the system says it; empty if one can."""
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        with socket.socket(family, socket.SOCK_STREAM) as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listener.bind((self.host, self.port))
+                listener.listen(1)
+            except OSError as error:
+                return error.strerror or str(error)
+        return ""

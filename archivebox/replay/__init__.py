@@ -1,0 +1,1 @@
+"""Archived bytes, on an origin of their own."""

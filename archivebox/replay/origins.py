@@ -1,0 +1,94 @@
+"""Owns which origin shows the archived bytes of a snapshot, and what a page there may do."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+from uuid import UUID
+
+LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
+"""Hosts from which names below ``localhost`` lead to the same machine (RFC 6761, section 6.3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Where the replay listener is seen: the port, or what a proxy in front of it was set up for."""
+
+    port: int
+    url: str = ""
+    """``REPLAY_URL``: scheme and host; a ``*`` stands for a host name per snapshot."""
+
+    def origin(self, snapshot_id: UUID, app_host: str) -> str:
+        """Scheme, host and port that show this snapshot to somebody who reached the app as ``app_host``."""
+        if self.url:
+            return self.url.replace("*", str(snapshot_id))
+        name = host_name(app_host)
+        if name in LOCAL_NAMES:
+            return f"http://{snapshot_id}.localhost:{self.port}"
+        return f"http://{bracketed(name)}:{self.port}"
+
+    def isolates(self, app_host: str) -> bool:
+        """Whether each snapshot has a host name of its own; only then may its scripts run."""
+        return "*" in self.url if self.url else host_name(app_host) in LOCAL_NAMES
+
+    def source(self, app_host: str) -> str:
+        """All such origins as one source of a Content-Security-Policy."""
+        if self.url:
+            return self.url
+        name = host_name(app_host)
+        return f"http://{'*.localhost' if name in LOCAL_NAMES else bracketed(name)}:{self.port}"
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, without port and brackets, in lower case."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def bracketed(name: str) -> str:
+    return f"[{name}]" if ":" in name else name
+
+
+def snapshot_of_host(host: str) -> UUID | None:
+    """The snapshot that a replay host name is for; None on a host that all share."""
+    label = host_name(host).partition(".")[0]
+    try:
+        return UUID(label) if len(label) == 36 else None
+    except ValueError:
+        return None
+
+
+def framers(host: str, app_url: str = "") -> str:
+    """Who may show a page of this replay host in a frame: the app on the same host, on any port."""
+    if app_url:
+        return app_url
+    own = snapshot_of_host(host) is not None
+    name = host_name(host).partition(".")[2] if own else host_name(host)
+    if name in LOCAL_NAMES:
+        return "http://localhost:* http://127.0.0.1:*"  # CSP has no way to name [::1]
+    return f"http://{bracketed(name)}:* https://{bracketed(name)}:*"
+
+
+def policy(host: str, mimetype: str, app_url: str = "") -> str:
+    """The Content-Security-Policy of archived bytes.
+
+    On a host of their own scripts run, but reach nothing beside the files of their own snapshot. On a shared host
+    they do not run, and the page has an origin that nothing else has. PDF readers do not work inside a sandbox, and
+    run no script of the document on the page's origin.
+    """
+    own = snapshot_of_host(host) is not None
+    scripts = "'self' 'unsafe-inline' 'unsafe-eval' data: blob:" if own else "'none'"
+    directives = [
+        "default-src 'self' 'unsafe-inline' data: blob:",
+        f"script-src {scripts}",
+        "connect-src 'none'",
+        "worker-src 'none'",
+        "form-action 'none'",
+        "base-uri 'self'",
+        "frame-src 'self' data: blob:",
+        f"frame-ancestors 'self' {framers(host, app_url)}",
+        "webrtc 'block'",
+    ]
+    if mimetype != "application/pdf":
+        directives.append("sandbox allow-scripts allow-same-origin" if own else "sandbox")
+    return "; ".join(directives)

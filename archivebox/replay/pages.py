@@ -1,0 +1,57 @@
+"""Owns the few pages that the replay listener draws itself: a folder's listing, and errors."""
+
+import os
+from collections.abc import Sequence
+from html import escape
+from urllib.parse import quote
+
+from archivebox.replay.files import Entry
+
+_STYLE = """
+:root{color-scheme:light dark;--ink:#1d2420;--soft:#5a655e;--paper:#fbfaf7;--line:#dfddd5;--accent:#0b6b4f}
+@media(prefers-color-scheme:dark){:root{--ink:#e6e9e4;--soft:#9ba69f;--paper:#151917;--line:#2b322e;--accent:#5cc8a1}}
+body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem;font:16px/1.5 system-ui,sans-serif;color:var(--ink);
+background:var(--paper)}h1{font-size:1.1rem;font-weight:600;overflow-wrap:anywhere}ul{list-style:none;margin:0;padding:0}
+li a{display:flex;gap:1rem;justify-content:space-between;padding:.6rem .25rem;min-height:1.5rem;color:var(--accent);
+text-decoration:none;border-bottom:1px solid var(--line);overflow-wrap:anywhere}li a:hover{text-decoration:underline}
+span{color:var(--soft);white-space:nowrap;font-variant-numeric:tabular-nums}p{color:var(--soft)}
+"""
+
+
+def _page(title: str, body: str) -> bytes:
+    text = (
+        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style><h1>{escape(title)}</h1>{body}</html>"
+    )
+    return text.encode("utf-8", "replace")
+
+
+def error_page(title: str, sentence: str) -> bytes:
+    return _page(title, f"<p>{escape(sentence)}</p>")
+
+
+def listing_page(names: Sequence[str], entries: Sequence[Entry]) -> bytes:
+    """The files of one folder; any bytes may be in their names."""
+    lines = [_line("..", "up", "")] if names else []
+    lines += [
+        _line(_link(entry), _shown(entry.name) + ("/" if entry.is_folder else ""), _size(entry)) for entry in entries
+    ]
+    title = "/".join(_shown(name) for name in names) or "All files of this snapshot"
+    return _page(title, f"<ul>{''.join(lines)}</ul>" if lines else "<p>Nothing is kept here yet.</p>")
+
+
+def _line(address: str, text: str, size: str) -> str:
+    return f'<li><a href="{escape(address)}">{escape(text)}<span>{size}</span></a></li>'
+
+
+def _link(entry: Entry) -> str:
+    return "./" + quote(os.fsencode(entry.name)) + ("/" if entry.is_folder else "")
+
+
+def _shown(name: str) -> str:
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+def _size(entry: Entry) -> str:
+    return "" if entry.is_folder else f"{entry.size:,} B"

@@ -1,0 +1,23 @@
+"""Rows as they are, for those who keep the collection: one file a model; importing them registers them."""
+
+from archivebox.web.admin.archiveresult import ArchiveResultAdmin
+from archivebox.web.admin.binary import BinaryAdmin
+from archivebox.web.admin.crawl import CrawlAdmin
+from archivebox.web.admin.crawlrun import CrawlRunAdmin
+from archivebox.web.admin.domain import DomainAdmin
+from archivebox.web.admin.machine import MachineAdmin
+from archivebox.web.admin.process import ProcessAdmin
+from archivebox.web.admin.snapshot import SnapshotAdmin
+from archivebox.web.admin.tag import TagAdmin
+
+__all__ = [
+    "ArchiveResultAdmin",
+    "BinaryAdmin",
+    "CrawlAdmin",
+    "CrawlRunAdmin",
+    "DomainAdmin",
+    "MachineAdmin",
+    "ProcessAdmin",
+    "SnapshotAdmin",
+    "TagAdmin",
+]

@@ -1,0 +1,79 @@
+"""Owns the two listeners, the app's and the archived pages', in one process and on one event loop.
+
+granian's embedded server needs no second process, and sleeps in the kernel when nobody asks.
+"""
+
+import asyncio
+import logging
+import signal
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.asgi import get_asgi_application
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
+from granian.server.embed import Server
+
+from archivebox.lib import processes
+from archivebox.lib.addresses import Address
+from archivebox.lib.processes import Identity
+from archivebox.replay.folders import folder_of
+from archivebox.replay.listener import Listener
+from archivebox.web import settings
+
+log = logging.getLogger("archivebox.web")
+
+AT_ONCE = 16
+"""Requests that each listener answers at a time: a page costs a thread and a database connection."""
+
+
+def _server(target: Any, address: Address, interface: Interfaces) -> Server:
+    return Server(
+        target,
+        address=address.host,
+        port=address.port,
+        interface=interface,
+        http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(header_read_timeout=15_000),
+        websockets=False,
+        backpressure=AT_ONCE,
+        runtime_blocking_threads=1,
+        log_enabled=False,
+    )
+
+
+async def listen(bind: Address, replay: Address, starters: Sequence[Identity]) -> None:
+    """Answer on both until SIGTERM or SIGINT comes, or one of ``starters`` (supervisord first, the cli) is gone."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for signum in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(signum, stop.set)
+    for starter in starters:
+        threading.Thread(target=_follow, args=(starter, starters, loop, stop), daemon=True).start()
+    servers = [
+        _server(get_asgi_application(), bind, Interfaces.ASGINL),
+        _server(Listener(folder_of, settings.BASE_URL), replay, Interfaces.RSGI),
+    ]
+    serving = [asyncio.create_task(server.serve()) for server in servers]
+    stopped = asyncio.create_task(stop.wait())
+    await asyncio.wait([*serving, stopped], return_when=asyncio.FIRST_COMPLETED)
+    for server in servers:
+        server.stop()  # type: ignore[no-untyped-call]
+    stopped.cancel()
+    await asyncio.gather(*serving)
+
+
+def _follow(
+    starter: Identity, starters: Sequence[Identity], loop: asyncio.AbstractEventLoop, stop: asyncio.Event
+) -> None:
+    """Sleep until ``starter`` is gone; then end, and end those between it and us, supervisord, which would restart us.
+
+    A pidfd costs nothing while it waits. Linux tells supervisord of the cli's death by itself (PR_SET_PDEATHSIG);
+    this way works elsewhere too.
+    """
+    processes.wait_gone(starter, None)
+    log.info("Who started us is gone.", extra={"action": "web_starter_gone", "pid": starter.pid})
+    for between in starters[: starters.index(starter)]:
+        between.signal(signal.SIGTERM)
+    loop.call_soon_threadsafe(stop.set)

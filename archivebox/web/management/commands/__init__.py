@@ -1,0 +1,1 @@
+"""Commands of ``archivebox manage`` that belong to the web."""

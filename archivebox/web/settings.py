@@ -1,0 +1,102 @@
+"""Django's settings for processes that serve pages: those of every process, and sessions, templates, cookies, CSP."""
+
+import os
+from urllib.parse import urlsplit
+
+from archivebox.config import settings as base
+from archivebox.config.conffile import read_conf
+from archivebox.config.keys import secret_key
+from archivebox.config.resolve import Layer, resolve
+
+DATABASES = base.DATABASES
+DEFAULT_AUTO_FIELD = base.DEFAULT_AUTO_FIELD
+LANGUAGE_CODE = base.LANGUAGE_CODE
+LOGGING_CONFIG = base.LOGGING_CONFIG
+TIME_ZONE = base.TIME_ZONE
+USE_I18N = base.USE_I18N
+USE_TZ = base.USE_TZ
+
+SECRET_KEY = os.environ.get("SECRET_KEY") or secret_key(base.DATA_FOLDER)
+
+_resolved = resolve({}, [Layer("file", read_conf(base.DATA_FOLDER.conf)), Layer("environment", dict(os.environ))])
+
+BASE_URL = _resolved.get_text("BASE_URL").rstrip("/")
+REPLAY_URL = _resolved.get_text("REPLAY_URL").rstrip("/")
+REPLAY_PORT = int(os.environ.get("ARCHIVEBOX_REPLAY_PORT", "8001"))
+"""Where the replay listener of this server is; set by :mod:`archivebox.web.server`."""
+PUBLIC_INDEX = _resolved.get_flag("PUBLIC_INDEX")
+PUBLIC_SNAPSHOTS = _resolved.get_flag("PUBLIC_SNAPSHOTS")
+PUBLIC_ADD_VIEW = _resolved.get_flag("PUBLIC_ADD_VIEW")
+
+_base = urlsplit(BASE_URL)
+BEHIND_HTTPS = _base.scheme == "https"
+ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *_resolved.get_list("ALLOWED_HOSTS")]
+if _base.hostname:
+    ALLOWED_HOSTS.append(_base.hostname)
+
+INSTALLED_APPS = [
+    *base.INSTALLED_APPS,
+    "django.contrib.admin",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "archivebox.web",
+]
+MIDDLEWARE = [
+    "archivebox.web.headers.ContentSecurityPolicy",
+    "django.middleware.security.SecurityMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    # Every view asks for a log-in unless it says otherwise.
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "archivebox.web.urls"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+STATIC_URL = "/static/"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "snapshots"
+LOGOUT_REDIRECT_URL = "login"
+
+# `__Host-`: a name below or beside ours cannot set it. Browsers take the prefix over https only.
+_prefix = "__Host-" if BEHIND_HTTPS else ""
+SESSION_COOKIE_NAME = f"{_prefix}archivebox_session"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Strict"
+SESSION_COOKIE_SECURE = BEHIND_HTTPS
+SESSION_COOKIE_AGE = 30 * 24 * 3600
+CSRF_COOKIE_NAME = f"{_prefix}archivebox_csrf"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Strict"
+CSRF_COOKIE_SECURE = BEHIND_HTTPS
+CSRF_FAILURE_VIEW = "archivebox.web.views.errors.csrf_failed"
+CSRF_TRUSTED_ORIGINS = [BASE_URL] if _base.hostname else []
+if BEHIND_HTTPS:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = 20_000_000
+"""Bytes of a form: 100,000 lines of 200 characters."""
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000

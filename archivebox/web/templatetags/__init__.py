@@ -1,0 +1,1 @@
+"""What templates need to show rows to people."""

@@ -1,0 +1,66 @@
+"""Owns how times, sizes and statuses are written on pages."""
+
+from datetime import UTC, datetime
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+_KINDS = {
+    "succeeded": "good", "sealed": "good", "exited": "calm", "failed": "bad", "cancelled": "calm", "skipped": "calm",
+    "noresults": "calm", "started": "busy", "running": "busy", "queued": "wait", "backoff": "wait", "paused": "wait",
+}  # fmt: skip
+_WORDS = {"sealed": "done", "started": "running", "noresults": "nothing found", "backoff": "will retry"}
+
+
+@register.simple_tag
+def badge(status: str) -> SafeString:
+    """A status as a word and a colour; the colour never says more than the word."""
+    kind, word = _KINDS.get(status, "calm"), _WORDS.get(status, status)
+    return format_html('<span class="badge {}">{}</span>', kind, word)
+
+
+@register.simple_tag
+def moment(value: datetime | None) -> SafeString | str:
+    """``2026-01-31 12:00``, with the exact moment in UTC for machines and on hovering."""
+    if value is None:
+        return ""
+    exact = value.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>',
+        exact.isoformat(), f"{exact:%Y-%m-%d %H:%M:%S}", f"{exact:%Y-%m-%d %H:%M}",
+    )  # fmt: skip
+
+
+@register.filter
+def span(seconds: float | None) -> str:
+    """``0.4 s``, ``12 s``, ``3 min 5 s``, ``2 h 10 min``."""
+    if seconds is None:
+        return ""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+@register.filter
+def between(start: datetime | None, end: datetime | None) -> str:
+    return "" if start is None else span(((end or timezone.now()) - start).total_seconds())
+
+
+@register.filter
+def size(count: int | None) -> str:
+    """``812 B``, ``4.2 kB``, ``1.3 MB``: powers of 1,000, as disks are sold."""
+    amount = float(count or 0)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" or amount >= 100 else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"

@@ -1,0 +1,34 @@
+"""Owns the addresses of the app's pages."""
+
+from django.contrib import admin
+from django.contrib.auth.decorators import login_not_required
+from django.urls import path
+from django.views.generic.base import RedirectView
+
+from archivebox.web.views import add, crawls, errors, files, health, login, snapshots
+
+to_login = login_not_required(RedirectView.as_view(pattern_name="login", query_string=True))
+
+urlpatterns = [
+    path("", snapshots.index, name="snapshots"),
+    path("snapshots/<uuid:snapshot_id>/", snapshots.one, name="snapshot"),
+    path("crawls/", crawls.index, name="crawls"),
+    path("crawls/<uuid:crawl_id>/", crawls.one, name="crawl"),
+    path("add/", add.form, name="add"),
+    path("login/", login.password, name="login"),
+    path("login/link/<str:token>/", login.link, name="login-link"),
+    path("logout/", login.leave, name="logout"),
+    path("password/", login.change_password, name="password"),
+    path("health/", health.health, name="health"),
+    path("static/<path:path>", files.static, name="static"),
+    path("favicon.ico", files.favicon, name="favicon"),
+    path("admin/login/", to_login),  # the admin's own form knows no throttle
+    path("admin/logout/", login.leave),
+    path("admin/password_change/", RedirectView.as_view(pattern_name="password")),
+    path("admin/", admin.site.urls),
+]
+
+handler400 = errors.bad_request
+handler403 = errors.forbidden
+handler404 = errors.not_there
+handler500 = errors.broken

@@ -1,0 +1,1 @@
+"""One file a kind of page: parse, call what is below, render."""

@@ -1,0 +1,17 @@
+"""Owns the answer to those who ask whether the server is well."""
+
+from django.contrib.auth.decorators import login_not_required
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, JsonResponse
+
+
+@login_not_required
+def health(request: HttpRequest) -> JsonResponse:
+    """200 when a page could be drawn and the database answers, else 503; says nothing of what is archived."""
+    del request
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return JsonResponse({"status": "the database does not answer"}, status=503)
+    return JsonResponse({"status": "ok"})

@@ -1,0 +1,102 @@
+"""Owns how people come in and leave: by password, by a link that works once."""
+
+from typing import cast
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login as start_session
+from django.contrib.auth import logout, update_session_auth_hash
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
+
+from archivebox.config import keys
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.web.throttle import Throttle
+
+failures = Throttle()
+"""By account, whoever asks."""
+visitors = Throttle(limit=30)
+"""By address; behind a proxy that is everybody's, so more is allowed."""
+
+
+@login_not_required
+@sensitive_post_parameters()
+def password(request: HttpRequest) -> HttpResponse:
+    """The log-in page."""
+    if request.method != "POST":
+        return _form(request, AuthenticationForm(request))
+    account = f"account {request.POST.get('username', '')[:150].casefold()}"
+    address = f"address {request.META.get('REMOTE_ADDR', '')}"
+    wait = max(failures.wait_for(account), visitors.wait_for(address))
+    if wait:
+        answer = _form(request, AuthenticationForm(request), status=429, wait=wait)
+        answer["Retry-After"] = str(wait)
+        return answer
+    form = AuthenticationForm(request, data=request.POST)
+    if not form.is_valid():
+        failures.failed(account)
+        visitors.failed(address)
+        return _form(request, form, status=403)
+    failures.succeeded(account)
+    start_session(request, form.get_user())
+    return redirect(_next(request))
+
+
+def _form(request: HttpRequest, form: AuthenticationForm, status: int = 200, wait: int = 0) -> HttpResponse:
+    context = {"form": form, "next": _next(request), "wait": wait}
+    return render(request, "web/login.html", context, status=status)
+
+
+def _next(request: HttpRequest) -> str:
+    """Where the visitor wanted to go, if that is a page of ours."""
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    if url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
+        return wanted
+    return resolve_url(settings.LOGIN_REDIRECT_URL)
+
+
+@login_not_required
+def link(request: HttpRequest, token: str) -> HttpResponse:
+    """A link that logs in once. Opening it changes nothing (previews do that too): its button does."""
+    address = f"address {request.META.get('REMOTE_ADDR', '')}"
+    if visitors.wait_for(address):
+        return render(request, "web/link.html", {"user_name": ""}, status=429)
+    find = keys.redeem_login_link if request.method == "POST" else keys.peek_login_link
+    user_id = find(DATA_FOLDER, token)
+    user = None if user_id is None else User.objects.filter(pk=user_id, is_active=True).first()
+    if user is None:
+        visitors.failed(address)
+        return render(request, "web/link.html", {"user_name": ""}, status=403)
+    if request.method != "POST":
+        return render(request, "web/link.html", {"user_name": user.username})
+    start_session(request, user, backend="django.contrib.auth.backends.ModelBackend")
+    if user.has_usable_password():
+        return redirect(settings.LOGIN_REDIRECT_URL)
+    messages.info(request, "You are in. Choose a password for the next time.")
+    return redirect("password")
+
+
+@require_POST
+@login_not_required
+def leave(request: HttpRequest) -> HttpResponse:
+    logout(request)
+    return redirect("login")
+
+
+@sensitive_post_parameters()
+def change_password(request: HttpRequest) -> HttpResponse:
+    """Choose a password, or another one; other sessions of the account end."""
+    user = cast("User", request.user)
+    kind = PasswordChangeForm if user.has_usable_password() else SetPasswordForm
+    form = kind(user, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        update_session_auth_hash(request, form.save())
+        messages.success(request, "Your password is set.")
+        return redirect("snapshots")
+    return render(request, "web/password.html", {"form": form}, status=422 if form.errors else 200)

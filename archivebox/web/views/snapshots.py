@@ -1,0 +1,138 @@
+"""Owns the list of snapshots and the page of one."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.retry import RETRIABLE, retry_results
+from archivebox.core.snapshot import Snapshot
+from archivebox.machine.process import Process
+from archivebox.replay.origins import Replay
+from archivebox.web.access import may_see, public_if
+from archivebox.web.cards import Card, address_of, cards
+from archivebox.web.headers import replay
+from archivebox.web.paging import page_of
+
+PREVIEWS = (("singlefile", "Page"), ("dom", "Page source"), ("readability", "Reader"), ("screenshot", "Picture"))
+"""Plugins whose first file is worth a frame, best first, and what people call it."""
+FILES_SHOWN = 12
+PROCESSES_SHOWN = 200
+
+
+@public_if("PUBLIC_INDEX")
+def index(request: HttpRequest) -> HttpResponse:
+    """Newest first; ``?q=`` searches title and URL."""
+    wanted = request.GET.get("q", "").strip()
+    rows = Snapshot.objects.kept()
+    for word in wanted.split():
+        rows = rows.filter(Q(title__icontains=word) | Q(url__icontains=word))
+    page = page_of(rows, request)
+    shown = cards(request, page.rows)
+    context = {"page": page, "cards": shown, "q": wanted, "busy": any(card.is_busy for card in shown)}
+    return render(request, "web/snapshots.html", context)
+
+
+@dataclass
+class File:
+    """One file that a result left."""
+
+    name: str
+    address: str
+    size: int
+    mimetype: str
+
+
+@dataclass
+class Line:
+    """One result as a snapshot's page shows it."""
+
+    result: ArchiveResult
+    files: list[File]
+    more_files: int
+    attempts: list[Process]
+
+
+@public_if("PUBLIC_SNAPSHOTS")
+def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
+    """One snapshot: what was kept, what was not and why. POST tries again what failed."""
+    snapshot = get_object_or_404(Snapshot.objects.select_related("crawl", "created_by"), pk=snapshot_id)
+    if request.method == "POST" and request.user.is_authenticated:
+        count = retry_results(ArchiveResult.objects.filter(RETRIABLE, snapshot=snapshot))
+        messages.success(request, f"{count} will be tried again." if count else "There is nothing to try again.")
+        return redirect("snapshot", snapshot_id)
+    card = cards(request, [snapshot])[0]
+    results = list(snapshot.archiveresult_set.all())
+    lines = _lines(card, results, snapshot if may_see_processes(request) else None)
+    preview, wanted = _previews(lines, request.GET.get("view", ""))
+    context = {
+        "snapshot": snapshot,
+        "card": card,
+        "lines": lines,
+        "tags": snapshot.tags.all(),
+        "busy": card.is_busy,
+        "previews": preview,
+        "preview": wanted,
+        "sandbox": sandbox(replay(), request.get_host()),
+        "versions": Snapshot.objects.kept().of_url(snapshot.url).exclude(pk=snapshot.pk)[:20],
+        "retriable": ArchiveResult.objects.filter(RETRIABLE, snapshot=snapshot).exists(),
+        "index_is_open": may_see(request, "PUBLIC_INDEX"),
+    }
+    return render(request, "web/snapshot.html", context)
+
+
+def may_see_processes(request: HttpRequest) -> bool:
+    """What ran here names files and versions of this machine: nothing for passers-by."""
+    return request.user.is_authenticated
+
+
+def sandbox(place: Replay, host: str) -> str:
+    """What a framed archived page may do; scripts only on a host that it has for itself."""
+    return "allow-scripts allow-same-origin" if place.isolates(host) else ""
+
+
+def _lines(card: Card, results: list[ArchiveResult], snapshot: Snapshot | None) -> list[Line]:
+    attempts: dict[UUID | None, list[Process]] = defaultdict(list)
+    if snapshot is not None:
+        for process in snapshot.process_set.order_by("-pk")[:PROCESSES_SHOWN]:
+            attempts[process.archiveresult_id].append(process)
+    results = sorted(results, key=lambda result: (result.hook_name or result.plugin, result.plugin))
+    return [_line(card, result, attempts[result.pk]) for result in results]
+
+
+def _line(card: Card, result: ArchiveResult, attempts: list[Process]) -> Line:
+    names = sorted(result.output_files.items())
+    files = [
+        File(name, card.base + address_of(result.plugin, name), about.get("size", 0), about.get("mimetype", ""))
+        for name, about in names[:FILES_SHOWN]
+    ]
+    return Line(result, files, len(names) - len(files), attempts)
+
+
+@dataclass
+class Preview:
+    """A file that is shown in a frame."""
+
+    plugin: str
+    label: str
+    address: str
+    is_picture: bool
+
+
+def _previews(lines: list[Line], wanted: str) -> tuple[list[Preview], Preview | None]:
+    found: list[Preview] = []
+    for plugin, label in PREVIEWS:
+        for line in lines:
+            if line.result.plugin != plugin or line.result.status != ArchiveResult.StatusChoices.SUCCEEDED:
+                continue
+            file = next((file for file in line.files if file.mimetype in {"text/html", "image/png"}), None)
+            if file:
+                found.append(Preview(plugin, label, file.address, file.mimetype.startswith("image/")))
+    pictures = [preview for preview in found if preview.is_picture]
+    chosen = [preview for preview in found if preview.plugin == wanted] or pictures or found
+    return found, chosen[0] if chosen else None

@@ -1,0 +1,68 @@
+"""Owns what supervisord is told: which two programs it keeps alive, and how."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+
+from archivebox.lib.addresses import Address
+
+LONGEST_SOCKET = 100
+"""Bytes of a socket's path that every system takes (Linux 107, macOS 103), supervisord's own suffix included."""
+
+_CONF = """\
+[supervisord]
+nodaemon = true
+logfile = /dev/null
+logfile_maxbytes = 0
+pidfile = %(here)s/supervisord.pid
+
+[program:web]
+command = {web}
+priority = 20
+autorestart = true
+startsecs = 2
+startretries = 60
+stopwaitsecs = 10
+redirect_stderr = true
+stdout_logfile = %(here)s/../logs/web.log
+stdout_logfile_maxbytes = 10MB
+stdout_logfile_backups = 2
+
+[program:orchestrator]
+command = {orchestrator}
+priority = 10
+autorestart = true
+startsecs = 2
+startretries = 60
+stopwaitsecs = 30
+redirect_stderr = true
+stdout_logfile = %(here)s/../logs/orchestrator.log
+stdout_logfile_maxbytes = 10MB
+stdout_logfile_backups = 2
+"""
+_SOCKET = """
+[unix_http_server]
+file = %(here)s/supervisord.sock
+chmod = 0600
+
+[rpcinterface:supervisor]
+supervisor.rpcinterface_factory = supervisor.rpcinterface:make_main_rpcinterface
+
+[supervisorctl]
+serverurl = unix://%(here)s/supervisord.sock
+"""
+
+
+def conf_text(bind: Address, replay: Address, *, socket_path: str) -> str:
+    """The conf file. Paths in it are relative to its own folder, so that no path of the user's has to be quoted.
+
+    The control socket is left out where its path would be too long for the system; nothing of ours needs it.
+    """
+    web = ["-m", "archivebox.web.server", "--bind", str(bind), "--replay", str(replay)]
+    text = _CONF.format(web=_command(web), orchestrator=_command(["-m", "archivebox", "orchestrator", "--wait"]))
+    return text + (_SOCKET if len(socket_path.encode()) <= LONGEST_SOCKET else "")
+
+
+def _command(arguments: Sequence[str]) -> str:
+    """As supervisord reads it: split by shlex, and ``%`` written twice. No shell is involved."""
+    return shlex.join([sys.executable, *arguments]).replace("%", "%%")
