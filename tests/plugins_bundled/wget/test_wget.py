@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -214,6 +215,7 @@ def test_another_attempt_keeps_the_warc_of_the_first(wget: "Wget", site: Site) -
 
 
 def test_told_to_stop_it_leaves_nothing(tmp_path: Path, site: Site) -> None:
+    site.forget()
     process = subprocess.Popen(
         [sys.executable, str(PLUGIN / "on_Snapshot__61_wget.py"), f"--url={site.url_for('/never')}"],
         cwd=tmp_path,
@@ -223,6 +225,8 @@ def test_told_to_stop_it_leaves_nothing(tmp_path: Path, site: Site) -> None:
     )
     assert process.stdout is not None
     started = [json.loads(process.stdout.readline()) for _ in range(3)][2]  # --version: start, end; wget: start
+    while not site.hits("/never"):
+        time.sleep(0.01)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
 
@@ -245,3 +249,50 @@ def test_the_defaults_of_the_hook_are_those_of_its_settings() -> None:
 @pytest.mark.parametrize(("text", "size"), [("750m", 786432000), ("2g", 2 << 30), ("10K", 10240), ("7", 7), ("0", 0)])
 def test_sizes(text: str, size: int) -> None:
     assert parse_size(text) == size
+
+
+@pytest.mark.skipif(shutil.which("wget2") is None, reason="wget2 is not on this machine")
+def test_wget2_saves_the_page_without_a_warc(wget: "Wget", site: Site) -> None:
+    run = wget(site.url_for("/redirect"), WGET_BINARY="wget2")
+
+    assert run.result["status"] == "succeeded"
+    assert "On Keeping Pages" in (run.folder / str(run.result["output_str"])).read_text()
+    assert (run.facts["final_url"], run.facts["warc"]) == (site.url_for("/article"), "")
+
+
+@pytest.mark.skipif(shutil.which("wget2") is None, reason="wget2 is not on this machine")
+@pytest.mark.parametrize(("path", "code"), [("/404", 0), ("/500", 1)])
+def test_wget2_fails_as_wget_does(wget: "Wget", site: Site, path: str, code: int) -> None:
+    """wget2 1.99.1 ends with 0 after a 500: the status is read from its log."""
+    run = wget(site.url_for(path), WGET_BINARY="wget2")
+
+    assert run.code == code
+    assert not (run.folder / "wget.json").exists()
+
+
+def test_it_runs_in_a_fork_of_a_warm_python(tmp_path: Path, site: Site) -> None:
+    """As the fork server does it: the modules are loaded, then argv, environment and folder change, then __main__."""
+    code = (
+        "import os, runpy, sys\n"
+        "import archivebox.plugins.wget.command, archivebox.plugins.wget.outcome, archivebox.plugins.base.programs\n"
+        "script, folder, url = sys.argv[1:]\n"
+        "if os.fork() == 0:\n"
+        "    os.chdir(folder)\n"
+        "    os.environ.update(WGET_SAVE_WARC='false')\n"
+        "    sys.argv = [script, '--url=' + url]\n"
+        "    runpy.run_path(script, run_name='__main__')\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+    )
+    script = str(PLUGIN / "on_Snapshot__61_wget.py")
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, script, str(tmp_path), site.url_for("/colour")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["status"] == "succeeded"
+    assert (tmp_path / result["output_str"]).is_file()
+    assert not (tmp_path / "warc").exists()
