@@ -156,12 +156,13 @@ def install_by_apt(prefix: list[str], package: str) -> bool:
     quiet = subprocess.PIPE  # apt's progress is of interest only when it fails
     lists = Path("/var/lib/apt/lists")
     output = b""
+    nothing = subprocess.DEVNULL  # what is piped to `archivebox add` is for it alone
     if any(lists.glob("*_Packages*")):
-        first = subprocess.run([*install, package], stdout=quiet, stderr=subprocess.STDOUT, check=False)
+        first = subprocess.run([*install, package], stdin=nothing, stdout=quiet, stderr=subprocess.STDOUT, check=False)
         if first.returncode == 0:
             return True
     for command in ([*prefix, "apt-get", "update", "-qq"], [*install, package]):
-        done = subprocess.run(command, stdout=quiet, stderr=subprocess.STDOUT, check=False)
+        done = subprocess.run(command, stdin=nothing, stdout=quiet, stderr=subprocess.STDOUT, check=False)
         output += done.stdout
         if done.returncode:
             sys.stderr.write(output.decode(errors="replace"))
@@ -179,7 +180,8 @@ def build(place: Place, lock_descriptor: int) -> None:
     shutil.copy2(place.lock, copy)  # the file may change while pip works: what is stamped is what was installed
     wanted = place._replace(lock=copy)
     try:
-        subprocess.run([base_python(), "-I", "-m", "venv", building], check=True, pass_fds=[lock_descriptor])
+        make = [base_python(), "-I", "-m", "venv", str(building)]
+        subprocess.run(make, check=True, stdin=subprocess.DEVNULL, pass_fds=[lock_descriptor])
         run_pip(building, copy, lock_descriptor)
         settle(wanted, building)
         stamp = building / STAMP
