@@ -1,0 +1,154 @@
+"""Owns `archivebox add`."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+
+from archivebox.base_models.users import system_user
+from archivebox.cli import settings
+from archivebox.cli.errors import BadInputError
+from archivebox.cli.records import record_of
+from archivebox.cli.session import Session
+from archivebox.cli.sources import Given, Reader, keep_sources
+from archivebox.cli.watching import Watched, watch
+from archivebox.core.models import Snapshot
+from archivebox.core.retry import retry_missing
+from archivebox.core.tag import split_tags
+from archivebox.core.versions import latest_versions, retire_older
+from archivebox.crawls.intake import Seed, create_crawl
+from archivebox.crawls.models import Crawl
+from archivebox.crawls.seedfiles import Parser
+from archivebox.lib.jsonl import JSON
+from archivebox.workers.watch import orchestrator_is_running
+
+
+class Wish(NamedTuple):
+    """How the URLs are to be archived."""
+
+    depth: int
+    tags: list[str]
+    config: dict[str, JSON]
+    label: str
+    update: bool
+    overwrite: bool
+    index_only: bool
+
+
+def refuse_early(params: Mapping[str, object]) -> None:
+    pairs = params["config"]
+    if isinstance(pairs, tuple):
+        settings.refuse_secrets(pairs, "Set it with `archivebox config set NAME`, which asks for it.")
+
+
+def run(
+    session: Session,
+    *,
+    urls: tuple[str, ...],
+    file: tuple[str, ...],
+    depth: int,
+    tag: tuple[str, ...],
+    plugins: str | None,
+    parser: str,
+    bg: bool,
+    update: bool,
+    overwrite: bool,
+    index_only: bool,
+    label: str,
+    config: tuple[str, ...],
+) -> int:
+    """Check everything, write it in one transaction, then wait for it unless told not to."""
+    if update and overwrite:
+        raise BadInputError("--update keeps the versions that are there, --overwrite retires them: choose one.")
+    tags = [name for text in tag for name in split_tags(text)]
+    wish = Wish(depth, tags, _config(config, plugins), label[:255], update, overwrite, index_only)
+    with ExitStack() as stack:
+        given = _read(session, urls, file, Parser(parser), stack)
+        session.open(create=True)
+        crawl, others = _accept(session, given, wish)
+    crawl_ids = others | ({crawl.pk} if crawl else set())
+    if index_only:
+        session.out.say(f"On record. `archivebox crawl resume {crawl.pk if crawl else ''}` runs it.")
+        return 0
+    if bg:
+        session.out.say(_who_runs_it())
+        return 0
+    return watch(session, Watched(crawl_ids)) if crawl_ids else 0
+
+
+def _config(pairs: tuple[str, ...], plugins: str | None) -> dict[str, JSON]:
+    """The settings of the crawl, as options said them."""
+    config = {spec.name: value for spec, value in map(settings.parse_pair, pairs)}
+    names = settings.plugin_names(plugins)
+    if names:
+        config["PLUGINS"] = list(names)
+    return config
+
+
+def _read(session: Session, urls: tuple[str, ...], files: tuple[str, ...], parser: Parser, stack: ExitStack) -> Given:
+    """All that was given; BadInputError, and nothing has happened, if an argument is wrong or nothing is valid."""
+    reader = Reader(session.out, settings.current(is_collection=session.process is not None), parser, stack)
+    if not (urls or files) and sys.stdin.isatty():
+        raise BadInputError("Give URLs, --file FILE, or - to type them here. `archivebox add --help` shows how.")
+    from_stdin = "-" in urls or not (urls or files)
+    reader.take_arguments(tuple(url for url in urls if url != "-"))
+    for name in files:
+        reader.take_file(name)
+    if from_stdin:
+        reader.take_stdin()
+    given = reader.given
+    if not given.seeds:
+        lines = f"None of the {given.refused} lines is" if given.refused else "Nothing given is"
+        raise BadInputError(f"{lines} a URL that can be archived. Give URLs such as https://example.com/.")
+    if given.refused:
+        session.out.say(f"{given.refused:,} lines were not taken; {len(given.seeds):,} URLs are.")
+    return given
+
+
+def _accept(session: Session, given: Given, wish: Wish) -> tuple[Crawl | None, set[UUID]]:
+    """Write it down. Returns the new Crawl, if any URL is new, and the Crawls of those that are only updated."""
+    known = latest_versions(given.seeds) if wish.update else {}
+    fresh = [seed for seed in given.seeds.values() if seed.url not in known]
+    source = keep_sources(session.folder, given.kept)
+    with transaction.atomic():
+        crawl = _create(fresh, source, wish) if fresh else None
+        retired = retire_older(crawl) if crawl is not None and wish.overwrite else 0
+        others = _update_known(list(known.values()), wish) if known else set()
+    if crawl is not None:
+        record = record_of(crawl, snapshots=len(fresh), refused=given.refused, retired=retired)
+        session.out.event(record, f"Accepted {len(fresh):,} URLs as crawl {crawl.pk}.")
+    if known:
+        session.out.say(f"{len(known):,} URLs are there already; what is missing of them is run.")
+    return crawl, others
+
+
+def _create(seeds: Sequence[Seed], source: str, wish: Wish) -> Crawl:
+    return create_crawl(
+        seeds,
+        created_by=system_user(),
+        max_depth=wish.depth,
+        tags=wish.tags,
+        config=wish.config,
+        label=wish.label,
+        source=source,
+        hold=wish.index_only,
+    )
+
+
+def _update_known(keys: list[UUID], wish: Wish) -> set[UUID]:
+    crawl_ids: set[UUID] = set()
+    for start in range(0, len(keys), 500):
+        rows = Snapshot.objects.filter(pk__in=keys[start : start + 500])
+        if not wish.index_only:
+            retry_missing(rows)
+        crawl_ids |= set(rows.values_list("crawl_id", flat=True))
+    return set() if wish.index_only else crawl_ids
+
+
+def _who_runs_it() -> str:
+    if orchestrator_is_running():
+        return "Queued. An orchestrator is at work on this collection and takes it up now."
+    return "Queued. Nothing is running here: `archivebox run` or `archivebox server` takes it up."

@@ -1,0 +1,78 @@
+"""Owns `archivebox crawl`: looking at crawls, and pausing, resuming, cancelling them."""
+
+from collections.abc import Callable, Iterator
+
+from django.db.models import Count
+
+from archivebox.base_models.work import WorkItem
+from archivebox.cli.listing import ON_A_TERMINAL
+from archivebox.cli.output import Column
+from archivebox.cli.records import pages, record_of
+from archivebox.cli.select import find, find_all
+from archivebox.cli.session import Session
+from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.crawls import control
+from archivebox.crawls.crawl import CrawlQuerySet
+from archivebox.crawls.models import Crawl
+
+COLUMNS = (
+    Column("id", "id"),
+    Column("added", "created_at"),
+    Column("status", "status"),
+    Column("snapshots", "snapshots", right=True),
+    Column("what", lambda record: record["label"] or str(record["urls"]).partition("\n")[0], wraps=True),
+)
+
+
+def list_(session: Session, *, open: bool, limit: int | None) -> int:  # noqa: A002 - the option's name
+    rows = Crawl.objects.open() if open else Crawl.objects.all()
+    bound = limit or (ON_A_TERMINAL if session.out.is_for_people else None)
+    session.out.table(COLUMNS, crawl_records(rows, bound), empty="No crawl matches.")
+    return 0
+
+
+def crawl_records(rows: CrawlQuerySet, limit: int | None) -> Iterator[dict[str, object]]:
+    for page in pages(rows, limit):
+        counts = dict(Snapshot.objects.filter(crawl__in=page).values_list("crawl_id").annotate(Count("id")))
+        for crawl in page:
+            yield record_of(crawl, snapshots=counts.get(crawl.pk, 0))
+
+
+def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
+    crawl = find(Crawl, id)
+    snapshots = dict(Snapshot.objects.filter(crawl=crawl).values_list("status").annotate(Count("id")))
+    results = ArchiveResult.objects.filter(snapshot__crawl=crawl).values_list("status").annotate(Count("id"))
+    record = record_of(crawl, snapshots=snapshots, results=dict(results))
+    labels = {
+        "id": "id", "label": "label", "status": "status", "reason": "reason", "created_at": "added",
+        "max_depth": "depth", "urls": "URLs", "tags_str": "tags", "config": "settings",
+        "snapshots": "snapshots", "results": "results",
+        "retry_at": "looks again", "output_dir": "folder", "source": "what was given",
+    }  # fmt: skip
+    session.out.facts(record, labels)
+    return 0
+
+
+def pause(session: Session, *, ids: tuple[str, ...]) -> int:
+    return change(session, find_all(Crawl, ids), control.pause, "paused")
+
+
+def resume(session: Session, *, ids: tuple[str, ...]) -> int:
+    return change(session, find_all(Crawl, ids), control.resume, "resumed")
+
+
+def cancel(session: Session, *, ids: tuple[str, ...]) -> int:
+    return change(session, find_all(Crawl, ids), control.cancel, "cancelled")
+
+
+def change(session: Session, items: list[WorkItem], ask: Callable[[WorkItem], bool], done: str) -> int:
+    """Ask each item; status 2 if one of them was in no state for it."""
+    refused = 0
+    for item in items:
+        name = type(item).__name__.lower()
+        if ask(item):
+            session.out.event(record_of(item), f"{name} {item.pk} is {done}.")
+        else:
+            refused += 1
+            session.out.warn(f"{name} {item.pk} is {item.status} and cannot be {done}.")
+    return 2 if refused else 0

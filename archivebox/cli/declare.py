@@ -1,0 +1,111 @@
+"""Owns how a command is declared: its options here, its body by name elsewhere, imported when it runs."""
+
+from collections.abc import Callable, Sequence
+
+import click
+
+from archivebox.cli.session import Globals, Needs, carry_out
+
+_META = "archivebox.globals"
+
+
+def _remember(ctx: click.Context, param: click.Parameter, value: object) -> None:
+    """Global options stand before or behind the command's name; the last one wins."""
+    if value:
+        ctx.meta.setdefault(_META, {})[param.name] = value
+
+
+def globals_of(ctx: click.Context) -> Globals:
+    """The global options given so far."""
+    return Globals(**ctx.meta.get(_META, {}))
+
+
+def global_options() -> list[click.Parameter]:
+    return [
+        click.Option(
+            ["--data-dir"],
+            metavar="FOLDER",
+            expose_value=False,
+            callback=_remember,
+            help="The collection. Else DATA_DIR, the current folder if it is one, ./data.",
+        ),
+        click.Option(
+            ["--json"],
+            is_flag=True,
+            expose_value=False,
+            callback=_remember,
+            help="JSON lines on a terminal too, as in a pipe.",
+        ),
+    ]
+
+
+def _body(target: str, needs: Needs) -> Callable[..., int]:
+    def call(**params: object) -> int:
+        return carry_out(target, needs, globals_of(click.get_current_context()), params)
+
+    return call
+
+
+def command(
+    name: str,
+    target: str,
+    text: str,
+    params: Sequence[click.Parameter] = (),
+    *,
+    needs: Needs = Needs.COLLECTION,
+    hidden: bool = False,
+    passes_on: bool = False,
+) -> click.Command:
+    """A command whose body is ``module:function``. ``passes_on``: options that it does not know are arguments."""
+    return click.Command(
+        name,
+        callback=_body(f"archivebox.cli.{target}", needs),
+        params=[*params, *global_options()],
+        help=text,
+        short_help=_first_sentence(text),
+        hidden=hidden,
+        context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False} if passes_on else {},
+    )
+
+
+def group(name: str, text: str, commands: Sequence[click.Command]) -> click.Group:
+    return click.Group(
+        name, commands, help=text, short_help=_first_sentence(text), params=global_options(), no_args_is_help=True
+    )
+
+
+def _first_sentence(text: str) -> str:
+    """Click's own would be cut at 45 letters."""
+    return text.partition(". ")[0].partition("\n")[0].rstrip(".")
+
+
+def option(*names: str, text: str, default: object = None, **more: object) -> click.Option:
+    return click.Option(names, help=text, default=default, **more)  # type: ignore[arg-type]  # click's own names
+
+
+def flag(*names: str, text: str) -> click.Option:
+    return click.Option(names, is_flag=True, help=text)
+
+
+def words(name: str, metavar: str, *, required: bool = False) -> click.Argument:
+    """Any number of arguments."""
+    return click.Argument([name], nargs=-1, metavar=metavar, required=required)
+
+
+def word(name: str, metavar: str) -> click.Argument:
+    return click.Argument([name], metavar=metavar)
+
+
+LIMIT = option("--limit", text="At most so many; on a terminal 50 unless given.", type=click.IntRange(min=1))
+
+FILTERS: tuple[click.Parameter, ...] = (
+    option("--tag", text="With this tag.", metavar="NAME"),
+    option("--domain", text="Of this host.", metavar="HOST"),
+    option(
+        "--status", text="In this status.", type=click.Choice(["queued", "started", "sealed", "paused", "cancelled"])
+    ),
+    option("--crawl", text="Of this crawl.", metavar="ID"),
+    option("--before", text="Added before: a date, or an age such as 30d.", metavar="TIME"),
+    option("--after", text="Added since: a date, or an age such as 7d.", metavar="TIME"),
+)
+"""Which Snapshots: :mod:`archivebox.cli.select` reads them."""

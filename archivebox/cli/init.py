@@ -1,0 +1,15 @@
+"""Owns `archivebox init`."""
+
+from archivebox.cli.session import Session
+from archivebox.core.models import Snapshot
+
+
+def run(session: Session) -> int:
+    """The session has made the collection, or brought it up to date; say so, and what comes next."""
+    folder = session.folder
+    count = Snapshot.objects.kept().count()
+    record = {"type": "Collection", "path": str(folder.root), "snapshots": count}
+    sentence = f"The collection in {folder.root} is ready; it has {count:,} snapshots."
+    hint = "" if count else " `archivebox add URL` archives a page, `archivebox install` gets the programs for it."
+    session.out.event(record, sentence + hint)
+    return 0

@@ -1,0 +1,60 @@
+"""Owns `archivebox list`."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import Count
+
+from archivebox.cli.output import Column, Output
+from archivebox.cli.records import pages, record_of
+from archivebox.cli.select import snapshots
+from archivebox.cli.session import Session
+from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.core.snapshot import SnapshotQuerySet
+
+ON_A_TERMINAL = 50
+
+COLUMNS = (
+    Column("id", "id"),
+    Column("added", "created_at"),
+    Column("status", "status"),
+    Column("ok", lambda record: _count(record, "succeeded"), right=True),
+    Column("failed", lambda record: _count(record, "failed"), right=True),
+    Column("title", "title"),
+    Column("url", "url", wraps=True),
+)
+
+
+def run(session: Session, *, limit: int | None, **choice: Any) -> int:
+    show(session.out, snapshots(**choice), limit)
+    return 0
+
+
+def show(out: Output, rows: SnapshotQuerySet, limit: int | None) -> None:
+    """Snapshots, the newest first; a terminal gets a page of them, a pipe all."""
+    bound = limit or (ON_A_TERMINAL if out.is_for_people else None)
+    shown = out.table(COLUMNS, snapshot_records(rows, bound), empty="No snapshot matches.")
+    if out.is_for_people and limit is None and shown == ON_A_TERMINAL:
+        out.say(f"The newest {shown}; --limit shows more.")
+
+
+def snapshot_records(rows: SnapshotQuerySet, limit: int | None) -> Iterator[dict[str, object]]:
+    """Each Snapshot with its tags and how many of its results are in which status."""
+    for page in pages(rows.prefetch_related("tags"), limit):
+        counts = results_by_status(page)
+        for snapshot in page:
+            tags = [tag.name for tag in snapshot.tags.all()]
+            yield record_of(snapshot, tags=tags, results=counts.get(snapshot.pk, {}))
+
+
+def results_by_status(page: list[Snapshot]) -> dict[object, dict[str, int]]:
+    """Snapshot key → status → how many of its results; one query for a page."""
+    counts: dict[object, dict[str, int]] = {}
+    rows = ArchiveResult.objects.filter(snapshot__in=page).values_list("snapshot_id", "status").annotate(Count("id"))
+    for key, status, count in rows:
+        counts.setdefault(key, {})[status] = count
+    return counts
+
+
+def _count(record: Any, status: str) -> object:
+    return record["results"].get(status, "")

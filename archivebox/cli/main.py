@@ -1,0 +1,89 @@
+"""Owns the entry: from what was typed to an exit status."""
+
+import difflib
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from archivebox.cli.declare import global_options
+from archivebox.cli.output import Output
+from archivebox.cli.session import BAD_INPUT
+
+DECLARED = {
+    "declare_work": ("add", "update", "run", "remove", "server", "worker", "orchestrator", "manage"),
+    "declare_look": ("status", "list", "search", "crawl", "snapshot", "process", "machine", "binary"),
+    "declare_setup": ("init", "config", "doctor", "install", "plugin", "version", "help"),
+}
+"""Which module declares which command; only that one is imported."""
+
+
+class LazyGroup(click.Group):
+    """Every command of the program, each declared in a module that is imported when it is wanted."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return sorted(name for names in DECLARED.values() for name in names)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        for module, names in DECLARED.items():
+            if cmd_name in names:
+                commands = importlib.import_module(f"archivebox.cli.{module}").COMMANDS
+                return next((command for command in commands if command.name == cmd_name), None)
+        return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
+            hint = f"Did you mean `archivebox {near[0]}`?" if near else "`archivebox help` lists them."
+            if "://" in args[0]:
+                hint = f"To archive a page: archivebox add '{args[0]}'"
+            raise click.UsageError(f"There is no command {args[0]!r}. {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _help_without_command() -> None:
+    ctx = click.get_current_context()
+    if ctx.invoked_subcommand is None:
+        Output().text(ctx.get_help() + "\n")
+
+
+PROGRAM = LazyGroup(
+    "archivebox",
+    help="Keep web pages for decades.\n\n"
+    "`archivebox add URL` archives a page; `archivebox server` shows what is there.",
+    params=global_options(),
+    no_args_is_help=False,
+    invoke_without_command=True,
+    callback=_help_without_command,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run what was typed; returns the exit status (architecture: 0, 1, 2, 3, 130, 143)."""
+    given = list(sys.argv[1:] if args is None else args)
+    if given[:1] == ["--version"]:
+        given[0] = "version"
+    try:
+        code = PROGRAM.main(given, prog_name="archivebox", standalone_mode=False)
+    except click.ClickException as error:
+        return _refuse(error)
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    return int(code or 0)
+
+
+def _refuse(error: click.ClickException) -> int:
+    """Wrong options: one sentence and where to read more; a group without its command: its page."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return BAD_INPUT
+    ctx = getattr(error, "ctx", None)
+    hint = f" See `{ctx.command_path} --help`." if ctx is not None and ctx.parent is not None else ""
+    Output().warn(f"{error.format_message().rstrip('.')}.{hint}".replace("?.", "?").replace("'.", "'."))
+    return BAD_INPUT

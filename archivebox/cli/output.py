@@ -1,0 +1,208 @@
+"""Owns everything that is printed: tables, trees and sentences on a terminal, JSON lines in a pipe."""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TextIO
+
+from archivebox.lib import jsonl
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.tree import Tree
+
+Record = Mapping[str, object]
+"""What one line says: field names of the models → values."""
+
+_C1 = re.compile("[\x7f-\x9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table: its heading, and the record's field or a function of the record."""
+
+    title: str
+    cell: str | Callable[[Record], object]
+    right: bool = False
+    wraps: bool = False
+
+    def text(self, record: Record) -> str:
+        value = record.get(self.cell) if isinstance(self.cell, str) else self.cell(record)
+        return plain(value)
+
+
+@dataclass(slots=True)
+class Node:
+    """One line of a tree. ``text`` is for people, ``record`` for programs; ``mark`` is a style of rich."""
+
+    text: str
+    record: Record
+    mark: str = ""
+    children: "list[Node]" = field(default_factory=list)
+
+
+def plain(value: object) -> str:
+    """A value as a table shows it, on one line; archived pages cannot steer the terminal with it."""
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, list | tuple):
+        return ", ".join(plain(item) for item in value)
+    return printable(str(value))
+
+
+def printable(text: str) -> str:
+    """``text`` without control characters: an escape sequence in a page's title must not reach the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else " " if char in "\n\t" else "\ufffd" for char in text)
+
+
+class Output:
+    """One command's output. ``is_for_people`` tells a terminal from a pipe; ``--json`` makes it a pipe."""
+
+    def __init__(self, *, json: bool = False, stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
+        self._stdout = stdout or sys.stdout
+        self._stderr = stderr or sys.stderr
+        self.is_for_people = not json and self._stdout.isatty()
+
+    # --- sentences --------------------------------------------------------------------------------------------
+
+    def say(self, sentence: str) -> None:
+        """A sentence for people. In a pipe it goes to stderr: stdout is for programs."""
+        self._write(self._stdout if self.is_for_people else self._stderr, f"{printable(sentence)}\n")
+
+    def warn(self, sentence: str) -> None:
+        self._write(self._stderr, f"{printable(sentence)}\n")
+
+    def text(self, text: str) -> None:
+        """Text that was asked for as it is: a value, a help page, a version."""
+        self._write(self._stdout, text)
+
+    def log(self, data: bytes) -> None:
+        """Bytes of a log; on a terminal without what would steer it."""
+        text = data.decode("utf-8", "replace")
+        if self._stdout.isatty():
+            text = "\n".join(printable(line) for line in text.split("\n"))
+        self._write(self._stdout, text)
+
+    @staticmethod
+    def _write(stream: TextIO, text: str) -> None:
+        stream.write(text.encode("utf-8", "replace").decode("utf-8"))
+        stream.flush()
+
+    # --- records ----------------------------------------------------------------------------------------------
+
+    def record(self, record: Record) -> None:
+        """One JSON line, whoever reads it."""
+        line = jsonl.text(record)
+        self._write(self._stdout, _C1.sub(lambda found: f"\\u{ord(found[0]):04x}", line))
+
+    def event(self, record: Record, sentence: str) -> None:
+        """What happened: a sentence on a terminal, a JSON line in a pipe."""
+        if self.is_for_people:
+            self.say(sentence)
+        else:
+            self.record(record)
+
+    def table(self, columns: Sequence[Column], records: Iterable[Record], *, empty: str = "") -> int:
+        """Records as a table, or one JSON line each, as they come. Returns how many there were."""
+        if not self.is_for_people:
+            count = 0
+            for record in records:
+                self.record(record)
+                count += 1
+            return count
+        return self._draw_table(columns, list(records), empty)
+
+    def facts(self, record: Record, labels: Mapping[str, str]) -> None:
+        """One record: a line per labelled field on a terminal, one JSON line in a pipe."""
+        if not self.is_for_people:
+            self.record(record)
+            return
+        width = max(map(len, labels.values()))
+        for name, label in labels.items():
+            if record.get(name) not in (None, "", [], {}):
+                self.say(f"{label:<{width}}  {plain(record[name])}")
+
+    # --- drawings: rich costs 17 ms, which a pipe need not pay ------------------------------------------------
+
+    def _console(self) -> "Console":
+        from rich.console import Console
+
+        return Console(file=self._stdout, highlight=False, soft_wrap=False)
+
+    def _draw_table(self, columns: Sequence[Column], records: list[Record], empty: str) -> int:
+        if not records:
+            if empty:
+                self.say(empty)
+            return 0
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for column in columns:
+            table.add_column(
+                column.title,
+                justify="right" if column.right else "left",
+                no_wrap=not column.wraps,
+                overflow="fold" if column.wraps else "ellipsis",
+            )
+        for record in records:
+            table.add_row(*(Text(column.text(record)) for column in columns))
+        self._console().print(table)
+        return len(records)
+
+    def tree(self, roots: Iterable[Node]) -> None:
+        """Trees as drawn lines; in a pipe one JSON line a node, parents first, each with its ``depth``."""
+        for root in roots:
+            if self.is_for_people:
+                self._console().print(_as_rich_tree(root))
+            else:
+                for depth, node in _walk(root, 0):
+                    self.record({**node.record, "depth": depth})
+
+    @contextmanager
+    def live(self) -> Iterator[Callable[[Sequence[str]], None]]:
+        """A block of lines that is drawn again in place: yields the function that changes them. Nothing in a pipe."""
+        if not self.is_for_people:
+            yield lambda _lines: None
+            return
+        from rich.live import Live
+        from rich.text import Text
+
+        with Live(console=self._console(), auto_refresh=False) as live:
+            yield lambda lines: live.update(
+                Text("\n".join(map(printable, lines)), no_wrap=True, overflow="ellipsis"), refresh=True
+            )
+
+    def ask(self, question: str) -> bool:
+        """A yes from a person; False where none is there to be asked."""
+        if not (self.is_for_people and sys.stdin.isatty()):
+            return False
+        self._write(self._stdout, f"{printable(question)} [y/N] ")
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _as_rich_tree(node: Node) -> "Tree":
+    from rich.text import Text
+    from rich.tree import Tree
+
+    drawn = Tree(Text(printable(node.text), style=node.mark))
+    drawn.children.extend(_as_rich_tree(child) for child in node.children)
+    return drawn
+
+
+def _walk(node: Node, depth: int) -> Iterator[tuple[int, Node]]:
+    yield depth, node
+    for child in node.children:
+        yield from _walk(child, depth + 1)

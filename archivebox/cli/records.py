@@ -1,0 +1,44 @@
+"""Owns rows as JSON records: field names of the models, ISO times, no secrets."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+from django.db import models
+
+from archivebox.base_models.rows import Row
+from archivebox.hooks import resolve_settings
+
+Model = TypeVar("Model", bound=Row)
+
+PAGE = 500
+"""Rows of one query of a long list."""
+
+
+def record_of(row: Row, **more: object) -> dict[str, object]:
+    """A row's columns by name, after its ``type``; ``more`` comes last."""
+    record: dict[str, object] = {"type": type(row).__name__}
+    for column in row._meta.concrete_fields:  # noqa: SLF001 - Django's documented way to a model's fields
+        value = getattr(row, column.attname)
+        record[column.attname] = redacted(value) if column.attname == "config" and value else value
+    record["created_at"] = row.created_at
+    return record | more
+
+
+def redacted(config: Mapping[str, object]) -> dict[str, object]:
+    """Settings without the values of those that are secret."""
+    settings = resolve_settings([])
+    return {name: "***" if settings.is_sensitive(name) else value for name, value in config.items()}
+
+
+def pages(rows: "models.QuerySet[Model, Any]", limit: int | None = None) -> Iterator[list[Model]]:
+    """All of ``rows``, the newest first, page by page by key: no list is too long, no transaction stays open."""
+    rows = rows.order_by("-id")
+    last = None
+    while limit is None or limit > 0:
+        page = list((rows if last is None else rows.filter(id__lt=last))[: PAGE if limit is None else min(PAGE, limit)])
+        if not page:
+            return
+        yield page
+        last = page[-1].pk
+        if limit is not None:
+            limit -= len(page)

@@ -1,0 +1,138 @@
+"""Owns the choice of rows by what was typed: ids and their beginnings, URLs, tags, hosts, times."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+from uuid import UUID
+
+from django.db.models import Q
+from django.utils import timezone
+
+from archivebox.base_models.rows import Row
+from archivebox.cli.errors import BadInputError
+from archivebox.core.models import Snapshot
+from archivebox.core.snapshot import SnapshotQuerySet
+from archivebox.crawls.models import Crawl
+from archivebox.lib.urls import BadUrl, parse_url
+
+Model = TypeVar("Model", bound=Row)
+
+SHORTEST = 8
+"""Characters of the beginning of an id that are taken for one."""
+
+_AGE = re.compile(r"(\d{1,6})\s*([smhdwy])")
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
+
+
+def find(model: type[Model], text: str) -> Model:
+    """The row with this id, or the only one whose id begins so; BadInputError says what is wrong."""
+    name = model._meta.verbose_name  # noqa: SLF001 - Django's documented way to a model's name
+    digits = text.replace("-", "").lower()
+    if not re.fullmatch(rf"[0-9a-f]{{{SHORTEST},32}}", digits):
+        raise BadInputError(f"{text!r} is no id of a {name}: an id has 32 hexadecimal digits, its first 8 may do.")
+    manager = model._default_manager  # noqa: SLF001 - Django's documented way to the rows of any model
+    rows = manager.filter(pk__range=(UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))))[:2]
+    if not rows:
+        raise BadInputError(f"There is no {name} {text}. `archivebox {name} list` shows those that are there.")
+    if len(rows) > 1:
+        raise BadInputError(f"More than one {name} begins with {text}: give more of its id.")
+    return rows[0]
+
+
+def find_all(model: type[Model], texts: tuple[str, ...]) -> list[Model]:
+    """One row each; nothing is done with any of them unless all are there."""
+    return [find(model, text) for text in texts]
+
+
+def find_snapshot(text: str) -> Snapshot:
+    """By id, or the latest version of a URL."""
+    if "://" not in text:
+        return find(Snapshot, text)
+    latest = Snapshot.objects.of_url(_href(text)).first()
+    if latest is None:
+        raise BadInputError(f"There is no snapshot of {text}. `archivebox add {text}` makes one.")
+    found: Snapshot = latest
+    return found
+
+
+def is_chosen(options: Mapping[str, object]) -> bool:
+    """Whether anything was said about which Snapshots are meant."""
+    return any(options.get(name) for name in ("which", "tag", "domain", "status", "crawl", "before", "after"))
+
+
+def snapshots(
+    *,
+    which: tuple[str, ...] = (),
+    tag: str | None = None,
+    domain: str | None = None,
+    status: str | None = None,
+    crawl: str | None = None,
+    before: str | None = None,
+    after: str | None = None,
+    retired: bool = False,
+) -> SnapshotQuerySet:
+    """The Snapshots that all of these options speak of."""
+    rows: SnapshotQuerySet = Snapshot.objects.filter(retired_at__isnull=not retired)
+    if which:
+        rows = rows.filter(_named(which, retired=retired))
+    if tag:
+        rows = rows.filter(tags__name__iexact=tag)
+    if domain:
+        rows = rows.filter(domain=domain.lower().replace(":", "_"))
+    if status:
+        rows = rows.filter(status=status)
+    if crawl:
+        rows = rows.filter(crawl=find(Crawl, crawl))
+    if before:
+        rows = rows.filter(id__lt=floor_of(moment(before)))
+    if after:
+        rows = rows.filter(id__gte=floor_of(moment(after)))
+    return rows
+
+
+def _named(which: tuple[str, ...], *, retired: bool) -> Q:
+    """By URL, every version; by id, that one."""
+    chosen = Q()
+    for text in which:
+        if "://" not in text:
+            chosen |= Q(pk=find(Snapshot, text).pk)
+            continue
+        url = _href(text)
+        if not Snapshot.objects.filter(url=url, retired_at__isnull=not retired).exists():
+            raise BadInputError(f"There is no {'removed ' if retired else ''}snapshot of {url}.")
+        chosen |= Q(url=url)
+    return chosen
+
+
+def _href(text: str) -> str:
+    try:
+        return parse_url(text).href
+    except BadUrl as error:
+        raise BadInputError(f"{text!r} is no URL: {error}.") from None
+
+
+def age(text: str) -> timedelta:
+    """``30d``, ``12h``, ``2w``; BadInputError for anything else."""
+    found = _AGE.fullmatch(text.strip().lower())
+    if not found:
+        raise BadInputError(f"{text!r} is no length of time: give a number and one of s, m, h, d, w, y, such as 30d.")
+    return timedelta(seconds=int(found[1]) * _SECONDS[found[2]])
+
+
+def moment(text: str) -> datetime:
+    """A date or time (ISO 8601, UTC unless it says otherwise), or an age before now."""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        if not _AGE.fullmatch(text.strip().lower()):
+            raise BadInputError(
+                f"{text!r} is no time: give a date such as 2026-01-31, or an age such as 30d."
+            ) from None
+        return timezone.now() - age(text)
+    return when if when.tzinfo else when.replace(tzinfo=UTC)
+
+
+def floor_of(when: datetime) -> UUID:
+    """The least key that a row made at ``when`` can have (UUIDv7: milliseconds first)."""
+    return UUID(int=max(0, int(when.timestamp() * 1000)) << 80)

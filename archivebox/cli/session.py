@@ -1,0 +1,177 @@
+"""Owns what happens around every command: its data folder, its row, its signals, and what it answers when it fails."""
+
+import contextlib
+import importlib
+import logging
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import TYPE_CHECKING, Protocol
+
+from archivebox.cli.errors import BadInputError, StoppedError
+from archivebox.cli.output import Output
+from archivebox.config import logs
+from archivebox.config.collection import NotACollectionError, choose_data_dir, open_collection
+from archivebox.config.conffile import ConfError
+from archivebox.config.resolve import SettingError
+from archivebox.storage.layout import DataFolder
+
+if TYPE_CHECKING:
+    from archivebox.machine.process import Process
+
+logger = logging.getLogger(__name__)
+
+OUR_ERROR, BAD_INPUT, BROKEN_PIPE = 1, 2, 141
+
+
+class Needs(Enum):
+    """What a command needs to be there before it runs."""
+
+    NOTHING = "no Django, no data folder, no row"
+    MODELS = "Django, and no row: the program it starts records itself"
+    ANY = "a collection is opened if there is one"
+    COLLECTION = "a collection"
+    NEW = "a collection, made if there is none"
+
+
+@dataclass(frozen=True, slots=True)
+class Globals:
+    """The options that every command has."""
+
+    data_dir: str | None = None
+    json: bool = False
+
+
+class Body(Protocol):
+    """A module of commands: ``run`` is called with the session and the command's own options."""
+
+    def __call__(self, session: "Session", **params: object) -> int: ...
+
+
+@dataclass(slots=True)
+class Session:
+    """One command while it runs."""
+
+    out: Output
+    folder: DataFolder = field(default_factory=lambda: DataFolder(Path()))
+    process: "Process | None" = None
+
+    @property
+    def is_collection(self) -> bool:
+        return self.folder.run.is_dir()
+
+    def open(self, *, create: bool = False) -> None:
+        """Open the collection and record this command in it; NotACollectionError if there is none to open."""
+        if self.process is not None:
+            return
+        open_collection(create=create)
+        logs.set_up(file=self.folder.logs / "cli.log")
+        self.process = _process_model().current()
+
+    def finish(self, code: int, error: str) -> None:
+        """Record how this command ended; nobody else of ours waits for it."""
+        if self.process is not None:
+            self.process.finish(code, error)
+
+
+def carry_out(target: str, needs: Needs, given: Globals, params: Mapping[str, object]) -> int:
+    """Run ``module:function`` as a command and return its exit status; whatever goes wrong is one sentence."""
+    session = Session(Output(json=given.json))
+    error = ""
+    try:
+        with _signals():
+            code = _prepare_and_run(session, target, needs, given, params)
+    except (BadInputError, NotACollectionError, SettingError, ConfError) as problem:
+        code, error = BAD_INPUT, str(problem)
+    except StoppedError as stop:
+        code, error = stop.exit_code, "Stopped. What had been accepted is kept, and goes on with `archivebox run`."
+    except BrokenPipeError:
+        _silence_stdout()
+        code = BROKEN_PIPE
+    except Exception as problem:  # noqa: BLE001 - the last line of defence: people get a sentence, the log the rest
+        code, error = OUR_ERROR, _explain(session, problem)
+    return _end(session, code, error)
+
+
+def _prepare_and_run(session: Session, target: str, needs: Needs, given: Globals, params: Mapping[str, object]) -> int:
+    module_name, _, function = target.partition(":")
+    session.folder = DataFolder(choose_data_dir(given.data_dir))
+    if needs is not Needs.NOTHING:
+        _set_up_django()
+    body = importlib.import_module(module_name)
+    _refuse_early(body, params)
+    if needs in (Needs.COLLECTION, Needs.NEW) or (needs is Needs.ANY and session.is_collection):
+        session.open(create=needs is Needs.NEW)
+    run: Body = getattr(body, function or "run")
+    return run(session, **params)
+
+
+def _refuse_early(body: ModuleType, params: Mapping[str, object]) -> None:
+    """What must not even reach the row of this command: a secret on the command line."""
+    check = getattr(body, "refuse_early", None)
+    if check is not None:
+        check(params)
+
+
+def _set_up_django() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "archivebox.config.settings")
+    importlib.import_module("django").setup()
+
+
+def _process_model() -> "type[Process]":
+    """Models can be imported only after Django is set up for the data folder, which options decide."""
+    model: type[Process] = importlib.import_module("archivebox.machine.process").Process
+    return model
+
+
+def _end(session: Session, code: int, error: str) -> int:
+    if error:
+        session.out.warn(error)
+    try:
+        session.finish(code, error)
+    except Exception as problem:  # noqa: BLE001 - the database may be the very thing that failed
+        logger.warning("The end of this command could not be recorded: %s", problem)
+    return code
+
+
+def _explain(session: Session, problem: Exception) -> str:
+    """A sentence for an error of ours; the traceback goes to the log."""
+    sentence = f"{type(problem).__name__}: {problem}".strip()
+    if isinstance(problem, OSError) and problem.strerror:
+        sentence = problem.strerror + (f": {problem.filename}" if problem.filename else "")
+    log = session.folder.logs / "cli.log"
+    if not log.parent.is_dir():
+        trace = "".join(traceback.format_exception(problem))
+        return f"{trace}The command failed: {sentence}. `archivebox doctor` looks for the cause."
+    logs.set_up(file=log)
+    logger.error("The command failed.", exc_info=problem, extra={"action": "command_failed", "argv": sys.argv[1:3]})
+    return f"The command failed: {sentence}. Details are in {log}; `archivebox doctor` looks for the cause."
+
+
+def _silence_stdout() -> None:
+    """The reader has gone (``| head``): what Python still flushes at its exit must not raise once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[None]:
+    """While a command runs, Ctrl-C, TERM and a closed terminal raise :class:`StoppedError`: its end is recorded."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # nohup, and `command &` in a script: ignoring was decided by our starter
+            signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stop(signum: int, _frame: FrameType | None) -> None:
+    raise StoppedError(signum)

@@ -1,0 +1,73 @@
+"""Owns settings as they are typed: KEY=VALUE checked against what exists, and plugins by name."""
+
+import difflib
+import os
+from collections.abc import Iterable
+
+from archivebox.cli.errors import BadInputError
+from archivebox.config.conffile import read_conf
+from archivebox.config.core import CORE_SETTINGS
+from archivebox.config.resolve import Layer, Resolved
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.schema import SettingSpec, check_value
+from archivebox.hooks import base_layers, plugins, resolve_settings
+from archivebox.lib.jsonl import JSON
+
+
+def known() -> dict[str, SettingSpec]:
+    """Every name a setting may be given under → the setting."""
+    specs = dict(CORE_SETTINGS)
+    for plugin in plugins().values():
+        for spec in plugin.schema.settings.values():
+            specs.setdefault(spec.name, spec)
+    return {alias: spec for spec in specs.values() for alias in spec.aliases} | specs
+
+
+def spec_of(name: str) -> SettingSpec:
+    """The setting of this name, in whatever case; BadInputError with the nearest names if there is none."""
+    specs = known()
+    found = specs.get(name) or specs.get(name.upper())
+    if found is None:
+        near = difflib.get_close_matches(name.upper(), specs, 3)
+        hint = f"Did you mean {' or '.join(near)}?" if near else "`archivebox config list --all` shows all."
+        raise BadInputError(f"There is no setting {name}. {hint}")
+    return found
+
+
+def parse_pair(pair: str) -> tuple[SettingSpec, JSON]:
+    """``KEY=VALUE`` as setting and value; BadInputError says what is allowed."""
+    name, equals, text = pair.partition("=")
+    if not equals:
+        raise BadInputError(f"{pair!r} is no setting: write KEY=VALUE.")
+    spec = spec_of(name.strip())
+    try:
+        return spec, check_value(spec, text)
+    except ValueError as error:
+        raise BadInputError(f"{error}.") from None
+
+
+def refuse_secrets(pairs: Iterable[str], instead: str) -> None:
+    """A secret on a command line is seen by everybody on the machine, and would stay in the command's row."""
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        spec = known().get(name.strip().upper())
+        if spec is not None and spec.sensitive and equals and value:
+            raise BadInputError(f"{spec.name} is a secret, which a command line would show to others. {instead}")
+
+
+def plugin_names(text: str | None) -> list[str]:
+    """``"a,b"`` → names of plugins; BadInputError for one that is not there."""
+    names = [name.strip() for name in (text or "").split(",") if name.strip()]
+    for name in names:
+        if name not in plugins():
+            near = difflib.get_close_matches(name, plugins(), 1)
+            hint = f"Did you mean {near[0]}?" if near else "`archivebox plugin list` shows those that are there."
+            raise BadInputError(f"There is no plugin {name}. {hint}")
+    return names
+
+
+def current(*, is_collection: bool) -> Resolved:
+    """What holds on this machine; without a collection, what the environment says."""
+    if is_collection:
+        return resolve_settings(base_layers())
+    return resolve_settings([Layer("file", read_conf(DATA_FOLDER.conf)), Layer("environment", dict(os.environ))])

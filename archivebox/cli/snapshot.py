@@ -1,0 +1,44 @@
+"""Owns `archivebox snapshot`: looking at one, and pausing, resuming, cancelling them."""
+
+from archivebox.cli.crawl import change
+from archivebox.cli.output import Column
+from archivebox.cli.records import record_of
+from archivebox.cli.select import find_all, find_snapshot
+from archivebox.cli.session import Session
+from archivebox.core.models import Snapshot
+from archivebox.crawls import control
+
+RESULTS = (
+    Column("hook", lambda record: record["hook_name"] or record["plugin"]),
+    Column("status", "status"),
+    Column("size", "output_size", right=True),
+    Column("what", lambda record: record["sentence"] or record["output_str"], wraps=True),
+    Column("to do", "action", wraps=True),
+)
+LABELS = {
+    "id": "id", "url": "URL", "title": "title", "status": "status", "reason": "reason", "created_at": "added",
+    "sealed_at": "sealed", "retired_at": "removed", "depth": "depth", "tags": "tags", "retry_at": "looks again",
+    "crawl_id": "crawl", "folder": "folder",
+}  # fmt: skip
+
+
+def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
+    snapshot = find_snapshot(id)
+    tags = [tag.name for tag in snapshot.tags.all()]
+    session.out.facts(record_of(snapshot, tags=tags, folder=str(snapshot.path)), LABELS)
+    results = snapshot.archiveresult_set.order_by("hook_name", "plugin")
+    records = (record_of(row, sentence=row.sentence, action=row.action) for row in results)
+    session.out.table(RESULTS, records, empty="No hook has been looked at yet.")
+    return 0
+
+
+def pause(session: Session, *, ids: tuple[str, ...]) -> int:
+    return change(session, find_all(Snapshot, ids), control.pause, "paused")
+
+
+def resume(session: Session, *, ids: tuple[str, ...]) -> int:
+    return change(session, find_all(Snapshot, ids), control.resume, "resumed")
+
+
+def cancel(session: Session, *, ids: tuple[str, ...]) -> int:
+    return change(session, find_all(Snapshot, ids), control.cancel, "cancelled")

@@ -1,0 +1,191 @@
+"""Owns waiting for work: until when, what is shown meanwhile, and the exit status that comes of it."""
+
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, Exists, OuterRef, Q
+from django.utils import timezone
+
+from archivebox.base_models.work import HELD
+from archivebox.cli.listing import results_by_status
+from archivebox.cli.output import Output
+from archivebox.cli.records import record_of
+from archivebox.cli.session import Session
+from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.crawls.models import Crawl, CrawlRun
+from archivebox.machine.models import Binary
+from archivebox.workers.watch import Interrupted, OrchestratorFailedError, Watch
+
+ALL_SEALED, OUR_ERROR, NO_SUCCESS = 0, 1, 3
+LOOK_BACK = timedelta(seconds=5)
+"""How far back sealed Snapshots are looked for again: two workers commit in another order than their clocks say."""
+SHARE = 20
+"""A drawing waits 20 times as long as the last one took, so that a crawl of a million pages is not slowed by it."""
+SHOWN_HOOKS = 8
+STOPPED = (Crawl.StatusChoices.PAUSED, Crawl.StatusChoices.CANCELLED)
+
+
+def _due() -> Q:
+    """Wanted now, or held by a worker; what waits for a retry in the future is neither."""
+    return HELD | Q(retry_at__lte=timezone.now())
+
+
+def is_done(crawl: Crawl) -> bool:
+    """Nothing of it runs or could run now: sealed, stopped by a person, or open only for what is paused."""
+    if crawl.status in STOPPED:
+        return crawl.owner is None and not Snapshot.objects.filter(HELD, crawl=crawl).exists()
+    if crawl.owner is not None or (crawl.retry_at is not None and crawl.retry_at <= timezone.now()):
+        return False
+    snapshots = Snapshot.objects.filter(crawl=crawl)
+    if snapshots.filter(_due() | Q(status__in=Snapshot.OPEN)).exists():
+        return False
+    return crawl.status not in Crawl.OPEN or snapshots.filter(status=Snapshot.StatusChoices.PAUSED).exists()
+
+
+def is_idle() -> bool:
+    """Nothing in the whole collection runs or could run now."""
+    if any(rows.filter(_due()).exists() for rows in (CrawlRun.objects, Binary.objects)):
+        return False
+    if Snapshot.objects.filter(HELD | (_due() & ~Q(crawl__status__in=STOPPED))).exists():
+        return False
+    return all(is_done(crawl) for crawl in Crawl.objects.filter(Q(status__in=Crawl.OPEN) | _due()))
+
+
+class Watched:
+    """The Crawls that one command waits for; without any: all that is open, also what comes while it waits."""
+
+    def __init__(self, crawl_ids: Iterable[UUID] | None = None) -> None:
+        self.everything = crawl_ids is None
+        self.crawl_ids: set[UUID] = set(crawl_ids or ())
+        self.began = timezone.now()
+
+    def is_done(self) -> bool:
+        if self.everything:
+            self.crawl_ids |= set(Crawl.objects.filter(Q(status__in=Crawl.OPEN) | _due()).values_list("pk", flat=True))
+            return is_idle()
+        return all(is_done(crawl) for crawl in Crawl.objects.filter(pk__in=self.crawl_ids))
+
+    def snapshots(self) -> Any:
+        return Snapshot.objects.filter(crawl__in=self.crawl_ids)
+
+    def results(self) -> Any:
+        return ArchiveResult.objects.filter(snapshot__crawl__in=self.crawl_ids)
+
+    def sealed_since(self, when: datetime) -> Any:
+        return self.snapshots().filter(status=Snapshot.StatusChoices.SEALED, sealed_at__gte=when)
+
+    def without_success(self) -> int:
+        """How many Snapshots that were sealed meanwhile have nothing to show."""
+        good = ArchiveResult.objects.filter(snapshot=OuterRef("pk"), status=ArchiveResult.StatusChoices.SUCCEEDED)
+        count: int = self.sealed_since(self.began).filter(~Exists(good)).count()
+        return count
+
+
+class Progress:
+    """What is shown while work goes on: a drawing on a terminal, a JSON line per sealed Snapshot in a pipe."""
+
+    def __init__(self, out: Output, watched: Watched, draw: Callable[[list[str]], None]) -> None:
+        self.out = out
+        self.watched = watched
+        self._draw = draw
+        self._told: dict[UUID, datetime] = {}
+        self._last = watched.began
+        self._not_before = 0.0
+
+    def show(self, *, final: bool = False) -> None:
+        """Called at each ring of the doorbell."""
+        started = time.monotonic()
+        if started < self._not_before and not final:
+            return
+        if self.out.is_for_people:
+            self._draw(self._lines())
+        else:
+            self._tell_sealed()
+        self._not_before = time.monotonic() + SHARE * (time.monotonic() - started)
+
+    def _lines(self) -> list[str]:
+        snapshots = counted(self.watched.snapshots())
+        results = counted(self.watched.results())
+        total = sum(snapshots.values())
+        lines = [
+            f"{snapshots.get('sealed', 0)} of {total} pages done" + _others(snapshots, ("started", "queued", "paused")),
+            "hooks: " + _words(results),
+        ]
+        running = self.watched.results().filter(status=ArchiveResult.StatusChoices.STARTED).select_related("snapshot")
+        lines += [f"  {row.hook_name or row.plugin}  {row.snapshot.url}" for row in running[:SHOWN_HOOKS]]
+        return lines
+
+    def _tell_sealed(self) -> None:
+        rows = list(self.watched.sealed_since(self._last - LOOK_BACK).order_by("sealed_at"))
+        fresh = [row for row in rows if self._told.get(row.pk) != row.sealed_at]
+        counts = results_by_status(fresh)
+        for row in fresh:
+            self.out.record(record_of(row, results=counts.get(row.pk, {})))
+        if rows:
+            self._last = rows[-1].sealed_at
+        self._told = {row.pk: row.sealed_at for row in rows}
+
+    def summarise(self, code: int) -> None:
+        """The last line: what came of it."""
+        snapshots, results = counted(self.watched.snapshots()), counted(self.watched.results())
+        seconds = (timezone.now() - self.watched.began).total_seconds()
+        record = {
+            "type": "Summary",
+            "crawl_ids": sorted(map(str, self.watched.crawl_ids)),
+            "snapshots": snapshots,
+            "results": results,
+            "without_success": self.watched.without_success(),
+            "seconds": round(seconds, 3),
+            "exit_code": code,
+        }
+        sentence = f"{snapshots.get('sealed', 0)} pages in {seconds:.1f} s. Hooks: {_words(results)}."
+        self.out.event(record, sentence)
+
+
+def counted(rows: Any) -> dict[str, int]:
+    """How many are in each status."""
+    return dict(rows.order_by().values_list("status").annotate(Count("id")))
+
+
+def _words(counts: dict[str, int]) -> str:
+    order = ("queued", "started", "succeeded", "failed", "backoff", "noresults", "skipped")
+    names = {"started": "running", "backoff": "waiting for a retry", "noresults": "without result"}
+    return ", ".join(f"{counts[name]} {names.get(name, name)}" for name in order if counts.get(name)) or "none yet"
+
+
+def _others(counts: dict[str, int], names: tuple[str, ...]) -> str:
+    return "".join(f", {counts[name]} {name}" for name in names if counts.get(name))
+
+
+def watch(session: Session, watched: Watched, until: Callable[[], bool] | None = None) -> int:
+    """Keep an orchestrator at work until what is watched is done; returns the exit status."""
+    try:
+        with session.out.live() as draw, Watch(session.process) as watching:
+            progress = Progress(session.out, watched, draw)
+            try:
+                watching.wait(until or watched.is_done, progress.show)
+            except Interrupted as stop:
+                session.out.warn("Winding down; what is done is kept, the rest goes on with `archivebox run`. "
+                                 "Ctrl-C again ends at once.")  # fmt: skip
+                return 128 + stop.signum
+            progress.show(final=True)
+    except OrchestratorFailedError as error:
+        session.out.warn(f"{error}. Its log is {session.folder.logs / 'orchestrator.log'}.")
+        return OUR_ERROR
+    code = NO_SUCCESS if watched.without_success() else ALL_SEALED
+    progress.summarise(code)
+    _tell_waiting(session.out, watched)
+    return code
+
+
+def _tell_waiting(out: Output, watched: Watched) -> None:
+    """What is left: results that wait for their retry, and pages that gave nothing."""
+    waiting = watched.results().filter(status=ArchiveResult.StatusChoices.BACKOFF).count()
+    if waiting:
+        out.say(f"{waiting} hooks are tried again later, by whatever runs then; `archivebox update` tries them now.")
+    empty = watched.without_success()
+    if empty:
+        out.say(f"{empty} pages have nothing to show: `archivebox snapshot show URL` says why.")

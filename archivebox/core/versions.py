@@ -1,0 +1,50 @@
+"""What happens when a URL is there already: its versions, which of them is the latest, and retiring them."""
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+from uuid import UUID
+
+from django.db import models, transaction
+from django.utils import timezone
+
+from archivebox.core.snapshot import Snapshot
+from archivebox.crawls.crawl import Crawl
+
+BATCH = 500
+"""URLs of one query."""
+
+
+def latest_versions(urls: Iterable[str]) -> dict[str, UUID]:
+    """URL → key of its latest kept Snapshot, of those that have one."""
+    latest: dict[str, UUID] = {}
+    for batch in _batches(urls):
+        rows = Snapshot.objects.kept().filter(url__in=batch).order_by("id").values_list("url", "pk")
+        latest.update(rows)
+    return latest
+
+
+def retire(snapshots: "models.QuerySet[Snapshot, Any]") -> int:
+    """Take them out of every list, without touching their files. Returns how many."""
+    return snapshots.filter(retired_at__isnull=True).update(retired_at=timezone.now(), modified_at=timezone.now())
+
+
+def restore(snapshots: "models.QuerySet[Snapshot, Any]") -> int:
+    """Undo :func:`retire`. Returns how many."""
+    return snapshots.filter(retired_at__isnull=False).update(retired_at=None, modified_at=timezone.now())
+
+
+def retire_older(crawl: Crawl) -> int:
+    """Retire every other version of the URLs of ``crawl``. Returns how many."""
+    count = 0
+    urls = list(Snapshot.objects.filter(crawl=crawl).values_list("url", flat=True))
+    with transaction.atomic():
+        for batch in _batches(urls):
+            count += retire(Snapshot.objects.filter(url__in=batch).exclude(crawl=crawl))
+    return count
+
+
+def _batches(urls: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(urls)
+    while batch := list(itertools.islice(rest, BATCH)):
+        yield batch
