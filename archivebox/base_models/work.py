@@ -7,9 +7,9 @@ leased item it is the end of the lease. Only the holder of the lease changes a l
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
-from types import MappingProxyType
 from importlib import import_module
-from typing import Any, ClassVar, Self, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, TypeVar, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -73,7 +73,8 @@ class WorkQuerySet(models.QuerySet[Item]):
 
     def next_retry_at(self) -> datetime | None:
         """When the next free item wants attention: what the timer of an idle worker waits for."""
-        return self.free().aggregate(models.Min("retry_at"))["retry_at__min"]
+        moment: datetime | None = self.free().aggregate(models.Min("retry_at"))["retry_at__min"]
+        return moment
 
 
 class WorkItem(Row):
@@ -101,6 +102,11 @@ class WorkItem(Row):
         module, _, name = self.state_machine_name.rpartition(".")
         machine: type[WorkMachine] = getattr(import_module(module), name)
         return machine(model=self, state_field="status")
+
+    @classmethod
+    def rows(cls, **conditions: object) -> "WorkQuerySet[Any]":
+        """Rows of this kind, whichever it is, with the statements of the queue."""
+        return cast("WorkQuerySet[Any]", cls._default_manager.filter(**conditions))
 
     def run(self) -> None:
         """What entering ``started`` does: it only writes rows."""

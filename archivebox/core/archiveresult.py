@@ -32,8 +32,8 @@ LONGEST_BACK_OFF = timedelta(hours=1)
 
 
 def back_off(attempts: int) -> timedelta:
-    """How long to wait after the ``attempts``-th failed run: 1 min × 4ⁿ ± 20 %, at most an hour."""
-    plain = min(FIRST_BACK_OFF * 4 ** max(0, attempts - 1), LONGEST_BACK_OFF)
+    """How long to wait after the ``attempts``-th failed run: 1 min, 4 min, 16 min ± 20 %, at most an hour."""
+    plain: timedelta = min(FIRST_BACK_OFF * 4 ** max(0, attempts - 1), LONGEST_BACK_OFF)
     return plain * random.uniform(0.8, 1.2)  # noqa: S311 - spreads retries, guards no secret
 
 

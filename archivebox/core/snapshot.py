@@ -1,5 +1,6 @@
 """Snapshots: one page at one time, and the journal of the hooks that kept it."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,7 +19,7 @@ from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import discover_hooks, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.urls import parse_url, path_domain
-from archivebox.machine.process import Process
+from archivebox.machine.process import Process, ProcessQuerySet
 
 if TYPE_CHECKING:
     from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
@@ -107,7 +108,7 @@ class Snapshot(WorkItem):
         )
 
     @classmethod
-    def from_jsonl(cls, record: dict[str, JSON], overrides: dict[str, Any] | None = None) -> "Snapshot | None":
+    def from_jsonl(cls, record: Mapping[str, JSON], overrides: Mapping[str, Any] | None = None) -> "Snapshot | None":
         """A Snapshot record: with ``id`` a patch of an allow-listed set of fields, else a URL found, queued at once.
 
         It does not filter; whoever calls it has asked :mod:`archivebox.crawls.admission`.
@@ -135,7 +136,7 @@ class Snapshot(WorkItem):
         snapshot.tags.add(*tags_of(record))
         return snapshot
 
-    def patch(self, record: dict[str, JSON]) -> Self:
+    def patch(self, record: Mapping[str, JSON]) -> Self:
         """Take over the fields of a record that a hook of this Snapshot may set."""
         fields = {name: record[name] for name in SNAPSHOT_PATCHABLE if name in record and name != "tags"}
         if isinstance(fields.get("title"), str):
@@ -154,8 +155,8 @@ class Snapshot(WorkItem):
         return DATA_FOLDER.root / self.output_dir
 
     @property
-    def process_set(self) -> "models.QuerySet[Process]":
-        return Process.objects.filter(snapshot_id=self.pk)
+    def process_set(self) -> ProcessQuerySet:
+        return Process.objects.all().filter(snapshot_id=self.pk)
 
     def layers(self) -> list[Layer]:
         """The layers of settings that hold for this page, weakest first; an outlink inherited its parent's."""
@@ -165,7 +166,7 @@ class Snapshot(WorkItem):
         return resolve_settings(self.layers())
 
     def has_running_background_hooks(self) -> bool:
-        return self.process_set.running().filter(hook_name__contains=".bg.").exists()
+        return bool(self.process_set.running().filter(hook_name__contains=".bg.").exists())
 
     def has_pending_children(self) -> bool:
         """Whether a result of it is neither final nor waiting for its retry."""
@@ -208,7 +209,7 @@ class Snapshot(WorkItem):
         Snapshot.objects.filter(pk=self.pk).update(retired_at=None)
 
 
-def tags_of(record: dict[str, JSON]) -> list[Tag]:
+def tags_of(record: Mapping[str, JSON]) -> list[Tag]:
     """The tags that a record names: a list of names, or one string with commas."""
     given = record.get("tags")
     names = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else []

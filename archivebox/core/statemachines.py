@@ -8,8 +8,8 @@ from statemachine import State
 from archivebox.base_models.transitions import TransitionTable, transition
 from archivebox.base_models.work import WorkMachine
 
-LET_GO = {"owner": None, "retry_at": None}
-AT_ONCE = {"owner": None, "retry_at": timezone.now}
+LET_GO: dict[str, object] = {"owner": None, "retry_at": None}
+AT_ONCE: dict[str, object] = {"owner": None, "retry_at": timezone.now}
 
 
 class SnapshotMachine(WorkMachine):
@@ -36,13 +36,13 @@ class SnapshotMachine(WorkMachine):
         "cancel": {**LET_GO, "reason": "cancelled"},
     }
 
-    @started.enter
-    def enter_started(self) -> None:
+    def on_enter_started(self) -> None:
         self.model.run()
 
-    @sealed.enter
-    @cancelled.enter
-    def enter_end(self) -> None:
+    def on_enter_sealed(self) -> None:
+        self.model.cleanup()
+
+    def on_enter_cancelled(self) -> None:
         self.model.cleanup()
 
     def is_finished(self) -> bool:

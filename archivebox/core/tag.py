@@ -1,12 +1,13 @@
 """Tags, and putting them on Snapshots."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import models
 from django.utils.text import slugify
 
-from archivebox.contract.records import register
 from archivebox.base_models.rows import Row
+from archivebox.contract.records import register
 from archivebox.lib.jsonl import JSON
 
 
@@ -30,7 +31,7 @@ class Tag(Row):
         return cls.objects.get_or_create(slug=slug, defaults={"name": name})[0] if slug else None
 
     @classmethod
-    def from_jsonl(cls, record: dict[str, JSON], overrides: dict[str, Any] | None = None) -> "Tag | None":
+    def from_jsonl(cls, record: Mapping[str, JSON], overrides: Mapping[str, Any] | None = None) -> "Tag | None":
         """``{"type": "Tag", "name": …}``: made on first use, put on the Snapshot of the hook that printed it."""
         tag = cls.named(str(record.get("name") or ""))
         snapshot = (overrides or {}).get("snapshot")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -18,10 +18,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.hooks import base_layers
 from archivebox.machine.host import Machine
-from archivebox.machine.process import Process
-
-if TYPE_CHECKING:
-    from archivebox.core.snapshot import Snapshot
+from archivebox.machine.process import Process, ProcessQuerySet
 
 
 class CrawlQuerySet(WorkQuerySet["Crawl"]):
@@ -58,7 +55,6 @@ class Crawl(WorkItem):
     schedule = models.ForeignKey(CrawlSchedule, null=True, blank=True, on_delete=models.SET_NULL)
 
     objects: ClassVar[models.Manager[Any]] = CrawlQuerySet.as_manager()
-    snapshot_set: "models.Manager[Snapshot]"
 
     class Meta:
         indexes = [
@@ -87,8 +83,8 @@ class Crawl(WorkItem):
         return DATA_FOLDER.root / self.output_dir
 
     @property
-    def process_set(self) -> "models.QuerySet[Process]":
-        return Process.objects.filter(crawl_id=self.pk)
+    def process_set(self) -> ProcessQuerySet:
+        return Process.objects.all().filter(crawl_id=self.pk)
 
     def layers(self) -> list[Layer]:
         """The layers of settings that hold for this crawl, weakest first."""
@@ -141,7 +137,7 @@ class CrawlRun(WorkItem):
         return f"{self.crawl} on {self.machine}"
 
     @classmethod
-    def of(cls, crawl: Crawl, machine_id: UUID) -> Self:
+    def of(cls, crawl: Crawl, machine_id: UUID) -> "CrawlRun":
         """The run of ``crawl`` on this machine, made on first use."""
         defaults = {"created_by_id": crawl.created_by_id, "output_dir": crawl.output_dir}
         run, _ = cls.objects.get_or_create(crawl=crawl, machine_id=machine_id, defaults=defaults)

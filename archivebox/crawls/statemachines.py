@@ -7,8 +7,8 @@ from statemachine import State
 
 from archivebox.base_models.work import WorkMachine
 
-LET_GO = {"owner": None, "retry_at": None}
-AT_ONCE = {"owner": None, "retry_at": timezone.now}
+LET_GO: dict[str, object] = {"owner": None, "retry_at": None}
+AT_ONCE: dict[str, object] = {"owner": None, "retry_at": timezone.now}
 
 
 class CrawlMachine(WorkMachine):
@@ -34,13 +34,13 @@ class CrawlMachine(WorkMachine):
         "cancel": AT_ONCE,  # a cancelled crawl wants one more look, which cancels its queued Snapshots
     }
 
-    @started.enter
-    def enter_started(self) -> None:
+    def on_enter_started(self) -> None:
         self.model.run()
 
-    @sealed.enter
-    @cancelled.enter
-    def enter_end(self) -> None:
+    def on_enter_sealed(self) -> None:
+        self.model.cleanup()
+
+    def on_enter_cancelled(self) -> None:
         self.model.cleanup()
 
 
@@ -60,10 +60,8 @@ class CrawlRunMachine(WorkMachine):
         "requeue": {**AT_ONCE, "ready_at": None, "reason": ""},
     }
 
-    @started.enter
-    def enter_started(self) -> None:
+    def on_enter_started(self) -> None:
         self.model.run()
 
-    @sealed.enter
-    def enter_sealed(self) -> None:
+    def on_enter_sealed(self) -> None:
         self.model.cleanup()

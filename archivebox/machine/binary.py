@@ -1,17 +1,18 @@
 """The programs that plugins need, as they are on each machine."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from django.db import models
 
-from archivebox.contract.records import register
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
 from archivebox.base_models.work import WorkItem, WorkQuerySet
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.binaries import BinaryRequest, parse_request
+from archivebox.contract.records import register
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
@@ -60,7 +61,7 @@ class Binary(WorkItem):
         return f"{self.name} {self.version}".strip()
 
     @classmethod
-    def want(cls, request: BinaryRequest) -> Self:
+    def want(cls, request: BinaryRequest) -> "Binary":
         """The row of this program on this machine, queued when it is new or was asked for otherwise before."""
         machine = Machine.current()
         asked = {"binproviders": ",".join(request.binproviders), "overrides": dict(request.overrides)}
@@ -100,7 +101,7 @@ class Binary(WorkItem):
             process.terminate()
 
     @classmethod
-    def from_jsonl(cls, record: dict[str, JSON], overrides: dict[str, Any] | None = None) -> "Binary | None":
+    def from_jsonl(cls, record: Mapping[str, JSON], overrides: Mapping[str, Any] | None = None) -> "Binary | None":
         """A Binary record: a line of ``binaries.jsonl`` (a wish), or what an install hook found (``abspath``)."""
         name = record.get("name")
         if not isinstance(name, str) or not name:
@@ -125,7 +126,7 @@ _LENGTHS = {"abspath": 512, "version": 64, "sha256": 64, "binprovider": 32}
 
 
 def binary_paths(machine_id: UUID) -> dict[str, str]:
-    """name → abspath of every program that this machine has: one query per worker and crawl."""
+    """Name → abspath of every program that this machine has: one query per worker and crawl."""
     rows = Binary.objects.filter(machine_id=machine_id, status=Binary.StatusChoices.SUCCEEDED)
     return dict(rows.values_list("name", "abspath"))
 

@@ -1,16 +1,17 @@
 """The machines that work on this collection, and their network interfaces."""
 
 import os
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, Self
 from uuid import UUID
 
 import platformdirs
 from django.db import connection, models
 from django.utils import timezone
 
-from archivebox.contract.records import register
 from archivebox.base_models.rows import Row, new_id
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.records import register
 from archivebox.lib.files import atomic_write
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.detect import describe_host
@@ -53,7 +54,7 @@ class Machine(Row):
         return machine
 
     @classmethod
-    def from_jsonl(cls, record: dict[str, JSON], overrides: dict[str, object] | None = None) -> Self:
+    def from_jsonl(cls, record: Mapping[str, JSON], overrides: Mapping[str, Any] | None = None) -> Self:
         """Merge ``config`` of a Machine record into this machine's row: ``{"type": "Machine", "config": {…}}``."""
         del overrides
         machine = cls.current()

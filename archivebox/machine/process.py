@@ -260,14 +260,14 @@ class Process(Row):
         return Process.objects.filter(pk__in=keys)
 
     def get_tree(self) -> list["Process"]:
-        """This process and all below it, parents before children."""
+        """All below it and itself, parents before children."""
         return list(_walk(_DESCENDANTS, self.pk))
 
     # --- what the operating system says -----------------------------------------------------------------------
 
     @property
     def proc(self) -> psutil.Process | None:
-        """psutil's view; None when it is gone, its pid belongs to a stranger, or it is of another machine."""
+        """Psutil's view; None when it is gone, its pid belongs to a stranger, or it is of another machine."""
         identity = self.identity
         if identity is None or self.machine_id != Machine.current().pk or not identity.is_alive():
             return None
@@ -485,7 +485,7 @@ class Process(Row):
         return ((self.ended_at or timezone.now()) - self.started_at).total_seconds()
 
     @classmethod
-    def from_jsonl(cls, record: dict[str, JSON], overrides: dict[str, Any] | None = None) -> "Process | None":
+    def from_jsonl(cls, record: Mapping[str, JSON], overrides: Mapping[str, Any] | None = None) -> "Process | None":
         """A program that a hook reports: ``{cmd, pwd, pid, exit_code, started_at, ended_at}``, twice with one ``id``.
 
         Its parent is ``overrides["process"]``, the hook's row; it serves what the hook serves.
@@ -547,8 +547,13 @@ WITH RECURSIVE down(id, level) AS (
 """
 
 
+def forget_current_process() -> None:
+    """Drop the cached row: after a fork to another collection, or between tests."""
+    _current.clear()
+
+
 def _walk(query: str, start: UUID) -> list[Process]:
-    key = Process._meta.pk.get_db_prep_value(start, connection)  # noqa: SLF001 - Django's documented way to a field
+    key = Process._meta.pk.get_db_prep_value(start, connection)
     return list(Process.objects.raw(query, [key]))
 
 

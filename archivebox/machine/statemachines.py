@@ -19,7 +19,7 @@ class BinaryMachine(WorkMachine):
     succeeded = State()
     failed = State()
 
-    start = queued.to(started) | started.to.itself()
+    start = queued.to(started) | started.to(started)
     succeed = started.to(succeeded)
     fail = started.to(failed)
     requeue = succeeded.to(queued) | failed.to(queued) | started.to(queued)
@@ -30,11 +30,11 @@ class BinaryMachine(WorkMachine):
         "requeue": {"owner": None, "retry_at": timezone.now, "reason": ""},
     }
 
-    @started.enter
-    def enter_started(self) -> None:
+    def on_enter_started(self) -> None:
         self.model.run()
 
-    @succeeded.enter
-    @failed.enter
-    def enter_settled(self) -> None:
+    def on_enter_succeeded(self) -> None:
+        self.model.cleanup()
+
+    def on_enter_failed(self) -> None:
         self.model.cleanup()

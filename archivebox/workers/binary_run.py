@@ -80,12 +80,14 @@ class BinaryRun:
         """No provider declares readiness; nothing waits for one."""
 
     def hook_printed(self, run: HookRun, records: list[Record]) -> None:
+        del run
         found = [r for r in records if r.type == "Binary" and r.fields.get("abspath")]
         self._found |= any(record.fields.get("name") == self.binary.name for record in found)
         if found:
             self.engine.journal.effect(partial(take_found, self.binary.pk, found), self.holder)
 
     def hook_ended(self, run: HookRun) -> None:
+        del run
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
 
@@ -101,7 +103,7 @@ class BinaryRun:
 
 
 def provider_hooks(binary: Binary) -> list[Hook]:
-    """The hooks that may be asked, in the order of ``binproviders``; all of them, in file-name order, if it names none."""
+    """The hooks to ask, in the order of ``binproviders``; all of them, in file-name order, if it names none."""
     hooks = [hook for hook in discover_hooks("Binary") if hook.plugin in plugins()]
     if not binary.providers:
         return hooks
@@ -149,7 +151,7 @@ def take_found(binary_id: UUID, records: Sequence[Record]) -> None:
     process_hook_records(records, {"binary": Binary.objects.get(pk=binary_id)})
 
 
-def settle(holder: Holder, found: bool, problems: str, stopping: str) -> None:  # noqa: FBT001 - runs on another thread
+def settle(holder: Holder, found: bool, problems: str, stopping: str) -> None:
     """Succeeded, failed with what each provider said, or back in the queue. Success makes what lacked it due."""
     binary = Binary.objects.filter(pk=holder.pk, owner=holder.owner, fence=holder.fence).first()
     if binary is None:

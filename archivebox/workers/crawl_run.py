@@ -13,7 +13,7 @@ from archivebox.contract.outcomes import Outcome
 from archivebox.contract.records import EndReason, Record
 from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.hooks import Call, discover_hooks, plugins, prepare_hook, process_hook_records, resolve_settings
-from archivebox.machine.binary import Binary, binary_paths
+from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
 from archivebox.workers.engine import Engine
 from archivebox.workers.hook_run import HookRun
@@ -138,7 +138,7 @@ class LoadedCrawlRun:
             context={"crawl_id": str(crawl.pk)},
             folders={"CRAWL_DIR": folder, "CRAWL_OUTPUT_DIR": folder},
             settings=settings,
-            binaries=binary_paths(run.machine_id),
+            binaries={},
         )
         hooks = crawl.process_set.running().of_type(Process.TypeChoices.HOOK).filter(snapshot_id=None, binary_id=None)
         self.running = list(hooks.order_by("id"))

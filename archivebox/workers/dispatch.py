@@ -1,7 +1,7 @@
 """Who gets which work next: crawls in turn, hosts politely, and within a host the longest waiting page.
 
-Every function runs on the database thread. Crawl ticks, CrawlRuns and Binaries come first and never count; Snapshots are
-taken only of crawls whose run on this machine is ready for them.
+Every function runs on the database thread. Crawl ticks, CrawlRuns and Binaries come first and never count; Snapshots
+are taken only of crawls whose run on this machine is ready for them.
 """
 
 from collections.abc import Iterator
@@ -79,7 +79,7 @@ def _lease_all(model: type[WorkItem], rows: "models.QuerySet[WorkItem]", worker:
 
 def _lease(model: type[WorkItem], key: UUID, worker: UUID) -> Holder | None:
     """One guarded update; None when another worker was quicker."""
-    rows = model._default_manager.filter(pk=key)
+    rows = model.rows(pk=key)
     with transaction.atomic():
         if not rows.lease(worker):
             return None
@@ -91,7 +91,7 @@ def renew(holders: list[Holder]) -> set[Holder]:
     lost: set[Holder] = set()
     with transaction.atomic():
         for holder in holders:
-            rows = holder.model._default_manager.filter(pk=holder.pk, fence=holder.fence)
+            rows = holder.model.rows(pk=holder.pk, fence=holder.fence)
             if not rows.renew(holder.owner):
                 lost.add(holder)
     return lost
@@ -206,8 +206,8 @@ def _due_after(crawl_id: UUID, after: str, blocked: set[str], limit: int) -> lis
     return [(to_uuid(pk), host) for pk, host in rows[:limit]]
 
 
-def _prepared_key(key: UUID) -> object:
-    prepared: object = Snapshot._meta.pk.get_db_prep_value(key, connection)
+def _prepared_key(key: UUID) -> str | UUID:
+    prepared: str | UUID = Snapshot._meta.pk.get_db_prep_value(key, connection)
     return prepared
 
 

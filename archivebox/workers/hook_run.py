@@ -17,6 +17,7 @@ from archivebox.contract.records import EndReason, LineReader, Record, parse_lin
 from archivebox.core.archiveresult import Declaration, declared_in, read_records
 from archivebox.hooks import HookCall
 from archivebox.lib import processes
+from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import Child, ExitStatus, Launch, Tree
 from archivebox.machine.process import TAIL, Process, read_tail
 from archivebox.storage.layout import hook_file
@@ -321,5 +322,5 @@ class HookRun:
         }
 
 
-def _as_json(columns: dict[str, object]) -> dict[str, object]:
+def _as_json(columns: dict[str, object]) -> dict[str, JSON]:
     return {name: value if isinstance(value, int | list | str) else str(value) for name, value in columns.items()}

@@ -7,13 +7,14 @@ the lease: a worker that has lost it cannot write.
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
-from django.db import connection, connections, models, transaction
+from django.db import DatabaseError, OperationalError, connection, connections, models, transaction
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import touch
@@ -21,6 +22,8 @@ from archivebox.base_models.work import WorkItem
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+PATIENCE = 30
+"""Tries, a second apart, before a worker gives up on its database; its work is then taken back by the next."""
 GATHER = 0.05
 """Seconds that changes are gathered before they are committed."""
 
@@ -69,6 +72,7 @@ class Journal:
         self._timer: asyncio.TimerHandle | None = None
         self._writing: set[asyncio.Task[None]] = set()
         self.on_lost: Callable[[Holder], None] = lambda _: None
+        self.on_broken: Callable[[DatabaseError], None] = lambda _: None
 
     async def read(self, work: Callable[..., T], *arguments: object) -> T:
         """Run ``work`` on the database thread, after every batch handed in before."""
@@ -127,12 +131,17 @@ class Journal:
         if not self._batch:
             return
         batch, self._batch = self._batch, Batch()
-        task = self._loop.create_task(self._write(batch))
+        # Submitted here, not in the task: what is read next must see it.
+        task = self._loop.create_task(self._follow(batch, self._loop.run_in_executor(self._thread, commit, batch)))
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
 
-    async def _write(self, batch: Batch) -> None:
-        lost = await self._loop.run_in_executor(self._thread, commit, batch)
+    async def _follow(self, batch: Batch, committing: "asyncio.Future[list[Holder]]") -> None:
+        try:
+            lost = await committing
+        except DatabaseError as error:
+            self.on_broken(error)
+            return
         if batch.ring:
             touch()
         for work in batch.afterwards:
@@ -142,6 +151,18 @@ class Journal:
 
 
 def commit(batch: Batch) -> list[Holder]:
+    """Write one batch; while the disk is full or the database away, try again rather than lose what happened."""
+    for _ in range(PATIENCE):
+        try:
+            return _commit(batch)
+        except OperationalError as error:
+            log.warning("The database did not take a batch: %s action=commit_retried", error)
+            time.sleep(1.0)
+            connection.close_if_unusable_or_obsolete()
+    return _commit(batch)
+
+
+def _commit(batch: Batch) -> list[Holder]:
     """Write one batch in one transaction; returns the holders whose lease was gone, whose part was dropped."""
     with transaction.atomic():
         lost = _lost_holders(batch)
@@ -170,7 +191,7 @@ def _lost_holders(batch: Batch) -> set[Holder]:
             by_model.setdefault(holder.model, []).append(holder)
     lost: set[Holder] = set()
     for model, group in by_model.items():
-        rows = model._default_manager.filter(pk__in=[holder.pk for holder in group]).order_by("pk")
+        rows = model.rows(pk__in=[holder.pk for holder in group]).order_by("pk")
         if connection.features.has_select_for_update:
             rows = rows.select_for_update(no_key=True)
         now = {pk: (owner, fence) for pk, owner, fence in rows.values_list("pk", "owner", "fence")}
@@ -210,11 +231,11 @@ class Table:
             if name not in {"id", "modified_at"}
         }
         self._table = quote(meta.db_table)
-        self._key = quote(meta.pk.column)
-        names = ", ".join(quote(column.column) for column in self._fields.values())
+        self._key = quote(str(meta.pk.column))
+        names = ", ".join(quote(str(column.column)) for column in self._fields.values())
         marks = ", ".join(["%s"] * len(self._fields))
         self.insert_statement = f"INSERT INTO {self._table} ({names}) VALUES ({marks})"  # noqa: S608 - our own names
-        self._quoted = {name: quote(column.column) for name, column in self._fields.items()}
+        self._quoted = {name: quote(str(column.column)) for name, column in self._fields.items()}
 
     def _prepared(self, name: str, value: object) -> object:
         if value is None or type(value) is int or type(value) is str:
@@ -226,7 +247,7 @@ class Table:
         prepared: object = self._fields[name].get_db_prep_save(value, connection)
         return prepared
 
-    def insert_values(self, change: Change) -> list[object]:
+    def insert_values(self, change: Change) -> list[Any]:
         given = {"modified_at": timezone.now(), **change.columns, "id": change.pk}
         return [self._prepared(name, given[name]) if name in given else self._defaults[name] for name in self._fields]
 
@@ -237,7 +258,7 @@ class Table:
             f"WHERE {self._key} = %s"
         )
 
-    def update_values(self, columns: tuple[str, ...], change: Change) -> list[object]:
+    def update_values(self, columns: tuple[str, ...], change: Change) -> list[Any]:
         values = [self._prepared(name, change.columns[name]) for name in columns]
         return [*values, self._prepared("modified_at", timezone.now()), self._prepared("id", change.pk)]
 

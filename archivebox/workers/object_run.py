@@ -4,9 +4,11 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.outcomes import Outcome, Status, could_not_start
 from archivebox.contract.reasons import Reason
@@ -14,7 +16,6 @@ from archivebox.contract.records import EndReason, Record
 from archivebox.hooks import Call, plugins, prepare_hook, process_hook_records
 from archivebox.lib import processes
 from archivebox.lib.processes import Tree
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.machine.process import Process
 from archivebox.workers.engine import Engine, Slots
 from archivebox.workers.hook_run import HookRun
@@ -36,7 +37,7 @@ class ObjectRun(ABC):
     def __init__(self, engine: Engine, holder: Holder, call: Call, schedule: Schedule) -> None:
         self.engine = engine
         self.holder = holder
-        self.call = call
+        self.call = replace(call, binaries=engine.programs.paths)
         self.schedule = schedule
         self.process_ids: set[str] = set()
         self.ending = False
@@ -64,7 +65,7 @@ class ObjectRun(ABC):
     def take_records(self, run: HookRun, records: Sequence[Record]) -> None:
         """Records a hook printed, other than of its own result."""
 
-    def before_step(self) -> None:
+    def before_step(self) -> None:  # noqa: B027 - a CrawlRun keeps no step
         """A step has begun."""
 
     def refuses(self, item: Planned) -> bool:
@@ -133,7 +134,7 @@ class ObjectRun(ABC):
         self.process_ids.add(str(run.process_id))
         self.hook_started(item, run)
 
-    def hook_started(self, item: Planned, run: HookRun) -> None:
+    def hook_started(self, item: Planned, run: HookRun) -> None:  # noqa: B027 - a CrawlRun keeps no results
         """A hook is about to be started."""
 
     def _is_late(self, item: Planned, run: HookRun) -> None:

@@ -18,13 +18,12 @@ from archivebox.base_models.doorbell import ring
 from archivebox.contract.outcomes import BACK_TO_QUEUE, Outcome, Status, is_usage_error, outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
-from archivebox.core.archiveresult import ArchiveResult, Declaration, output_columns, settled_columns
+from archivebox.core.archiveresult import ArchiveResult, output_columns, settled_columns
+from archivebox.core.intake import take_found
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
-from archivebox.crawls.intake import take_found
 from archivebox.hooks import Call, discover_hooks, prepare_hook, process_hook_records
 from archivebox.lib.jsonl import JSON
-from archivebox.machine.binary import binary_paths
 from archivebox.machine.process import Process
 from archivebox.storage.layout import HOOK_RUNS
 from archivebox.workers.durability import make_durable
@@ -145,7 +144,7 @@ class SnapshotRun(ObjectRun):
             result = replace(result, retry=False)  # its effect is the live page: it runs again with that, or never
         if result.retry and is_usage_error(exit_code, self._stderr_of(run)):
             result = replace(result, reason=Reason.USAGE_ERROR, retry=False)
-        if self.ending and not self._cancelled and result.status not in {Status.SUCCEEDED}:
+        if self.ending and not self._cancelled and result.status is not Status.SUCCEEDED:
             result = BACK_TO_QUEUE
         self.settle(item, result, extra=files)
 
@@ -312,9 +311,9 @@ class SnapshotRun(ObjectRun):
 class Loaded:
     """What a worker reads when it takes a Snapshot: its row, plan, settings, and hooks still running."""
 
-    def __init__(self, snapshot: Snapshot, machine_id: UUID) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
-        self.call = call_of(snapshot, machine_id)
+        self.call = call_of(snapshot)
         self.running: list[tuple[Process, Planned]] = []
         self.planned = self._plan()
         self.step = self._first_step()
@@ -351,20 +350,20 @@ class Loaded:
         return min(open_steps, default=LAST_STEP)
 
 
-def load(snapshot_id: UUID, owner: UUID, machine_id: UUID) -> Loaded | None:
+def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
     """Take up a leased Snapshot: enter `started` if it is not, and read what is to be done. None: no longer ours."""
     snapshot = Snapshot.objects.select_related("crawl", "crawl__created_by").filter(pk=snapshot_id, owner=owner).first()
     if snapshot is None:
         return None
     if snapshot.status == Snapshot.StatusChoices.SEALED:
-        snapshot.sm.reopen()
+        snapshot.sm.send("reopen")
     if snapshot.status == Snapshot.StatusChoices.QUEUED:
-        snapshot.sm.start()
+        snapshot.sm.send("start")
     snapshot.path.mkdir(parents=True, exist_ok=True)
-    return Loaded(snapshot, machine_id)
+    return Loaded(snapshot)
 
 
-def call_of(snapshot: Snapshot, machine_id: UUID) -> Call:
+def call_of(snapshot: Snapshot) -> Call:
     """What all hooks of a Snapshot have in common."""
     crawl_dir = str(snapshot.crawl.path)
     ids = {"snapshot_id": str(snapshot.pk), "crawl_id": str(snapshot.crawl_id), "url": snapshot.url}
@@ -379,7 +378,7 @@ def call_of(snapshot: Snapshot, machine_id: UUID) -> Call:
         context=ids,
         folders={"SNAP_DIR": str(snapshot.path), "CRAWL_DIR": crawl_dir, "CRAWL_OUTPUT_DIR": crawl_dir},
         settings=snapshot.settings(),
-        binaries=binary_paths(machine_id),
+        binaries={},
     )
 
 

@@ -72,7 +72,7 @@ def reclaim(worker_id: UUID) -> int:
             record_start(entry, worker_id)
         close_rows(Process.objects.here().running().filter(parent_id=worker_id))
         close_rows(Process.objects.here().running().filter(pk=worker_id))
-        count = sum(model._default_manager.all().reclaim(worker_id) for model in LEASED)
+        count = sum(model.rows().reclaim(worker_id) for model in LEASED)
         ring()
     log_path.unlink(missing_ok=True)
     if count:
@@ -146,15 +146,15 @@ def _reclaim_ownerless() -> int:
     alive = {row.pk for row in Process.objects.running().of_type(Process.TypeChoices.WORKER)}
     known = set(Process.objects.of_type(Process.TypeChoices.WORKER).here().values_list("pk", flat=True))
     for model in LEASED:
-        owners = set(model._default_manager.filter(owner__isnull=False).values_list("owner", flat=True))
+        owners = set(model.rows(owner__isnull=False).values_list("owner", flat=True))
         for owner in owners - alive:
             if owner in known or not Process.objects.filter(pk=owner).exists():
-                count += model._default_manager.all().reclaim(owner)
+                count += model.rows().reclaim(owner)
     return count
 
 
 def end_strays() -> int:
-    """End processes that bear our mark and serve nothing any more; live hooks of open Snapshots are left to adopters."""
+    """End processes of ours that serve nothing any more; live hooks of open Snapshots are left to adopters."""
     count = 0
     for identity, mark in processes.marked(DATA_FOLDER.root).items():
         if _is_wanted(mark, identity):
@@ -181,7 +181,7 @@ def _is_wanted(mark: str, identity: Identity) -> bool:
         return Snapshot.objects.filter(pk=row.snapshot_id, status="started").exists()
     if row.binary_id is not None:
         return Binary.objects.filter(pk=row.binary_id, status="started").exists()
-    return CrawlRun.objects.filter(crawl_id=row.crawl_id, status="started").exists()
+    return CrawlRun.objects.filter(crawl__pk=row.crawl_id, status="started").exists() if row.crawl_id else False
 
 
 def _forget_leftovers() -> None:

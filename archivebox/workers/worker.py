@@ -51,6 +51,7 @@ class Worker:
         self.loop = asyncio.get_running_loop()
         self.engine = Engine(self.loop, process, self.settings, workers)
         self.engine.journal.on_lost = self._lease_lost
+        self.engine.journal.on_broken = self._journal_broke
         self.runs: dict[Holder, Run] = {}
         self.in_flight = int(self.settings.get_number("SNAPSHOTS_IN_FLIGHT") or 4)
         self.cursor = dispatch.Cursor()
@@ -85,7 +86,7 @@ class Worker:
             await self._wait(self._rung, LOOK_AGAIN)
             taken = await self._take()
         for run in list(self.runs.values()):
-            if isinstance(run, SnapshotRun):
+            if not isinstance(run, BinaryRun):
                 run.advance()  # programs may have been settled
         if taken:
             self._rung.set()
@@ -132,7 +133,7 @@ class Worker:
         if holder.model is Snapshot:
             if await read(sweep.put_aside_if_deadly, holder):
                 return None
-            loaded = await read(snapshot_run.load, holder.pk, holder.owner, self.process.machine_id)
+            loaded = await read(snapshot_run.load, holder.pk, holder.owner)
             return None if loaded is None else SnapshotRun(self.engine, holder, loaded)
         if holder.model is CrawlRun:
             loaded_run = await read(crawl_run.load, holder.pk, holder.owner)
@@ -159,7 +160,7 @@ class Worker:
 
     async def _read_programs(self) -> None:
         status, paths = await self.engine.journal.read(_programs, self.process.machine_id)
-        self.engine.programs.status, self.engine.programs.paths = status, paths
+        self.engine.programs.learn(status, paths)
 
     def _spawn(self, work: "asyncio._CoroutineLike[None]") -> None:
         task = self.loop.create_task(work)
@@ -263,6 +264,11 @@ class Worker:
         if not data:
             self.loop.remove_reader(self._pulse or 0)
             self.stop()
+
+    def _journal_broke(self, error: Exception) -> None:
+        """Nothing can be put on record any more: end at once; whoever comes next takes everything back."""
+        log.critical("The database is gone: %s action=journal_broke", error)
+        os._exit(1)
 
     def stop(self) -> None:
         self._stopping.set()

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -11,14 +11,12 @@ from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
 from archivebox.config.resolve import Resolved
+from archivebox.core.snapshot import Snapshot
+from archivebox.core.tag import Tag
 from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns
 from archivebox.crawls.crawl import Crawl
-from archivebox.hooks import resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.urls import BadUrl, Url, parse_url
-
-if TYPE_CHECKING:
-    from archivebox.core.snapshot import Snapshot
 
 Item = TypeVar("Item")
 BATCH = 1000
@@ -95,15 +93,14 @@ def create_crawl(
     )
     if hold:
         crawl.status, crawl.retry_at = Crawl.StatusChoices.PAUSED, None
-    model = crawl.snapshot_set.model
     plans = (
-        model.plan(crawl=crawl, url=seed.url, username=created_by.username, now=now, title=seed.title[:512])
+        Snapshot.plan(crawl=crawl, url=seed.url, username=created_by.username, now=now, title=seed.title[:512])
         for seed in seeds
     )
     with transaction.atomic():
         crawl.save(force_insert=True)
         for batch in _batches(plans):
-            model.objects.bulk_create(batch)
+            Snapshot.objects.bulk_create(batch)
         _tag(crawl, tags, seeds)
         ring()
     return crawl
@@ -117,11 +114,10 @@ def _tag(crawl: Crawl, tags: Sequence[str], seeds: Sequence[Seed]) -> None:
             wanted.setdefault(name, []).append(seed.url)
     if not wanted:
         return
-    model = crawl.snapshot_set.model
     keys = dict(crawl.snapshot_set.values_list("url", "pk"))
-    through = model.tags.through
+    through = Snapshot.tags.through
     for name, urls in wanted.items():
-        tag = model.tags.field.related_model.named(name)
+        tag = Tag.named(name)
         if tag is None:
             continue
         rows = (through(snapshot_id=keys[url], tag_id=tag.pk) for url in urls)
@@ -129,7 +125,7 @@ def _tag(crawl: Crawl, tags: Sequence[str], seeds: Sequence[Seed]) -> None:
             through.objects.bulk_create(batch, ignore_conflicts=True)
 
 
-def take_found(parent: "Snapshot", records: Sequence[Mapping[str, JSON]]) -> Found:
+def take_found(parent: Snapshot, records: Sequence[Mapping[str, JSON]]) -> Found:
     """Take the URLs that a hook of ``parent`` found, as far as they belong into its crawl.
 
     Call it in the transaction that makes the hook's own outcome final. A Snapshot without depth gets its parent's + 1.
@@ -150,7 +146,7 @@ def take_found(parent: "Snapshot", records: Sequence[Mapping[str, JSON]]) -> Fou
         if url in known:
             continue
         known.add(url)
-        type(parent).from_jsonl({**record, "url": url, "depth": depth}, {"snapshot": parent, "crawl": crawl})
+        Snapshot.from_jsonl({**record, "url": url, "depth": depth}, {"snapshot": parent, "crawl": crawl})
         found.taken += 1
         count += 1
     if found.taken:
