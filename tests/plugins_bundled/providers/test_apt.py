@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 debian = pytest.mark.skipif(shutil.which("apt-get") is None, reason="this machine has no apt-get")
 root = pytest.mark.skipif(os.geteuid() != 0, reason="installing with apt needs root")
 PACKAGE = "dos2unix"  # BSD-2-Clause, 350 KB, no dependencies
+REMOVE = ("apt-get", "remove", "--yes", "-oDPkg::Lock::Timeout=200")  # others may be installing
 
 
 @pytest.fixture
 def absent_package() -> Iterator[str]:
     """A small package, absent before; taken away again only if it was."""
     if shutil.which(PACKAGE) is not None:
-        subprocess.run(["apt-get", "remove", "--yes", PACKAGE], check=True, capture_output=True)
+        subprocess.run([*REMOVE, PACKAGE], check=True, capture_output=True)
         yield PACKAGE
         return
     yield PACKAGE
-    subprocess.run(["apt-get", "remove", "--yes", PACKAGE], check=True, capture_output=True)
+    subprocess.run([*REMOVE, PACKAGE], check=True, capture_output=True)
 
 
 @debian
