@@ -11,6 +11,7 @@ from django.db import transaction
 from archivebox.base_models.users import system_user
 from archivebox.cli import settings
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.output import counted
 from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
 from archivebox.cli.sources import Given, Reader, keep_sources
@@ -19,7 +20,7 @@ from archivebox.core.models import Snapshot
 from archivebox.core.retry import retry_missing
 from archivebox.core.tag import split_tags
 from archivebox.core.versions import latest_versions, retire_older
-from archivebox.crawls.intake import Seed, create_crawl
+from archivebox.core.intake import Seed, create_crawl
 from archivebox.crawls.models import Crawl
 from archivebox.crawls.seedfiles import Parser
 from archivebox.lib.jsonl import JSON
@@ -104,7 +105,7 @@ def _read(session: Session, urls: tuple[str, ...], files: tuple[str, ...], parse
         lines = f"None of the {given.refused} lines is" if given.refused else "Nothing given is"
         raise BadInputError(f"{lines} a URL that can be archived. Give URLs such as https://example.com/.")
     if given.refused:
-        session.out.say(f"{given.refused:,} lines were not taken; {len(given.seeds):,} URLs are.")
+        session.out.say(f"Taken: {counted(len(given.seeds), 'URL')}; not taken: {counted(given.refused, 'line')}.")
     return given
 
 
@@ -119,9 +120,10 @@ def _accept(session: Session, given: Given, wish: Wish) -> tuple[Crawl | None, s
         others = _update_known(list(known.values()), wish) if known else set()
     if crawl is not None:
         record = record_of(crawl, snapshots=len(fresh), refused=given.refused, retired=retired)
-        session.out.event(record, f"Accepted {len(fresh):,} URLs as crawl {crawl.pk}.")
+        record["urls"] = "\n".join(seed.url for seed in fresh[:10])  # its row has them all
+        session.out.event(record, f"Accepted {counted(len(fresh), 'URL')} as crawl {crawl.pk}.")
     if known:
-        session.out.say(f"{len(known):,} URLs are there already; what is missing of them is run.")
+        session.out.say(f"{counted(len(known), 'URL')} of these had been archived; only what is missing is run.")
     return crawl, others
 
 

@@ -16,7 +16,7 @@ from archivebox.crawls.crawl import CrawlQuerySet
 from archivebox.crawls.models import Crawl
 
 COLUMNS = (
-    Column("id", "id"),
+    Column("id", "id", wraps=True),
     Column("added", "created_at"),
     Column("status", "status"),
     Column("snapshots", "snapshots", right=True),

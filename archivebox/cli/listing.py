@@ -15,7 +15,7 @@ from archivebox.core.snapshot import SnapshotQuerySet
 ON_A_TERMINAL = 50
 
 COLUMNS = (
-    Column("id", "id"),
+    Column("id", "id", wraps=True),
     Column("added", "created_at"),
     Column("status", "status"),
     Column("ok", lambda record: _count(record, "succeeded"), right=True),

@@ -6,7 +6,7 @@ from archivebox.cli.session import Session
 from archivebox.machine.models import Machine
 
 COLUMNS = (
-    Column("id", "id"),
+    Column("id", "id", wraps=True),
     Column("host", "hostname"),
     Column("system", "os_platform"),
     Column("cores", "cpu_count", right=True),

@@ -54,6 +54,8 @@ def plain(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.2f}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{plain(name)} {plain(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(plain(item) for item in value)
     return printable(str(value))
@@ -64,6 +66,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else " " if char in "\n\t" else "\ufffd" for char in text)
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 page``, ``2,000 pages``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 class Output:
@@ -155,6 +162,7 @@ class Output:
                 column.title,
                 justify="right" if column.right else "left",
                 no_wrap=not column.wraps,
+                min_width=18 if column.wraps else None,
                 overflow="fold" if column.wraps else "ellipsis",
             )
         for record in records:

@@ -17,7 +17,7 @@ PAGE = 500
 def record_of(row: Row, **more: object) -> dict[str, object]:
     """A row's columns by name, after its ``type``; ``more`` comes last."""
     record: dict[str, object] = {"type": type(row).__name__}
-    for column in row._meta.concrete_fields:  # noqa: SLF001 - Django's documented way to a model's fields
+    for column in row._meta.concrete_fields:
         value = getattr(row, column.attname)
         record[column.attname] = redacted(value) if column.attname == "config" and value else value
     record["created_at"] = row.created_at

@@ -27,11 +27,11 @@ _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_
 
 def find(model: type[Model], text: str) -> Model:
     """The row with this id, or the only one whose id begins so; BadInputError says what is wrong."""
-    name = model._meta.verbose_name  # noqa: SLF001 - Django's documented way to a model's name
+    name = model._meta.verbose_name
     digits = text.replace("-", "").lower()
     if not re.fullmatch(rf"[0-9a-f]{{{SHORTEST},32}}", digits):
         raise BadInputError(f"{text!r} is no id of a {name}: an id has 32 hexadecimal digits, its first 8 may do.")
-    manager = model._default_manager  # noqa: SLF001 - Django's documented way to the rows of any model
+    manager = model._default_manager
     rows = manager.filter(pk__range=(UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))))[:2]
     if not rows:
         raise BadInputError(f"There is no {name} {text}. `archivebox {name} list` shows those that are there.")

@@ -17,7 +17,7 @@ from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Output
 from archivebox.config.resolve import Resolved
 from archivebox.contract.reasons import Reason
-from archivebox.crawls.intake import Refusal, Seed, check_seeds
+from archivebox.core.intake import Refusal, Seed, check_seeds
 from archivebox.crawls.seedfiles import GivenUrl, Parser, SeedFileError, read_seeds
 from archivebox.storage.layout import DataFolder
 

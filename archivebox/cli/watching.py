@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from archivebox.base_models.work import HELD
 from archivebox.cli.listing import results_by_status
-from archivebox.cli.output import Output
+from archivebox.cli.output import Output, counted
 from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
 from archivebox.core.models import ArchiveResult, Snapshot
@@ -107,8 +107,8 @@ class Progress:
         self._not_before = time.monotonic() + SHARE * (time.monotonic() - started)
 
     def _lines(self) -> list[str]:
-        snapshots = counted(self.watched.snapshots())
-        results = counted(self.watched.results())
+        snapshots = by_status(self.watched.snapshots())
+        results = by_status(self.watched.results())
         total = sum(snapshots.values())
         lines = [
             f"{snapshots.get('sealed', 0)} of {total} pages done" + _others(snapshots, ("started", "queued", "paused")),
@@ -130,7 +130,7 @@ class Progress:
 
     def summarise(self, code: int) -> None:
         """The last line: what came of it."""
-        snapshots, results = counted(self.watched.snapshots()), counted(self.watched.results())
+        snapshots, results = by_status(self.watched.snapshots()), by_status(self.watched.results())
         seconds = (timezone.now() - self.watched.began).total_seconds()
         record = {
             "type": "Summary",
@@ -141,11 +141,11 @@ class Progress:
             "seconds": round(seconds, 3),
             "exit_code": code,
         }
-        sentence = f"{snapshots.get('sealed', 0)} pages in {seconds:.1f} s. Hooks: {_words(results)}."
+        sentence = f"{counted(snapshots.get('sealed', 0), 'page')} in {seconds:.1f} s. Hooks: {_words(results)}."
         self.out.event(record, sentence)
 
 
-def counted(rows: Any) -> dict[str, int]:
+def by_status(rows: Any) -> dict[str, int]:
     """How many are in each status."""
     return dict(rows.order_by().values_list("status").annotate(Count("id")))
 
@@ -185,7 +185,7 @@ def _tell_waiting(out: Output, watched: Watched) -> None:
     """What is left: results that wait for their retry, and pages that gave nothing."""
     waiting = watched.results().filter(status=ArchiveResult.StatusChoices.BACKOFF).count()
     if waiting:
-        out.say(f"{waiting} hooks are tried again later, by whatever runs then; `archivebox update` tries them now.")
+        out.say(f"Tried again later: {counted(waiting, 'hook')}. `archivebox update` tries at once.")
     empty = watched.without_success()
     if empty:
-        out.say(f"{empty} pages have nothing to show: `archivebox snapshot show URL` says why.")
+        out.say(f"Nothing to show: {counted(empty, 'page')}. `archivebox snapshot show URL` says why.")

@@ -1,0 +1,9 @@
+"""Owns the hidden commands that start the engine's own processes."""
+
+from archivebox.cli.session import Session
+from archivebox.workers import entry
+
+
+def orchestrator(session: Session, *, args: tuple[str, ...]) -> int:
+    """It records itself; `archivebox run` and `archivebox server` start it."""
+    return entry.orchestrate([*args, f"--data-dir={session.folder.root}"])

@@ -1,0 +1,59 @@
+"""Owns `archivebox manage`: looking after the collection, and Django's own commands."""
+
+import argparse
+from datetime import timedelta
+from typing import NoReturn
+
+from django.core.management import ManagementUtility
+
+from archivebox.cli.errors import BadInputError
+from archivebox.cli.output import counted
+from archivebox.cli.select import age
+from archivebox.cli.session import Session
+from archivebox.core.retention import FAILED_STAY, cleanup_processes
+
+SHORTEST = timedelta(hours=1)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Wrong options are one sentence, as everywhere."""
+
+    def error(self, message: str) -> NoReturn:
+        raise BadInputError(f"{message[:1].upper()}{message[1:]}. {self.format_usage().strip().capitalize()}")
+
+
+def run(session: Session, *, action: str, args: tuple[str, ...]) -> int:
+    if action == "cleanup_processes":
+        return _cleanup_processes(session, args)
+    try:
+        ManagementUtility(["archivebox manage", action, *args]).execute()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(bool(end.code))
+    return 0
+
+
+def _cleanup_processes(session: Session, args: tuple[str, ...]) -> int:
+    """Delete old records of processes that have ended."""
+    parser = _Parser("archivebox manage cleanup_processes", description=_cleanup_processes.__doc__, exit_on_error=False)
+    parser.add_argument("--older-than", required=True, metavar="AGE", help="such as 30d; failed ones stay 3 times that")
+    parser.add_argument("--dry-run", action="store_true", help="only say how many")
+    if {"-h", "--help"} & set(args):
+        session.out.text(parser.format_help())
+        return 0
+    given = parser.parse_args(args)
+    older_than = age(given.older_than)
+    if older_than < SHORTEST:
+        raise BadInputError("Records of the last hour stay, for what runs may still need them: give 1h or more.")
+    cleaned = cleanup_processes(older_than, dry_run=given.dry_run)
+    record = {
+        "type": "Cleanup",
+        "succeeded": cleaned.succeeded,
+        "failed": cleaned.failed,
+        "older_than_seconds": older_than.total_seconds(),
+        "dry_run": given.dry_run,
+    }
+    deed = "would be deleted" if given.dry_run else "deleted"
+    number = cleaned.succeeded + cleaned.failed
+    session.out.event(record, f"{counted(number, 'record')} {deed} ({cleaned.failed:,} of failed processes, "
+                              f"which stay {FAILED_STAY} times as long).")  # fmt: skip
+    return 0

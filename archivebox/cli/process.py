@@ -1,0 +1,172 @@
+"""Owns `archivebox process`: every process that was started."""
+
+import os
+import select
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+from archivebox.base_models.doorbell import touch
+from archivebox.base_models.work import Request
+from archivebox.cli.errors import BadInputError
+from archivebox.cli.listing import ON_A_TERMINAL
+from archivebox.cli.output import Column
+from archivebox.cli.process_tree import trees, what
+from archivebox.cli.records import pages, record_of
+from archivebox.cli.select import find
+from archivebox.cli.session import Session
+from archivebox.core.models import Snapshot
+from archivebox.crawls.models import Crawl
+from archivebox.lib import processes
+from archivebox.lib.inotify import MODIFY, Inotify
+from archivebox.machine.models import Machine, Process
+
+COLUMNS = (
+    Column("id", "id", wraps=True),
+    Column("type", "process_type"),
+    Column("pid", "pid", right=True),
+    Column("status", "status"),
+    Column("exit", "exit_code", right=True),
+    Column("seconds", "seconds", right=True),
+    Column("command", "what", wraps=True),
+)
+LABELS = {
+    "id": "id", "process_type": "type", "worker_type": "kind", "plugin": "plugin", "hook_name": "hook",
+    "status": "status", "pid": "pid", "exit_code": "exit status", "end_reason": "ended by", "started_at": "started",
+    "ended_at": "ended", "seconds": "seconds", "user_seconds": "CPU, own", "system_seconds": "CPU, system",
+    "max_rss": "memory (bytes)", "cmd": "command", "pwd": "folder", "env": "settings given", "parent_id": "parent",
+    "crawl_id": "crawl", "snapshot_id": "snapshot", "stdout_file": "output in", "stderr": "last errors",
+}  # fmt: skip
+KILL_WITHIN = 15.0
+"""Seconds that a worker has to end a hook that somebody wants ended."""
+
+
+def list_(
+    session: Session,
+    *,
+    running: bool,
+    type: str | None,  # noqa: A002 - the option's name
+    failed: bool,
+    snapshot: str | None,
+    crawl: str | None,
+    limit: int | None,
+) -> int:
+    rows = Process.objects.running() if running else Process.objects.all()
+    if type:
+        rows = rows.of_type(type)
+    if failed:
+        rows = rows.failed()
+    if snapshot:
+        rows = rows.serving(snapshot_id=find(Snapshot, snapshot).pk)
+    if crawl:
+        rows = rows.serving(crawl_id=find(Crawl, crawl).pk)
+    bound = limit or (ON_A_TERMINAL if session.out.is_for_people else None)
+    session.out.table(COLUMNS, (_record(row) for page in pages(rows, bound) for row in page), empty="None.")
+    return 0
+
+
+def tree(session: Session, *, id: str | None, running: bool, limit: int | None) -> int:  # noqa: A002
+    """One tree; without an id the latest ones that this machine started."""
+    if id:
+        roots = [_find(id)]
+    elif running:
+        roots = _roots_of_running()
+    else:
+        own = {session.process.pk} if session.process else set()
+        rows = Process.objects.filter(parent__isnull=True).exclude(pk__in=own)
+        roots = list(rows.order_by("-id")[: limit or 3])[::-1]
+    session.out.tree(trees(roots))
+    return 0
+
+
+def _roots_of_running() -> list[Process]:
+    roots: dict[UUID, Process] = {}
+    for row in Process.objects.here().running().order_by("id"):
+        root = row.root
+        roots[root.pk] = root
+    return list(roots.values())
+
+
+def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
+    row = _find(id)
+    session.out.facts(_record(row, stdout_file=str(row.stdout_file), stderr_file=str(row.stderr_file)), LABELS)
+    return 0
+
+
+def tail(session: Session, *, id: str, follow: bool, stderr: bool) -> int:  # noqa: A002
+    row = _find(id)
+    path = row.stderr_file if stderr else row.stdout_file
+    if not path.exists():
+        session.out.text(row.stderr if stderr else row.stdout)
+        return 0
+    for data in _growing(path, row) if follow else [path.read_bytes()]:
+        session.out.log(data)
+    return 0
+
+
+def _growing(path: Path, row: Process) -> Iterator[bytes]:
+    """What is in a log, and what comes, until its process ends: told by the kernel, not by looking again."""
+    bell = Inotify()
+    bell.add(path, MODIFY)
+    pidfd = row.identity.open_pidfd() if row.identity else None
+    with path.open("rb") as log:
+        while True:
+            yield log.read()
+            if pidfd is None:
+                return
+            ready, _, _ = select.select([bell.fileno(), pidfd], [], [])
+            if bell.fileno() in ready:
+                bell.read()
+            if pidfd in ready:
+                os.close(pidfd)
+                pidfd = None
+
+
+def kill(session: Session, *, ids: tuple[str, ...], now: bool) -> int:
+    """End each and all that it started; status 1 if one would not go."""
+    left = 0
+    for row in [_find(text) for text in ids]:
+        if row.machine_id != Machine.current().pk:
+            raise BadInputError(f"{row.pk} runs on another machine, {row.machine}: end it there.")
+        gone = _ask_its_worker(row) or (row.kill_tree() if now else row.terminate())
+        left += not gone
+        row.refresh_from_db()
+        sentence = (
+            f"{row.process_type} {row.pid} has ended." if gone else f"{row.process_type} {row.pid} would not end."
+        )
+        session.out.event(_record(row), sentence)
+    return 1 if left else 0
+
+
+def _ask_its_worker(row: Process) -> bool:
+    """A hook is ended by the worker that holds it, which then knows that it was wanted, and does not try again."""
+    parent = row.parent if row.process_type == Process.TypeChoices.HOOK and row.parent_id else None
+    if parent is None or not parent.is_running or not row.is_running:
+        return False
+    Process.objects.filter(pk=row.pk).update(request=Request.KILL)
+    touch()
+    identity = row.identity
+    if identity is None:
+        return False
+    try:
+        processes.wait_gone(identity, KILL_WITHIN)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _find(text: str) -> Process:
+    """By id, or by the pid of a process that runs now."""
+    if not text.isdigit() or len(text) >= 8:
+        return find(Process, text)
+    row = Process.objects.get_by_pid(int(text))
+    if row is None:
+        raise BadInputError(
+            f"No process of this collection has the pid {text} now. `archivebox process list` shows all."
+        )
+    found: Process = row
+    return found
+
+
+def _record(row: Process, **more: object) -> dict[str, object]:
+    return record_of(row, cmd_summary=row.cmd_summary, what=what(row), seconds=row.seconds, **more)

@@ -1,0 +1,31 @@
+"""Owns `archivebox remove`: retiring Snapshots, and bringing them back."""
+
+from typing import Any
+
+from archivebox.cli.errors import BadInputError
+from archivebox.cli.listing import show
+from archivebox.cli.output import counted
+from archivebox.cli.select import is_chosen, snapshots
+from archivebox.cli.session import Session
+from archivebox.core.versions import restore, retire
+
+
+def run(session: Session, *, yes: bool, undo: bool, **choice: Any) -> int:
+    """Show what would be done; do it when somebody says yes."""
+    if not is_chosen(choice):
+        raise BadInputError("Say which: URLs, ids, --tag, --domain, --status, --crawl, --before or --after.")
+    rows = snapshots(**choice, retired=undo)
+    count = rows.count()
+    if count == 0:
+        raise BadInputError("No snapshot matches, so nothing is done. `archivebox list` shows what is there.")
+    deed = "brought back" if undo else "removed"
+    if not yes:
+        show(session.out, rows, None)
+        if not session.out.ask(f"These {counted(count, 'snapshot')} are {deed}. Go on?"):
+            session.out.say(f"Nothing was done: {counted(count, 'snapshot')} would be {deed}. --yes does it.")
+            return 0
+    done = (restore if undo else retire)(rows)
+    record = {"type": "Removal", "snapshots": done, "undo": undo}
+    hint = "" if undo else " Their files stay; `archivebox remove --undo` with the same choice brings them back."
+    session.out.event(record, f"{counted(done, 'snapshot')} {deed}.{hint}")
+    return 0

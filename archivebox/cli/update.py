@@ -1,0 +1,50 @@
+"""Owns `archivebox update`: making due now what failed, waits, or was never run."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, Q
+
+from archivebox.cli import settings
+from archivebox.cli.output import counted
+from archivebox.cli.select import snapshots
+from archivebox.cli.session import Session
+from archivebox.cli.watching import Watched, watch
+from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.core.retry import RETRIABLE, retry_missing, retry_results
+from archivebox.hooks import discover_hooks
+from archivebox.workers.watch import orchestrator_is_running
+
+
+def run(session: Session, *, plugins: str | None, bg: bool, **choice: Any) -> int:
+    """Queue it, then wait for it unless told not to."""
+    names = settings.plugin_names(plugins)
+    chosen = snapshots(**choice)
+    results = ArchiveResult.objects.filter(RETRIABLE, snapshot__in=chosen)
+    if names:
+        results = results.filter(plugin__in=names)
+    incomplete = _incomplete(chosen, names)
+    crawl_ids = set(results.values_list("snapshot__crawl_id", flat=True))
+    crawl_ids |= set(Snapshot.objects.filter(pk__in=incomplete).values_list("crawl_id", flat=True))
+    count = retry_results(results)
+    for start in range(0, len(incomplete), 500):
+        retry_missing(Snapshot.objects.filter(pk__in=incomplete[start : start + 500]))
+    record = {"type": "Update", "results": count, "snapshots": len(incomplete), "crawls": len(crawl_ids)}
+    session.out.event(
+        record,
+        f"{counted(count, 'result')} are due now; {counted(len(incomplete), 'page')} lack hooks that were added since.",
+    )
+    if not crawl_ids:
+        return 0
+    if bg and not orchestrator_is_running():
+        session.out.say("Nothing is running here: `archivebox run` or `archivebox server` takes it up.")
+    return 0 if bg else watch(session, Watched(crawl_ids))
+
+
+def _incomplete(chosen: Any, names: list[str]) -> list[UUID]:
+    """Sealed pages that have fewer results than there are hooks: a plugin came after them."""
+    hooks = [hook for hook in discover_hooks("Snapshot") if not names or hook.plugin in names]
+    of_these = Q(archiveresult__plugin__in=names) if names else Q()
+    rows = chosen.filter(status=Snapshot.StatusChoices.SEALED)
+    rows = rows.annotate(known=Count("archiveresult", filter=of_these)).filter(known__lt=len(hooks))
+    return list(rows.values_list("pk", flat=True))
