@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from archivebox.lib.processes.children import Child, block_on_pidfd, keep, release
+from archivebox.lib.processes.children import Child, block_on, block_on_pidfd, keep, release
 from archivebox.lib.processes.exits import UNSEEN, ExitStatus
 from archivebox.lib.processes.identity import Identity
 from archivebox.lib.processes.launch import MARK, Launch
@@ -30,6 +30,9 @@ _MESSAGE_MAX = 200_000
 _INHERITED = ("PATH", "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 _INTERPRETER_FREE = {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
 """Variables of the interpreter that take effect after its start as well; others need a cold one."""
+
+MESSAGE_SECONDS = 0.01
+"""Longest sleep between the end of a process and the message about it."""
 
 Listener = Callable[["ForkedChild", ExitStatus | None], None]
 """Told of each child that ended, and with None of each that lost its server, which must be watched directly then."""
@@ -193,7 +196,7 @@ class ForkServer:
         pid, ticks = answer.get("started"), answer.get("ticks")
         if not isinstance(pid, int) or not isinstance(ticks, int):
             raise ForkServerGone(f"the fork server refused: {answer.get('refused')}")
-        child = ForkedChild(launch.process_id, Identity.current()._replace(pid=pid, start_ticks=ticks), self)
+        child = ForkedChild(launch.process_id, Identity.current().of_neighbour(pid, ticks), self)
         self._children[pid] = child
         keep(child)
         return child
@@ -334,19 +337,16 @@ class ForkedChild(Child):
         release(self)
 
     def block(self, seconds: float | None) -> None:
-        if self._server.alive:
-            self._server_or_exit(seconds)
-        else:
-            block_on_pidfd(self.identity, seconds)
-
-    def _server_or_exit(self, seconds: float | None) -> None:
+        """Woken by the process itself too: another thread may take the message that we would sleep on."""
         try:
-            fd = self._server.fileno()
-        except ForkServerGone:  # since a moment ago
+            messages = self._server.fileno()
+        except ForkServerGone:
+            block_on_pidfd(self.identity, seconds)
             return
-        poll = select.poll()
-        poll.register(fd, select.POLLIN)
-        poll.poll(None if seconds is None else max(0.0, seconds) * 1000)
+        if self.identity.is_zombie():  # its status is on the way, or has been taken just now
+            block_on([messages], MESSAGE_SECONDS if seconds is None else min(seconds, MESSAGE_SECONDS))
+        else:
+            block_on_pidfd(self.identity, seconds, also=(messages,))
 
 
 def look_directly(identity: Identity) -> ExitStatus | None:

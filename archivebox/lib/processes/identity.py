@@ -39,6 +39,10 @@ class Identity(NamedTuple):
         """The calling process."""
         return _current(os.getpid())
 
+    def of_neighbour(self, pid: int, start_ticks: int) -> "Identity":
+        """Another process of the same boot and pid namespace, whose start is known already."""
+        return Identity(self.boot_id, self.pid_ns, pid, start_ticks)
+
     def is_here(self) -> bool:
         """Whether it was started under this boot and in this pid namespace; others cannot be looked up."""
         return self.boot_id == boot_id() and self.pid_ns == pid_namespace()

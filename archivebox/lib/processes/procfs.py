@@ -11,15 +11,19 @@ from archivebox.lib.processes.looks import Look
 _READ = os.O_RDONLY | os.O_CLOEXEC
 
 
-def _read(path: str) -> bytes | None:
-    """The whole file, or None when the process is gone (ENOENT, ESRCH) or not ours to read (EACCES)."""
+def _read(path: str, *, one_piece: bool = False) -> bytes | None:
+    """The whole file, or None when the process is gone (ENOENT, ESRCH) or not ours to read (EACCES).
+
+    Only an empty read is the end: of a long list the kernel gives whole entries, a page (4 KB) at most at a time.
+    ``one_piece``: it is known to be short, one read gives all of it.
+    """
     try:
         fd = os.open(path, _READ)
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return None
     try:
         data = os.read(fd, 65536)
-        while data and len(data) % 4096 == 0 and (more := os.read(fd, 65536)):
+        while data and not one_piece and (more := os.read(fd, 65536)):
             data += more
     except (ProcessLookupError, PermissionError):
         return None
@@ -46,7 +50,7 @@ def look(pid: int) -> Look | None:
 
     A process whose first thread has ended while others run shows state Z too, but has more than one thread.
     """
-    data = _read(f"/proc/{pid}/stat")
+    data = _read(f"/proc/{pid}/stat", one_piece=True)
     if not data:
         return None
     fields = data[data.rfind(b")") + 2 :].split(b" ", 20)

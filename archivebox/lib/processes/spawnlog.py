@@ -66,7 +66,7 @@ class SpawnLog:
             rows.setdefault(process_id, {})
             if isinstance(row, dict):
                 rows[process_id] = row
-            elif isinstance(identity, list) and len(identity) == len(Identity._fields):
+            elif isinstance(identity, list) and len(identity) == 4:
                 identities[process_id] = _identity(identity)
         return [SpawnEntry(process_id, row, identities.get(process_id)) for process_id, row in rows.items()]
 

@@ -76,7 +76,7 @@ class Tree:
             seen = look(pid) if pid not in found else None
             if seen is None or (self.root is not None and seen.start_ticks < self.root.start_ticks):
                 continue
-            identity = here._replace(pid=pid, start_ticks=seen.start_ticks)
+            identity = here.of_neighbour(pid, seen.start_ticks)
             found[pid] = (identity, seen)
             if seen.session == pid:
                 self._leaders[pid] = identity

@@ -170,7 +170,7 @@ folder = Path(sys.argv[1])
 server = ForkServer(python=sys.executable, preload=[], log=folder / "log", spawn_log=None)
 server.start()
 script = folder / "hook.py"
-script.write_text("import sys, time; time.sleep(0.4); sys.exit(6)")
+script.write_text("import sys, time; time.sleep(1.5); sys.exit(6)")
 child = server.spawn(Launch("w", (sys.executable, str(script)), folder, {}, folder / "o", folder / "e", script=script))
 print(*child.identity[2:], *server.identity[2:], flush=True)
 time.sleep(60)
@@ -183,6 +183,7 @@ time.sleep(60)
     hook, server = (here._replace(pid=pid, start_ticks=ticks) for pid, ticks in (numbers[:2], numbers[2:]))
     wait_gone(server, LIMIT)
     assert hook.is_alive()
+    assert not hook.is_zombie()
     assert status_of(hook).exit_code == 6
 
 
@@ -213,14 +214,20 @@ def test_what_needs_a_cold_start_is_refused(forked: Starter, change: str) -> Non
 
 
 @needs_fork
-def test_many_hooks_while_nobody_reads_the_messages(forked: Starter) -> None:
-    """600 statuses fill the socket; neither end may wait for the other for ever."""
-    children = [forked.hook("pass") for _ in range(600)]
-    assert {wait(child, LIMIT).exit_code for child in children} == {0}
-    for child in children:
+def test_neither_end_waits_for_the_other_when_both_queues_are_full(forked: Starter) -> None:
+    """400 ends that nobody took block the server; 400 leaves to reap then fill the other queue."""
+    known = [forked.hook("pass") for _ in range(400)]
+    assert {wait(child, LIMIT).exit_code for child in known} == {0}
+    gate, door = os.pipe()
+    launch = forked.launch("import os, sys; os.read(int(sys.argv[1]), 1)", str(gate), pass_fds=(gate,))
+    waiting = [forked.start(launch) for _ in range(400)]
+    os.close(gate)
+    os.close(door)
+    for child in waiting:
+        wait_gone(child.identity, LIMIT)
+    for child in known:
         child.reap()
-    assert forked.server is not None
-    assert forked.server.alive
+    assert {wait(child, LIMIT).exit_code for child in waiting} == {0}
 
 
 @needs_fork

@@ -28,7 +28,7 @@ def test_a_torn_line_costs_itself_alone(tmp_path: Path) -> None:
     log.intent("b", {"n": 2})
     whole = log.path.read_bytes()
     log.close()
-    assert [entry.process_id for entry in SpawnLog.read(log.path)] == ["a", "b"]
+    assert SpawnLog.read(log.path) == [SpawnEntry("a", {"n": 1}, HERE), SpawnEntry("b", {"n": 2}, None)]
     for length in range(len(whole)):
         log.path.write_bytes(whole[:length])
         assert {entry.process_id for entry in SpawnLog.read(log.path)} <= {"a", "b"}

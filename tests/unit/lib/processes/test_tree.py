@@ -40,8 +40,10 @@ SHAPES = {
 }
 
 DAEMON = """
-import os, sys, time
+import os, signal, sys, time
+signal.signal(15, signal.SIG_IGN)
 os.setsid()
+os.write(int(sys.argv[1]), b"x")
 while True:
     if os.fork():
         os._exit(0)
@@ -83,10 +85,15 @@ def test_nothing_of_a_tree_survives_its_end(starter: Starter, shape: str, end: C
     assert tree.members() == set()
 
 
-def test_a_daemon_that_forks_every_two_milliseconds_is_caught(starter: Starter) -> None:
+def test_daemons_that_fork_every_two_milliseconds_and_ignore_term_are_caught(starter: Starter) -> None:
     script = starter.folder / "daemon.py"
     script.write_text(DAEMON)
-    tree, _ = tree_of(starter, f"p = subprocess.Popen([{sys.executable!r}, '-S', {str(script)!r}]); left(p.pid)")
+    body = (
+        f"reading, writing = os.pipe()\nargv = [{sys.executable!r}, '-S', {str(script)!r}, str(writing)]\n"
+        "for _ in range(3):\n    subprocess.Popen(argv, pass_fds=(writing,))\n    os.read(reading, 1)\n"
+        "left(os.getpid())"
+    )
+    tree, _ = tree_of(starter, body)
     wait(starter.children[0], LIMIT)
     assert tree.end_blocking(grace=0.1)
     assert tree.members() == set()
@@ -137,6 +144,17 @@ def test_other_hooks_and_other_folders_are_left_alone(starter: Starter, tmp_path
     finally:
         stranger.signal(signal.SIGKILL)
         bury_foster_children(None)
+
+
+def test_all_children_are_seen_when_their_list_is_longer_than_a_page(cold: Starter) -> None:
+    """The kernel gives a list of children in parts of 4 KB, about 700 pids."""
+    body = "ps = [subprocess.Popen(['sleep', '300']) for _ in range(900)]\nleft(len(ps)); time.sleep(300)"
+    child, (count,) = cold.until_ready(HEAD + body)
+    tree = Tree(root=child.identity, process_id=child.process_id, data_dir=cold.folder)
+    assert count == 900
+    assert len(tree.members()) == count + 1
+    assert tree.end_blocking(grace=20)
+    assert tree.members() == set()
 
 
 def test_term_gives_a_hook_its_grace(starter: Starter) -> None:

@@ -75,10 +75,12 @@ def test_an_end_noticed_by_somebody_else_first_is_reported(starter: Starter) -> 
 
     async def run() -> None:
         seen, watcher = Seen(2), watcher_for(starter)
-        children = [starter.hook("import sys; sys.exit(5)") for _ in range(2)]
+        body = "import sys, time; time.sleep(0.2); sys.exit(5)"
+        children = [starter.hook(body) for _ in range(2)]
         for child in children:
             watcher.watch(child, seen)
-        await asyncio.get_running_loop().run_in_executor(None, lambda: [wait(child, LIMIT) for child in children])
+        waiting = asyncio.get_running_loop().run_in_executor(None, lambda: [wait(child, None) for child in children])
+        await asyncio.wait_for(waiting, LIMIT)
         assert await seen.codes() == [5, 5]
         watcher.close()
 
