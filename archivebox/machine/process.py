@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +22,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason, register
 from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.processes import ExitStatus, Identity, Launch
+from archivebox.lib.processes import UNSEEN, ExitJournal, ExitStatus, Identity, Launch
 from archivebox.machine.host import Machine
 from archivebox.storage.layout import hook_file
 
@@ -34,7 +35,12 @@ IDENTITY = ("boot_id", "pid_ns", "pid", "start_ticks", "started_at", "status")
 LOST = -1
 """What ``poll`` and ``wait`` answer for a process whose status nobody saw."""
 
+REAPER_TIME = 5.0
+"""Seconds that ``wait`` without a limit gives the reaper of an ended process to say how it ended."""
+
 _current: dict[str, "Process"] = {}
+_children: dict[UUID, processes.Child] = {}
+"""What :meth:`Process.launch` started here and nobody has reaped: any object of the row can wait for it."""
 
 
 class ProcessQuerySet(models.QuerySet["Process"]):
@@ -145,13 +151,13 @@ class Process(Row):
         indexes = [
             models.Index(fields=["parent", "status"], name="process_parent_status"),
             models.Index(fields=["machine", "pid"], condition=Q(status="running"), name="process_running"),
+            models.Index(fields=["machine"], condition=~Q(request=""), name="process_request"),
             models.Index(fields=["crawl_id"], condition=Q(crawl_id__isnull=False), name="process_crawl"),
             models.Index(fields=["snapshot_id"], condition=Q(snapshot_id__isnull=False), name="process_snapshot"),
         ]
 
     launch_env: Mapping[str, str] | None = None
     """The environment that :meth:`launch` gives; it lives in the launching object only."""
-    _child: processes.Child | None = None
 
     def __str__(self) -> str:
         return f"{self.process_type} {self.cmd_summary} (pid {self.pid})"
@@ -214,11 +220,12 @@ class Process(Row):
 
     @classmethod
     def _detect_type(cls) -> str:
-        words = " ".join(sys.argv[:2])
+        """By the program's name and its command; never by its folder, which may be anybody's (``/home/worker/…``)."""
+        program, command = Path(sys.argv[0]), sys.argv[1] if len(sys.argv) > 1 else ""
         for kind in (cls.TypeChoices.SUPERVISORD, cls.TypeChoices.ORCHESTRATOR, cls.TypeChoices.WORKER):
-            if kind in words:
+            if kind == command or program.stem.startswith(kind):
                 return kind
-        return cls.TypeChoices.CLI if "archivebox" in words else cls.TypeChoices.BINARY
+        return cls.TypeChoices.CLI if "archivebox" in (program.stem, program.parent.name) else cls.TypeChoices.BINARY
 
     def take_identity(self, identity: Identity) -> None:
         """Fill in who this is to the operating system; the row is RUNNING from here on."""
@@ -355,12 +362,23 @@ class Process(Row):
         self.stdout_file.parent.mkdir(parents=True, exist_ok=True)
         if self._state.adding:
             self.save(force_insert=True)  # on record before it can have an effect
-        self._child = processes.spawn(self.as_launch())
-        self.take_identity(self._child.identity)
+        try:
+            child = processes.spawn(self.as_launch())
+        except OSError as error:
+            self._close_unstarted(error)
+            raise
+        _children[self.pk] = child
+        self.take_identity(child.identity)
         self.save(update_fields=[*IDENTITY, "modified_at"])
         if not background:
             self._wait_in_foreground()
         return self
+
+    def _close_unstarted(self, error: OSError) -> None:
+        """Its program, folder or files could not be opened: nothing ran, so that there is no exit code."""
+        self.status, self.end_reason, self.ended_at = self.StatusChoices.EXITED, EndReason.LOST, timezone.now()
+        self.stderr = str(error)[-TAIL:]
+        self.save(update_fields=["status", "end_reason", "ended_at", "stderr", "modified_at"])
 
     def _wait_in_foreground(self) -> None:
         try:
@@ -370,40 +388,48 @@ class Process(Row):
             self.terminate()
 
     def poll(self) -> int | None:
-        """The exit code; None only while it runs; -1 for one whose status nobody saw."""
+        """The exit code; None while it runs, is not started, or its reaper has not looked; -1 if nobody saw it."""
         if self.status == self.StatusChoices.EXITED:
             return LOST if self.exit_code is None else self.exit_code
-        if self._child is not None:
-            seen = self._child.peek()
+        if (child := _children.get(self.pk)) is not None:
+            seen = child.peek()
             return None if seen is None else self._settle(seen)
+        # First the process, then the row: its reaper commits before it reaps, so that a row read after the end is true.
+        identity = self.identity
+        gone = identity is not None and not identity.is_alive()
         self.refresh_from_db()
         if self.status == self.StatusChoices.EXITED:
             return self.poll()
-        identity = self.identity
-        if self.machine_id != Machine.current().pk or (identity is not None and identity.is_alive()):
+        if identity is None or not gone or self.machine_id != Machine.current().pk:
             return None
-        return self._settle(ExitStatus(exit_code=None, user_seconds=0.0, system_seconds=0.0, max_rss=0))
+        return self._settle(ExitJournal(DATA_FOLDER.exits).read(identity) or UNSEEN)
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for its end, at most ``timeout`` seconds (None: the row's). Raises TimeoutError."""
         timeout = self.timeout if timeout is None else timeout
-        if self._child is not None and self.status != self.StatusChoices.EXITED:
-            return self._settle(processes.wait(self._child, timeout))
+        if (child := _children.get(self.pk)) is not None and self.status != self.StatusChoices.EXITED:
+            return self._settle(processes.wait(child, timeout))
+        deadline = None if timeout is None else time.monotonic() + timeout
         identity = self.identity
         if identity is not None and self.poll() is None:
             processes.wait_gone(identity, timeout)
-        code = self.poll()
-        if code is None:
-            message = f"process {self.pk} of another machine did not end within {timeout} s"
-            raise TimeoutError(message)
+        return self._wait_for_row(time.monotonic() + REAPER_TIME if deadline is None else deadline)
+
+    def _wait_for_row(self, deadline: float) -> int:
+        """A zombie's reaper, or its own machine, still has to say how it ended; no event tells of either."""
+        while (code := self.poll()) is None:
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"nobody said in time how process {self.pk} (pid {self.pid}) ended")
+            time.sleep(0.05)
         return code
 
     def _settle(self, seen: ExitStatus) -> int:
         """Write down what the kernel reported, then reap."""
         self.settle(seen)
         self.save()
-        if self._child is not None:
-            self._child.reap()
+        child = _children.pop(self.pk, None)
+        if child is not None:
+            child.reap()
         return LOST if self.exit_code is None else self.exit_code
 
     def settle(self, seen: ExitStatus) -> None:
@@ -495,7 +521,10 @@ class Process(Row):
             return None
         key = _uuid_or_none(record.get("id")) or new_id()
         ended = parse_time(record.get("ended_at"))
-        row = cls.objects.filter(pk=key, parent_id=hook.pk).first() or cls(
+        known = cls.objects.filter(pk=key).first()
+        if known is not None and known.parent_id != hook.pk:
+            return None  # a hook may speak only of what it started
+        row = known or cls(
             id=key,
             machine_id=hook.machine_id,
             parent_id=hook.pk,
@@ -510,14 +539,16 @@ class Process(Row):
         )
         cmd = record.get("cmd")
         row.cmd = [str(word) for word in cmd] if isinstance(cmd, list) else row.cmd
-        row.pwd = str(record.get("pwd") or row.pwd or hook.pwd)
+        row.pwd = str(record.get("pwd") or row.pwd or hook.pwd)[:512]
         row.pid = _int_or_none(record.get("pid")) or row.pid
-        row.start_ticks = _int_or_none(record.get("start_ticks")) or row.start_ticks
+        row.start_ticks = _int_or_none(record.get("start_ticks"), 2**63 - 1) or row.start_ticks
         row.started_at = parse_time(record.get("started_at")) or row.started_at or timezone.now()
         row.exit_code = _int_or_none(record.get("exit_code"))
         row.ended_at = ended or (timezone.now() if row.exit_code is not None else None)
         row.status = cls.StatusChoices.EXITED if row.ended_at else cls.StatusChoices.RUNNING
         row.end_reason = _end_reason(row.exit_code) if row.ended_at else ""
+        if row.start_ticks is None and row.pid is not None and not row.ended_at:
+            row.start_ticks = _start_of_descendant(row.pid, hook)
         row.save()
         return row
 
@@ -606,13 +637,22 @@ def _uuid_or_none(value: JSON) -> UUID | None:
         return None
 
 
-def _int_or_none(value: JSON) -> int | None:
+def _int_or_none(value: JSON, most: int = 2**31 - 1) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        return int(value)
-    except ValueError:
+        number = int(value)
+    except (ValueError, OverflowError):
         return None
+    return number if abs(number) <= most else None
+
+
+def _start_of_descendant(pid: int, hook: Process) -> int | None:
+    """When the live process with this pid started, if it can be the hook's: of its namespace, and not older than it."""
+    identity, parent = Identity.of(pid), hook.identity
+    if identity is None or parent is None or identity[:2] != parent[:2] or identity.start_ticks < parent.start_ticks:
+        return None
+    return identity.start_ticks
 
 
 register("Process", Process.from_jsonl)

@@ -29,7 +29,7 @@ from archivebox.machine.process import read_tail
 from archivebox.workers.engine import Engine
 from archivebox.workers.hook_run import HookRun
 from archivebox.workers.journal import Holder
-from archivebox.workers.machine_locks import machine_lock
+from archivebox.workers.machine_locks import PREFIX, machine_lock
 
 
 class BinaryRun:
@@ -95,7 +95,10 @@ class BinaryRun:
         """Put it back into the queue; an installer that runs is asked to finish."""
         self._stopping = event
         if self.run is not None and not self.run.ended:
-            self.run.stop(EndReason.SEALED, self.engine.stop_grace)
+            # What holds the machine's package manager is not killed in the middle: dpkg would be left half configured.
+            slow = any(name.startswith(PREFIX) for name in self.run.hook.exclusive)
+            left = max(0.0, self.run.deadline - self.engine.loop.time())
+            self.run.stop(EndReason.SEALED, left if slow else self.engine.stop_grace)
         await self._task
 
     async def abandon(self) -> None:

@@ -65,6 +65,7 @@ def take(worker: UUID, machine: UUID, room: int, cursor: Cursor) -> Taken:
             holder = _lease(Snapshot, key, worker)
             if holder is not None:
                 taken.snapshots.append(holder)
+                visited(key)
     taken.next_at = next_wanted(machine)
     return taken
 
@@ -237,11 +238,16 @@ def blocked_hosts() -> set[str]:
     return blocked | {host for host, pages in in_flight if most and pages >= own_limits.get(host, most)}
 
 
-def visited(host: str, delay: float) -> None:
-    """A page of this host begins: the next one waits for ``delay`` seconds."""
-    if delay > 0:
-        next_at = timezone.now() + timedelta(seconds=delay)
-        Domain.objects.update_or_create(name=host, defaults={"next_at": next_at, "delay": delay})
+def visited(snapshot_id: UUID) -> None:
+    """A page of a host begins: the next one waits for the host's delay, or the one that is set for all."""
+    set_for_all = resolve_settings(base_layers()).get_number("DOMAIN_DELAY") or 0.0
+    if not set_for_all and not Domain.objects.filter(delay__gt=0).exists():
+        return
+    host = Snapshot.objects.values_list("domain", flat=True).get(pk=snapshot_id)
+    domain, _ = Domain.objects.get_or_create(name=host)
+    delay = domain.delay or set_for_all
+    if delay:
+        Domain.objects.filter(pk=domain.pk).update(next_at=timezone.now() + timedelta(seconds=delay))
 
 
 def next_wanted(machine: UUID) -> datetime | None:

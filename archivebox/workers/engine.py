@@ -167,6 +167,7 @@ class Engine:
         self.in_log = 0
         cores = os.cpu_count() or 1
         self.slots = Slots(_share(settings.get_number("HOOK_CONCURRENCY") or 2 * cores, workers))
+        self.session_slots = Slots(_share(settings.get_number("TABS") or cores, workers))
         self.finite_slots = Slots(_share(settings.get_number("FINITE_CONCURRENCY") or 4 * cores, workers))
         self.stop_grace = settings.get_number("STOP_GRACE") or 0.0
         self.seal_grace = settings.get_number("SEAL_GRACE") or 0.0
@@ -234,10 +235,10 @@ class Engine:
         self.exits.attach_fork_server(server)
         self._fork_server, self._fork_server_id = server, key
 
-    def _end_fork_server_row(self) -> None:
+    def _end_fork_server_row(self, reason: str = "signalled") -> None:
         if self._fork_server_id is not None:
             code = self._fork_server.returncode if self._fork_server is not None else None
-            ended = {"status": "exited", "ended_at": timezone.now(), "exit_code": code, "end_reason": "signalled"}
+            ended = {"status": "exited", "ended_at": timezone.now(), "exit_code": code, "end_reason": reason}
             self.journal.update(Process, self._fork_server_id, ended)
             self._fork_server_id = None
 
@@ -246,7 +247,7 @@ class Engine:
     async def close(self) -> None:
         if self._fork_server is not None:
             self._fork_server.close()
-            self._end_fork_server_row()
+            self._end_fork_server_row("sealed")
         self.exits.close()
         self.outputs.close()
         await self.journal.close()

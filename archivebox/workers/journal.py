@@ -14,7 +14,16 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
-from django.db import DatabaseError, OperationalError, connection, connections, models, transaction
+from django.db import (
+    DatabaseError,
+    DataError,
+    IntegrityError,
+    OperationalError,
+    connection,
+    connections,
+    models,
+    transaction,
+)
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import touch
@@ -175,11 +184,18 @@ def _commit(batch: Batch) -> list[Holder]:
 
 
 def _carry_out(work: Callable[[], object]) -> None:
-    """One effect in a savepoint of its own: what a hook printed must not take the batch down with it."""
+    """One effect in a savepoint of its own: what a hook printed must not take the batch down with it.
+
+    A second try where another worker was quicker to insert the same row: it finds that row then.
+    """
     try:
-        with transaction.atomic():
-            work()
-    except (ValueError, TypeError, LookupError, models.ObjectDoesNotExist) as error:
+        try:
+            with transaction.atomic():
+                work()
+        except IntegrityError:
+            with transaction.atomic():
+                work()
+    except (IntegrityError, DataError, ValueError, TypeError, LookupError, models.ObjectDoesNotExist) as error:
         log.warning("A record could not be taken: %s action=record_refused", error)
 
 

@@ -157,6 +157,8 @@ class ObjectRun(ABC):
     def _slots_for(self, item: Planned) -> Slots | None:
         if not item.hook.background:
             return self.engine.slots
+        if item.hook.session and item.hook.ready:
+            return self.engine.session_slots
         return self.engine.finite_slots if item.hook.finite else None
 
     def _take_slot(self, item: Planned) -> bool:

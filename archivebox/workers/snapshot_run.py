@@ -87,7 +87,9 @@ class SnapshotRun(ObjectRun):
         return self.phase in {Phase.STEPS, Phase.STOPPING, Phase.CLOSING_PAGE}
 
     def before_step(self) -> None:
-        self.engine.journal.update(Snapshot, self.snapshot.pk, {"current_step": self.schedule.step}, self.holder)
+        self.engine.journal.update(
+            Snapshot, self.snapshot.pk, {"current_step": self.schedule.step, "attempts": 0}, self.holder
+        )
 
     def hook_started(self, item: Planned, run: HookRun) -> None:
         if item.replay or item.result_id is None:
@@ -170,6 +172,7 @@ class SnapshotRun(ObjectRun):
         self._final_changed |= not item.hook.derived
         if item.result_id is not None:
             columns["status"] = str(columns["status"])
+            self.engine.journal.update(Snapshot, self.snapshot.pk, {"attempts": 0}, self.holder)
             self.engine.journal.update(ArchiveResult, item.result_id, columns, self.holder)
 
     def _back_to_queue(self, item: Planned) -> None:

@@ -179,13 +179,13 @@ class Worker:
     async def _answer_requests(self) -> None:
         """Pause, cancel and kill what others asked for since the last look."""
         held = list(self.runs)
-        asked, killed = await self.engine.journal.read(_requests, held, self.process.pk)
+        asked, killed = await self.engine.journal.read(_requests, held)
         for holder, event in asked.items():
             run = self.runs.get(holder)
             if isinstance(run, SnapshotRun) and not run.ending:
                 self._spawn(run.release(event))
             elif isinstance(run, CrawlRunRun) and not run.ending:
-                self._spawn(run.end("seal" if event == "cancel" else "requeue" if event == "release" else "seal"))
+                self._spawn(run.end("seal"))
             elif isinstance(run, BinaryRun):
                 self._spawn(run.release())
         for process_id in killed:
@@ -302,7 +302,7 @@ def _programs(machine_id: UUID) -> tuple[dict[str, str], dict[str, str]]:
     return {name: status for name, status, _ in known}, {name: path for name, _, path in known if path}
 
 
-def _requests(held: list[Holder], worker: UUID) -> tuple[dict[Holder, str], list[UUID]]:
+def _requests(held: list[Holder]) -> tuple[dict[Holder, str], list[UUID]]:
     """What was asked of the items held, or of the Crawls above them; and the hooks that somebody wants ended."""
     asked: dict[Holder, str] = {}
     above = _crawls_above(held)
@@ -313,7 +313,7 @@ def _requests(held: list[Holder], worker: UUID) -> tuple[dict[Holder, str], list
     for holder, status in above.items():
         if status in {Crawl.StatusChoices.PAUSED, Crawl.StatusChoices.CANCELLED}:
             asked.setdefault(holder, "release" if status == Crawl.StatusChoices.PAUSED else "cancel")
-    killed = Process.objects.running().filter(request=Request.KILL, parent_id=worker).values_list("pk", flat=True)
+    killed = Process.objects.here().running().filter(request=Request.KILL).values_list("pk", flat=True)
     return asked, list(killed)
 
 
@@ -336,7 +336,11 @@ def main(process_id: UUID, orchestrator_id: UUID | None, *, workers: int, pulse:
     lock = os.open(DATA_FOLDER.worker_lock(process_id), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
     process = Process.begin(
-        process_id, process_type=Process.TypeChoices.WORKER, worker_type="worker", parent_id=orchestrator_id
+        process_id,
+        process_type=Process.TypeChoices.WORKER,
+        worker_type="worker",
+        parent_id=orchestrator_id,
+        cmd=["archivebox", "worker", "--process-id", str(process_id)],  # forked: the kernel shows its parent's
     )
     error: BaseException | None = None
     try:
