@@ -16,11 +16,11 @@ from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
 from archivebox.cli.sources import Given, Reader, keep_sources
 from archivebox.cli.watching import Watched, watch
+from archivebox.core.intake import Seed, create_crawl
 from archivebox.core.models import Snapshot
 from archivebox.core.retry import retry_missing
 from archivebox.core.tag import split_tags
 from archivebox.core.versions import latest_versions, retire_older
-from archivebox.core.intake import Seed, create_crawl
 from archivebox.crawls.models import Crawl
 from archivebox.crawls.seedfiles import Parser
 from archivebox.lib.jsonl import JSON

@@ -50,7 +50,7 @@ COMMANDS: tuple[click.Command, ...] = (
         "doctor",
         "doctor",
         "Check programs, fonts, sandbox, disk, database, settings; says what to do.",
-        needs=Needs.ANY,
+        needs=Needs.MODELS,
     ),
     command(
         "install",

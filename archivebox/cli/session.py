@@ -34,7 +34,7 @@ class Needs(Enum):
     """What a command needs to be there before it runs."""
 
     NOTHING = "no Django, no data folder, no row"
-    MODELS = "Django, and no row: the program it starts records itself"
+    MODELS = "Django; it opens the collection itself, or starts a program that records itself"
     ANY = "a collection is opened if there is one"
     COLLECTION = "a collection"
     NEW = "a collection, made if there is none"

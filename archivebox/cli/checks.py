@@ -1,0 +1,243 @@
+"""Owns what `doctor` looks at: each check says what it found, and what to do about it."""
+
+import os
+import platform
+import re
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from django.db import DatabaseError, connection
+
+from archivebox.config.resolve import Resolved
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.binaries import BinaryRequest, merge
+from archivebox.hooks import lib_dir, plugins
+from archivebox.machine.models import Binary, Machine, Process
+
+State = Literal["ok", "warning", "error"]
+
+GIGABYTE = 1_000_000_000
+QUICK_CHECK_LIMIT = 2 * GIGABYTE
+"""Bytes of database up to which it is read through: some seconds."""
+NAMESPACE = """
+import ctypes, sys
+libc = ctypes.CDLL(None, use_errno=True)
+sys.exit(0 if libc.unshare(0x10000000) == 0 and libc.unshare(0x20000000 | 0x40000000) == 0 else 1)
+"""
+"""What Chromium's sandbox does first, tried as this very user: unshare(2) of user, then of pid and network."""
+
+
+class Check(NamedTuple):
+    """One thing that was looked at; ``action`` is empty where nothing is to be done."""
+
+    name: str
+    state: State
+    sentence: str
+    action: str = ""
+
+
+def all_checks(settings: Resolved, parent: Process | None, problem: str = "") -> Iterator[Check]:
+    """Every check. ``parent`` is the command's row: None where there is no collection yet, or (``problem``) it is ill."""
+    yield _python()
+    yield _data_folder()
+    if parent is not None or problem:
+        yield from _database(problem)
+    yield _disk(settings)
+    yield from _settings(settings)
+    yield from _programs(settings, known=parent is not None)
+    yield from _fonts()
+    yield _shared_memory()
+    yield _namespaces(parent)
+
+
+def _python() -> Check:
+    versions = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {platform.platform()}"
+    with sqlite3.connect(":memory:") as memory:
+        options = {row[0] for row in memory.execute("PRAGMA compile_options")}
+    if "ENABLE_FTS5" not in options:
+        return Check(
+            "python", "warning", f"{versions}, without FTS5.", "Use a Python whose SQLite has FTS5, for search."
+        )
+    return Check("python", "ok", f"{versions}.")
+
+
+def _data_folder() -> Check:
+    root = DATA_FOLDER.root
+    if parent is None:
+        return Check(
+            "data folder", "warning", f"There is no collection in {root}.", "`archivebox init` makes one there."
+        )
+    if not os.access(root, os.W_OK):
+        return Check(
+            "data folder",
+            "error",
+            f"{root} cannot be written.",
+            f"Give this user the right: chown -R {os.getuid()} {root}",
+        )
+    return Check("data folder", "ok", f"{root}")
+
+
+def _database(problem: str) -> Iterator[Check]:
+    if problem:
+        yield Check(
+            "database", "error", problem, "See logs/cli.log; restore index.sqlite3 from a backup if it is damaged."
+        )
+        return
+    if connection.vendor != "sqlite":
+        yield Check("database", "ok", f"{connection.display_name} answers.")
+        return
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA journal_mode")
+            mode = cursor.fetchone()[0]
+            size = DATA_FOLDER.database.stat().st_size
+            cursor.execute("PRAGMA quick_check(1)" if size < QUICK_CHECK_LIMIT else "SELECT 'ok'")
+            verdict = cursor.fetchone()[0]
+    except DatabaseError as error:
+        yield Check(
+            "database", "error", f"The database cannot be read: {error}.", "Restore index.sqlite3 from a backup."
+        )
+        return
+    if verdict != "ok":
+        yield Check(
+            "database", "error", f"It is damaged: {verdict}.", "Copy the folder, then: sqlite3 index.sqlite3 .recover"
+        )
+    elif mode != "wal":
+        yield Check(
+            "database",
+            "warning",
+            f"Its journal is {mode}, not WAL.",
+            "Use a disk that supports locks and shared memory.",
+        )
+    else:
+        yield Check("database", "ok", f"{size / 1e6:,.1f} MB, write-ahead log, no damage found.")
+
+
+def _disk(settings: Resolved) -> Check:
+    place = next(path for path in (DATA_FOLDER.root, *DATA_FOLDER.root.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    least = settings.get_number("DISK_FREE_MIN") or 0
+    sentence = f"{free / 1e9:,.1f} GB free."
+    if free < least:
+        return Check(
+            "disk", "error", sentence, f"Free some: below {least / 1e6:,.0f} MB (DISK_FREE_MIN) no work begins."
+        )
+    if free < 5 * GIGABYTE:
+        return Check("disk", "warning", sentence, "Free some: a page takes 5 to 50 MB, a video much more.")
+    return Check("disk", "ok", sentence)
+
+
+def _settings(settings: Resolved) -> Iterator[Check]:
+    for layer, name in settings.unknown:
+        yield Check(
+            "settings",
+            "warning",
+            f"{name} ({layer}) is no setting.",
+            "`archivebox config list --all` shows those that are.",
+        )
+    for error in settings.errors:
+        yield Check("settings", "error", f"{error}.", "Correct it there; `archivebox config explain NAME` tells more.")
+    if not settings.unknown and not settings.errors:
+        yield Check("settings", "ok", "Every setting is known and allowed.")
+
+
+def _programs(settings: Resolved, *, known: bool) -> Iterator[Check]:
+    """What plugins that are on need: recorded as there, found in PATH, or missing."""
+    wanted = [plugin for plugin in plugins().values() if settings.is_enabled(plugin)]
+    rows = {row.name: row for row in Binary.objects.filter(machine=Machine.current())} if known else {}
+    path = f"{lib_dir(settings) / 'bin'}{os.pathsep}{os.environ.get('PATH') or os.defpath}"
+    for name, request in sorted(merge(chain.from_iterable(plugin.binaries for plugin in wanted))[0].items()):
+        row = rows.get(name)
+        if row is not None and row.is_there:
+            yield Check(name, "ok", f"{row.version} {row.abspath}".strip())
+            continue
+        found = next(filter(None, (shutil.which(each, path=path) for each in _names(request))), None)
+        askers = ", ".join(plugin.name for plugin in wanted if name in {asked.name for asked in plugin.binaries})
+        if found:
+            yield Check(name, "ok", f"{found} (its version is looked at when it is first needed)")
+        else:
+            why = f" {row.message.strip()}" if row is not None and row.message else ""
+            yield Check(name, "warning", f"Not there; needed by {askers}.{why}", f"archivebox install {name}")
+
+
+def _names(request: BinaryRequest) -> list[str]:
+    """The names that a program goes by, as its request tells the env provider."""
+    options = request.overrides.get("env")
+    names = options.get("names") if isinstance(options, dict) else None
+    return [request.name, *map(str, names if isinstance(names, list) else [])]
+
+
+FONTS = {
+    "Chinese, Japanese and Korean letters": (
+        re.compile(r"cjk|ipa(ex)?[gm]|wqy|takao|pingfang|hiragino"),
+        "fonts-noto-cjk",
+    ),
+    "emoji": (re.compile(r"emoji"), "fonts-noto-color-emoji"),
+    "Latin letters": (re.compile(r"liberation|dejavu|arial|helvetica|noto ?sans-"), "fonts-liberation"),
+}
+FONT_FOLDERS = (
+    "/usr/share/fonts",
+    "/usr/local/share/fonts",
+    "/System/Library/Fonts",
+    "/Library/Fonts",
+    "~/.fonts",
+    "~/.local/share/fonts",
+)
+
+
+def _fonts() -> Iterator[Check]:
+    """By the files' names; a missing script is boxes in every picture, for ever."""
+    folders = [Path(folder).expanduser() for folder in FONT_FOLDERS]
+    names = [name.lower() for folder in folders for _, _, files in os.walk(folder) for name in files]
+    for script, (pattern, package) in FONTS.items():
+        if any(pattern.search(name) for name in names):
+            yield Check("fonts", "ok", f"{script[0].upper()}{script[1:]} can be drawn.")
+        else:
+            yield Check(
+                "fonts", "warning", f"No font has {script}: pictures would show boxes.", f"apt-get install {package}"
+            )
+
+
+def _shared_memory() -> Check:
+    name = "shared memory"
+    if sys.platform != "linux":
+        return Check(name, "ok", "Not used on this system.")
+    mount = "/dev/shm"  # noqa: S108 - nothing is put there: its size is asked
+    try:
+        size = os.statvfs(mount).f_blocks * os.statvfs(mount).f_frsize
+    except OSError as error:
+        return Check(name, "warning", f"{mount}: {error.strerror}.", "Mount it; until then Chromium uses the disk.")
+    if size < GIGABYTE:
+        action = "Give it 1 GB (docker run --shm-size=1g); until then Chromium uses the disk, more slowly."
+        return Check(name, "warning", f"{mount} has {size / 1e6:,.0f} MB.", action)
+    return Check(name, "ok", f"{mount} has {size / 1e9:,.1f} GB.")
+
+
+def _namespaces(parent: Process | None) -> Check:
+    """Tried as this very user, in a process of its own, which is on record."""
+    if sys.platform != "linux":
+        return Check("sandbox", "ok", "The system's own is used.")
+    if os.geteuid() == 0:
+        action = "Run ArchiveBox as an ordinary user, so that hostile pages stay in Chromium's sandbox."
+        return Check("sandbox", "warning", "This is root: Chromium runs without its sandbox.", action)
+    if parent is None:
+        return Check("sandbox", "ok", "Not tried, for want of a collection to keep the record in.")
+    probe = Process(
+        machine=Machine.current(),
+        parent=parent,
+        process_type=Process.TypeChoices.BINARY,
+        cmd=[sys.executable, "-I", "-c", NAMESPACE],
+        pwd=str(DATA_FOLDER.root),
+        timeout=10,
+    )
+    if probe.launch().exit_code == 0:
+        return Check("sandbox", "ok", "This user may make user namespaces: Chromium's sandbox works.")
+    action = "Allow them: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or in Docker --cap-add SYS_ADMIN."
+    return Check(
+        "sandbox", "warning", "This user may make no user namespaces: Chromium runs without its sandbox.", action
+    )

@@ -1,0 +1,103 @@
+"""Owns `archivebox install`: queueing the programs that plugins need, and waiting for them."""
+
+import difflib
+import shutil
+from itertools import chain
+from uuid import UUID
+
+from django.db import transaction
+
+from archivebox.base_models.doorbell import ring
+from archivebox.cli.binary import COLUMNS
+from archivebox.cli.errors import BadInputError
+from archivebox.cli.output import Column
+from archivebox.cli.records import record_of
+from archivebox.cli.session import Session
+from archivebox.contract import reasons
+from archivebox.contract.binaries import BinaryRequest, merge
+from archivebox.contract.reasons import Reason
+from archivebox.hooks import base_layers, plugins, resolve_settings
+from archivebox.machine.models import Binary
+from archivebox.workers.watch import Interrupted, OrchestratorFailedError, Watch
+
+NOT_INSTALLED = 1
+
+PLAN = (
+    Column("program", "name"),
+    Column("providers, in this order", "binproviders"),
+    Column("options", "overrides", wraps=True),
+    Column("there already", "abspath"),
+)
+
+
+def run(session: Session, *, names: tuple[str, ...], dry_run: bool) -> int:
+    requests = _chosen(names)
+    if dry_run:
+        session.out.table(PLAN, (_plan(request) for request in requests), empty="No plugin needs a program.")
+        return 0
+    keys = _queue(requests)
+    try:
+        with session.out.live() as draw, Watch(session.process) as watching:
+            watching.wait(lambda: not _unsettled(keys), lambda: draw(_lines(keys)))
+    except Interrupted as stop:
+        session.out.warn("Stopped. What is installed stays; `archivebox install` goes on.")
+        return 128 + stop.signum
+    except OrchestratorFailedError as error:
+        session.out.warn(f"{error}. Its log is {session.folder.logs / 'orchestrator.log'}.")
+        return NOT_INSTALLED
+    return _report(session, keys)
+
+
+def _chosen(names: tuple[str, ...]) -> list[BinaryRequest]:
+    """The programs named, or all that the plugins which are on need."""
+    settings = resolve_settings(base_layers())
+    wanted = [plugin for plugin in plugins().values() if names or settings.is_enabled(plugin)]
+    merged, _ = merge(chain.from_iterable(plugin.binaries for plugin in wanted))
+    for name in names:
+        if name not in merged:
+            near = difflib.get_close_matches(name, merged, 1)
+            hint = f"Did you mean {near[0]}?" if near else "`archivebox install --dry-run` shows those they need."
+            raise BadInputError(f"No plugin needs a program {name}. {hint}")
+    return [merged[name] for name in names or sorted(merged)]
+
+
+def _plan(request: BinaryRequest) -> dict[str, object]:
+    known = Binary.objects.here().filter(name=request.name).first()
+    return {
+        "type": "Binary",
+        "name": request.name,
+        "binproviders": list(request.binproviders) or ["any"],
+        "overrides": dict(request.overrides),
+        "abspath": known.abspath if known and known.is_there else shutil.which(request.name),
+    }
+
+
+def _queue(requests: list[BinaryRequest]) -> list[UUID]:
+    """Those that are not there are looked for again, whatever was found out before."""
+    with transaction.atomic():
+        rows = [Binary.want(request) for request in requests]
+        for row in rows:
+            if row.status in Binary.SETTLED and not row.is_there:
+                row.sm.send("requeue")
+        ring()
+    return [row.pk for row in rows]
+
+
+def _unsettled(keys: list[UUID]) -> bool:
+    return Binary.objects.filter(pk__in=keys).exclude(status__in=Binary.SETTLED).exists()
+
+
+def _lines(keys: list[UUID]) -> list[str]:
+    return [f"{row.name}  {row.status}  {row.version}" for row in Binary.objects.filter(pk__in=keys).order_by("name")]
+
+
+def _report(session: Session, keys: list[UUID]) -> int:
+    """What is there now; and for what needs an administrator, the very line to run."""
+    rows = list(Binary.objects.filter(pk__in=keys).order_by("name"))
+    records = [record_of(row, action=reasons.action(row.reason) if row.reason else "") for row in rows]
+    session.out.table(COLUMNS, records)
+    for row in rows:
+        reason, detail = reasons.split(row.reason) if row.reason else (None, "")
+        if reason is Reason.NEEDS_ROOT:
+            session.out.say(f"{row.name} needs an administrator: {detail or row.message}, then `archivebox install`.")
+    return NOT_INSTALLED if any(row.status == Binary.StatusChoices.FAILED for row in rows) else 0

@@ -1,0 +1,190 @@
+"""Owns `archivebox plugin`: looking at plugins, trying their hooks, checking those that people write."""
+
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from archivebox.base_models.rows import new_id
+from archivebox.cli import settings
+from archivebox.cli.errors import BadInputError, StoppedError
+from archivebox.cli.output import Column
+from archivebox.cli.session import Session
+from archivebox.contract import reasons
+from archivebox.contract.discovery import Hook, Plugin, read_plugin
+from archivebox.contract.lint import has_errors, lint
+from archivebox.crawls.admission import check_url
+from archivebox.hooks import plugins, run_hook
+from archivebox.machine.models import Process
+
+LISTED = (
+    Column("plugin", "name"),
+    Column("on", "enabled"),
+    Column("from", "source"),
+    Column("hooks", lambda record: len(_list(record["hooks"])), right=True),
+    Column("programs", "binaries"),
+    Column("why not", "reason", wraps=True),
+)
+HOOKS = (
+    Column("hook", "file_name"),
+    Column("event", "event"),
+    Column("step", "step", right=True),
+    Column("in the background", "background"),
+)
+SETTINGS = (Column("setting", "name"), Column("default", "default"), Column("what it is", "description", wraps=True))
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def list_(session: Session) -> int:
+    resolved = settings.current(is_collection=session.is_collection)
+    records = []
+    for plugin in plugins().values():
+        code = resolved.disabled_reason(plugin)
+        record = {
+            "type": "Plugin",
+            "name": plugin.name,
+            "enabled": code is None,
+            "source": plugin.source,
+            "path": str(plugin.path),
+            "hooks": [hook.file_name for hook in plugin.hooks],
+            "binaries": [asked.name for asked in plugin.binaries],
+            "reason": reasons.sentence(code) if code else "",
+        }
+        records.append(record)
+    session.out.table(LISTED, records)
+    return 0
+
+
+def show(session: Session, *, name: str) -> int:
+    plugin = _find(name)
+    record = {
+        "type": "Plugin",
+        "name": plugin.name,
+        "source": plugin.source,
+        "path": str(plugin.path),
+        "required_plugins": list(plugin.required_plugins),
+        "output_mimetypes": list(plugin.output_mimetypes),
+        "binaries": [asked.name for asked in plugin.binaries],
+        "warnings": list(plugin.warnings),
+    }
+    labels = {
+        "name": "plugin", "source": "from", "path": "folder", "required_plugins": "needs the plugins",
+        "binaries": "needs the programs", "output_mimetypes": "makes", "warnings": "to correct",
+    }  # fmt: skip
+    session.out.facts(record, labels)
+    session.out.table(HOOKS, (_hook_record(hook) for hook in plugin.hooks))
+    specs = plugin.schema.settings.values()
+    rows = ({"type": "Setting", "name": s.name, "default": s.default, "description": s.description} for s in specs)
+    session.out.table(SETTINGS, rows)
+    return 0
+
+
+def _hook_record(hook: Hook) -> dict[str, object]:
+    return {
+        "type": "Hook",
+        "plugin": hook.plugin,
+        "file_name": hook.file_name,
+        "event": hook.name.event,
+        "step": hook.step,
+        "background": hook.background,
+        "exclusive": list(hook.exclusive),
+        "after": list(hook.after),
+    }
+
+
+def _find(name: str) -> Plugin:
+    names = settings.plugin_names(name)
+    if len(names) != 1:
+        raise BadInputError("Name one plugin. `archivebox plugin list` shows those that are there.")
+    return plugins()[names[0]]
+
+
+# --- trying one -----------------------------------------------------------------------------------------------
+
+
+def run(session: Session, *, name: str, url: str, hook: str | None, output: str | None, config: tuple[str, ...]) -> int:
+    """Run a plugin's hooks one after the other; status 1 if one did not end with 0."""
+    plugin = _find(name)
+    answer = check_url(url)
+    if not answer.admitted or answer.url is None:
+        raise BadInputError(answer.sentence)
+    hooks = [found for found in plugin.hooks if found.name.event == "Snapshot" and hook in (None, found.file_name)]
+    if not hooks:
+        raise BadInputError(f"The plugin {name} has no such hook for pages: see `archivebox plugin show {name}`.")
+    changes = {spec.name: value for spec, value in map(settings.parse_pair, config)}
+    folder = Path(output).resolve() if output else Path(tempfile.mkdtemp(prefix=f"archivebox-{name}-"))
+    snapshot_id, crawl_id = new_id(), new_id()
+    codes = []
+    for found in hooks:
+        process = run_hook(
+            found.path,
+            folder / plugin.name,
+            changes,
+            parent_process=session.process,
+            url=answer.url.href,
+            snapshot_id=snapshot_id,
+            crawl_id=crawl_id,
+            depth=0,
+        )
+        codes.append(_finish(session, found, process, folder))
+    return 1 if any(codes) else 0
+
+
+def _finish(session: Session, hook: Hook, process: Process, folder: Path) -> int:
+    """Wait for it (a background hook too, to its time-out or Ctrl-C), and show what it printed."""
+    try:
+        code = process.wait()
+    except TimeoutError:
+        process.terminate()
+        code = process.poll() or 0
+    except StoppedError as stop:
+        process.terminate()
+        if stop.signum != signal.SIGINT:
+            raise
+        code = process.poll() or 0
+    if process.stdout_file.exists():
+        session.out.log(process.stdout_file.read_bytes())
+    if code and process.stderr:
+        session.out.warn(process.stderr.strip())
+    record = {"type": "Process", "id": process.pk, "hook_name": hook.file_name, "exit_code": process.exit_code,
+              "seconds": process.seconds, "pwd": str(folder / hook.plugin)}  # fmt: skip
+    session.out.event(record, f"{hook.file_name} ended with {code} after {process.seconds or 0:.2f} s; "
+                              f"what it made is in {folder / hook.plugin}.")  # fmt: skip
+    return code
+
+
+# --- checking -------------------------------------------------------------------------------------------------
+
+
+def lint_(session: Session, *, names: tuple[str, ...]) -> int:
+    """Status 1 if the engine has to ignore or work around something."""
+    known = dict(plugins())
+    chosen = set(known)
+    if names:
+        chosen = set()
+        for name, plugin in _named(names):
+            known[name] = plugin
+            chosen.add(name)
+    messages = [message for message in lint(known) if message.plugin in chosen]
+    records = (
+        {"type": "LintMessage", "plugin": m.plugin, "hook": m.hook, "level": m.level, "text": m.text} for m in messages
+    )
+    columns = (Column("plugin", "plugin"), Column("hook", "hook"), Column("level", "level"))
+    session.out.table((*columns, Column("what", "text", wraps=True)), records, empty="Nothing to correct.")
+    return 1 if has_errors(messages) else 0
+
+
+def _named(names: tuple[str, ...]) -> Iterator[tuple[str, Plugin]]:
+    """Plugins by name, or by folder: one that is being written need not be installed."""
+    for name in names:
+        folder = Path(name)
+        if "/" not in name and name in plugins():
+            yield name, plugins()[name]
+            continue
+        plugin = read_plugin(folder.resolve().name, folder.resolve()) if folder.is_dir() else None
+        if plugin is None:
+            raise BadInputError(f"{name} is neither a plugin nor a folder that holds one.")
+        yield plugin.name, plugin
