@@ -42,7 +42,7 @@ class Check(NamedTuple):
 
 
 def all_checks(settings: Resolved, parent: Process | None, problem: str = "") -> Iterator[Check]:
-    """Every check. ``parent`` is the command's row: None where there is no collection yet, or (``problem``) it is ill."""
+    """Every check. ``parent`` is the command's row: None where there is no collection, or it is ill (``problem``)."""
     yield _python()
     yield _data_folder()
     if parent is not None or problem:
@@ -68,7 +68,7 @@ def _python() -> Check:
 
 def _data_folder() -> Check:
     root = DATA_FOLDER.root
-    if parent is None:
+    if not DATA_FOLDER.run.is_dir():
         return Check(
             "data folder", "warning", f"There is no collection in {root}.", "`archivebox init` makes one there."
         )

@@ -90,6 +90,10 @@ class Output:
     def warn(self, sentence: str) -> None:
         self._write(self._stderr, f"{printable(sentence)}\n")
 
+    def trace(self, text: str) -> None:
+        """A traceback that no log can take, because there is no collection yet."""
+        self._write(self._stderr, text)
+
     def text(self, text: str) -> None:
         """Text that was asked for as it is: a value, a help page, a version."""
         self._write(self._stdout, text)

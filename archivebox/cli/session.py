@@ -147,8 +147,8 @@ def _explain(session: Session, problem: Exception) -> str:
         sentence = problem.strerror + (f": {problem.filename}" if problem.filename else "")
     log = session.folder.logs / "cli.log"
     if not log.parent.is_dir():
-        trace = "".join(traceback.format_exception(problem))
-        return f"{trace}The command failed: {sentence}. `archivebox doctor` looks for the cause."
+        session.out.trace("".join(traceback.format_exception(problem)))
+        return f"The command failed: {sentence}. `archivebox doctor` looks for the cause."
     logs.set_up(file=log)
     logger.error("The command failed.", exc_info=problem, extra={"action": "command_failed", "argv": sys.argv[1:3]})
     return f"The command failed: {sentence}. Details are in {log}; `archivebox doctor` looks for the cause."
