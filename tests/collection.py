@@ -1,0 +1,55 @@
+"""Owns the data folder of tests that work on rows in this very process: fixtures for the conftests that want them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from pytest_django import DjangoDbBlocker
+
+from archivebox import hooks
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.lib import processes
+from archivebox.machine import host, process
+from archivebox.storage.layout import DataFolder
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:  # noqa: ARG001 - comes first
+    """Pytest-django's database, in the journal mode that collections have."""
+    if connection.vendor == "sqlite":
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            cursor.execute("PRAGMA journal_mode=WAL")
+
+
+@pytest.fixture
+def collection(db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[DataFolder]:  # noqa: ARG001
+    """The data folder as a new collection has it, and no process of it left afterwards."""
+    monkeypatch.setenv("DATA_DIR", str(DATA_FOLDER.root))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("ARCHIVEBOX_PROCESS_ID", raising=False)
+    _empty()
+    yield DATA_FOLDER
+    for identity, mark in processes.marked(DATA_FOLDER.root).items():
+        if identity.pid != os.getpid():
+            processes.Tree(root=identity, process_id=mark, data_dir=DATA_FOLDER.root).end_blocking(grace=0)
+    for child in processes.unreaped().values():
+        if child.peek() is not None:
+            child.reap()
+    _empty()
+
+
+def _empty() -> None:
+    for path in DATA_FOLDER.root.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif not path.name.startswith(DATA_FOLDER.database.name):
+            path.unlink()
+    DATA_FOLDER.create()
+    hooks.forget_plugins()
+    host.forget_current_machine()
+    process.forget_current_process()

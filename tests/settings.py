@@ -1,0 +1,38 @@
+"""Owns Django's settings under test: those of commands, on a data folder that ends with the test run.
+
+They are read before any conftest, and several modules keep the data folder from their import on: so it is chosen here.
+"""
+
+import atexit
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+ROOT = Path(tempfile.mkdtemp(prefix="archivebox-tests-")).resolve()
+OWNER = os.getpid()
+
+
+def _remove() -> None:
+    if os.getpid() == OWNER:  # a fork must not take the folder from its parent
+        shutil.rmtree(ROOT, ignore_errors=True)
+
+
+atexit.register(_remove)
+_given = os.environ.get("DATA_DIR")
+os.environ["DATA_DIR"] = str(ROOT)
+
+from archivebox.config.settings import *  # noqa: E402, F403 - the folder has to be chosen first
+from archivebox.config.settings import DATA_FOLDER, DATABASES  # noqa: E402
+
+DATA_FOLDER.create()
+if not os.environ.get("DATABASE_URL"):
+    # A file, not memory: threads and other processes open it too.
+    DATABASES["default"]["TEST"] = {"NAME": str(DATA_FOLDER.database)}
+
+# Programs that tests start choose their own folder and settings.
+if _given is None:
+    del os.environ["DATA_DIR"]
+else:
+    os.environ["DATA_DIR"] = _given
+os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.config.settings"
