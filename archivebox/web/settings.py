@@ -36,11 +36,11 @@ if _base.hostname:
 
 INSTALLED_APPS = [
     *base.INSTALLED_APPS,
+    "archivebox.web",  # before the admin, whose template of the head it replaces
     "django.contrib.admin",
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    "archivebox.web",
 ]
 MIDDLEWARE = [
     "archivebox.web.headers.ContentSecurityPolicy",

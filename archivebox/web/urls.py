@@ -9,6 +9,8 @@ from archivebox.web.views import add, crawls, errors, files, health, login, snap
 
 to_login = login_not_required(RedirectView.as_view(pattern_name="login", query_string=True))
 
+admin.site.enable_nav_sidebar = False  # the lists are wide, and its search needs a script
+
 urlpatterns = [
     path("", snapshots.index, name="snapshots"),
     path("snapshots/<uuid:snapshot_id>/", snapshots.one, name="snapshot"),

@@ -19,7 +19,7 @@ from archivebox.web.cards import Card, address_of, cards
 from archivebox.web.headers import replay
 from archivebox.web.paging import page_of
 
-PREVIEWS = (("singlefile", "Page"), ("dom", "Page source"), ("readability", "Reader"), ("screenshot", "Picture"))
+PREVIEWS = (("singlefile", "Page"), ("dom", "DOM"), ("readability", "Reader"), ("screenshot", "Picture"))
 """Plugins whose first file is worth a frame, best first, and what people call it."""
 FILES_SHOWN = 12
 PROCESSES_SHOWN = 200

@@ -1,0 +1,143 @@
+"""Nobody sees anything without a log-in, but what was opened by a setting."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.webserver.fixtures import Library
+from tests.webserver.rows import NAME, PASSWORD
+from tests.webserver.server import Visitor, in_collection
+
+PAGES = ["/", "/crawls/", "/add/", "/password/", "/admin/", "/admin/machine/process/", "/admin/auth/user/", "/?q=story"]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_without_login_leads_to_the_login(library: Library, path: str) -> None:
+    answer = library.server.ask(path)
+    assert answer.status == 302
+    assert "/login/" in answer.headers["location"]
+    assert b"Story" not in answer.body
+
+
+def test_pages_of_rows_without_login_lead_to_the_login_whether_the_row_exists_or_not(library: Library) -> None:
+    for key in (library.snapshot, "01a00000-0000-7000-8000-000000000000"):
+        for path in (f"/snapshots/{key}/", f"/crawls/{key}/", f"/admin/machine/process/{key}/change/"):
+            assert library.server.ask(path).status == 302
+
+
+def test_changing_anything_without_login_is_refused(library: Library) -> None:
+    for path in ("/add/", f"/snapshots/{library.snapshot}/", f"/crawls/{library.crawl}/"):
+        answer = library.server.ask(path, method="POST", body=b"urls=http%3A%2F%2Fexample.org&change=cancel")
+        assert answer.status in {302, 403}
+    assert library.visitor.get(f"/crawls/{library.crawl}/").text.count("cancelled") == 0
+
+
+def test_a_form_without_its_csrf_token_is_refused(library: Library) -> None:
+    cookie = f"archivebox_session={library.visitor.jar['archivebox_session']}"
+    kind = "application/x-www-form-urlencoded"
+    answer = library.server.ask("/add/", method="POST", body=b"urls=x", Cookie=cookie, Content_Type=kind)
+    assert answer.status == 403
+    assert "out of date" in answer.text
+
+
+def test_health_and_static_answer_everybody_and_say_nothing_of_the_archive(library: Library) -> None:
+    health = library.server.ask("/health/")
+    assert (health.status, health.text) == (200, '{"status": "ok"}')
+    assert library.server.ask("/static/web/archivebox.css").status == 200
+    assert library.server.ask("/static/../settings.py").status in {400, 404}
+    assert library.server.ask("/static/web/%2e%2e/%2e%2e/settings.py").status in {400, 404}
+
+
+def test_cookies_are_out_of_reach_of_scripts_and_of_other_sites(library: Library) -> None:
+    somebody = library.stranger()
+    answer = somebody.log_in(NAME, PASSWORD)
+    session = next(cookie for cookie in answer.cookies if cookie.startswith("archivebox_session="))
+    assert "HttpOnly" in session
+    assert "SameSite=Strict" in session
+    assert "Domain=" not in session
+
+
+def test_a_page_allows_no_foreign_script_frame_or_form(library: Library) -> None:
+    policy = library.visitor.get("/").headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert f"frame-src http://*.localhost:{library.server.replay_port}" in policy
+
+
+def test_a_host_name_that_is_not_ours_is_refused(library: Library) -> None:
+    answer = library.server.ask("/health/", host="evil.example")
+    assert answer.status == 400
+    assert "ALLOWED_HOSTS" in answer.text
+
+
+def test_the_printed_link_makes_an_administrator_and_works_once(library: Library) -> None:
+    path = library.server.link()
+    first, second = library.stranger(), library.stranger()
+    assert "once" in first.get(path).text
+    assert "once" in first.get(path).text, "looking at it does not use it up"
+    answer = first.post(path)
+    assert (answer.status, answer.headers["location"]) == (302, "/password/")
+    assert first.get("/admin/").status == 200
+    assert second.get(path).status == 403
+    assert "does not work any more" in second.get(path).text
+
+
+def test_only_the_hash_of_a_link_is_on_disk(library: Library) -> None:
+    code = (
+        "import sys\n"
+        "from archivebox.config.keys import make_login_link\n"
+        "from archivebox.config.settings import DATA_FOLDER\n"
+        "from django.contrib.auth.models import User\n"
+        "print(make_login_link(DATA_FOLDER, User.objects.get(username='reader').pk, float(sys.argv[1])))"
+    )
+    token = in_collection(library.server.folder, code, "60")
+    links = library.server.folder / "run" / "login-links"
+    assert all(token not in path.name + path.read_text() for path in links.iterdir())
+    assert all(path.stat().st_mode & 0o077 == 0 for path in links.iterdir())
+    reader = library.stranger()
+    assert reader.post(f"/login/link/{token}/").status == 302
+    assert reader.get("/").status == 200
+    assert reader.get("/admin/").status == 302, "an ordinary account is no administrator"
+    expired = in_collection(library.server.folder, code, "-1")
+    assert library.stranger().get(f"/login/link/{expired}/").status == 403
+
+
+def test_guessing_a_password_is_slowed_down_also_for_who_then_knows_it(library: Library) -> None:
+    guesser = library.stranger()
+    for _ in range(5):
+        assert guesser.log_in("reader", "wrong").status == 403
+    answer = guesser.log_in("Reader", PASSWORD)
+    assert answer.status == 429
+    assert 0 < int(answer.headers["retry-after"]) <= 300
+    assert library.stranger().log_in(NAME, PASSWORD).status == 302, "others are not held up"
+
+
+def test_the_admins_own_login_form_is_not_there(library: Library) -> None:
+    answer = library.server.ask("/admin/login/?next=/admin/")
+    assert answer.status == 302
+    assert answer.headers["location"] == "/login/?next=/admin/"
+
+
+def test_login_leads_only_to_pages_of_ours(library: Library) -> None:
+    somebody = library.stranger()
+    answer = somebody.post("/login/", username=NAME, password=PASSWORD, next="//evil.example/")
+    assert answer.headers["location"] == "/"
+
+
+def test_leaving_ends_the_session(library: Library) -> None:
+    somebody = library.stranger()
+    somebody.log_in(NAME, PASSWORD)
+    kept = Visitor(library.server, dict(somebody.jar))
+    assert somebody.post("/logout/", form_at="/").status == 302
+    assert kept.get("/").status == 302, "the old cookie is worth nothing"
+
+
+def test_settings_open_the_list_and_the_pages_and_nothing_else(public_library: Library) -> None:
+    passer_by = public_library.stranger()
+    assert "Story 59" in passer_by.get("/").text
+    page = passer_by.get(f"/snapshots/{public_library.snapshot}/")
+    assert page.status == 200
+    assert "process 12" not in page.text
+    for path in ("/add/", "/crawls/", f"/crawls/{public_library.crawl}/", "/admin/"):
+        assert passer_by.get(path).status == 302

@@ -1,0 +1,75 @@
+"""The admin lists processes as people look for them, and changes nothing behind the engine's back."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.webserver.fixtures import Library
+
+LIST = "/admin/machine/process/"
+MODELS = [
+    "machine/process", "machine/machine", "machine/binary", "crawls/crawl", "crawls/crawlrun", "crawls/domain",
+    "core/snapshot", "core/archiveresult", "core/tag",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_has_a_list_and_a_search(library: Library, model: str) -> None:
+    assert library.visitor.get(f"/admin/{model}/").status == 200
+    assert library.visitor.get(f"/admin/{model}/?q=x").status == 200
+    assert library.visitor.get(f"/admin/{model}/add/").status == 403
+
+
+def test_the_columns_of_processes(library: Library) -> None:
+    page = library.visitor.get(LIST).text
+    columns = re.findall(r'<th scope="col" class="[^"]*column-(\w+)', page)
+    assert columns == ["id", "process_type", "cmd_summary", "status", "parent_link", "started_at", "duration"]
+    assert "python3 on_Snapshot__61_wget.py --url=xxxxxxxxxxxx…" in page
+    assert "(running)" in page
+
+
+def test_filters_by_type_status_and_machine(library: Library) -> None:
+    page = library.visitor.get(LIST).text
+    for field in ("process_type__exact=hook", "status__exact=exited", "machine__id__exact="):
+        assert field in page
+    hooks = library.visitor.get(f"{LIST}?process_type__exact=hook&status__exact=exited").text
+    assert set(re.findall(r'class="field-process_type">(\w+)<', hooks)) == {"Hook"}
+
+
+@pytest.mark.parametrize(("words", "found"), [("wget.py", 1), ("could+not+find", 1), ("no-such-words", 0)])
+def test_search_looks_into_command_and_output(library: Library, words: str, found: int) -> None:
+    page = library.visitor.get(f"{LIST}?q={words}&process_type__exact=hook").text
+    assert len(re.findall(r'class="field-process_type"', page)) == found
+
+
+def test_the_page_of_a_process_shows_its_family_and_cannot_be_saved(library: Library) -> None:
+    page = library.visitor.get(f"{LIST}{library.hook}/change/").text
+    tree = re.search(r"from the root to here.*?<pre>(.*?)</pre>", page, re.DOTALL | re.IGNORECASE)
+    assert tree
+    lines = re.sub(r"<[^>]+>", "", tree.group(1)).splitlines()
+    assert lines == [
+        "worker: python3 -m archivebox (pid 11) running",
+        "└── hook: python3 on_Snapshot__61_wget.py --url=" + "x" * 80 + " (pid 12) exit 3",
+    ]
+    whole = re.search(r"the whole tree.*?<pre>(.*?)</pre>", page, re.DOTALL | re.IGNORECASE)
+    assert whole
+    assert re.sub(r"<[^>]+>", "", whole.group(1)).splitlines()[2] == "    └── binary: wget (pid 13) exit -15"
+    assert re.search(r"Children:</label>.*?1</div>", page, re.DOTALL)
+    assert re.search(r"Depth:</label>.*?1</div>", page, re.DOTALL)
+    assert "could not find &lt;wget&gt;" in page
+    assert 'name="_save"' not in page
+
+
+def test_asking_processes_to_end_leaves_a_request_and_signals_no_stranger(library: Library) -> None:
+    page = library.visitor.get(f"{LIST}?status__exact=running&q=archivebox").text
+    worker = next(
+        key for key in re.findall(r'name="_selected_action" value="([^"]+)"', page)
+        if "elsewhere" in library.visitor.get(f"{LIST}{key}/change/").text
+    )  # fmt: skip
+    answer = library.visitor.post(LIST, action="terminate", _selected_action=worker)
+    assert answer.status == 302
+    assert "1 of the chosen processes" in library.visitor.get(LIST).text
+    assert re.search(r"Request:</label>.*?kill", library.visitor.get(f"{LIST}{worker}/change/").text, re.DOTALL)
+    assert library.server.ask("/health/").status == 200

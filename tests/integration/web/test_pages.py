@@ -1,0 +1,110 @@
+"""The pages show what there is, and take what people give."""
+
+from __future__ import annotations
+
+import re
+
+from tests.webserver.fixtures import Library
+from tests.webserver.server import in_collection
+
+
+def shown(text: str) -> list[int]:
+    """The numbers of the stories on a page, in the order they are listed."""
+    return [int(number) for number in re.findall(r"<h2><a [^>]*>Story (\d+)</a></h2>", text)]
+
+
+def test_the_list_pages_by_key_newest_first_and_back_again(library: Library) -> None:
+    first = library.visitor.get("/")
+    assert shown(first.text) == list(range(59, 9, -1))
+    older = re.search(r'href="(\?before=[^"]+)"', first.text)
+    assert older
+    second = library.visitor.get("/" + older.group(1))
+    assert shown(second.text) == list(range(9, -1, -1))
+    assert "before=" not in second.text
+    newer = re.search(r'href="(\?after=[^"]+)"', second.text)
+    assert newer
+    assert shown(library.visitor.get("/" + newer.group(1)).text) == list(range(59, 9, -1))
+    assert library.visitor.get("/?before=nonsense").status == 404
+
+
+def test_every_word_of_a_search_has_to_be_in_title_or_url(library: Library) -> None:
+    assert shown(library.visitor.get("/?q=STORY+site7.example").text) == [7]
+    nothing = library.visitor.get("/?q=%3Cscript%3E").text
+    assert "Nothing matches" in nothing
+    assert "<script>" not in nothing
+
+
+def test_a_card_shows_picture_counts_and_size(library: Library) -> None:
+    page = library.visitor.get("/").text
+    own = f"http://{library.snapshot}.localhost:{library.server.replay_port}/"
+    assert re.search(rf'<img src="{re.escape(own)}[^"]+/screenshot/screenshot.png"', page)
+    assert "3 of 4 kept" in page
+    assert "1 failed" in page
+
+
+def test_a_snapshot_says_what_was_kept_and_why_not(library: Library) -> None:
+    page = library.visitor.get(f"/snapshots/{library.snapshot}/").text
+    assert "It needs wget, which is not installed." in page
+    assert "Run `archivebox install`." in page
+    assert "3.0 s" in page
+    assert "%3Cb%3E%26.txt" in page
+    assert "&lt;b&gt;&amp;.txt" in page
+    assert re.search(r'href="/admin/machine/process/[^"]+/change/"', page) is None or "process" in page
+
+
+def test_the_chosen_format_is_framed_in_a_sandbox_under_our_banner(library: Library) -> None:
+    page = library.visitor.get(f"/snapshots/{library.snapshot}/?view=singlefile").text
+    frame = re.search(r"<iframe [^>]+>", page)
+    assert frame
+    assert f'src="http://{library.snapshot}.localhost:{library.server.replay_port}/' in frame.group()
+    assert 'sandbox="allow-scripts allow-same-origin"' in frame.group()
+    assert page.index("Archived copy of") < frame.start()
+
+
+def test_what_failed_can_be_tried_again(library: Library) -> None:
+    path = f"/snapshots/{library.snapshot}/"
+    assert library.visitor.post(path).status == 302
+    assert "1 will be tried again" in library.visitor.get(path).text
+
+
+def test_urls_go_through_the_one_door(library: Library) -> None:
+    urls = "http://added.example/\n\nnot a url\njavascript:alert(1)\nhttp://added.example/two"
+    answer = library.visitor.post("/add/", urls=urls, depth="1", tags="one, two")
+    assert answer.status == 302
+    assert answer.headers["location"].startswith("/crawls/")
+    page = library.visitor.get(answer.headers["location"]).text
+    assert "2 pages accepted" in page
+    assert "Line 3 was left out" in page
+    assert "Line 4 was left out" in page
+    code = (
+        "from archivebox.core.models import Snapshot\n"
+        "for s in Snapshot.objects.filter(url__contains='added.example').order_by('pk'):\n"
+        "    print(s.url, s.crawl.max_depth, s.created_by.username, *sorted(t.name for t in s.tags.all()))"
+    )
+    assert in_collection(library.server.folder, code).splitlines() == [
+        "http://added.example/ 1 eve one two",
+        "http://added.example/two 1 eve one two",
+    ]
+
+
+def test_nothing_valid_is_said_line_by_line_and_adds_nothing(library: Library) -> None:
+    answer = library.visitor.post("/add/", urls="file:///etc/passwd\n--version\n<script>alert(1)</script>", depth="0")
+    assert answer.status == 422
+    assert "Line 3" in answer.text
+    assert "<script>alert" not in answer.text
+    assert library.visitor.post("/add/", urls="", depth="0").status == 422
+    assert library.visitor.post("/add/", urls="http://a.example/", depth="99").status == 422
+
+
+def test_a_crawl_can_be_resumed_and_cancelled(library: Library) -> None:
+    path = f"/crawls/{library.crawl}/"
+    assert "Resume" in library.visitor.get(path).text
+    assert library.visitor.post(path, change="cancel").status == 302
+    assert "cancelled" in library.visitor.get(path).text
+    assert library.visitor.get("/crawls/").text.count("http://site0.example/story/0") == 1
+
+
+def test_pages_that_are_not_there_say_so_in_our_look(library: Library) -> None:
+    answer = library.visitor.get("/nowhere/")
+    assert answer.status == 404
+    assert "Nothing is here" in answer.text

@@ -1,0 +1,132 @@
+"""The replay listener gives files of one snapshot to whoever has its capability, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.webserver.fixtures import Library
+from tests.webserver.server import Answer
+
+
+@pytest.fixture(scope="module")
+def base(library: Library) -> str:
+    """The path under which the files of the snapshot are, with its capability."""
+    page = library.visitor.get(f"/snapshots/{library.snapshot}/").text
+    found = re.search(r'http://[^/"]+(/[0-9a-f]{32}\.[^/"]+/)', page)
+    assert found, page
+    return found.group(1)
+
+
+def ask(library: Library, path: str, *, host: str = "", method: str = "GET", **headers: str) -> Answer:
+    """Ask the replay listener by the snapshot's own host name, unless another is given."""
+    port = library.server.replay_port
+    own = f"{library.snapshot}.localhost:{port}"
+    return library.server.ask(path, port=port, host=host or own, method=method, body=b"", **headers)
+
+
+def test_a_file_comes_with_its_type_and_may_reach_nothing(library: Library, base: str) -> None:
+    answer = ask(library, base + "singlefile/singlefile.html", Cookie="archivebox_session=x")
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "text/html"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    policy = answer.headers["content-security-policy"]
+    assert "connect-src 'none'" in policy
+    assert "sandbox allow-scripts allow-same-origin" in policy
+    assert answer.cookies == []
+    assert answer.headers["referrer-policy"] == "no-referrer"
+
+
+def test_on_a_host_that_others_share_no_script_runs(library: Library, base: str) -> None:
+    answer = ask(library, base + "singlefile/singlefile.html", host=f"archive.example:{library.server.replay_port}")
+    assert answer.status == 200
+    directives = [part.strip() for part in answer.headers["content-security-policy"].split(";")]
+    assert "sandbox" in directives
+    assert "script-src 'none'" in directives
+
+
+def test_without_a_valid_capability_nothing_is_shown(library: Library, base: str) -> None:
+    token = base.strip("/")
+    for wrong in ("", "x", token[:-1], token.replace(token[:32], library.other.replace("-", "")), token.upper()):
+        assert ask(library, f"/{wrong}/singlefile/singlefile.html").status == 403
+
+
+def test_a_capability_is_for_one_snapshot(library: Library, base: str) -> None:
+    host = f"{library.other}.localhost:{library.server.replay_port}"
+    assert ask(library, base + "singlefile/singlefile.html", host=host).status == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../../../../../../index.sqlite3", "..%2f..%2findex.sqlite3", "%2e%2e/%2e%2e/", "media/out", "media/out/passwd",
+        ".hooks/secret.log", ".hooks/", "media/%00", "nothing", "media/clip.mp4/x", "%ff%fe", "media/" + "n" * 300,
+    ],
+)  # fmt: skip
+def test_nothing_outside_the_folder_or_behind_a_link_is_read(library: Library, base: str, path: str) -> None:
+    answer = ask(library, base + path)
+    assert answer.status == 404
+    assert "There is no such file" in answer.text
+
+
+def test_a_fifo_does_not_hold_the_listener_up(library: Library, base: str) -> None:
+    os.mkfifo(Path(library.folder) / "media" / "pipe")
+    assert ask(library, base + "media/pipe").status == 404
+
+
+def test_error_pages_are_escaped(library: Library, base: str) -> None:
+    assert "<script>alert" not in ask(library, base + "<script>alert(1)</script>").text
+    assert "<script>alert" not in ask(library, "/<script>alert(1)</script>/").text
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "first", "length"),
+    [
+        ("bytes=0-9", 206, 0, 10), ("bytes=256-", 206, 256, 1048320), ("bytes=-4", 206, 1048572, 4),
+        ("bytes=1048570-9999999", 206, 1048570, 6), ("bytes=5-2", 200, 0, 1048576), ("bytes=0-1,4-5", 200, 0, 1048576),
+        ("lines=1-2", 200, 0, 1048576), ("bytes=1048576-", 416, 0, 0),
+    ],
+)  # fmt: skip
+def test_parts_of_media(  # noqa: PLR0917 - one line of the table each
+    library: Library, base: str, asked: str, status: int, first: int, length: int
+) -> None:
+    answer = ask(library, base + "media/clip.mp4", Range=asked)
+    whole = bytes(range(256)) * 4096
+    assert answer.status == status
+    assert answer.headers.get("content-length", str(length)) == str(length)
+    assert answer.body == (whole[first : first + length] if status != 416 else b"")
+    if status == 206:
+        assert answer.headers["content-range"] == f"bytes {first}-{first + length - 1}/1048576"
+    if status == 416:
+        assert answer.headers["content-range"] == "bytes */1048576"
+
+
+def test_a_file_that_has_not_changed_is_not_sent_again(library: Library, base: str) -> None:
+    first = ask(library, base + "media/clip.mp4", method="HEAD")
+    assert (first.status, first.body) == (200, b"")
+    assert ask(library, base + "media/clip.mp4", If_None_Match=first.headers["etag"]).status == 304
+
+
+def test_a_folder_lists_its_files_and_escapes_their_names(library: Library, base: str) -> None:
+    root = ask(library, base)
+    assert "singlefile/" in root.text
+    assert ".hooks" not in root.text
+    listing = ask(library, base + "media/").text
+    assert 'href="./%3Cb%3E%26.txt"' in listing
+    assert "&lt;b&gt;&amp;.txt" in listing
+    assert ">out<" not in listing
+    answer = ask(library, base + "media")
+    assert (answer.status, answer.headers["location"]) == (302, "./media/")
+
+
+def test_only_reading_is_possible(library: Library, base: str) -> None:
+    assert ask(library, base + "media/clip.mp4", method="POST").status == 405
+    assert ask(library, base + "media/clip.mp4", method="DELETE").status == 405
+
+
+def test_the_app_is_not_behind_the_replay_listener_nor_the_other_way_round(library: Library) -> None:
+    assert ask(library, "/health/").status == 403
+    assert ask(library, "/admin/").status == 403

@@ -1,0 +1,104 @@
+"""Owns a real Chromium that tests look at pages with."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from archivebox.plugins.base.cdp import Connection
+
+PROGRAM = shutil.which("chromium") or ""
+
+
+class Browser:
+    """One headless browser with one tab."""
+
+    def __enter__(self) -> Self:
+        self.profile = Path(tempfile.mkdtemp(prefix="archivebox-test-browser-"))
+        command = [
+            PROGRAM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+            "--hide-scrollbars", "--remote-debugging-port=0", f"--user-data-dir={self.profile}", "about:blank",
+        ]  # fmt: skip
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        try:
+            self._connect()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def _connect(self) -> None:
+        port = self._port()
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=30) as answer:
+            targets = json.load(answer)
+        page = next(target for target in targets if target["type"] == "page")
+        self.tab = Connection(page["webSocketDebuggerUrl"], timeout=60)
+        self.tab.call("Page.enable")
+        self.tab.call("Runtime.enable")
+
+    def _port(self) -> int:
+        end = time.monotonic() + 120
+        while time.monotonic() < end:
+            try:
+                return int((self.profile / "DevToolsActivePort").read_text().split()[0])
+            except (FileNotFoundError, IndexError):
+                time.sleep(0.1)
+        raise TimeoutError("the browser did not start")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.tab.close()
+        self._end()
+
+    def _end(self) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(30)
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+    def set_cookie(self, url: str, name: str, value: str) -> None:
+        self.tab.call("Network.setCookie", {"url": url, "name": name, "value": value, "sameSite": "Strict"})
+
+    def size(self, width: int, height: int, *, dark: bool = False) -> None:
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.tab.call("Emulation.setDeviceMetricsOverride", metrics)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.tab.call("Emulation.setEmulatedMedia", {"features": [scheme]})
+
+    def go(self, url: str) -> None:
+        """Open ``url`` and wait until it and its frames have loaded."""
+        answer = self.tab.call("Page.navigate", {"url": url}, timeout=60)
+        assert "errorText" not in answer, answer
+        end = time.monotonic() + 30
+        while self.value("document.readyState") != "complete":
+            assert time.monotonic() < end, f"{url} does not finish loading"
+            time.sleep(0.05)
+
+    def value(self, expression: str) -> Any:
+        answer = self.tab.call(
+            "Runtime.evaluate", {"expression": expression, "returnByValue": True, "awaitPromise": True}
+        )
+        return answer["result"].get("value")
+
+    def wait_for(self, expression: str, seconds: float = 20) -> Any:
+        end = time.monotonic() + seconds
+        while not (value := self.value(expression)):
+            assert time.monotonic() < end, f"never true: {expression}"
+            time.sleep(0.1)
+        return value
+
+    def picture(self, path: Path, *, whole: bool = False) -> None:
+        shot = self.tab.call("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": whole}, timeout=60)
+        path.write_bytes(base64.b64decode(shot["data"]))

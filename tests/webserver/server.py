@@ -1,0 +1,196 @@
+"""Owns a running ``archivebox server`` on free ports in a folder of its own, and asking it things."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlencode
+
+CHECKOUT = Path(__file__).parents[2]
+START = """
+import os, sys
+from archivebox.config.collection import choose_data_dir
+choose_data_dir(None)
+os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.config.settings"
+import django
+django.setup()
+from archivebox.workers.supervisord_util import serve
+sys.exit(serve(sys.argv[1]))
+"""
+"""What the command line does for `archivebox server`."""
+
+
+def free_ports() -> int:
+    """A port that is free, as is the next."""
+    for _ in range(50):
+        with socket.socket() as one, socket.socket() as next_one:
+            one.bind(("127.0.0.1", 0))
+            port = int(one.getsockname()[1])
+            try:
+                next_one.bind(("127.0.0.1", port + 1))
+            except (OSError, OverflowError):
+                continue
+            return port
+    raise RuntimeError("no two free ports beside each other")
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    keep = {name: value for name, value in os.environ.items() if not name.startswith(("ARCHIVEBOX_", "DJANGO_"))}
+    return {**keep, "DATA_DIR": str(folder), "PYTHONPATH": str(CHECKOUT), **more}
+
+
+def in_collection(folder: Path, code: str, *arguments: str) -> str:
+    """Run ``code`` in a process of its own with Django set up on the collection; returns what it printed."""
+    begin = (
+        "import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'archivebox.config.settings'\n"
+        "import django; django.setup()\n"
+    )
+    command = [sys.executable, "-c", begin + code, *arguments]
+    done = subprocess.run(
+        command, env=environment(folder), check=False, capture_output=True, text=True, timeout=120, cwd=CHECKOUT
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    cookies: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8", "replace")
+
+
+@dataclass
+class Server:
+    """The processes under one ``archivebox server``."""
+
+    folder: Path
+    settings: dict[str, str] = field(default_factory=dict)
+
+    def __enter__(self) -> Self:
+        self.port = free_ports()
+        self.log = self.folder.parent / f"{self.folder.name}.{self.port}.out"
+        with self.log.open("wb") as out:
+            self.cli = subprocess.Popen(
+                [sys.executable, "-c", START, f"127.0.0.1:{self.port}"],
+                env=environment(self.folder, **self.settings), stdout=out, stderr=out, cwd=CHECKOUT,
+            )  # fmt: skip
+        try:
+            self.wait_for(lambda: "ArchiveBox is at" in self.output or self.cli.poll() is not None, 90)
+            assert self.cli.poll() is None, self.output
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def stop(self, signum: int = signal.SIGTERM) -> int:
+        if self.cli.poll() is None:
+            self.cli.send_signal(signum)
+        return self.cli.wait(60)
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def replay_port(self) -> int:
+        return self.port + 1
+
+    def link(self) -> str:
+        """The path of the log-in link that was printed."""
+        found = re.search(r"http://\S+(/login/link/\S+)", self.output)
+        assert found, self.output
+        return found.group(1)
+
+    def wait_for(self, condition: object, seconds: float) -> None:
+        assert callable(condition)
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, f"did not happen within {seconds} s:\n{self.output}"
+            time.sleep(0.05)
+
+    def processes(self) -> dict[str, int]:
+        """The pids of supervisord and the web server, from their rows."""
+        code = (
+            "from archivebox.machine.models import Process\n"
+            "for row in Process.objects.running(): print(row.worker_type or row.process_type, row.pid)"
+        )
+        lines = in_collection(self.folder, code).splitlines()
+        return {name: int(pid) for name, pid in (line.split() for line in lines)}
+
+    # --- asking -----------------------------------------------------------------------------------------------
+
+    def ask(
+        self, path: str, *, port: int = 0, host: str = "", method: str = "GET", body: bytes = b"", **headers: str
+    ) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=30)
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent["Host"] = host or f"127.0.0.1:{port or self.port}"
+        try:
+            connection.request(method, path, body, sent)
+            answer = connection.getresponse()
+            cookies = [value for name, value in answer.getheaders() if name.lower() == "set-cookie"]
+            named = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, named, answer.read(), cookies)
+        finally:
+            connection.close()
+
+
+@dataclass
+class Visitor:
+    """Somebody with a cookie jar who fills in forms as they are."""
+
+    server: Server
+    jar: dict[str, str] = field(default_factory=dict)
+
+    def get(self, path: str) -> Answer:
+        return self._kept(self.server.ask(path, Cookie=self._cookie()))
+
+    def post(self, path: str, form_at: str = "", **fields: str) -> Answer:
+        """Send the form that the page ``form_at`` (else ``path`` itself) shows, with its CSRF token."""
+        page = self.get(form_at or path)
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
+        assert token, f"no form on {form_at or path}: {page.status}"
+        body = urlencode({"csrfmiddlewaretoken": token.group(1), **fields}).encode()
+        kind = "application/x-www-form-urlencoded"
+        return self._kept(self.server.ask(path, method="POST", body=body, Cookie=self._cookie(), Content_Type=kind))
+
+    def log_in(self, username: str, password: str) -> Answer:
+        return self.post("/login/", username=username, password=password)
+
+    def _cookie(self) -> str:
+        return "; ".join(f"{name}={value}" for name, value in self.jar.items())
+
+    def _kept(self, answer: Answer) -> Answer:
+        for cookie in answer.cookies:
+            name, _, rest = cookie.partition("=")
+            value = rest.partition(";")[0]
+            if value in {"", '""'}:
+                self.jar.pop(name, None)
+            else:
+                self.jar[name] = value
+        return answer
