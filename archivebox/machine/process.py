@@ -243,13 +243,13 @@ class Process(Row):
 
     @property
     def ancestors(self) -> list["Process"]:
-        """From the parent to the root; one query, which stops at a missing parent."""
-        rows = {row.pk: row for row in _walk(_ANCESTORS, self.pk)}
+        """From the parent to the root; one query, which stops at a missing parent, at a circle, and at 64."""
+        rows = {row.pk: row for row in _walk(_ANCESTORS, self.pk) if row.pk != self.pk}
         found: list[Process] = []
         parent_id = self.parent_id
-        while parent_id in rows and len(found) < DEEPEST:
-            found.append(rows[parent_id])
-            parent_id = rows[parent_id].parent_id
+        while parent_id is not None and (row := rows.pop(parent_id, None)) is not None and len(found) < DEEPEST:
+            found.append(row)
+            parent_id = row.parent_id
         return found
 
     @property
@@ -585,7 +585,7 @@ def forget_current_process() -> None:
 
 def _walk(query: str, start: UUID) -> list[Process]:
     key = Process._meta.pk.get_db_prep_value(start, connection)
-    return list(Process.objects.raw(query, [key]))
+    return list({row.pk: row for row in Process.objects.raw(query, [key])}.values())  # a circle comes by many times
 
 
 def _own_command_line() -> list[str]:
