@@ -67,15 +67,27 @@ def forget_plugins() -> None:
     """Read the plugin folders again: after one was added, or between tests."""
     plugins.cache_clear()
     discover_hooks.cache_clear()
+    _base_layers.cache_clear()
 
 
 def base_layers() -> list[Layer]:
-    """The layers that hold for everything on this machine, weakest first."""
-    return [
+    """The layers that hold for everything on this machine, weakest first; the file is read again when it changed."""
+    try:
+        status = DATA_FOLDER.conf.stat()
+        version = (status.st_mtime_ns, status.st_size)
+    except FileNotFoundError:
+        version = (0, 0)
+    return list(_base_layers(version))
+
+
+@lru_cache(maxsize=1)
+def _base_layers(_version: tuple[int, int]) -> tuple[Layer, ...]:
+    """The same objects each time: a worker asks for them with every look and every Snapshot."""
+    return (
         Layer("file", read_conf(DATA_FOLDER.conf)),
         Layer("machine", dict(Machine.current().config)),
         Layer("environment", dict(os.environ)),
-    ]
+    )
 
 
 def resolve_settings(layers: Sequence[Layer]) -> Resolved:

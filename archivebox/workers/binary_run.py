@@ -30,6 +30,7 @@ from archivebox.workers.engine import Engine
 from archivebox.workers.hook_run import HookRun
 from archivebox.workers.journal import Holder
 from archivebox.workers.machine_locks import PREFIX, machine_lock
+from archivebox.workers.object_run import take_programs
 
 
 class BinaryRun:
@@ -80,7 +81,9 @@ class BinaryRun:
         """No provider declares readiness; nothing waits for one."""
 
     def hook_printed(self, run: HookRun, records: list[Record]) -> None:
-        del run
+        reported = [record for record in records if record.type == "Process"]
+        if reported:
+            self.engine.journal.effect(partial(take_programs, run.process_id, reported))
         found = [r for r in records if r.type == "Binary" and r.fields.get("abspath")]
         self._found |= any(record.fields.get("name") == self.binary.name for record in found)
         if found:

@@ -54,10 +54,18 @@ def take(worker: UUID, machine: UUID, room: int, cursor: Cursor) -> Taken:
     tick_crawls()
     taken.binaries = _lease_all(Binary, Binary.objects.filter(machine_id=machine), worker)
     taken.crawl_runs = _lease_all(CrawlRun, CrawlRun.objects.filter(machine_id=machine), worker)
+    if room:
+        _take_snapshots(worker, machine, room, cursor, taken)
+    if not taken:
+        taken.next_at = next_wanted(machine)
+    return taken
+
+
+def _take_snapshots(worker: UUID, machine: UUID, room: int, cursor: Cursor, taken: Taken) -> None:
     blocked = blocked_hosts()
     for crawl_id in _crawls_in_turn(cursor):
         if room <= len(taken.snapshots):
-            break
+            return
         if not _is_open(crawl_id, machine, taken, worker):
             continue
         cursor.crawl = crawl_id
@@ -66,8 +74,6 @@ def take(worker: UUID, machine: UUID, room: int, cursor: Cursor) -> Taken:
             if holder is not None:
                 taken.snapshots.append(holder)
                 visited(key)
-    taken.next_at = next_wanted(machine)
-    return taken
 
 
 # --- leases -----------------------------------------------------------------------------------------------------

@@ -151,6 +151,7 @@ class ObjectRun(ABC):
             if status == "failed":
                 return request.name
             if status != "succeeded":
+                self.engine.programs.wanted = True
                 return WAIT
         return ""
 
@@ -189,7 +190,7 @@ class ObjectRun(ABC):
         if others:
             self.take_records(run, others)
         if reported:
-            self.engine.journal.effect(partial(_take_programs, run.process_id, reported))
+            self.engine.journal.effect(partial(take_programs, run.process_id, reported))
         self.engine.journal.effect(partial(_keep_offset, run.process_id, run.offset), self.holder)
 
     def hook_ended(self, run: HookRun) -> None:
@@ -248,5 +249,6 @@ def _keep_offset(process_id: UUID, offset: int) -> None:
     Process.objects.filter(pk=process_id).update(stdout_offset=offset)
 
 
-def _take_programs(hook_id: UUID, records: Sequence[Record]) -> None:
+def take_programs(hook_id: UUID, records: Sequence[Record]) -> None:
+    """Programs that a hook reports become its children."""
     process_hook_records(records, {"process": Process.objects.get(pk=hook_id)})

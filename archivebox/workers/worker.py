@@ -22,6 +22,7 @@ from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib import processes
 from archivebox.lib.inotify import ATTRIB, Inotify
 from archivebox.machine.binary import Binary
+from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers import binary_run, crawl_run, dispatch, snapshot_run, sweep
 from archivebox.workers.binary_run import BinaryRun
@@ -79,10 +80,11 @@ class Worker:
         """Do what was asked for, take what is due, begin it. Returns when the next look is wanted."""
         self._rung.clear()
         await self._answer_requests()
-        await self._read_programs()
+        if self.engine.programs.wanted:
+            await self._read_programs()
         await self._let_crawl_runs_go()
         taken = await self._take()
-        if not taken:
+        if not taken and not self.runs:
             await self._wait(self._rung, LOOK_AGAIN)
             taken = await self._take()
         for run in list(self.runs.values()):
@@ -96,6 +98,8 @@ class Worker:
         taken = await self.engine.journal.read(
             dispatch.take, self.process.pk, self.process.machine_id, self._room(), self.cursor
         )
+        if taken:
+            await self._read_programs()
         for holder in (*taken.crawl_runs, *taken.binaries, *taken.snapshots):
             await self._begin(holder)
         return taken
@@ -216,7 +220,7 @@ class Worker:
                     os.write(self._pulse, b".")
             if self.runs:
                 await self._renew()
-            if await self.engine.journal.read(sweep.reclaim_dead_workers):
+            if await self.engine.journal.read(_take_back, self.process.machine_id):
                 self._rung.set()
             await asyncio.sleep(RENEW_EVERY)
 
@@ -294,6 +298,15 @@ class Worker:
 
 
 # --- on the database thread -------------------------------------------------------------------------------------
+
+
+def _take_back(machine_id: UUID) -> int:
+    """What dead workers held is due again, here and, where a fleet shares the database, elsewhere."""
+    count = sweep.reclaim_dead_workers()
+    if connection.vendor == "postgresql":
+        count += sweep.reclaim_elsewhere()
+        Machine.objects.filter(pk=machine_id).update(seen_at=timezone.now())
+    return count
 
 
 def _programs(machine_id: UUID) -> tuple[dict[str, str], dict[str, str]]:
