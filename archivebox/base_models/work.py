@@ -4,6 +4,7 @@ The rows are the queue. ``retry_at`` is when an item next wants attention, and N
 leased item it is the end of the lease. Only the holder of the lease changes a leased row; others leave a ``request``.
 """
 
+import os
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -21,8 +22,9 @@ from statemachine import State, StateMachine
 from archivebox.base_models.rows import Row
 from archivebox.base_models.transitions import TransitionRefusedError
 
-LEASE = timedelta(seconds=30)
-RENEW_EVERY = 10.0
+LEASE = timedelta(seconds=float(os.environ.get("ARCHIVEBOX_LEASE_SECONDS") or 30))
+"""How long a worker holds an item without a renewal; the variable lets tests see a lease end without waiting for it."""
+RENEW_EVERY = LEASE.total_seconds() / 3
 """Seconds between two renewals of a lease."""
 
 FREE_AND_WANTED = Q(owner__isnull=True, retry_at__isnull=False)

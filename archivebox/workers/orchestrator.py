@@ -21,6 +21,7 @@ from uuid import UUID
 from django.db import connection, connections
 
 from archivebox.base_models.rows import new_id
+from archivebox.base_models.work import LEASE
 from archivebox.config import logs
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import base_layers, resolve_settings
@@ -32,7 +33,7 @@ from archivebox.workers import sweep, worker
 
 log = logging.getLogger(__name__)
 
-SILENCE = 30.0
+SILENCE = LEASE.total_seconds()
 """Seconds without a sign of life after which a worker is taken for hung, and killed."""
 WIND_DOWN = 8.0
 """Seconds that workers have to put everything down."""
