@@ -181,7 +181,7 @@ class Process(Row):
             machine=Machine.current(),
             parent_id=cls._find_parent_id(),
             process_type=cls._detect_type(),
-            cmd=_own_command_line(),
+            cmd=command_line(os.getpid()) or sys.argv,
             pwd=str(Path.cwd()),
         )
         row.take_identity(Identity.current())
@@ -588,11 +588,12 @@ def _walk(query: str, start: UUID) -> list[Process]:
     return list({row.pk: row for row in Process.objects.raw(query, [key])}.values())  # a circle comes by many times
 
 
-def _own_command_line() -> list[str]:
+def command_line(pid: int) -> list[str]:
+    """The words a process was started with; none for one that is gone or not ours to look at."""
     try:
-        return psutil.Process().cmdline() or sys.argv
-    except (psutil.AccessDenied, psutil.ZombieProcess):
-        return sys.argv
+        return psutil.Process(pid).cmdline()
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return []
 
 
 def _is_zombie(proc: psutil.Process) -> bool:

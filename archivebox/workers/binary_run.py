@@ -45,7 +45,7 @@ class BinaryRun:
         self.run: HookRun | None = None
         self._ended: asyncio.Future[None] | None = None
         self._found = False
-        self._task = engine.loop.create_task(self._ask_providers())
+        self._task = engine.in_background(self._ask_providers())
         self._stopping = ""
 
     async def _ask_providers(self) -> None:

@@ -5,9 +5,10 @@ import logging
 import os
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
@@ -18,7 +19,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION
 from archivebox.lib import processes
 from archivebox.lib.inotify import MODIFY, Inotify
-from archivebox.lib.processes import Child, ForkServer, ForkServerGone, Launch
+from archivebox.lib.processes import Child, ForkServer, ForkServerGone, Identity, Launch
 from archivebox.machine.process import Process
 from archivebox.workers.journal import Journal
 
@@ -178,8 +179,42 @@ class Engine:
         self.output_max = int(settings.get_number("HOOK_OUTPUT_MAX") or 16_000_000)
         self.file_max = int(settings.get_number("HOOK_FILE_MAX") or 16_000_000_000)
         self.max_attempts = int(settings.get_number("MAX_ATTEMPTS") or 3)
+        self._tasks: set[asyncio.Task[None]] = set()
+        loop.set_exception_handler(self.broke)
         self._fork_server: ForkServer | None = None
         self._fork_server_id: UUID | None = None
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        """Run ``work`` beside everything else. If it breaks, so does the worker: see :meth:`broke`."""
+        task = self.loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._task_is_done)
+        return task
+
+    def _task_is_done(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self.broke(self.loop, {"message": "A task broke", "exception": error})
+
+    def broke(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Crash only: what went wrong here cannot be put right here. The next worker takes everything over."""
+        log.critical("%s action=worker_broke", context.get("message"), exc_info=context.get("exception"))
+        logging.shutdown()
+        os._exit(1)
+
+    def bury_strays(self) -> None:
+        """Reap the orphans that came to this worker and have ended; nobody else waits for them."""
+        processes.bury_foster_children(None, own=self._own_pids())
+
+    def foster_children(self) -> set[Identity]:
+        """Live orphans that came to this worker, which is a subreaper."""
+        fosters = processes.foster_children(own=self._own_pids())
+        return {identity for identity in fosters if not identity.is_zombie()}
+
+    def _own_pids(self) -> tuple[int, ...]:
+        server = self._fork_server.identity if self._fork_server is not None else None
+        return () if server is None else (server.pid,)
 
     # --- starting ---------------------------------------------------------------------------------------------
 

@@ -257,7 +257,7 @@ class HookRun:
         if self.ended or self._ending is not None:
             return
         self.end_reason = reason
-        self._ending = self.engine.loop.create_task(self._end_tree(grace))
+        self._ending = self.engine.in_background(self._end_tree(grace))
 
     async def _end_tree(self, grace: float) -> None:
         await self.tree().end(grace=grace)

@@ -40,6 +40,7 @@ class ObjectRun(ABC):
         self.call = replace(call, binaries=engine.programs.paths)
         self.schedule = schedule
         self.process_ids: set[str] = set()
+        self.adopted: list[HookRun] = []
         self.ending = False
         self.over: asyncio.Future[None] = engine.loop.create_future()
         self._by_run: dict[HookRun, Planned] = {}
@@ -228,10 +229,16 @@ class ObjectRun(ABC):
         await self.sweep_strays(grace)
 
     async def sweep_strays(self, grace: float) -> None:
-        """End what hooks of this object left behind: orphans come to this worker, which is a subreaper."""
-        for identity in processes.foster_children():
+        """End what hooks of this object left behind: orphans come to this worker, which is a subreaper.
+
+        Those of adopted hooks came to the orchestrator; their trees are looked for there.
+        """
+        self.engine.bury_strays()
+        for run in self.adopted:
+            await run.tree().end(grace=grace)
+        for identity in self.engine.foster_children():
             mark = processes.mark_of(identity.pid, DATA_FOLDER.root)
-            if mark in self.process_ids and not identity.is_zombie():
+            if mark in self.process_ids:
                 tree = Tree(root=identity, process_id=str(mark), data_dir=DATA_FOLDER.root)
                 await tree.end(grace=grace)
 

@@ -35,6 +35,8 @@ from archivebox.workers.schedule import LAST_STEP, Planned, Schedule
 
 log = logging.getLogger(__name__)
 
+SYNC_AGAIN = 5.0
+"""Seconds until files are synced again that could not be."""
 MOST_SESSIONS = 3
 """How often the live page of one Snapshot is opened again within one lease before its hooks are told there is none."""
 
@@ -104,6 +106,7 @@ class SnapshotRun(ObjectRun):
         self._by_run[run] = item
         self.process_ids.add(str(run.process_id))
         if row.status == Process.StatusChoices.RUNNING and run.adopt(row):
+            self.adopted.append(run)
             slots = self._slots_for(item)
             if slots is not None:
                 slots.take_anyway()
@@ -241,7 +244,7 @@ class SnapshotRun(ObjectRun):
             self._start_end_hooks()
         if self.phase is Phase.ENDING and all(item.is_settled for item in self._end_hooks):
             self.phase = Phase.SEALING
-            self._seal_task = self.engine.loop.create_task(self._seal())
+            self._seal_task = self.engine.in_background(self._seal())
 
     def _running(self, *, finite: bool, session: bool) -> bool:
         return any(item.hook.finite == finite and item.hook.session == session for item in self.schedule.running())
@@ -283,9 +286,20 @@ class SnapshotRun(ObjectRun):
         await self.sweep_strays(self.engine.stop_grace)
         self.engine.outputs.unwatch_folder(self.call.object_dir / HOOK_RUNS)
         await self.engine.loop.run_in_executor(None, tidy, self.call.object_dir)
-        await make_durable(self.engine.loop, self.call.object_dir)
+        await self._make_durable()
         await self.engine.journal.read(seal, self.holder)
         self.over.set_result(None)
+
+    async def _make_durable(self) -> None:
+        """Wait out a full disk: a Snapshot whose files may vanish is not sealed."""
+        while True:
+            try:
+                await make_durable(self.engine.loop, self.call.object_dir)
+            except OSError as error:
+                log.warning("Not on the disk yet: %s action=sync_failed snapshot=%s", error, self.snapshot.pk)
+                await asyncio.sleep(SYNC_AGAIN)
+            else:
+                return
 
     # --- ending it otherwise ----------------------------------------------------------------------------------
 

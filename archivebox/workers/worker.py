@@ -5,9 +5,11 @@ import fcntl
 import logging
 import os
 import signal
+from collections.abc import Coroutine
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -30,6 +32,7 @@ from archivebox.workers.crawl_run import CrawlRunRun
 from archivebox.workers.engine import Engine
 from archivebox.workers.journal import Holder
 from archivebox.workers.snapshot_run import SnapshotRun
+from archivebox.workers.strays import Strays
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +57,7 @@ class Worker:
         self.engine.journal.on_lost = self._lease_lost
         self.engine.journal.on_broken = self._journal_broke
         self.runs: dict[Holder, Run] = {}
+        self.strays = Strays(self.engine)
         self.in_flight = int(self.settings.get_number("SNAPSHOTS_IN_FLIGHT") or 4)
         self.cursor = dispatch.Cursor()
         self._pulse = pulse
@@ -67,7 +71,7 @@ class Worker:
     async def run(self) -> None:
         self._listen_for_the_end()
         await self.engine.journal.read(sweep.reclaim_dead_workers)
-        beat = self.loop.create_task(self._beat())
+        beat = self.engine.in_background(self._beat())
         try:
             while not self._stopping.is_set():
                 next_at = await self._look()
@@ -151,32 +155,26 @@ class Worker:
             for other in self.runs.values():
                 if isinstance(other, CrawlRunRun) and other.crawl_id == run.snapshot.crawl_id:
                     other.a_snapshot_was_sealed()
+            self.strays.look()
+            if not any(isinstance(other, SnapshotRun) for other in self.runs.values()):
+                self._spawn(self.strays.end())
         self._rung.set()
 
     async def _let_crawl_runs_go(self) -> None:
         """End the crawls' browsers that no Snapshot needs any more."""
-        for holder, run in list(self.runs.items()):
-            if isinstance(run, CrawlRunRun) and not run.ending:
-                needed = await self.engine.journal.read(crawl_run.is_needed, run.crawl_id)
-                if not needed:
-                    self._spawn(run.end("seal"))
-                    del holder
+        held = [run for run in self.runs.values() if isinstance(run, CrawlRunRun) and not run.ending]
+        for run in held:
+            if not await self.engine.journal.read(crawl_run.is_needed, run.crawl_id):
+                self._spawn(run.end("seal"))
 
     async def _read_programs(self) -> None:
         status, paths = await self.engine.journal.read(_programs, self.process.machine_id)
         self.engine.programs.learn(status, paths)
 
-    def _spawn(self, work: "asyncio._CoroutineLike[None]") -> None:
-        task = self.loop.create_task(work)
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self.engine.in_background(work)
         self._tasks.add(task)
-        task.add_done_callback(self._task_is_done)
-
-    def _task_is_done(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.error("A run broke: %s action=run_broke", task.exception(), exc_info=task.exception())
-            self._stopping.set()
-            self._rung.set()
+        task.add_done_callback(self._tasks.discard)
 
     # --- requests and leases ----------------------------------------------------------------------------------
 
@@ -215,6 +213,7 @@ class Worker:
     async def _beat(self) -> None:
         """Every ten seconds: a sign of life to the orchestrator, the leases, and the workers that died."""
         while True:
+            self.engine.bury_strays()
             if self._pulse is not None:
                 with suppress(BlockingIOError):
                     os.write(self._pulse, b".")

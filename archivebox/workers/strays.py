@@ -1,0 +1,60 @@
+"""Processes that shed session and mark: nobody's but their worker's, which lists them and ends them at its last seal."""
+
+import logging
+from uuid import UUID
+
+from django.utils import timezone
+
+from archivebox.base_models.rows import new_id
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.records import EndReason
+from archivebox.lib import processes
+from archivebox.lib.processes import Identity, Tree
+from archivebox.machine.process import Process, command_line
+from archivebox.workers.engine import Engine
+
+log = logging.getLogger(__name__)
+
+
+class Strays:
+    """Orphans that came to this worker and bear no mark (``env -i`` and a double fork)."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.listed: dict[Identity, UUID] = {}
+
+    def look(self) -> None:
+        """Put those on record that are new: children of the worker."""
+        for identity in self.engine.foster_children():
+            if identity not in self.listed and processes.mark_of(identity.pid, DATA_FOLDER.root) is None:
+                self.listed[identity] = self._record(identity)
+
+    async def end(self) -> None:
+        """End all of them: no Snapshot of this worker is left that they could belong to."""
+        self.look()
+        listed, self.listed = self.listed, {}
+        for identity, key in listed.items():
+            tree = Tree(root=identity, process_id=str(key), data_dir=DATA_FOLDER.root)
+            gone = await tree.end(grace=self.engine.stop_grace)
+            log.info("Ended a stray that bore no mark action=stray_ended pid=%d gone=%s", identity.pid, gone)
+            ended = {"status": "exited", "ended_at": timezone.now(), "end_reason": EndReason.SEALED}
+            self.engine.journal.update(Process, key, ended)
+        self.engine.bury_strays()
+
+    def _record(self, identity: Identity) -> UUID:
+        key = new_id()
+        boot_id, pid_ns, pid, ticks = identity
+        columns = {
+            "machine_id": self.engine.machine_id,
+            "parent_id": self.engine.process_id,
+            "process_type": Process.TypeChoices.BINARY,
+            "status": Process.StatusChoices.RUNNING,
+            "cmd": command_line(pid),
+            "boot_id": boot_id,
+            "pid_ns": pid_ns,
+            "pid": pid,
+            "start_ticks": ticks,
+            "started_at": timezone.now(),
+        }
+        self.engine.journal.insert(Process, key, columns)
+        return key
