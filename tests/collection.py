@@ -44,12 +44,13 @@ def collection(db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ite
 
 
 def _empty() -> None:
+    if DATA_FOLDER.plugins.is_dir() and any(DATA_FOLDER.plugins.iterdir()):
+        hooks.forget_plugins()
     for path in DATA_FOLDER.root.iterdir():
         if path.is_dir():
             shutil.rmtree(path)
         elif not path.name.startswith(DATA_FOLDER.database.name):
             path.unlink()
     DATA_FOLDER.create()
-    hooks.forget_plugins()
     host.forget_current_machine()
     process.forget_current_process()

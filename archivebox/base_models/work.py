@@ -14,10 +14,11 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 from uuid import UUID
 
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 from statemachine import State, StateMachine
+from statemachine.exceptions import TransitionNotAllowed
 
 from archivebox.base_models.rows import Row
 from archivebox.base_models.transitions import TransitionRefusedError
@@ -119,11 +120,15 @@ class WorkItem(Row):
     def transition(self, event: str, **fields: object) -> None:
         """Carry out one transition of its machine, with more columns written by the same guarded update.
 
-        Raises TransitionRefusedError when the row has changed since it was read.
+        What entering the new status does (``run()``, ``cleanup()``) is of the same transaction. Raises
+        TransitionRefusedError when its status knows no such transition, or the row has changed since it was read.
         """
         self.transition_columns = fields
         try:
-            self.sm.send(event)
+            with transaction.atomic():
+                self.sm.send(event)
+        except TransitionNotAllowed as error:
+            raise TransitionRefusedError(f"{type(self).__name__} {self.pk} is {self.status}: {error}") from error
         finally:
             self.transition_columns = {}
 
@@ -134,10 +139,11 @@ class WorkItem(Row):
     def update_and_requeue(self, **fields: Any) -> bool:
         """Write ``fields`` to this row if it is still as we know it (owner and fence); bumps ``modified_at``."""
         fields["modified_at"] = timezone.now()
-        written = type(self)._default_manager.filter(self.guard()).update(**fields)
+        if not type(self)._default_manager.filter(self.guard()).update(**fields):
+            return False
         for name, value in fields.items():
             setattr(self, name, value)
-        return bool(written)
+        return True
 
     def ask(self, request: Request) -> bool:
         """Leave a request with the holder of this row; False when nobody holds it (then the asker acts itself)."""
