@@ -1,4 +1,4 @@
-"""Processes that shed session and mark: nobody's but their worker's, which lists them and ends them at its last seal."""
+"""Processes that shed session and mark: their worker lists them, and ends them at its last seal."""
 
 import logging
 from uuid import UUID
