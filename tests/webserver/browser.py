@@ -99,6 +99,20 @@ class Browser:
             time.sleep(0.1)
         return value
 
+    def in_frame(self, expression: str, seconds: float = 20) -> Any:
+        """What ``expression`` comes to in the frame of another origin, a target of its own, once it is true."""
+        end = time.monotonic() + seconds
+        targets = self.tab.call("Target.getTargets")["targetInfos"]
+        frame = next(target for target in targets if target["type"] == "iframe")
+        attached = self.tab.call("Target.attachToTarget", {"targetId": frame["targetId"], "flatten": True})
+        asked = {"expression": expression, "returnByValue": True}
+        while True:
+            answer = self.tab.call("Runtime.evaluate", asked, session=attached["sessionId"])
+            if value := answer["result"].get("value"):
+                return value
+            assert time.monotonic() < end, f"never true in the frame: {expression}"
+            time.sleep(0.1)
+
     def picture(self, path: Path, *, whole: bool = False) -> None:
         shot = self.tab.call("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": whole}, timeout=60)
         path.write_bytes(base64.b64decode(shot["data"]))

@@ -6,8 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from archivebox.base_models.users import system_user
-from archivebox.core.tag import split_tags
 from archivebox.core.intake import Refusal, check_seeds, create_crawl
+from archivebox.core.tag import split_tags
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.web.access import public_if
 
