@@ -1,0 +1,235 @@
+"""Chaos: crawls run while orchestrators, workers, fork servers, hooks and commands are killed at random moments.
+
+``python -m tests.chaos.run [SECONDS]`` prints how many of each were killed and what came of it, and exits 1 if anything
+was lost, done twice, wrongly recorded or left behind. ``CHAOS_SECONDS`` and ``CHAOS_SEED`` are read too.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.chaos.ledger import HOOKS, PLUGIN, Ledger, code_of, scripts, status_of
+from tests.integration.engine.driver import FINAL, PATIENCE, REPOSITORY, Collection, Row, collection, identity_of
+
+KINDS = ("orchestrator", "worker", "forkserver", "hook", "cli")
+WEIGHTS = {"orchestrator": 1, "worker": 4, "forkserver": 3, "hook": 3, "cli": 1}
+ADDERS = 2
+URLS = 2
+"""Pages of each crawl that is added."""
+LONGEST_END = 600.0
+
+
+@dataclass
+class Chaos:
+    """One run: its victims, its crawls, and the verdict."""
+
+    made: Collection
+    seed: int
+    kills: Counter[str] = field(default_factory=Counter)
+    killed_hooks: set[str] = field(default_factory=set)
+    adders: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+    added: int = 0
+    wrong: list[str] = field(default_factory=list)
+    figures: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+        self.made.plugin(
+            PLUGIN,
+            scripts(),
+            config={"x-hooks": {f"on_Snapshot__{n}_turn.py": {"exclusive": ["turn"]} for n in (30, 31)}},
+        )
+
+    # --- while it lasts ---------------------------------------------------------------------------------------
+
+    def rage(self, seconds: float) -> None:
+        """Keep crawls coming, and kill."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end or not all(self.kills[kind] for kind in KINDS):
+            if time.monotonic() > end + PATIENCE:
+                break
+            self._keep_adding()
+            time.sleep(self.random.uniform(0.2, 1.5))
+            self._kill_one()
+
+    def _keep_adding(self) -> None:
+        self.adders = [adder for adder in self.adders if adder.poll() is None]
+        while len(self.adders) < ADDERS:
+            urls = [f"http://h{self.random.randrange(8)}.test/{self.added}/{n}" for n in range(URLS)]
+            self.added += 1
+            with self._output(self.added).open("wb") as log:
+                command = [sys.executable, "-m", "archivebox", "add", "--plugins", PLUGIN, *urls]
+                self.adders.append(
+                    subprocess.Popen(command, cwd=REPOSITORY, env=self.made.env, stdout=log, stderr=subprocess.STDOUT)
+                )
+
+    def _output(self, number: int) -> Path:
+        return self.made.base / f"add-{number}.log"
+
+    def _kill_one(self) -> None:
+        missing = [kind for kind in KINDS if not self.kills[kind]]
+        kinds = missing or list(KINDS)
+        kind = self.random.choices(kinds, [WEIGHTS[kind] for kind in kinds])[0]
+        victims = [row for row in self._running(kind) if identity_of(row).is_alive()]
+        if not victims:
+            return
+        victim = self.random.choice(victims)
+        if identity_of(victim).signal(signal.SIGKILL):
+            self.kills[kind] += 1
+            if kind == "hook":
+                self.killed_hooks.add(str(victim["pk"]))
+
+    def _running(self, kind: str) -> list[Row]:
+        where = {"worker_type": kind} if kind in {"worker", "forkserver"} else {"process_type": kind}
+        rows = self.made.processes(status="running", **where)
+        return [row for row in rows if row["pid"] and not (kind == "hook" and row["hook_name"].startswith("on_Crawl"))]
+
+    def kill_everything(self) -> None:
+        """The whole tree in one moment."""
+        everything = list(self.made.live())
+        for adder in self.adders:
+            adder.kill()
+        for identity in everything:
+            identity.signal(signal.SIGKILL)
+        for adder in self.adders:
+            adder.wait()
+        self.adders.clear()
+        self.figures["killed in one moment"] = len(everything)
+
+    # --- afterwards -------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """One start, and all is finished."""
+        self.made.watch()
+        self.made.wait_sealed(seconds=LONGEST_END)
+        self.made.leave()
+
+    def judge(self) -> None:
+        ledger = Ledger.read(self.made.root / "ledger")
+        runs = {str(row["pk"]): row for row in self.made.processes(process_type="hook")}
+        self.figures.update(ledger.counts())
+        self._judge_urls()
+        self._judge_results(runs)
+        self._judge_processes(ledger, runs)
+        self._judge_repeats(ledger, runs)
+        if ledger.torn:
+            self.wrong.append(f"{ledger.torn} torn lines in the ledger")
+        for kind in KINDS:
+            if not self.kills[kind]:
+                self.wrong.append(f"no {kind} was killed: this run proves nothing about it")
+        if (answer := self.made.actor.ask("is_intact")) != "ok":
+            self.wrong.append(f"the database is damaged: {answer}")
+
+    def _judge_urls(self) -> None:
+        crawls = {str(row["pk"]) for row in self.made.rows("Crawl", "pk")}
+        for number in range(1, self.added + 1):
+            said = self._output(number).read_text(errors="replace")
+            accepted = said.partition("as crawl ")[2].partition(".")[0].split("\n")[0]
+            if accepted and accepted not in crawls:
+                self.wrong.append(f"accepted, but not there: crawl {accepted}")
+            if "locked" in said or "Traceback" in said:
+                self.wrong.append(f"a command said: {said[-300:]}")
+        pages = self.made.rows("Snapshot", "pk", "url", "status", "reason")
+        self.figures["pages"] = len(pages)
+        self.wrong += [f"{row['url']} is {row['status']}" for row in pages if row["status"] != "sealed"]
+        self.figures["put aside"] = sum(row["reason"] == "worker_lost" for row in pages)
+
+    def _judge_results(self, runs: dict[str, Row]) -> None:
+        rows = self.made.rows(
+            "ArchiveResult", "hook_name", "snapshot_id", "status", "reason", "process_id", plugin=PLUGIN
+        )
+        self.figures["results"] = len(rows)
+        if len(rows) != len(HOOKS) * self.figures["pages"]:
+            self.wrong.append(f"{len(rows)} results of {self.figures['pages']} pages")
+        for row in rows:
+            name = f"{row['snapshot_id']}/{row['hook_name']}"
+            run = runs.get(str(row["process_id"]))
+            if row["status"] not in FINAL:
+                self.wrong.append(f"{name} is {row['status']}")
+            elif run is None or run["exit_code"] is None:
+                self.wrong.append(f"{name} is {row['status']} ({row['reason']}) by a run whose end nobody saw")
+            elif run["exit_code"] < 0:
+                if str(run["pk"]) not in self.killed_hooks:
+                    self.wrong.append(
+                        f"{name} is {row['status']}: a run that we ended ({run['exit_code']}) is its last"
+                    )
+            elif row["status"] != status_of(run["exit_code"]):
+                self.wrong.append(f"{name} is {row['status']}, its hook exited {run['exit_code']}")
+
+    def _judge_processes(self, ledger: Ledger, runs: dict[str, Row]) -> None:
+        for (snapshot_id, hook), process_ids in ledger.ended.items():
+            for process_id in process_ids:
+                run = runs.get(process_id)
+                if run is None:
+                    self.wrong.append(f"{snapshot_id}/{hook}: no Process row of {process_id}, which came to its end")
+                elif run["exit_code"] is None:
+                    self.figures["ends nobody saw"] += 1
+                elif run["exit_code"] >= 0 and run["exit_code"] != code_of(snapshot_id, hook):
+                    self.wrong.append(f"{snapshot_id}/{hook}: exit code {run['exit_code']} on record")
+        for key, process_ids in ledger.started.items():
+            self.wrong += [
+                f"{key}: no Process row of {process_id}" for process_id in process_ids if process_id not in runs
+            ]
+        ended = {process_id for ids in ledger.ended.values() for process_id in ids}
+        for process_id, run in runs.items():
+            if (run["exit_code"] or 0) > 0 and process_id not in ended and not run["hook_name"].startswith("on_Crawl"):
+                self.wrong.append(f"{run['hook_name']} never came to its end, but has exit code {run['exit_code']}")
+
+    def _judge_repeats(self, ledger: Ledger, runs: dict[str, Row]) -> None:
+        """Twice only where nobody could see the first end, or the page was given back while it ran."""
+        for key, process_ids in ledger.twice():
+            for process_id in process_ids[:-1]:
+                run = runs.get(process_id)
+                if run is None:
+                    continue  # reported above
+                if run["end_reason"] == "lost":
+                    self.figures["repeated: nobody saw its end"] += 1
+                elif run["end_reason"] in {"sealed", "cancelled"}:
+                    self.figures["repeated: given back as it ended"] += 1
+                else:
+                    self.wrong.append(
+                        f"{key} came to its end twice: {run['end_reason']} {run['exit_code']}, then again"
+                    )
+
+    def report(self) -> str:
+        kills = ", ".join(f"{self.kills[kind]} {kind}" for kind in KINDS)
+        lines = [f"killed {sum(self.kills.values())}: {kills} (seed {self.seed})"]
+        lines += [f"{value:7} {name}" for name, value in self.figures.items()]
+        lines += [f"WRONG: {text}" for text in self.wrong[:40]]
+        return "\n".join(lines)
+
+
+def run(seconds: float, folder: Path, *, seed: int | None = None) -> Chaos:
+    """Rage, kill the whole tree, start once, judge."""
+    number = seed if seed is not None else int(os.environ.get("CHAOS_SEED") or random.randrange(10**6))
+    with collection(folder, WORKERS="2", MAX_ATTEMPTS="1") as made:
+        chaos = Chaos(made, number)
+        try:
+            chaos.rage(seconds)
+            chaos.kill_everything()
+            chaos.finish()
+            chaos.judge()
+        finally:
+            for adder in chaos.adders:
+                adder.kill()
+                adder.wait()
+    return chaos
+
+
+def main(arguments: list[str]) -> int:
+    seconds = float(arguments[0] if arguments else os.environ.get("CHAOS_SECONDS") or 300)
+    with tempfile.TemporaryDirectory(prefix="archivebox-chaos-") as folder:
+        chaos = run(seconds, Path(folder))
+    print(chaos.report())
+    return 1 if chaos.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,131 @@
+"""The far end of the driver: a process with the ORM of one collection, told by JSON lines what to do."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "archivebox.config.settings")
+django.setup()
+
+from django.db import connection, models, transaction  # noqa: E402 - models can be imported only now
+from django.utils import timezone  # noqa: E402
+
+from archivebox.base_models.doorbell import ring  # noqa: E402
+from archivebox.base_models.users import system_user  # noqa: E402
+from archivebox.base_models.work import Request  # noqa: E402
+from archivebox.config.collection import open_collection  # noqa: E402
+from archivebox.core.intake import check_seeds, create_crawl  # noqa: E402
+from archivebox.core.models import ArchiveResult, Snapshot, Tag  # noqa: E402
+from archivebox.core.retry import retry_missing  # noqa: E402
+from archivebox.crawls import control  # noqa: E402
+from archivebox.crawls.models import Crawl, CrawlRun  # noqa: E402
+from archivebox.hooks import base_layers, resolve_settings  # noqa: E402
+from archivebox.machine.models import Binary, Machine, Process  # noqa: E402
+
+MODELS: dict[str, type[models.Model]] = {
+    model.__name__: model for model in (ArchiveResult, Snapshot, Tag, Crawl, CrawlRun, Binary, Machine, Process)
+}
+
+
+def add(urls: list[str], config: dict[str, Any], max_depth: int) -> str:
+    """Accept URLs as one crawl; returns its id."""
+    seeds, refused = check_seeds(urls, resolve_settings(base_layers()))
+    if refused:
+        raise ValueError(refused[0].sentence)
+    return str(create_crawl(seeds, created_by=system_user(), config=config, max_depth=max_depth).pk)
+
+
+def rows(model: str, where: dict[str, Any], fields: list[str]) -> list[dict[str, Any]]:
+    """Rows in the order of their keys, by column name."""
+    found = MODELS[model]._default_manager.filter(**where).order_by("pk").values(*(fields or ["pk"]))
+    return [{name: _plain(value) for name, value in row.items()} for row in found]
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, str | int | float | bool | list | dict | None) else str(value)
+
+
+def control_item(event: str, model: str, key: str) -> bool:
+    """Pause, resume or cancel as people do it."""
+    return bool(getattr(control, event)(MODELS[model]._default_manager.get(pk=key)))
+
+
+def kill_process(key: str) -> int:
+    """Ask for the end of one hook."""
+    with transaction.atomic():
+        count = Process.objects.filter(pk=key).update(request=Request.KILL)
+        ring()
+    return int(count)
+
+
+def time_has_come() -> int:
+    """Let every back-off be over, and each Snapshot's lease-free time come, instead of waiting for it."""
+    now = timezone.now()
+    with transaction.atomic():
+        count = ArchiveResult.objects.filter(status="backoff").update(retry_at=now)
+        Snapshot.objects.filter(status="sealed", owner=None, retry_at__isnull=False).update(retry_at=now)
+        Crawl.objects.filter(status="sealed", retry_at__isnull=False).update(retry_at=now)
+        ring()
+    return int(count)
+
+
+def update_all() -> int:
+    """What ``archivebox update`` does."""
+    return retry_missing(Snapshot.objects.all())
+
+
+def look_again_for(name: str) -> int:
+    """Queue a program that was not found, as ``archivebox install`` does."""
+    with transaction.atomic():
+        binary = Binary.objects.get(name=name)
+        binary.transition("requeue")
+        ring()
+    return 1
+
+
+def ask_without_ring(model: str, key: str, request: str) -> int:
+    """Leave a request with the holder and ring nobody: its holder is about to be killed."""
+    return MODELS[model]._default_manager.filter(pk=key, owner__isnull=False).update(request=request)
+
+
+def is_intact() -> str:
+    """What SQLite says about its file; ``ok`` on databases that look after themselves."""
+    if connection.vendor != "sqlite":
+        return "ok"
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA integrity_check")
+        return str(cursor.fetchone()[0])
+
+
+COMMANDS: dict[str, Callable[..., object]] = {
+    function.__name__: function
+    for function in (
+        add, rows, control_item, kill_process, time_has_come, update_all, look_again_for, ask_without_ring, is_intact,
+    )
+}  # fmt: skip
+
+
+def main() -> int:
+    open_collection(create=True)
+    import_module("archivebox.workers.watch")  # what registers takers of records
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    for line in sys.stdin:
+        name, arguments = json.loads(line)
+        try:
+            answer = {"value": COMMANDS[name](**arguments)}
+        except Exception as error:  # noqa: BLE001 - handed to the test, which raises it again
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+    connection.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

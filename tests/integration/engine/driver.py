@@ -1,0 +1,350 @@
+"""Collections of their own for tests of the engine: tiny plugins, a watcher, rows, and a check that nothing is left."""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+
+from archivebox.lib.processes import Identity, marked
+
+REPOSITORY = Path(__file__).parents[3]
+TINY = REPOSITORY / "tests" / "plugins"
+"""The tiny plugins that tests of several kinds share."""
+PATIENCE = 120.0
+"""Seconds after which a condition is given up: many times what a loaded machine needs."""
+LOOK = 0.05
+MODES: dict[str, dict[str, str]] = {
+    "forked": {},
+    "cold": {"ARCHIVEBOX_FORK": "0"},
+    "portable": {"ARCHIVEBOX_PORTABLE": "1"},
+}
+FINAL = {"succeeded", "noresults", "failed", "skipped"}
+
+Row = dict[str, Any]
+T = TypeVar("T")
+
+
+class NotReachedError(AssertionError):
+    """A condition that did not come true in time."""
+
+
+def wait_for(what: str, look: Callable[[], T], *, seconds: float = PATIENCE) -> T:
+    """The first true answer of ``look``; NotReachedError after ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while not (answer := look()):
+        if time.monotonic() > deadline:
+            raise NotReachedError(f"not within {seconds} s: {what}")
+        time.sleep(LOOK)
+    return answer
+
+
+class Actor:
+    """The collection's rows, asked of a process that has the ORM open on it."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.integration.engine.actor"],
+            cwd=REPOSITORY,
+            env=dict(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._read()
+
+    def ask(self, command: str, **arguments: object) -> Any:
+        if self._process.stdin is None:
+            raise BrokenPipeError
+        self._process.stdin.write(json.dumps([command, arguments]) + "\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._read())
+        if "error" in answer:
+            raise AssertionError(f"{command}: {answer['error']}")
+        return answer["value"]
+
+    def _read(self) -> str:
+        line = self._process.stdout.readline() if self._process.stdout else ""
+        if not line:
+            raise AssertionError(f"the actor ended with {self._process.wait()}")
+        return line
+
+    def close(self) -> None:
+        self._process.communicate(timeout=PATIENCE)
+
+
+@dataclass
+class Collection:
+    """One data folder, everything it needs beside it, and whoever watches it."""
+
+    base: Path
+    mode: str = "forked"
+    settings: dict[str, str] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+    watchers: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+    _actor: Actor | None = None
+    _database: str = ""
+
+    def __post_init__(self) -> None:
+        self.root = self.base / "data"
+        self.home = self.base / "home"
+        (self.root / "plugins").mkdir(parents=True)
+        self.home.mkdir()
+        self._database = _own_database()
+
+    # --- what it is made of -----------------------------------------------------------------------------------
+
+    @property
+    def env(self) -> dict[str, str]:
+        """Nothing of the caller's environment but what programs need to start."""
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+        own = {
+            "DATA_DIR": str(self.root),
+            "HOME": str(self.home),
+            "XDG_DATA_HOME": str(self.home),
+            "LIB_DIR": str(self.base / "lib"),
+            "PYTHONPATH": str(REPOSITORY),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "WORKERS": "1",
+            "STOP_GRACE": "1",
+            "SEAL_GRACE": "2",
+        }
+        if self._database:
+            own["DATABASE_URL"] = self._database
+        return kept | own | MODES[self.mode] | self.settings
+
+    def plugin(
+        self,
+        name: str,
+        hooks: Mapping[str, str],
+        *,
+        config: Mapping[str, object] | None = None,
+        binaries: Sequence[Mapping[str, object]] = (),
+    ) -> None:
+        """A plugin of a few lines; ``hooks`` by file name: shell or Python, as the extension says."""
+        folder = self.root / "plugins" / name
+        folder.mkdir()
+        for file_name, body in hooks.items():
+            (folder / file_name).write_text(body)
+            if body.startswith("#!"):
+                (folder / file_name).chmod(0o755)
+        if config is not None:
+            (folder / "config.json").write_text(json.dumps(config))
+        if binaries:
+            (folder / "binaries.jsonl").write_text("".join(json.dumps(line) + "\n" for line in binaries))
+        self.names.append(name)
+
+    def tiny(self, *names: str) -> None:
+        """Plugins of ``tests/plugins``."""
+        for name in names:
+            shutil.copytree(TINY / name, self.root / "plugins" / name)
+            self.names.append(name)
+
+    # --- rows -------------------------------------------------------------------------------------------------
+
+    @property
+    def actor(self) -> Actor:
+        if self._actor is None:
+            self._actor = Actor(self.env)
+        return self._actor
+
+    def add(self, *urls: str, max_depth: int = 0, **config: object) -> str:
+        """Accept URLs for this collection's own plugins; returns the crawl's id."""
+        wanted = {"PLUGINS": self.names, **config}
+        crawl: str = self.actor.ask("add", urls=urls or ("http://one.test/",), config=wanted, max_depth=max_depth)
+        return crawl
+
+    def rows(self, model: str, *fields: str, **where: object) -> list[Row]:
+        found: list[Row] = self.actor.ask("rows", model=model, where=where, fields=fields)
+        return found
+
+    def row(self, model: str, *fields: str, **where: object) -> Row:
+        found = self.rows(model, *fields, **where)
+        assert len(found) == 1, f"{len(found)} rows of {model} where {where}"
+        return found[0]
+
+    def results(self, **where: object) -> dict[str, Row]:
+        """What became of the hooks of our own plugins, by the ``what`` of their name."""
+        fields = ("pk", "hook_name", "plugin", "status", "reason", "attempts", "retry_at", "output_str", "process_id")
+        found = self.rows("ArchiveResult", *fields, "output_files", "snapshot_id", plugin__in=self.names, **where)
+        return {what(str(row["hook_name"])): row for row in found}
+
+    def processes(self, **where: object) -> list[Row]:
+        fields = ("pk", "hook_name", "status", "exit_code", "end_reason", "pid", "process_type", "worker_type")
+        more = ("parent_id", "stdout", "stderr", "stdout_size", "output_cut", "snapshot_id", "start_ticks", "boot_id")
+        return self.rows("Process", *fields, *more, "pid_ns", "archiveresult_id", "cmd", **where)
+
+    def hooks(self, name: str, **where: object) -> list[Row]:
+        """Every run of a hook, the earliest first."""
+        return [row for row in self.processes(process_type="hook", **where) if what(row["hook_name"]) == name]
+
+    # --- the ledger, which hooks write themselves -------------------------------------------------------------
+
+    @property
+    def ledger(self) -> list[str]:
+        with contextlib.suppress(FileNotFoundError):
+            return (self.root / "ledger").read_text().splitlines()
+        return []
+
+    def position(self, line: str) -> int:
+        return self.ledger.index(line)
+
+    # --- running ----------------------------------------------------------------------------------------------
+
+    def watch(self, **settings: str) -> "subprocess.Popen[bytes]":
+        """Start somebody who watches, and so an orchestrator and its workers."""
+        with (self.base / "watcher.log").open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.integration.engine.watcher"],
+                cwd=REPOSITORY,
+                env=self.env | settings,
+                stdout=log,
+                stderr=log,
+            )
+        self.watchers.append(process)
+        return process
+
+    def wait(self, what: str, look: Callable[[], T], *, seconds: float = PATIENCE) -> T:
+        try:
+            return wait_for(what, look, seconds=seconds)
+        except NotReachedError as error:
+            raise NotReachedError(f"{error}\n{self.describe()}") from None
+
+    def wait_sealed(self, *crawls: str, seconds: float = PATIENCE) -> None:
+        self.wait("every crawl sealed", lambda: self.is_sealed(*crawls), seconds=seconds)
+
+    def is_sealed(self, *crawls: str) -> bool:
+        """Whether these (or all) crawls have no work left but what waits for its time."""
+        where = {"pk__in": crawls} if crawls else {}
+        return all(row["status"] in {"sealed", "cancelled"} for row in self.rows("Crawl", "status", **where))
+
+    def wait_ledger(self, line: str) -> None:
+        self.wait(f"{line!r} in the ledger", lambda: line in self.ledger)
+
+    def run(self, *crawls: str, seconds: float = PATIENCE) -> None:
+        """Watch until all is sealed, then leave, and see that nothing of it is left."""
+        self.watch()
+        self.wait_sealed(*crawls, seconds=seconds)
+        self.leave()
+
+    def leave(self, signum: int = signal.SIGTERM) -> None:
+        """The watchers go; when the last one has gone, nothing of ours runs any more."""
+        for watcher in self.watchers:
+            if watcher.poll() is None:
+                watcher.send_signal(signum)
+        for watcher in self.watchers:
+            watcher.wait(PATIENCE)
+        self.watchers.clear()
+        self.wait("nothing of this collection runs", lambda: not self.live())
+        self.check_nothing_left()
+
+    def live(self) -> dict[Identity, str]:
+        """Processes that bear a mark of this collection."""
+        return marked(self.root)
+
+    def check_nothing_left(self) -> None:
+        """No process with our mark, no RUNNING row, no lease, no lock held, no lock of a worker or watcher."""
+        assert not self.live()
+        running = self.processes(status="running")
+        assert not running, f"RUNNING rows: {running}\n{self.describe()}"
+        for model in ("Crawl", "CrawlRun", "Snapshot", "Binary"):
+            assert not self.rows(model, "owner", owner__isnull=False), f"a {model} is still leased"
+        assert not self.rows("ArchiveResult", "status", status="started")
+        for name in ("orchestrator.lock", "init.lock"):
+            assert not is_locked(self.root / "run" / name), f"{name} is held"
+        for folder in ("workers", "watchers"):
+            assert not list((self.root / "run" / folder).iterdir()), f"something is left in run/{folder}"
+
+    def describe(self) -> str:
+        """What there is, for the message of a failure."""
+        lines = [f"crawl {row}" for row in self.rows("Crawl", "status", "retry_at", "request")]
+        lines += [f"run {row}" for row in self.rows("CrawlRun", "status", "retry_at", "owner", "ready_at")]
+        lines += [
+            f"snapshot {row}"
+            for row in self.rows("Snapshot", "url", "status", "retry_at", "owner", "current_step", "request")[:20]
+        ]
+        open_results = [r for r in self.results().values() if r["status"] not in FINAL][:20]
+        lines += [f"result {row['hook_name']} {row['status']} {row['reason']}" for row in open_results]
+        running = self.processes(status="running")
+        lines += [f"process {r['process_type']} {r['hook_name']} {r['pid']}" for r in running]
+        for log in (self.root / "logs" / "orchestrator.log", self.base / "watcher.log"):
+            if log.exists():
+                lines += [f"--- {log.name}", *log.read_text(errors="replace").splitlines()[-15:]]
+        return "\n".join(lines)
+
+    def end(self) -> None:
+        """Whatever happened in the test: end every process of this collection, and its rows' reader."""
+        for watcher in self.watchers:
+            watcher.kill()
+            watcher.wait()
+        while left := self.live():
+            for identity in left:
+                identity.signal(signal.SIGKILL)
+            time.sleep(LOOK)
+        if self._actor is not None:
+            self._actor.close()
+        if self._database:
+            _drop_database(self._database)
+
+
+def what(hook_name: str) -> str:
+    """``on_Snapshot__51_screenshot.py`` → ``screenshot``."""
+    return hook_name.partition("__")[2].partition("_")[2].partition(".")[0]
+
+
+def identity_of(row: Row) -> Identity:
+    return Identity(row["boot_id"], row["pid_ns"], row["pid"], row["start_ticks"])
+
+
+def is_locked(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+@contextlib.contextmanager
+def collection(base: Path, mode: str = "forked", **settings: str) -> Iterator[Collection]:
+    made = Collection(base, mode, settings)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+# --- PostgreSQL -------------------------------------------------------------------------------------------------
+
+
+def _own_database() -> str:
+    """A database of its own on the cluster that ``DATABASE_URL`` names; empty: SQLite."""
+    url = os.environ.get("DATABASE_URL", "")
+    if not url:
+        return ""
+    name = f"engine_{uuid.uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"'.encode())
+    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+
+
+def _drop_database(url: str) -> None:
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE "{urlsplit(url).path.lstrip("/")}" WITH (FORCE)'.encode())

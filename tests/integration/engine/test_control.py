@@ -1,0 +1,127 @@
+"""Pause, resume, cancel and stop, while hooks run: work is kept, nothing runs on, nothing is counted as a failure."""
+
+import signal
+
+import pytest
+
+from tests.integration.engine.driver import Collection, identity_of
+
+pytestmark = [pytest.mark.once]
+
+NOTE = 'note() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
+STUCK = NOTE + 'note stuck-starts\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\nnote stuck-ends\n'
+
+
+def begin(made: Collection) -> str:
+    """A crawl of one page whose first hook has ended and whose second runs until ``go`` is there."""
+    made.plugin("first", {"on_Snapshot__10_first.sh": NOTE + "note first\n"})
+    made.plugin("stuck", {"on_Snapshot__20_stuck.sh": STUCK, "on_Snapshot__21_holder.daemon.bg.sh": "sleep 3600\n"})
+    made.plugin("last", {"on_Snapshot__30_last.sh": NOTE + "note last\n"})
+    crawl = made.add()
+    made.watch()
+    made.wait_ledger("stuck-starts")
+    return crawl
+
+
+def item(made: Collection, model: str) -> str:
+    key: str = made.row(model, "pk")["pk"]
+    return key
+
+
+def let_go(made: Collection) -> None:
+    (made.root / "go").touch()
+
+
+@pytest.mark.parametrize("model", ["Crawl", "Snapshot"])
+def test_pause_keeps_what_is_done_and_resume_goes_on(each_mode: Collection, model: str) -> None:
+    begin(each_mode)
+    key = item(each_mode, model)
+    assert each_mode.actor.ask("control_item", event="pause", model=model, key=key)
+    each_mode.wait("the pause", lambda: each_mode.row(model, "status", "owner")["status"] == "paused")
+    each_mode.wait("no hook runs", lambda: not each_mode.processes(process_type="hook", status="running"))
+    each_mode.wait("released", lambda: not each_mode.rows("Snapshot", "owner", owner__isnull=False))
+    results = each_mode.results()
+    assert results["first"]["status"] == "noresults"
+    assert (results["stuck"]["status"], results["stuck"]["attempts"]) == ("queued", 0)
+    let_go(each_mode)
+    assert each_mode.actor.ask("control_item", event="resume", model=model, key=key)
+    each_mode.wait_sealed()
+    each_mode.leave()
+    assert each_mode.ledger == ["first", "stuck-starts", "stuck-starts", "stuck-ends", "last"]
+    assert {row["status"] for row in each_mode.results().values()} == {"noresults"}
+    assert each_mode.row("Snapshot", "status")["status"] == "sealed"
+
+
+def test_a_pause_survives_a_restart(forked: Collection) -> None:
+    crawl = begin(forked)
+    forked.actor.ask("control_item", event="pause", model="Crawl", key=crawl)
+    forked.wait("the pause", lambda: forked.row("Crawl", "status")["status"] == "paused")
+    forked.leave()
+    let_go(forked)
+    forked.plugin("other", {"on_Snapshot__10_other.sh": NOTE + "note other\n"})
+    forked.names = ["other"]
+    other = forked.add("http://other.test/")
+    forked.run(other)
+    assert forked.ledger == ["first", "stuck-starts", "other"]
+    assert forked.row("Crawl", "status", pk=crawl)["status"] == "paused"
+
+
+@pytest.mark.parametrize("model", ["Crawl", "Snapshot"])
+def test_cancel_ends_what_runs_and_nothing_of_it_starts_again(each_mode: Collection, model: str) -> None:
+    begin(each_mode)
+    assert each_mode.actor.ask("control_item", event="cancel", model=model, key=item(each_mode, model))
+    each_mode.wait("cancelled", lambda: each_mode.row("Snapshot", "status")["status"] == "cancelled")
+    each_mode.wait_sealed()
+    each_mode.wait("the run of the crawl is over", lambda: each_mode.row("CrawlRun", "status")["status"] == "sealed")
+    each_mode.leave()
+    let_go(each_mode)
+    results = each_mode.results()
+    assert results["first"]["status"] == "noresults", "what is final stays"
+    for name in ("stuck", "holder", "last"):
+        assert (results[name]["status"], results[name]["reason"]) == ("skipped", "cancelled"), name
+    assert each_mode.row("Snapshot", "reason")["reason"] == "cancelled"
+    each_mode.watch()
+    each_mode.plugin("other", {"on_Snapshot__10_other.sh": NOTE + "note other\n"})
+    each_mode.names = ["other"]
+    each_mode.wait_sealed(each_mode.add("http://other.test/"))
+    each_mode.leave()
+    assert [line for line in each_mode.ledger if line != "other"] == ["first", "stuck-starts"]
+
+
+def test_queued_snapshots_of_a_cancelled_crawl_never_start(forked: Collection) -> None:
+    forked.plugin("page", {"on_Snapshot__10_page.sh": NOTE + "note page\n"})
+    crawl = forked.add(*[f"http://h{n}.test/" for n in range(30)])
+    forked.actor.ask("control_item", event="cancel", model="Crawl", key=crawl)
+    forked.watch()
+    forked.wait("all cancelled", lambda: {row["status"] for row in forked.rows("Snapshot", "status")} == {"cancelled"})
+    forked.leave()
+    assert forked.ledger == []
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+def test_who_watches_is_told_to_stop_and_work_is_kept(each_mode: Collection, signum: signal.Signals) -> None:
+    begin(each_mode)
+    running = each_mode.processes(process_type="hook", status="running")
+    each_mode.leave(signum)
+    assert not [row for row in running if identity_of(row).is_alive()]
+    assert each_mode.row("Snapshot", "status", "attempts") == {"status": "queued", "attempts": 0}
+    assert {row["status"] for row in each_mode.results().values()} == {"noresults", "queued"}
+    let_go(each_mode)
+    each_mode.run()
+    assert each_mode.ledger == ["first", "stuck-starts", "stuck-starts", "stuck-ends", "last"]
+    assert {row["attempts"] for row in each_mode.results().values()} == {1}
+
+
+def test_a_snapshot_cancelled_before_its_worker_was_killed_ends_cancelled(forked: Collection) -> None:
+    begin(forked)
+    worker = identity_of(forked.processes(worker_type="worker", status="running")[0])
+    worker.signal(signal.SIGSTOP)
+    snapshot = item(forked, "Snapshot")
+    assert forked.actor.ask("ask_without_ring", model="Snapshot", key=snapshot, request="cancel") == 1
+    worker.signal(signal.SIGKILL)
+    forked.wait("cancelled", lambda: forked.row("Snapshot", "status")["status"] == "cancelled")
+    forked.wait_sealed()
+    forked.leave()
+    let_go(forked)
+    assert forked.ledger == ["first", "stuck-starts"]
+    assert forked.results()["stuck"]["reason"] == "cancelled"

@@ -1,0 +1,202 @@
+"""One of ours is killed at a chosen moment: what it held goes on, with true exit codes, and nothing runs twice."""
+
+import signal
+import time
+
+import pytest
+
+from archivebox.lib.processes import Identity
+from tests.integration.engine.driver import Collection, Row, identity_of
+
+pytestmark = [pytest.mark.once]
+
+WAITS = """
+import os, sys, time
+def note(word):
+    fd = os.open(os.environ["DATA_DIR"] + "/ledger", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(fd, word.encode() + b"\\n")
+note("{name}-starts")
+while not os.path.exists(os.environ["DATA_DIR"] + "/go"):
+    time.sleep(0.02)
+note("{name}-ends")
+sys.exit({code})
+"""
+CODES = {"front": 7, "back": 8, "shell": 9}
+BY_ITSELF = {name: (code, "exited") for name, code in CODES.items()}
+
+
+def begin(made: Collection) -> None:
+    """Three hooks that wait for ``go`` and end in statuses of their own: Python and shell, fore- and background."""
+    made.settings["MAX_ATTEMPTS"] = "1"
+    made.plugin("before", {"on_Snapshot__10_before.sh": 'echo before >> "$DATA_DIR/ledger"\n'})
+    made.plugin(
+        "waits",
+        {
+            "on_Snapshot__20_front.py": WAITS.format(name="front", code=CODES["front"]),
+            "on_Snapshot__21_back.finite.bg.py": WAITS.format(name="back", code=CODES["back"]),
+            "on_Snapshot__22_shell.sh": (
+                'note() { echo "$1" >> "$DATA_DIR/ledger"; }\nnote shell-starts\n'
+                f'until [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\nnote shell-ends\nexit {CODES["shell"]}\n'
+            ),
+        },
+    )
+    made.plugin("after", {"on_Snapshot__30_after.sh": 'echo after >> "$DATA_DIR/ledger"\n'})
+    made.add()
+    made.watch()
+    for name in CODES:
+        made.wait_ledger(f"{name}-starts")
+
+
+def alive(made: Collection, kind: str) -> list[Row]:
+    rows = made.processes(worker_type=kind) if kind in {"worker", "forkserver"} else made.processes(process_type=kind)
+    return [row for row in rows if row["pid"] and identity_of(row).is_alive() and not identity_of(row).is_zombie()]
+
+
+def one_alive(made: Collection, kind: str) -> Identity:
+    (row,) = made.wait(f"one live {kind}", lambda: alive(made, kind))
+    return identity_of(row)
+
+
+def codes(made: Collection) -> dict[str, tuple[int | None, str]]:
+    return {name: (made.hooks(name)[-1]["exit_code"], made.hooks(name)[-1]["end_reason"]) for name in CODES}
+
+
+def finish(made: Collection) -> None:
+    (made.root / "go").touch()
+    made.wait_sealed()
+    made.leave()
+
+
+def once_each() -> list[str]:
+    return sorted(["before", "after", *(f"{name}-{word}" for name in CODES for word in ("starts", "ends"))])
+
+
+def test_live_hooks_of_a_dead_worker_are_adopted_with_their_true_exit_codes(each_mode: Collection) -> None:
+    begin(each_mode)
+    old = one_alive(each_mode, "worker")
+    old.signal(signal.SIGKILL)
+    each_mode.wait("another worker", lambda: [row for row in alive(each_mode, "worker") if identity_of(row) != old])
+    each_mode.wait("taken over", lambda: each_mode.rows("Snapshot", "owner", owner__isnull=False))
+    finish(each_mode)
+    assert sorted(each_mode.ledger) == once_each()
+    if each_mode.mode != "portable":  # where nobody is a subreaper, nobody sees how another's child ended
+        assert codes(each_mode) == BY_ITSELF
+        assert {name: row["status"] for name, row in each_mode.results().items() if name in CODES} == dict.fromkeys(
+            CODES, "failed"
+        )
+
+
+def test_hooks_that_end_while_no_worker_lives_keep_their_exit_codes(forked: Collection) -> None:
+    """All workers are held still, and killed, after which the hooks end before another worker can look."""
+    begin(forked)
+    worker = one_alive(forked, "worker")
+    worker.signal(signal.SIGSTOP)
+    (forked.root / "go").touch()
+    for name in CODES:
+        forked.wait_ledger(f"{name}-ends")
+    worker.signal(signal.SIGKILL)
+    finish(forked)
+    assert codes(forked) == BY_ITSELF
+    assert sorted(forked.ledger) == once_each()
+
+
+def test_forked_hooks_outlive_their_fork_server(forked: Collection) -> None:
+    begin(forked)
+    one_alive(forked, "forkserver").signal(signal.SIGKILL)
+    finish(forked)
+    assert codes(forked) == BY_ITSELF
+    assert sorted(forked.ledger) == once_each()
+
+
+def test_a_dead_orchestrator_is_replaced_and_all_is_finished(each_mode: Collection) -> None:
+    begin(each_mode)
+    old = one_alive(each_mode, "orchestrator")
+    workers = [identity_of(row) for row in alive(each_mode, "worker")]
+    old.signal(signal.SIGKILL)
+    each_mode.wait(
+        "another orchestrator", lambda: [r for r in alive(each_mode, "orchestrator") if identity_of(r) != old]
+    )
+    each_mode.wait("its workers are gone", lambda: not [worker for worker in workers if worker.is_alive()])
+    finish(each_mode)
+    assert {(row["status"], row["attempts"]) for row in each_mode.results(attempts__gt=0).values()} >= {("failed", 1)}
+    for name, code in CODES.items():
+        assert each_mode.ledger.count(f"{name}-ends") == 1
+        assert each_mode.hooks(name)[-1]["exit_code"] == code
+
+
+def test_when_who_watches_is_killed_the_rest_ends_by_itself(each_mode: Collection) -> None:
+    begin(each_mode)
+    (watcher,) = each_mode.watchers
+    watcher.kill()
+    watcher.wait()
+    each_mode.wait("nothing runs", lambda: not each_mode.live())
+    assert {row["status"] for row in each_mode.results().values()} == {"noresults", "queued"}
+    each_mode.watchers.clear()
+    each_mode.watch()
+    finish(each_mode)
+    for name in CODES:
+        assert each_mode.ledger.count(f"{name}-ends") == 1
+
+
+def test_all_killed_in_one_moment_then_one_start_finishes_everything(each_mode: Collection) -> None:
+    begin(each_mode)
+    everything = [*each_mode.live(), Identity.of(each_mode.watchers[0].pid)]
+    for identity in everything:
+        assert identity is not None
+        identity.signal(signal.SIGKILL)
+    each_mode.watchers.pop().wait()
+    each_mode.wait("all are gone", lambda: not each_mode.live())
+    each_mode.watch()
+    finish(each_mode)
+    for name, code in CODES.items():
+        assert each_mode.ledger.count(f"{name}-ends") == 1
+        assert each_mode.hooks(name)[-1]["exit_code"] == code
+    assert each_mode.ledger.count("before") == each_mode.ledger.count("after") == 1
+
+
+def test_all_but_the_hooks_killed_then_one_start_adopts_or_ends_them(forked: Collection) -> None:
+    begin(forked)
+    hooks = {identity_of(row) for row in forked.processes(process_type="hook", status="running")}
+    everything = {*forked.live(), Identity.of(forked.watchers[0].pid)} - hooks
+    for identity in everything:
+        assert identity is not None
+        identity.signal(signal.SIGKILL)
+    forked.watchers.pop().wait()
+    forked.watch()
+    forked.wait("taken over", lambda: forked.rows("Snapshot", "owner", owner__isnull=False))
+    finish(forked)
+    assert sorted(forked.ledger) == once_each(), "what still runs is adopted, not started again"
+
+
+def test_a_worker_held_still_beyond_its_lease_neither_loses_nor_doubles(forked: Collection) -> None:
+    forked.settings["ARCHIVEBOX_LEASE_SECONDS"] = "3"
+    forked.settings["WORKERS"] = "2"
+    begin(forked)
+    owner = forked.row("Snapshot", "owner")["owner"]
+    worker = identity_of(forked.processes(pk=owner)[0])
+    worker.signal(signal.SIGSTOP)
+    lease = forked.row("Snapshot", "retry_at")["retry_at"]
+    time.sleep(1.5)
+    worker.signal(signal.SIGCONT)
+    forked.wait("its lease is renewed", lambda: forked.row("Snapshot", "retry_at")["retry_at"] > lease)
+    worker.signal(signal.SIGSTOP)
+    forked.wait("it is taken for hung and killed", lambda: not worker.is_alive())
+    forked.wait("taken over", lambda: forked.row("Snapshot", "owner")["owner"] not in {None, owner})
+    finish(forked)
+    assert sorted(forked.ledger) == once_each()
+    assert codes(forked) == BY_ITSELF
+
+
+def test_what_kills_its_worker_each_time_is_put_aside(forked: Collection) -> None:
+    """A hook that kills its worker; the other page of the crawl is archived all the same."""
+    kill = 'case "$SNAP_DIR" in *bad.test*) kill -9 $PPID; sleep 30;; esac\n'
+    forked.plugin("deadly", {"on_Snapshot__10_deadly.sh": kill})
+    forked.plugin("rest", {"on_Snapshot__20_rest.sh": "exit 0\n"})
+    forked.add("http://bad.test/", "http://good.test/")
+    forked.watch()
+    forked.wait_sealed(seconds=240)
+    forked.leave()
+    bad, good = (forked.row("Snapshot", "pk", "status", "reason", domain=host) for host in ("bad.test", "good.test"))
+    assert (bad["status"], bad["reason"]) == ("sealed", "worker_lost")
+    assert (good["status"], good["reason"]) == ("sealed", "")
+    assert {row["reason"] for row in forked.results(snapshot_id=bad["pk"]).values()} >= {"worker_lost"}

@@ -1,0 +1,199 @@
+"""Hooks that do what they should not: deaf, forking, flooding, silent, in bulk."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.integration.engine.driver import Collection, identity_of
+
+pytestmark = [pytest.mark.once]
+
+FORKER = '''
+"""Forks twice, the second time into a session of its own, {title}."""
+import os, sys, time
+
+def grandchild():
+    fd = os.open(os.environ["DATA_DIR"] + "/ledger", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    {exec}
+    os.write(fd, b"stray %d\\n" % os.getpid())
+    while True:
+        time.sleep(60)
+
+read, write = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.close(1)
+        os.write(write, b"x")
+        grandchild()
+    os._exit(0)
+os.wait()
+os.read(read, 1)
+{end}
+'''
+CLEAN = (
+    'os.execve("/bin/sh", ["sh", "-c", "echo stray $$ >&%d; exec sleep 3600" % fd], {}) '
+    "if not os.set_inheritable(fd, True) else None"
+)
+
+
+def strays(made: Collection) -> list[int]:
+    return [int(line.split()[1]) for line in made.ledger if line.startswith("stray")]
+
+
+def runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("stays", [True, False], ids=["hook-stays", "hook-goes"])
+def test_what_a_hook_forked_twice_ends_with_the_seal(each_mode: Collection, stays: bool) -> None:
+    end = "time.sleep(3600)" if stays else "sys.exit(0)"
+    body = FORKER.format(title="and " + ("stays" if stays else "goes"), exec="", end=end)
+    each_mode.plugin("forker", {"on_Snapshot__10_forker.bg.py": body})
+    each_mode.plugin(
+        "waits", {"on_Snapshot__20_waits.sh": 'until grep -q stray "$DATA_DIR/ledger"; do sleep 0.05; done\n'}
+    )
+    each_mode.watch()
+    each_mode.add()
+    each_mode.wait("the stray", lambda: strays(each_mode))
+    each_mode.wait_sealed()
+    assert not [pid for pid in strays(each_mode) if runs(pid)]
+    each_mode.leave()
+
+
+def test_what_a_timed_out_hook_forked_ends_with_it(each_mode: Collection) -> None:
+    body = FORKER.format(title="and sleeps for ever", exec="", end="time.sleep(3600)")
+    each_mode.plugin("forker", {"on_Snapshot__10_forker.py": body})
+    each_mode.plugin("later", {"on_Snapshot__20_later.sh": 'kill -0 $(sed -n "s/stray //p" "$DATA_DIR/ledger")\n'})
+    each_mode.run(each_mode.add(FORKER_TIMEOUT=3, TIMEOUT=3))
+    assert each_mode.results()["forker"]["reason"] == "timeout"
+    assert each_mode.hooks("later")[0]["exit_code"] == 1, "the stray outlived the hook's time"
+    assert not [pid for pid in strays(each_mode) if runs(pid)]
+
+
+@pytest.mark.parametrize("way", ["forked", "cold"])
+def test_a_stray_without_our_mark_is_listed_under_its_worker_and_ended_at_the_seal(
+    forked: Collection, way: str
+) -> None:
+    forked.mode = way
+    body = FORKER.format(title="with an empty environment", exec=CLEAN, end="sys.exit(0)")
+    forked.plugin("forker", {"on_Snapshot__10_forker.py": body})
+    forked.plugin(
+        "waits", {"on_Snapshot__20_waits.sh": 'until grep -q stray "$DATA_DIR/ledger"; do sleep 0.05; done\n'}
+    )
+    forked.watch()
+    forked.add()
+    forked.wait("the stray", lambda: strays(forked))
+    forked.wait_sealed()
+    (pid,) = strays(forked)
+    assert not runs(pid)
+    forked.leave()
+    row = next(row for row in forked.processes(process_type="binary") if row["pid"] == pid)
+    worker = forked.row("Process", "pk", worker_type="worker")
+    assert row["parent_id"] == worker["pk"]
+    assert row["status"] == "exited"
+    assert row["exit_code"] == -signal.SIGTERM
+
+
+def test_a_background_hook_that_is_deaf_to_term_is_killed(each_mode: Collection) -> None:
+    deaf = "trap '' TERM\necho ready\nwhile :; do sleep 0.1; done\n"
+    each_mode.plugin("deaf", {"on_Snapshot__10_deaf.daemon.bg.sh": deaf})
+    each_mode.settings["DEAF_TIMEOUT"] = "600"
+    each_mode.run(each_mode.add())
+    (run,) = each_mode.hooks("deaf")
+    assert (run["exit_code"], run["end_reason"]) == (-signal.SIGKILL, "sealed")
+
+
+def test_a_flood_is_cut_and_harms_nobody(each_mode: Collection) -> None:
+    """100 MB of lines, then a record: the record counts, the disk keeps the first megabytes alone."""
+    flood = 'head -c 100000000 /dev/zero | tr "\\0" x | fold -w 999\necho\n'
+    said = json.dumps({"type": "ArchiveResult", "status": "succeeded", "output_str": "after the flood"})
+    each_mode.plugin(
+        "flood", {"on_Snapshot__10_flood.sh": f"{flood}echo '{said}'\n", "on_Snapshot__11_by.sh": "exit 0\n"}
+    )
+    each_mode.run(each_mode.add(HOOK_OUTPUT_MAX=2_000_000))
+    result = each_mode.results()["flood"]
+    assert (result["status"], result["output_str"]) == ("succeeded", "after the flood")
+    (run,) = each_mode.hooks("flood")
+    assert run["stdout_size"] > 100_000_000
+    assert run["output_cut"]
+    assert run["stdout"].rstrip().endswith(said)
+    (log,) = each_mode.root.glob("users/*/snapshots/*/*/*/.hooks/*flood*.stdout.log")
+    assert log.stat().st_size == run["stdout_size"], "a log that is being written is never truncated"
+    assert log.stat().st_blocks * 512 < 30_000_000
+
+
+def test_any_bytes_are_tolerated(each_mode: Collection) -> None:
+    said = json.dumps({"type": "ArchiveResult", "status": "succeeded", "output_str": "end"})
+    body = f"""
+import os, sys
+out = sys.stdout.buffer
+out.write(os.urandom(100_000) + b"\\n")
+out.write(b"\\0\\0\\0\\n{{\\"type\\": \\0}}\\n\\xff\\xfe{{}}\\n")
+out.write(b'{{"type": "Tag", "name": "' + b"x" * 2_000_000 + b'"}}\\n')
+out.write(b"[" * 50_000 + b"\\n" + b'{{"a":' * 50_000 + b"\\n")
+out.write(b'{{"type": 5}}\\n{{"type": "Tag", "name": null}}\\n{{"type": "Nobody", "knows": 1}}\\n')
+sys.stderr.buffer.write(b"\\0\\xff" * 5000)
+out.write({said!r}.encode())
+"""
+    each_mode.plugin("noise", {"on_Snapshot__10_noise.py": body})
+    each_mode.run(each_mode.add())
+    result = each_mode.results()["noise"]
+    assert (result["status"], result["output_str"]) == ("succeeded", "end")
+    (run,) = each_mode.hooks("noise")
+    assert run["stdout"].endswith(said)
+    assert not each_mode.rows("Tag")
+
+
+def test_fifty_background_hooks_at_once(each_mode: Collection) -> None:
+    """Each waits for all others to be there, and reports when it is told to stop."""
+    body = (
+        'trap \'echo "{\\"type\\": \\"ArchiveResult\\", \\"status\\": \\"succeeded\\"}"; exit 0\' TERM\n'
+        'echo here >> "$DATA_DIR/ledger"\nwhile :; do sleep 0.2; done\n'
+    )
+    each_mode.plugin("many", {f"on_Snapshot__{10 + n % 10}_m{n:02}.bg.sh": body for n in range(50)})
+    wait = 'until [ "$(grep -c here "$DATA_DIR/ledger")" = 50 ]; do sleep 0.1; done\n'
+    each_mode.plugin("all", {"on_Snapshot__20_all.sh": wait})
+    each_mode.settings["SEAL_GRACE"] = "60"
+    each_mode.run(each_mode.add())
+    results = each_mode.results()
+    assert {row["status"] for name, row in results.items() if name != "all"} == {"succeeded"}
+    assert len(results) == 51
+    assert {row["exit_code"] for row in each_mode.processes(process_type="hook")} == {0}
+
+
+@pytest.mark.slow
+def test_a_thousand_hooks_on_one_file_system(forked: Collection) -> None:
+    body = 'echo "$1" > page.txt\necho "$ARCHIVEBOX_PROCESS_ID" >> "$DATA_DIR/ledger"\n'
+    forked.plugin("many", {f"on_Snapshot__{n:02}_n{n}.sh": body for n in range(50)})
+    urls = [f"http://{host}.test/{page}" for host in "abcde" for page in range(4)]
+    forked.run(forked.add(*urls), seconds=240)
+    assert len(forked.ledger) == len(set(forked.ledger)) == 1000
+    done = forked.rows("ArchiveResult", "status", "process_id", plugin="many")
+    assert [row["status"] for row in done] == ["succeeded"] * 1000
+    assert {row["process_id"] for row in done} == set(forked.ledger)
+    assert forked.actor.ask("is_intact") == "ok"
+
+
+def test_a_hook_ended_from_outside_is_cancelled_and_the_rest_goes_on(each_mode: Collection) -> None:
+    each_mode.plugin(
+        "stuck", {"on_Snapshot__10_stuck.sh": 'echo here >> "$DATA_DIR/ledger"\nwhile :; do sleep 0.1; done\n'}
+    )
+    each_mode.plugin("rest", {"on_Snapshot__20_rest.sh": "exit 0\n"})
+    each_mode.watch()
+    each_mode.add()
+    each_mode.wait_ledger("here")
+    (run,) = each_mode.wait("its row", lambda: each_mode.hooks("stuck", status="running"))
+    each_mode.actor.ask("kill_process", key=run["pk"])
+    each_mode.wait_sealed()
+    each_mode.leave()
+    results = each_mode.results()
+    assert (results["stuck"]["status"], results["stuck"]["reason"]) == ("skipped", "cancelled")
+    assert results["rest"]["status"] == "noresults"
+    assert each_mode.hooks("stuck")[0]["end_reason"] == "cancelled"
+    assert not identity_of(run).is_alive()

@@ -1,0 +1,106 @@
+"""Every row of the contract's table of outcomes, with real hooks."""
+
+from typing import NamedTuple
+
+import pytest
+
+from tests.integration.engine.driver import Collection
+
+pytestmark = [pytest.mark.once]
+
+
+class Expected(NamedTuple):
+    """What a hook's run comes to: of its result, and of its process."""
+
+    status: str
+    reason: str
+    exit_code: int | None
+    end_reason: str = "exited"
+
+
+FOREGROUND = {
+    "says_succeeded": Expected("succeeded", "", 0),
+    "says_noresults": Expected("noresults", "", 0),
+    "says_skipped": Expected("skipped", "not_applicable", 0),
+    "says_failed": Expected("failed", "declared", 0),
+    "says_nothing": Expected("noresults", "", 0),
+    "ten": Expected("skipped", "not_applicable", 10),
+    "ten_succeeded": Expected("skipped", "not_applicable", 10),
+    "one_failed": Expected("failed", "declared", 1),
+    "three": Expected("backoff", "crashed", 3),
+    "partial": Expected("backoff", "crashed", 4),
+    "raises": Expected("backoff", "crashed", 1),
+    "killed": Expected("backoff", "signalled", -9, "signalled"),
+    "wrong_option": Expected("failed", "usage_error", 2),
+    "shell_succeeded": Expected("succeeded", "", 0),
+    "last_word": Expected("noresults", "", 0),
+    "file": Expected("succeeded", "", 0),
+}
+SLOW = {
+    "slow": Expected("backoff", "timeout", -15, "timeout"),
+    "slow_succeeded": Expected("succeeded", "", -15, "timeout"),
+    "slow_deaf": Expected("backoff", "timeout", -9, "timeout"),
+}
+BACKGROUND = {
+    "stop_succeeded": Expected("succeeded", "", 0, "sealed"),
+    "stop_failed": Expected("failed", "declared", 0, "sealed"),
+    "stop_nothing": Expected("noresults", "", 0, "sealed"),
+    "stop_badly": Expected("noresults", "", 5, "sealed"),
+    "stop_ten": Expected("skipped", "not_applicable", 10, "sealed"),
+    "stop_plain": Expected("noresults", "", -15, "sealed"),
+    "ends_itself": Expected("succeeded", "", 0, "exited"),
+    "stop_file": Expected("succeeded", "", 0, "sealed"),
+    "waits": Expected("noresults", "", 0),
+}
+
+
+def outcomes(made: Collection) -> dict[str, Expected]:
+    """What every hook that has a process came to."""
+    runs = {row["archiveresult_id"]: row for row in made.processes(process_type="hook")}
+    return {
+        name: Expected(row["status"], row["reason"], runs[row["pk"]]["exit_code"], runs[row["pk"]]["end_reason"])
+        for name, row in made.results().items()
+        if row["pk"] in runs
+    }
+
+
+def test_foreground_hooks_come_to_what_the_table_says(each_mode: Collection) -> None:
+    each_mode.tiny("outcomes", "outcomes_files")
+    each_mode.run(each_mode.add())
+    found = outcomes(each_mode)
+    del found["no_interpreter"]
+    assert found == FOREGROUND
+    results = each_mode.results()
+    assert results["no_interpreter"]["status"] == "failed"
+    assert results["no_interpreter"]["reason"].startswith("could_not_start:")
+    assert results["file"]["output_files"] == {"page.txt": {"size": 5, "mimetype": "text/plain"}}
+    assert results["says_failed"]["output_str"] == "said failed"
+    assert {name for name, row in results.items() if row["retry_at"]} == {"three", "partial", "raises", "killed"}
+    assert results["three"]["attempts"] == 1
+
+
+def test_records_of_a_hook_that_then_fails_are_kept(each_mode: Collection) -> None:
+    each_mode.tiny("outcomes")
+    each_mode.run(each_mode.add())
+    assert each_mode.row("Snapshot", "title", "tags__name") == {"title": "Kept as well", "tags__name": "kept"}
+    assert each_mode.results()["partial"]["output_str"] == "half of it"
+
+
+def test_timeouts_come_to_what_the_table_says(each_mode: Collection) -> None:
+    each_mode.tiny("outcomes_slow")
+    each_mode.run(each_mode.add())
+    assert outcomes(each_mode) == SLOW
+
+
+def test_background_hooks_come_to_what_the_table_says(each_mode: Collection) -> None:
+    each_mode.tiny("outcomes_bg", "outcomes_bg_files")
+    each_mode.run(each_mode.add())
+    assert outcomes(each_mode) == BACKGROUND
+
+
+def test_a_disabled_plugin_starts_no_process(forked: Collection) -> None:
+    forked.tiny("switched_off", "outcomes_files")
+    forked.run(forked.add())
+    result = forked.results()["off"]
+    assert (result["status"], result["reason"]) == ("skipped", "disabled:SWITCHED_OFF_ENABLED")
+    assert not forked.hooks("off")

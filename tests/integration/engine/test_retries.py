@@ -1,0 +1,103 @@
+"""What is tried again, when, how often, and what a program that was missing holds up."""
+
+import pytest
+
+from tests.integration.engine.driver import FINAL, Collection
+
+pytestmark = [pytest.mark.once]
+
+NOTE = 'note() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
+
+
+def again(made: Collection, runs: int, name: str) -> None:
+    """Let the back-off be over; the result is run again while somebody watches."""
+    assert made.actor.ask("time_has_come") >= 1
+    made.watch()
+    made.wait(f"run {runs} of {name}", lambda: made.results()[name]["attempts"] == runs)
+    made.wait_sealed()
+    made.leave()
+
+
+def test_back_off_runs_the_failed_hook_alone_until_it_works(each_mode: Collection) -> None:
+    each_mode.plugin("good", {"on_Snapshot__10_good.sh": NOTE + "note good\n"})
+    third_time = NOTE + 'note tries\nprintf x >> tries\n[ "$(cat tries)" = xxx ]\n'
+    each_mode.plugin("moody", {"on_Snapshot__20_moody.sh": third_time})
+    each_mode.plugin("later", {"on_Snapshot__30_later.sh": NOTE + "note later\n"})
+    each_mode.run(each_mode.add())
+    assert each_mode.ledger == ["good", "tries", "later"]
+    assert each_mode.row("Crawl", "status", "retry_at")["retry_at"], "its crawl wants to come back for it"
+    again(each_mode, 2, "moody")
+    assert each_mode.results()["moody"]["status"] == "backoff"
+    again(each_mode, 3, "moody")
+    assert each_mode.results()["moody"]["status"] == "succeeded"
+    assert each_mode.ledger == ["good", "tries", "later", "tries", "tries"]
+    assert [run["exit_code"] for run in each_mode.hooks("moody")] == [1, 1, 0], "every attempt stays on record"
+    assert each_mode.row("Crawl", "status", "retry_at") == {"status": "sealed", "retry_at": None}
+
+
+def test_a_retry_takes_place_by_itself_while_somebody_watches(forked: Collection) -> None:
+    """Nobody rings: the timer for the earliest moment is what wakes the worker."""
+    forked.plugin("moody", {"on_Snapshot__20_moody.sh": NOTE + "note tries\n[ -e ok ] || { touch ok; exit 1; }\n"})
+    forked.add()
+    forked.watch()
+    forked.wait_sealed()
+    forked.actor.ask("time_has_come")
+    forked.wait("the retry", lambda: forked.results()["moody"]["status"] == "succeeded")
+    forked.wait_sealed()
+    forked.leave()
+
+
+def test_attempts_are_used_up_and_update_tries_once_more(forked: Collection) -> None:
+    forked.plugin("never", {"on_Snapshot__20_never.sh": NOTE + 'note tries\n[ -e "$DATA_DIR/go" ]\n'})
+    forked.plugin("gone", {"on_Snapshot__21_gone.sh": 'note() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
+                           "note gone\necho '{\"type\": \"ArchiveResult\", \"status\": \"failed\"}'\n"})  # fmt: skip
+    forked.run(forked.add())
+    again(forked, 2, "never")
+    again(forked, 3, "never")
+    result = forked.results()["never"]
+    assert (result["status"], result["attempts"], result["retry_at"]) == ("failed", 3, None)
+    assert forked.actor.ask("time_has_come") == 0
+    (forked.root / "go").touch()
+    assert forked.actor.ask("update_all") == 1, "what said that it was not to be had is not asked again"
+    forked.run()
+    assert forked.results()["never"]["status"] == "noresults"
+    assert forked.ledger.count("tries") == 4
+    assert forked.ledger.count("gone") == 1
+
+
+def test_update_runs_hooks_that_were_added_since(forked: Collection) -> None:
+    forked.plugin("old", {"on_Snapshot__20_old.sh": NOTE + "note old\n"})
+    forked.plugin("new", {"on_Snapshot__99_placeholder.sh": "exit 10\n"})
+    forked.run(forked.add())
+    (forked.root / "plugins" / "new" / "on_Snapshot__30_new.sh").write_text(NOTE + "note new\n")
+    forked.actor.ask("update_all")
+    forked.watch()
+    forked.wait("the new hook", lambda: forked.results().get("new", {}).get("status") in FINAL)
+    forked.wait_sealed()
+    forked.leave()
+    assert forked.ledger == ["old", "new"]
+
+
+def test_a_missing_program_fails_its_own_hooks_until_it_is_there(each_mode: Collection) -> None:
+    bin_dir = each_mode.base / "bin"
+    bin_dir.mkdir()
+    each_mode.settings["PATH"] = f"{bin_dir}:/usr/bin:/bin"
+    program = {"type": "Binary", "name": "nobody-has-this", "binproviders": "env"}
+    each_mode.plugin("needs", {"on_Snapshot__20_needs.sh": NOTE + "note needs\nnobody-has-this\n"}, binaries=[program])
+    each_mode.plugin("rest", {"on_Snapshot__30_rest.sh": NOTE + "note rest\n"})
+    each_mode.run(each_mode.add())
+    result = each_mode.results()["needs"]
+    assert (result["status"], result["reason"]) == ("failed", "missing_binary:nobody-has-this")
+    assert not each_mode.hooks("needs")
+    assert each_mode.ledger == ["rest"]
+    assert each_mode.row("Binary", "status", name="nobody-has-this")["status"] == "failed"
+    path = bin_dir / "nobody-has-this"
+    path.write_text("#!/bin/sh\necho 1.2.3\n")
+    path.chmod(0o755)
+    each_mode.actor.ask("look_again_for", name="nobody-has-this")
+    each_mode.watch()
+    each_mode.wait("the program is found", lambda: each_mode.results()["needs"]["status"] == "noresults")
+    each_mode.wait_sealed()
+    each_mode.leave()
+    assert each_mode.ledger == ["rest", "needs"]
+    assert each_mode.row("Binary", "abspath", name="nobody-has-this")["abspath"].endswith("/nobody-has-this")

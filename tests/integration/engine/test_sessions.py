@@ -1,0 +1,79 @@
+"""The live page: an artificial one, a file that a daemon holds and that is gone when it dies."""
+
+import pytest
+
+from tests.integration.engine.driver import Collection
+
+pytestmark = [pytest.mark.once]
+
+LEDGER = 'note() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
+TAB = (
+    LEDGER
+    + 'trap "rm -f page; note tab-closes; exit 0" TERM\nnote tab-opens\n'
+    + "echo blank > page\necho ready\nwhile :; do sleep 0.1; done\n"
+)
+NAVIGATE = LEDGER + "note navigates\n[ -e ../tab/page ] || exit 9\necho loaded > ../tab/page\n"
+SHOT = (
+    LEDGER + "grep -q loaded ../tab/page || { note no-page; exit 8; }\nnote shoots\n"
+    "cp ../tab/page shot.txt\n[ -e done ] || { touch done; exit 1; }\n"
+)
+AFTERWARDS = LEDGER + "note afterwards\n"
+
+
+def browser(made: Collection, shot: str = SHOT) -> None:
+    made.plugin(
+        "tab",
+        {"on_Snapshot__20_tab.daemon.bg.sh": TAB},
+        config={"x-hooks": {"on_Snapshot__20_tab.daemon.bg.sh": {"session": True, "ready": True}}},
+    )
+    made.plugin(
+        "navigate",
+        {"on_Snapshot__30_navigate.sh": NAVIGATE},
+        config={"x-hooks": {"on_Snapshot__30_navigate.sh": {"session": True}}},
+    )
+    made.plugin(
+        "shot", {"on_Snapshot__51_shot.sh": shot}, config={"x-hooks": {"on_Snapshot__51_shot.sh": {"page": True}}}
+    )
+    made.plugin("afterwards", {"on_Snapshot__60_afterwards.sh": AFTERWARDS})
+
+
+def test_a_retried_page_hook_gets_its_page_again(each_mode: Collection) -> None:
+    browser(each_mode)
+    crawl = each_mode.add()
+    each_mode.run(crawl)
+    assert each_mode.ledger == ["tab-opens", "navigates", "shoots", "afterwards", "tab-closes"]
+    before = each_mode.results()
+    assert before["shot"]["status"] == "backoff"
+    assert each_mode.actor.ask("time_has_come") == 1
+    each_mode.watch()
+    each_mode.wait("the retry", lambda: each_mode.results()["shot"]["status"] == "succeeded")
+    each_mode.wait_sealed()
+    each_mode.leave()
+    assert each_mode.ledger[5:] == ["tab-opens", "navigates", "shoots", "tab-closes"]
+    after = each_mode.results()
+    for name in ("tab", "navigate", "afterwards"):
+        assert after[name] == before[name], "a replay never changes a final result"
+    assert len(each_mode.hooks("tab")) == len(each_mode.hooks("navigate")) == len(each_mode.hooks("shot")) == 2
+
+
+def test_a_page_that_dies_is_opened_again_for_what_needs_it(forked: Collection) -> None:
+    """The tab is killed by a foreground hook between the navigation and the picture."""
+    browser(forked, SHOT.replace("[ -e done ] || { touch done; exit 1; }\n", ""))
+    kill = "kill -9 $(cat ../.hooks/on_Snapshot__20_tab.daemon.bg.sh.*.pid)\nrm ../tab/page\n"
+    forked.plugin("crash", {"on_Snapshot__40_crash.sh": LEDGER + "note crash\n" + kill})
+    forked.run(forked.add())
+    assert forked.results()["shot"]["status"] == "succeeded"
+    assert forked.ledger == [
+        "tab-opens", "navigates", "crash", "tab-opens", "navigates", "shoots", "afterwards", "tab-closes",
+    ]  # fmt: skip
+
+
+def test_without_any_page_its_hooks_fail_with_a_reason_and_the_rest_goes_on(forked: Collection) -> None:
+    browser(forked)
+    (forked.root / "plugins" / "tab" / "on_Snapshot__20_tab.daemon.bg.sh").write_text(LEDGER + "note no-tab\nexit 1\n")
+    forked.run(forked.add())
+    results = forked.results()
+    assert results["shot"]["reason"] == "no_session"
+    assert results["afterwards"]["status"] == "noresults"
+    assert "shoots" not in forked.ledger
+    assert results["tab"]["status"] == "failed", "a session hook is never retried by back-off"

@@ -1,0 +1,215 @@
+"""The contract's chapter on timing: order, side by side, exclusive resources, readiness, `after`, background hooks.
+
+Order is read from a ledger that the hooks write themselves; nothing here looks at a clock.
+"""
+
+import pytest
+
+from tests.integration.engine.driver import Collection
+
+pytestmark = [pytest.mark.once]
+
+NOTE = 'note() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
+SEEN = 'seen() { until grep -qx "$1" "$DATA_DIR/ledger"; do sleep 0.05; done; }\n'
+"""Waits for another hook's line: hooks that wait for each other come to an end only side by side."""
+READY_DAEMON = (
+    NOTE
+    + 'trap "note {0}-told; exit 0" TERM\nnote {0}-starts\nsleep 1\nnote {0}-ready\n'
+    + "echo ready\nwhile :; do sleep 0.1; done\n"
+)
+
+
+def note(name: str) -> str:
+    return f"{NOTE}note {name}-starts\nnote {name}-ends\n"
+
+
+def test_foreground_hooks_of_a_step_run_side_by_side(each_mode: Collection) -> None:
+    each_mode.plugin(
+        "pair",
+        {
+            "on_Snapshot__10_one.sh": NOTE + SEEN + "note one\nseen two\nnote one-ends\n",
+            "on_Snapshot__11_two.sh": NOTE + SEEN + "note two\nseen one\nnote two-ends\n",
+        },
+    )
+    each_mode.run(each_mode.add())
+    assert {row["status"] for row in each_mode.results().values()} == {"noresults"}
+    assert set(each_mode.ledger) == {"one", "two", "one-ends", "two-ends"}
+
+
+def test_no_more_hooks_than_slots_run_at_a_time(forked: Collection) -> None:
+    forked.settings["HOOK_CONCURRENCY"] = "1"
+    forked.plugin("queue", {f"on_Snapshot__{10 + n}_h{n}.sh": note(f"h{n}") for n in range(6)})
+    forked.run(forked.add())
+    assert forked.ledger == [f"h{n}-{word}" for n in range(6) for word in ("starts", "ends")]
+
+
+def test_holders_of_one_resource_run_one_at_a_time_in_file_name_order(each_mode: Collection) -> None:
+    hooks = {f"on_Snapshot__1{n}_h{n}.sh": NOTE + f"note h{n}-starts\nsleep 0.1\nnote h{n}-ends\n" for n in range(4)}
+    exclusive = {name: {"exclusive": ["lamp"]} for name in hooks}
+    each_mode.plugin("turns", hooks, config={"x-hooks": exclusive})
+    each_mode.run(each_mode.add())
+    assert each_mode.ledger == [f"h{n}-{word}" for n in range(4) for word in ("starts", "ends")]
+
+
+def test_step_five_is_exclusive_unless_it_says_otherwise(forked: Collection) -> None:
+    turns = {f"on_Snapshot__5{n}_h{n}.sh": NOTE + f"note h{n}-starts\nsleep 0.1\nnote h{n}-ends\n" for n in (1, 2)}
+    forked.plugin("turns", turns)
+    free = {
+        "on_Snapshot__53_one.sh": NOTE + SEEN + "note one\nseen two\n",
+        "on_Snapshot__54_two.sh": NOTE + SEEN + "note two\nseen one\n",
+    }
+    forked.plugin("free", free, config={"x-hooks": {name: {"exclusive": []} for name in free}})
+    forked.run(forked.add())
+    order = [line for line in forked.ledger if line.startswith("h")]
+    assert order == ["h1-starts", "h1-ends", "h2-starts", "h2-ends"]
+    assert {"one", "two"} <= set(forked.ledger)
+
+
+def test_a_step_begins_when_the_one_before_is_over(forked: Collection) -> None:
+    hooks = {f"on_Snapshot__{step}{n}_s{step}{n}.sh": note(f"s{step}{n}") for step in range(10) for n in (0, 9)}
+    forked.plugin("steps", hooks)
+    forked.run(forked.add())
+    steps = [int(line[1]) for line in forked.ledger]
+    assert steps == sorted(steps)
+    assert len(steps) == 40
+
+
+def test_a_failed_hook_skips_no_later_one_and_holds_up_no_step(forked: Collection) -> None:
+    forked.plugin("mixed", {"on_Snapshot__10_breaks.sh": "exit 7\n", "on_Snapshot__20_goes_on.sh": note("goes_on")})
+    forked.run(forked.add())
+    assert forked.results()["breaks"]["status"] == "backoff"
+    assert forked.results()["goes_on"]["status"] == "noresults"
+
+
+def test_foreground_hooks_wait_for_a_daemon_that_sorts_before_them(each_mode: Collection) -> None:
+    each_mode.plugin(
+        "stage",
+        {
+            "on_Snapshot__10_before.sh": note("before"),
+            "on_Snapshot__20_daemon.daemon.bg.sh": READY_DAEMON.replace("{0}", "daemon"),
+            "on_Snapshot__21_listener.bg.sh": note("listener"),
+            "on_Snapshot__22_same_step.sh": note("same_step"),
+            "on_Snapshot__30_later.sh": note("later"),
+        },
+    )
+    each_mode.run(each_mode.add())
+    ready = each_mode.position("daemon-ready")
+    assert each_mode.position("before-starts") < each_mode.position("daemon-starts") < ready
+    assert ready < each_mode.position("same_step-starts") < each_mode.position("later-starts")
+    assert each_mode.position("listener-starts") < ready, "a background hook starts at once"
+    assert each_mode.ledger[-1] == "daemon-told"
+
+
+def test_nobody_waits_longer_than_the_ready_time(forked: Collection) -> None:
+    forked.settings["READY_TIME"] = "1"
+    silent = NOTE + 'trap "note told; exit 0" TERM\nnote silent-starts\nwhile :; do sleep 0.1; done\n'
+    forked.plugin("mute", {"on_Snapshot__10_mute.daemon.bg.sh": silent, "on_Snapshot__11_goes_on.sh": note("goes_on")})
+    forked.run(forked.add())
+    assert forked.ledger == ["silent-starts", "goes_on-starts", "goes_on-ends", "told"]
+
+
+def test_nobody_waits_for_a_daemon_that_has_died(forked: Collection) -> None:
+    forked.settings["READY_TIME"] = "600"
+    forked.plugin("dies", {"on_Snapshot__10_dies.daemon.bg.sh": "exit 1\n", "on_Snapshot__11_on.sh": note("on")})
+    forked.run(forked.add())
+    assert forked.results()["on"]["status"] == "noresults"
+
+
+def test_after_waits_for_what_it_names(each_mode: Collection) -> None:
+    each_mode.plugin(
+        "slowly", {"on_Snapshot__15_slowly.sh": NOTE + "note slowly-starts\nsleep 0.5\nnote slowly-ends\n"}
+    )
+    each_mode.plugin("fails", {"on_Snapshot__16_fails.sh": "sleep 0.3\necho x >> $DATA_DIR/ledger\nexit 1\n"})
+    waits = {
+        "on_Snapshot__11_after_plugin.sh": {"after": ["slowly"]},
+        "on_Snapshot__12_after_hook.bg.sh": {"after": ["on_Snapshot__15_slowly.sh"]},
+        "on_Snapshot__13_after_failure.sh": {"after": ["fails"]},
+        "on_Snapshot__14_after_nobody.sh": {"after": ["nobody", "later"]},
+    }
+    hooks = {name: note(name[16:-3].removesuffix(".bg")) for name in waits}
+    each_mode.plugin("waits", hooks, config={"x-hooks": waits})
+    each_mode.plugin("later", {"on_Snapshot__20_later.sh": note("later")})
+    each_mode.run(each_mode.add())
+    at = each_mode.position
+    assert at("slowly-ends") < at("after_plugin-starts")
+    assert at("slowly-ends") < at("after_hook-starts")
+    assert at("x") < at("after_failure-starts")
+    assert at("after_nobody-starts") < at("later-starts"), "a reference to a later step would never end"
+
+
+def test_a_finite_hook_is_not_told_to_stop_and_the_seal_waits_for_it(each_mode: Collection) -> None:
+    finite = NOTE + SEEN + 'trap "note told; exit 1" TERM\nnote finite-starts\nseen daemon-told\nnote finite-ends\n'
+    each_mode.plugin(
+        "downloads",
+        {
+            "on_Snapshot__10_daemon.daemon.bg.sh": READY_DAEMON.replace("{0}", "daemon"),
+            "on_Snapshot__60_finite.finite.bg.sh": finite,
+            "on_Snapshot__90_last.sh": note("last"),
+        },
+    )
+    each_mode.run(each_mode.add())
+    assert each_mode.results()["finite"]["status"] == "noresults"
+    assert "told" not in each_mode.ledger
+    at = each_mode.position
+    assert at("last-ends") < at("daemon-told") < at("finite-ends")
+
+
+def test_derived_hooks_run_again_after_a_late_result(each_mode: Collection) -> None:
+    finite = NOTE + SEEN + "seen derived-starts\necho late > late.txt\nnote finite-ends\n"
+    each_mode.plugin("late", {"on_Snapshot__60_late.finite.bg.sh": finite})
+    each_mode.plugin(
+        "derived",
+        {"on_Snapshot__92_derived.sh": NOTE + "note derived-starts\nls ../late 2>/dev/null > list.txt; exit 0\n"},
+        config={"x-hooks": {"on_Snapshot__92_derived.sh": {"derived": True}}},
+    )
+    each_mode.plugin("end", {"on_SnapshotEnd__10_end.sh": note("end")})
+    each_mode.run(each_mode.add())
+    assert each_mode.ledger == ["derived-starts", "finite-ends", "derived-starts", "end-starts", "end-ends"]
+    assert len(each_mode.hooks("derived")) == 2
+    assert each_mode.results()["derived"]["output_files"]["list.txt"]["size"] == len("late.txt\n")
+    assert each_mode.results()["derived"]["status"] == "succeeded"
+
+
+def test_crawl_hooks_frame_all_snapshots(each_mode: Collection) -> None:
+    each_mode.plugin(
+        "crawl",
+        {
+            "on_Crawl__10_setup.sh": note("setup"),
+            "on_CrawlSetup__11_older_name.sh": note("older_name"),
+            "on_Crawl__20_browser.daemon.bg.sh": READY_DAEMON.replace("{0}", "browser"),
+            "on_Crawl__30_breaks.sh": "exit 3\n",
+            "on_CrawlEnd__10_end.sh": note("end"),
+            "on_Snapshot__10_page.sh": NOTE + 'note "page"\n',
+            "on_SnapshotEnd__10_page_end.sh": NOTE + 'note "page_end"\n',
+        },
+    )
+    each_mode.run(each_mode.add("http://one.test/", "http://two.test/", "http://two.test/b"))
+    lines = each_mode.ledger
+    first, last = lines.index("page"), len(lines) - 1 - lines[::-1].index("page_end")
+    assert set(lines[:first]) == {
+        "setup-starts", "setup-ends", "older_name-starts", "older_name-ends", "browser-starts", "browser-ready",
+    }  # fmt: skip
+    assert lines[last + 1 :] == ["browser-told", "end-starts", "end-ends"]
+    assert lines.count("page") == lines.count("page_end") == 3
+    assert each_mode.row("CrawlRun", "status")["status"] == "sealed"
+    assert [run["exit_code"] for run in each_mode.hooks("breaks")] == [3]
+
+
+def test_a_dead_crawl_daemon_alone_is_started_again(forked: Collection) -> None:
+    dies_once = NOTE + (
+        'trap "exit 0" TERM\nnote browser-starts\necho ready\n'
+        "if [ ! -e died ]; then touch died; until [ -e ../page-runs ]; do sleep 0.05; done; kill -9 $$; fi\n"
+        "while :; do sleep 0.1; done\n"
+    )
+    page = (
+        NOTE
+        + 'touch "$CRAWL_DIR/page-runs"\n'
+        + 'until [ "$(grep -c browser-starts "$DATA_DIR/ledger")" = 2 ]; do sleep 0.05; done\n'
+    )
+    forked.plugin("browser", {"on_Crawl__20_browser.daemon.bg.sh": dies_once, "on_Crawl__10_once.sh": note("once")})
+    forked.plugin("page", {"on_Snapshot__10_page.sh": page})
+    forked.run(forked.add())
+    assert forked.ledger.count("browser-starts") == 2
+    assert forked.ledger.count("once-starts") == 1
+    assert next(run["exit_code"] for run in forked.hooks("browser")) == -9
+    assert forked.results()["page"]["status"] == "noresults"

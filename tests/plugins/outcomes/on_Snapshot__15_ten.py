@@ -1,0 +1,5 @@
+"""Exit 10, no record."""
+
+import sys
+
+sys.exit(10)

@@ -1,0 +1,5 @@
+"""Another exit status, no record."""
+
+import sys
+
+sys.exit(3)

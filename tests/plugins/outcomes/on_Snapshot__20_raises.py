@@ -1,0 +1,3 @@
+"""An exception nobody caught."""
+
+raise RuntimeError("never mind")

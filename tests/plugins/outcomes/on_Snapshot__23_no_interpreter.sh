@@ -1,0 +1,2 @@
+#!/nowhere/to/be/found --really
+echo never

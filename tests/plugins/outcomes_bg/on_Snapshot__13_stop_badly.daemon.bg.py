@@ -1,0 +1,16 @@
+"""Told to stop: an exit status that says nothing."""
+
+import json
+import signal
+import sys
+
+
+def stop(*_: object) -> None:
+    json.dumps(None)
+    sys.exit(5)
+
+
+signal.signal(signal.SIGTERM, stop)
+print("ready", flush=True)
+while True:
+    signal.pause()

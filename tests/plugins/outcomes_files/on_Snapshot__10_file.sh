@@ -1,0 +1,2 @@
+# A file and no record: it worked.
+echo kept > page.txt

@@ -1,0 +1,5 @@
+"""Never runs: its plugin is switched off."""
+
+import sys
+
+sys.exit(1)
