@@ -1,0 +1,119 @@
+"""What a browser shows: archived scripts reach nothing of ours, and pages fit every screen."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.webserver.browser import Browser
+from tests.webserver.fixtures import Library
+
+pytestmark = pytest.mark.browser
+FRAME = """new Promise(done => {
+  const frame = document.querySelector('iframe');
+  done(frame ? frame.src : '');
+})"""
+
+
+@pytest.fixture(scope="module")
+def inside(browser: Browser, library: Library) -> Browser:
+    """The browser, logged in under both names of this machine."""
+    for name, value in library.visitor.jar.items():
+        for host in ("127.0.0.1", "localhost"):
+            browser.set_cookie(f"http://{host}:{library.server.port}", name, value)
+    return browser
+
+
+def address(library: Library, host: str) -> str:
+    """Where the hostile page of the snapshot is, as the app tells somebody who reached it as ``host``."""
+    page = library.server.ask(
+        f"/snapshots/{library.snapshot}/?view=singlefile",
+        host=f"{host}:{library.server.port}",
+        Cookie=f"archivebox_session={library.visitor.jar['archivebox_session']}",
+    ).text
+    found = re.search(r'<iframe src="([^"]+)"', page)
+    assert found, page
+    return found.group(1)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_an_archived_script_reaches_neither_cookie_nor_api(inside: Browser, library: Library, host: str) -> None:
+    inside.go(address(library, host))
+    said = json.loads(inside.wait_for("document.title.startsWith('{') && document.title"))
+    assert said["cookie"] == ""
+    assert said["tries"] == ["blocked"] * 5
+    assert "could not" not in said["parent"]
+
+
+def test_in_the_apps_frame_it_does_not_see_the_page_around_it(inside: Browser, library: Library) -> None:
+    inside.go(f"{library.server.url}/snapshots/{library.snapshot}/?view=singlefile")
+    assert f"{library.snapshot}.localhost" in inside.value(FRAME)
+    said = json.loads(inside.in_frame("document.title.startsWith('{') && document.title"))
+    assert said == {"cookie": "", "parent": "blocked", "tries": ["blocked"] * 5}
+    assert inside.value("document.querySelector('iframe').contentDocument") is None
+    assert inside.value("document.title").startswith("Story 59")
+
+
+def test_on_a_shared_host_its_script_does_not_run(inside: Browser, library: Library) -> None:
+    own = address(library, "localhost")
+    shared = re.sub(r"//[^/]+/", f"//127.0.0.1:{library.server.replay_port}/", own)
+    inside.go(shared)
+    assert inside.value("document.querySelector('h1').textContent") == "Archived"
+    assert inside.value("document.title") == "waiting"
+    assert inside.value("location.origin !== 'null' && self.origin") == "null", "its origin is nobody's"
+
+
+def test_the_list_shows_the_picture_from_the_replay_origin(inside: Browser, library: Library) -> None:
+    inside.go(f"{library.server.url}/")
+    assert inside.wait_for("document.querySelector('.thumb img').naturalWidth") == 64
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280, 1920])
+@pytest.mark.parametrize("path", ["/", "/snapshots/{snapshot}/", "/crawls/", "/crawls/{crawl}/", "/add/", "/password/"])
+def test_every_page_fits_every_screen_with_targets_for_fingers(
+    inside: Browser, library: Library, width: int, path: str
+) -> None:
+    inside.size(width, 800)
+    inside.go(library.server.url + path.format(snapshot=library.snapshot, crawl=library.crawl))
+    assert inside.value("document.documentElement.scrollWidth") <= width
+    outside = (
+        "[...document.querySelectorAll('.top *, main button, main input, main select, main textarea')]"
+        ".map(e => e.getBoundingClientRect()).filter(r => r.width && r.left >= 0 && r.right > innerWidth + .5).length"
+    )
+    assert inside.value(outside) == 0
+    small = (
+        "[...document.querySelectorAll('.top a, button, .button, input:not([type=hidden]), select, textarea, summary')]"
+        ".filter(e => { const r = e.getBoundingClientRect(); return r.width && (r.height < 44 || r.width < 44); })"
+        ".map(e => e.outerHTML)"
+    )
+    assert inside.value(small) == []
+
+
+CONTRAST = """(() => {
+  const number = text => (text.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => { const f = c => (c /= 255) <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4;
+    return .2126 * f(r) + .7152 * f(g) + .0722 * f(b); };
+  const below = e => { for (; e; e = e.parentElement) { const c = number(getComputedStyle(e).backgroundColor);
+    if (c.length === 3 || c[3] > .99) return c; } return [255, 255, 255]; };
+  const poor = [];
+  for (const e of document.querySelectorAll('body *')) {
+    if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || !e.getClientRects().length) continue;
+    if (['SCRIPT', 'STYLE', 'NOSCRIPT', 'OPTION'].includes(e.tagName)) continue;
+    const [a, b] = [light(number(getComputedStyle(e).color)), light(below(e))];
+    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (ratio < 4.5) poor.push(`${ratio.toFixed(2)} ${e.outerHTML.slice(0, 100)}`);
+  }
+  return poor;
+})()"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("path", ["/", "/snapshots/{snapshot}/", "/crawls/{crawl}/", "/add/", "/nowhere/"])
+def test_words_stand_out_from_their_ground_as_wcag_aa_asks(
+    inside: Browser, library: Library, path: str, *, dark: bool
+) -> None:
+    inside.size(1280, 900, dark=dark)
+    inside.go(library.server.url + path.format(snapshot=library.snapshot, crawl=library.crawl))
+    assert inside.value(CONTRAST) == []

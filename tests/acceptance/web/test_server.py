@@ -1,0 +1,138 @@
+"""`archivebox server` from start to end: what it starts is on record, and ends with it, however it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.webserver.server import START, Server, environment, free_ports, in_collection
+
+FIVE = 5.0
+"""Seconds within which nothing is left when one of the processes dies."""
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return state == "Z"
+
+
+def wait_gone(pids: list[int], seconds: float = FIVE) -> None:
+    """Wait until the processes are gone; under load the machine's own delay is added to the promise."""
+    end = time.monotonic() + seconds * 4
+    while not all(map(is_gone, pids)):
+        assert time.monotonic() < end, f"still there: {[pid for pid in pids if not is_gone(pid)]}"
+        time.sleep(0.05)
+
+
+def test_everything_under_the_server_is_on_record_with_its_parent(tmp_path: Path) -> None:
+    with Server(tmp_path) as server:
+        pids = server.processes()
+        assert {"cli", "supervisord", "web"} <= set(pids) or {"binary", "supervisord", "web"} <= set(pids)
+        code = (
+            "from archivebox.machine.models import Process\n"
+            "web = Process.objects.running().get(worker_type='web')\n"
+            "print(web.process_type, web.parent.process_type, web.parent.parent.pid)"
+        )
+        assert in_collection(tmp_path, code) == f"worker supervisord {server.cli.pid}"
+        assert server.stop() == 128 + signal.SIGTERM
+    code = (
+        "from archivebox.machine.models import Process\n"
+        "for row in Process.objects.filter(process_type='supervisord') | Process.objects.filter(worker_type='web'):\n"
+        "    print(row.status, row.exit_code, row.end_reason, row.ended_at is not None)"
+    )
+    assert in_collection(tmp_path, code).splitlines() == ["exited 0 exited True"] * 2
+    wait_gone(list(pids.values()))
+
+
+def test_secrets_and_the_control_socket_are_for_us_alone(tmp_path: Path) -> None:
+    with Server(tmp_path) as server:
+        assert stat.S_IMODE((tmp_path / "run" / "secret-key").stat().st_mode) == 0o600
+        assert stat.S_IMODE((tmp_path / "run" / "supervisord.conf").stat().st_mode) == 0o600
+        control = tmp_path / "run" / "supervisord.sock"
+        if control.exists():  # left out where its path is longer than the system takes
+            assert stat.S_IMODE(control.stat().st_mode) == 0o600
+        key = (tmp_path / "run" / "secret-key").read_text()
+        assert key.strip() not in server.output
+    with Server(tmp_path):
+        assert (tmp_path / "run" / "secret-key").read_text() == key, "sessions live on"
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_winds_everything_down(tmp_path: Path, signum: signal.Signals) -> None:
+    with Server(tmp_path) as server:
+        pids = server.processes()
+        assert server.stop(signum) == 128 + signum
+        wait_gone(list(pids.values()))
+        assert not list((tmp_path / "run" / "watchers").iterdir())
+
+
+def test_when_the_cli_is_killed_supervisord_and_the_web_server_end(tmp_path: Path) -> None:
+    with Server(tmp_path) as server:
+        pids = server.processes()
+        server.cli.send_signal(signal.SIGKILL)
+        server.cli.wait(10)
+        wait_gone([pids["supervisord"], pids["web"]])
+    with Server(tmp_path) as server:
+        code = (
+            "from archivebox.machine.models import Process\n"
+            "print(Process.objects.running().filter(process_type='supervisord').count(),\n"
+            "      Process.objects.running().filter(worker_type='web').count())"
+        )
+        assert in_collection(tmp_path, code) == "1 1", "the rows of the killed ones are closed"
+
+
+def test_when_supervisord_is_killed_the_cli_ends_the_rest_and_says_so(tmp_path: Path) -> None:
+    with Server(tmp_path) as server:
+        pids = server.processes()
+        os.kill(pids["supervisord"], signal.SIGKILL)
+        assert server.cli.wait(60) == 1
+        assert "supervisord has ended by itself" in server.output
+        wait_gone([pids["web"]])
+
+
+def test_a_killed_web_server_is_started_again_and_its_row_is_closed(tmp_path: Path) -> None:
+    with Server(tmp_path) as server:
+        first = server.processes()["web"]
+        os.kill(first, signal.SIGKILL)
+        server.wait_for(lambda: server.processes().get("web", first) != first, 60)
+        server.wait_for(lambda: _answers(server), 60)
+        assert server.ask("/health/").status == 200
+        code = (
+            "from archivebox.machine.models import Process\n"
+            f"row = Process.objects.get(pid={first}, worker_type='web'); print(row.status, row.exit_code)"
+        )
+        assert in_collection(tmp_path, code).split()[0] == "exited"
+
+
+def _answers(server: Server) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", server.port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_port_that_is_taken_is_refused_before_anything_is_made(tmp_path: Path, which: int) -> None:
+    port = free_ports()
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", port + which))
+        other.listen()
+        done = subprocess.run(
+            [sys.executable, "-c", START, f"127.0.0.1:{port}"],
+            env=environment(tmp_path), capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert f"Cannot listen on 127.0.0.1:{port + which}: Address already in use" in done.stdout
+    assert list(tmp_path.iterdir()) == []
