@@ -85,6 +85,9 @@ def what(row: Process) -> str:
     words = [str(word) for word in row.cmd]
     if "archivebox" in words[:4]:
         words = words[words.index("archivebox") :]
+    if "--process-id" in words:  # its row's id, which is shown where ids are shown
+        at = words.index("--process-id")
+        words = words[:at] + words[at + 2 :]
     text = " ".join(words)
     return text if len(text) <= 100 else f"{text[:99]}…"
 

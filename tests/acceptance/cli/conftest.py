@@ -1,0 +1,70 @@
+"""Owns typing commands as a user does: in a folder of their own, with what they printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[3]
+
+
+@dataclass(frozen=True)
+class Typed:
+    """One command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def records(self) -> list[dict[str, object]]:
+        """stdout as JSON lines; anything else on it fails the test."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def record(self) -> dict[str, object]:
+        (only,) = self.records
+        return only
+
+
+Type = Callable[..., Typed]
+
+
+def environment() -> dict[str, str]:
+    """The tester's own, without what would choose another collection or another parent process."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("ARCHIVEBOX_", "DJANGO_"))}
+    ours.pop("DATA_DIR", None)
+    return {**ours, "PYTHONPATH": str(CHECKOUT)}
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Type:
+    """Runs ``archivebox …`` in an empty folder; ``stdin`` is text or bytes, none is an empty one."""
+
+    def type_(*words: str, stdin: str | bytes = b"", cwd: Path | None = None, **env: str) -> Typed:
+        done = subprocess.run(
+            [sys.executable, "-m", "archivebox", *words],
+            cwd=cwd or tmp_path,
+            env={**environment(), **env},
+            input=stdin.encode() if isinstance(stdin, str) else stdin,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+        return Typed(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return type_
+
+
+@pytest.fixture
+def collection(cli: Type, tmp_path: Path) -> Path:
+    """An empty collection in ``./data``."""
+    assert cli("init").code == 0
+    return tmp_path / "data"

@@ -1,0 +1,170 @@
+"""What is typed after `add` is taken or refused as a whole, said in a sentence, and kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.cli.conftest import Type
+
+GOOD = "https://example.com/page"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("javascript:alert(1)", "javascript URLs are not archived"),
+        ("file:///etc/passwd", "file URLs are not archived"),
+        ("data:text/html,x", "data URLs are not archived"),
+        ("not-a-url", "it is no URL"),
+        ("example.com/page", "did you mean https://example.com/page"),
+        ("--version", "begins with -"),
+        ("https://user:secret@example.com/", "user name or password"),
+        ("https://example.com/" + "a" * 3_000, "2,000 is the most"),
+        ("https://exa mple.com/", "it is no URL"),
+        ("", "empty"),
+    ],
+)
+def test_a_bad_argument_is_a_sentence_and_status_2_and_nothing_happens(
+    cli: Type, tmp_path: Path, text: str, reason: str
+) -> None:
+    done = cli("add", "--bg", "--", GOOD, text)
+    assert done.code == 2
+    assert reason in done.err
+    assert "Traceback" not in done.err
+    assert "secret" not in done.err
+    assert done.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--depth", "-1"], "depth"),
+        (["--depth", "many"], "depth"),
+        (["--parser", "csv"], "parser"),
+        (["--plugins", "wgett"], "Did you mean wget?"),
+        (["--config", "TIMEOUT"], "KEY=VALUE"),
+        (["--config", "TIMEOUT=soon"], "whole number"),
+        (["--config", "TIMEOUTS=3"], "Did you mean TIMEOUT"),
+        (["--config", "DATABASE_URL=postgres://me:pw@host/db"], "secret"),
+        (["--update", "--overwrite"], "choose one"),
+        (["--file", "/does/not/exist"], "No such file"),
+        (["--file", "/"], "directory"),
+        (["--file", "https://example.com/list"], "--file takes a file"),
+        (["--colour"], "No such option"),
+    ],
+)
+def test_a_bad_option_is_a_sentence_and_status_2_and_nothing_happens(
+    cli: Type, tmp_path: Path, words: list[str], reason: str
+) -> None:
+    done = cli("add", "--bg", GOOD, *words)
+    assert done.code == 2
+    assert reason.lower() in done.err.lower()
+    assert "Traceback" not in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_secret_given_on_the_command_line_stays_in_no_row(cli: Type, collection: Path) -> None:
+    assert cli("add", "--bg", GOOD, "--config", "DATABASE_URL=postgres://me:hunter2@host/db").code == 2
+    assert cli("config", "set", "DATABASE_URL=postgres://me:hunter2@host/db").code == 2
+    kept = b"".join(path.read_bytes() for path in collection.rglob("*") if path.is_file())
+    assert b"hunter2" not in kept
+
+
+def test_nothing_given_is_refused(cli: Type) -> None:
+    done = cli("add")
+    assert done.code == 2
+    assert "https://example.com/" in done.err
+
+
+def test_the_first_add_makes_the_collection_and_keeps_what_was_given(cli: Type, tmp_path: Path) -> None:
+    done = cli("add", "--bg", "--tag", "reading, later", "--depth", "2", "--label", "mine", "--plugins", "wget", GOOD)
+    assert done.code == 0
+    crawl = done.record
+    assert (crawl["type"], crawl["status"], crawl["max_depth"], crawl["label"]) == ("Crawl", "queued", 2, "mine")
+    assert crawl["config"] == {"PLUGINS": ["wget"]}
+    assert crawl["snapshots"] == 1
+    assert (tmp_path / "data" / str(crawl["source"])).read_text() == f"{GOOD}\n"
+    assert "Nothing is running here" in done.err
+    snapshot = cli("list").record
+    assert (snapshot["url"], snapshot["status"], snapshot["depth"]) == (GOOD, "queued", 0)
+    assert sorted(map(str, snapshot["tags"])) == ["later", "reading"]  # type: ignore[call-overload]
+
+
+def test_lines_of_stdin_are_taken_one_by_one(cli: Type) -> None:
+    done = cli(
+        "add", "--bg", stdin=b"# mine\nhttps://a.test/\nnot-a-url\njavascript:x\nhttps://b.test/\0\nhttps://c.test/\n"
+    )
+    assert done.code == 0
+    refused, crawl = done.records[:-1], done.records[-1]
+    assert [(line["line"], line["code"]) for line in refused] == [(3, "bad_url"), (4, "scheme_refused"), (5, "bad_url")]
+    assert (crawl["snapshots"], crawl["refused"]) == (2, 3)
+    assert {record["url"] for record in cli("list").records} == {"https://a.test/", "https://c.test/"}
+
+
+def test_a_file_without_any_url_is_refused_as_a_whole(cli: Type, tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("not-a-url\njavascript:x\n")
+    done = cli("add", "--bg", "--file", "list.txt")
+    assert done.code == 2
+    assert [record["line"] for record in done.records] == [1, 2]
+    assert "None of the 2 lines" in done.err
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n" + bytes(5_000), b"PK\x03\x04" + bytes(5_000), b""])
+def test_a_file_that_is_no_text_is_refused(cli: Type, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "thing").write_bytes(content)
+    done = cli("add", "--bg", "--file", "thing")
+    assert done.code == 2
+    assert "Traceback" not in done.err
+
+
+def test_a_bad_argument_beside_a_good_file_takes_nothing(cli: Type, tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("https://a.test/\n")
+    assert cli("add", "--bg", "not-a-url", "--file", "list.txt").code == 2
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_hundred_thousand_lines_are_one_crawl(cli: Type, tmp_path: Path) -> None:
+    (tmp_path / "many.txt").write_text("".join(f"https://example.com/{number}\n" for number in range(100_000)))
+    done = cli("add", "--bg", "--file", "many.txt")
+    assert done.code == 0
+    assert done.record["snapshots"] == 100_000
+    assert cli("status").record["snapshots"] == {"total": 100_000, "queued": 100_000}
+
+
+def test_one_url_many_times_is_one_snapshot(cli: Type) -> None:
+    assert cli("add", "--bg", GOOD, GOOD, "HTTPS://EXAMPLE.com/page").record["snapshots"] == 1
+
+
+def test_the_same_url_again_is_a_new_version_update_is_not_and_overwrite_retires(cli: Type) -> None:
+    cli("add", "--bg", GOOD)
+    cli("add", "--bg", GOOD)
+    assert len(cli("list").records) == 2
+    updated = cli("add", "--bg", "--update", GOOD, "https://other.test/")
+    assert updated.record["snapshots"] == 1
+    assert len(cli("list").records) == 3
+    assert cli("add", "--bg", "--overwrite", GOOD).record["retired"] == 2
+    assert [record["url"] for record in cli("list").records] == [GOOD, "https://other.test/"]
+    assert len(cli("list", "--retired").records) == 2
+
+
+def test_index_only_writes_rows_that_nothing_runs(cli: Type) -> None:
+    done = cli("add", "--index-only", GOOD)
+    assert done.code == 0
+    crawl = str(done.record["id"])
+    assert done.record["status"] == "paused"
+    assert "crawl resume" in done.err
+    assert cli("run").code == 0
+    assert cli("list").record["status"] == "queued"
+    assert cli("crawl", "resume", crawl).record["status"] == "queued"
+
+
+def test_data_dir_by_option_by_environment_and_by_being_inside(cli: Type, tmp_path: Path) -> None:
+    assert cli("--data-dir", str(tmp_path / "one"), "add", "--bg", GOOD).code == 0
+    assert cli("add", "--bg", GOOD, DATA_DIR=str(tmp_path / "two")).code == 0
+    assert cli("list", cwd=tmp_path / "one").record["url"] == GOOD
+    assert cli("list", "--data-dir", str(tmp_path / "two")).record["url"] == GOOD
+    assert not (tmp_path / "data").exists()

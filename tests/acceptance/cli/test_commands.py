@@ -1,0 +1,285 @@
+"""Looking, changing, setting up: each command says what it did, in JSON in a pipe, and leaves its row."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.cli.conftest import Type, environment
+
+GOOD = "https://example.com/page"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["status"], ["list"], ["search", "x"], ["crawl", "list"], ["process", "list"], ["process", "tree"],
+        ["machine", "list"], ["binary", "list"], ["remove", "--yes", GOOD], ["update"], ["run"],
+        ["config", "set", "TIMEOUT=3"],
+    ],
+)  # fmt: skip
+def test_without_a_collection_a_command_says_so_and_makes_none(cli: Type, tmp_path: Path, words: list[str]) -> None:
+    done = cli(*words)
+    assert done.code == 2
+    assert "archivebox init" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["status"], ["list"], ["search", "example"], ["crawl", "list", "--open"], ["process", "list"],
+        ["process", "list", "--failed", "--type", "cli"], ["process", "tree"], ["machine", "list"], ["binary", "list"],
+        ["config", "list", "--all"], ["config", "explain", "TIMEOUT"], ["config", "get", "TIMEOUT", "save_wget"],
+        ["plugin", "list"], ["plugin", "show", "wget"], ["plugin", "lint"], ["install", "--dry-run"], ["doctor"],
+        ["version", "--verbose"], ["update", "--bg"], ["init"], ["manage", "cleanup_processes", "--older-than=30d"],
+    ],
+)  # fmt: skip
+def test_every_command_speaks_json_lines_in_a_pipe(cli: Type, collection: Path, words: list[str]) -> None:
+    cli("add", "--bg", GOOD)
+    done = cli(*words)
+    assert done.code == 0, done.err
+    assert all(isinstance(record["type"], str) for record in done.records)
+    assert collection.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["lst"], "Did you mean `archivebox list`?"),
+        (["https://example.com/"], "archivebox add"),
+        (["list", "--status", "done"], "status"),
+        (["list", "--before", "yesterday"], "no time"),
+        (["list", "https://nowhere.test/"], "no snapshot of"),
+        (["list", "--limit", "0"], "limit"),
+        (["snapshot", "show", "zzz"], "no id of a snapshot"),
+        (["snapshot", "show", "https://nowhere.test/"], "no snapshot of"),
+        (["crawl", "pause", "0123456789abcdef"], "no crawl"),
+        (["process", "show", "999999"], "pid 999999"),
+        (["process", "kill", "1"], "pid 1"),
+        (["remove"], "Say which"),
+        (["remove", "--tag", "none"], "No snapshot matches"),
+        (["update", "--plugins", "nothing"], "no plugin nothing"),
+        (["run", "--daemon", "--crawl", "0123456789abcdef"], "choose one"),
+        (["config", "get", "NOPE"], "no setting NOPE"),
+        (["config", "set", "TIMEOUT=-1"], "at least 1"),
+        (["install", "nothing"], "No plugin needs"),
+        (["plugin", "show", "nothing"], "no plugin nothing"),
+        (["plugin", "run", "wget", "file:///etc/passwd"], "not archived"),
+        (["plugin", "lint", "/nowhere"], "neither a plugin nor a folder"),
+        (["server", "nonsense"], "no address"),
+        (["server", "127.0.0.1:8000", "--replay", "127.0.0.1:8000"], "port or host of their own"),
+        (["manage", "cleanup_processes"], "--older-than"),
+        (["manage", "cleanup_processes", "--older-than=soon"], "length of time"),
+        (["help", "nothing"], "no command"),
+    ],
+)
+def test_bad_input_is_a_sentence_and_status_2(cli: Type, collection: Path, words: list[str], reason: str) -> None:
+    done = cli(*words)
+    assert done.code == 2
+    assert reason in done.err
+    assert "Traceback" not in done.err
+    assert not (collection / "logs" / "cli.log").read_text()
+
+
+def test_the_row_of_a_command_tells_how_it_ended(cli: Type, collection: Path) -> None:
+    cli("snapshot", "show", "zzz")
+    row = cli("process", "list", "--type", "cli", "--failed").record
+    assert (row["exit_code"], row["end_reason"], row["status"]) == (2, "exited", "exited")
+    assert "no id of a snapshot" in str(row["stderr"])
+    assert str(row["cmd"]).endswith("'archivebox', 'snapshot', 'show', 'zzz']")
+    assert collection.is_dir()
+
+
+def test_version_and_help_open_nothing(cli: Type, collection: Path) -> None:
+    before = len(cli("process", "list").records)
+    for words in (
+        ["version"],
+        ["--version"],
+        ["version", "--verbose"],
+        ["help"],
+        ["add", "--help"],
+        ["help", "add"],
+        [],
+    ):
+        assert cli(*words).code == 0
+    assert len(cli("process", "list").records) == before + 1
+    assert collection.is_dir()
+
+
+def test_our_own_error_is_a_sentence_and_its_traceback_is_in_the_log(cli: Type, collection: Path) -> None:
+    (collection / "index.sqlite3").write_bytes(b"this was a database")
+    for name in ("index.sqlite3-wal", "index.sqlite3-shm"):
+        (collection / name).unlink(missing_ok=True)
+    done = cli("list")
+    assert done.code == 1
+    assert "Traceback" not in done.err
+    assert str(collection / "logs" / "cli.log") in done.err
+    assert "Traceback" in (collection / "logs" / "cli.log").read_text()
+    sick = cli("doctor")
+    assert sick.code == 1
+    assert {check["name"]: check["state"] for check in sick.records}["database"] == "error"
+
+
+def test_search_needs_every_word(cli: Type, collection: Path) -> None:
+    cli("add", "--bg", "https://example.com/apples-and-pears", "https://example.com/apples")
+    assert [record["url"] for record in cli("search", "PEARS", "apples").records] == [
+        "https://example.com/apples-and-pears"
+    ]
+    assert len(cli("search", "example.com").records) == 2
+    assert cli("search", "plums").records == []
+    assert collection.is_dir()
+
+
+def test_remove_shows_first_then_retires_and_brings_back(cli: Type, collection: Path) -> None:
+    cli("add", "--bg", "--tag", "old", GOOD)
+    shown = cli("remove", "--tag", "old")
+    assert (shown.code, shown.record["url"]) == (0, GOOD)
+    assert "Nothing was done" in shown.err
+    assert len(cli("list").records) == 1
+    assert cli("remove", "--tag", "old", "--yes").record["snapshots"] == 1
+    assert cli("list").records == []
+    assert cli("list", "--retired").record["url"] == GOOD
+    assert cli("remove", "--undo", "--yes", GOOD).record["snapshots"] == 1
+    assert cli("list").record["retired_at"] is None
+    assert collection.is_dir()
+
+
+def test_crawls_and_snapshots_are_paused_resumed_and_cancelled(cli: Type, collection: Path) -> None:
+    crawl = str(cli("add", "--bg", GOOD).record["id"])
+    snapshot = str(cli("list").record["id"])
+    assert cli("crawl", "pause", crawl).record["status"] == "paused"
+    assert cli("crawl", "pause", crawl).code == 2
+    assert cli("crawl", "resume", crawl).record["status"] == "queued"
+    assert cli("snapshot", "pause", snapshot).record["status"] == "paused"
+    assert cli("snapshot", "resume", snapshot).record["status"] == "queued"
+    assert cli("snapshot", "cancel", snapshot).record["status"] == "cancelled"
+    assert cli("crawl", "cancel", crawl).record["status"] == "cancelled"
+    assert cli("snapshot", "show", GOOD).records[0]["reason"] == "cancelled"
+    assert collection.is_dir()
+
+
+def test_settings_are_written_checked_explained_and_taken_out(cli: Type, collection: Path) -> None:
+    assert cli("config", "set", "TIMEOUT=30", "SAVE_WGET=false").code == 0
+    conf = (collection / "ArchiveBox.conf").read_text()
+    assert "TIMEOUT = 30" in conf
+    assert "WGET_ENABLED = false" in conf
+    assert [record["value"] for record in cli("config", "get", "timeout", "WGET_ENABLED").records] == [30, False]
+    layers = cli("config", "explain", "TIMEOUT", TIMEOUT="40").records
+    assert [(layer["source"], layer["holds"]) for layer in layers] == [
+        ("default", False),
+        ("file", False),
+        ("environment", True),
+    ]
+    assert cli("config", "set", "TIMEOUT=40", "WGET_TIMEOUT=never").code == 2
+    assert cli("config", "get", "TIMEOUT").record["value"] == 30
+    assert cli("config", "unset", "TIMEOUT").code == 0
+    assert cli("config", "get", "TIMEOUT").record["value"] == 60
+
+
+def test_a_secret_setting_is_read_from_stdin_and_not_listed(cli: Type, collection: Path) -> None:
+    assert cli("config", "set", "STORAGE_URL", stdin="s3://key:hunter2@host/bucket\n").code == 0
+    assert "hunter2" in (collection / "ArchiveBox.conf").read_text()
+    for words in (["config", "list"], ["config", "explain", "STORAGE_URL"]):
+        done = cli(*words)
+        assert "STORAGE_URL" in done.out
+        assert "hunter2" not in done.out + done.err
+
+
+def test_plugin_lint_reads_a_folder_that_is_not_installed(cli: Type, collection: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "on_Snapshot__51_shot.bg.py").write_text("#!/usr/bin/env python3\n")
+    done = cli("plugin", "lint", str(folder))
+    assert done.code == 1
+    assert any("step 5" in str(message["text"]) for message in done.records)
+    assert collection.is_dir()
+
+
+def test_plugin_run_tries_a_hook_by_itself(cli: Type, collection: Path, tmp_path: Path) -> None:
+    folder = collection / "plugins" / "hello"
+    folder.mkdir()
+    (folder / "on_Snapshot__60_hello.sh").write_text(
+        "#!/bin/bash\n"
+        'echo "$@" > args.txt\n'
+        'echo \'{"type": "ArchiveResult", "status": "succeeded"}\'\n'
+        "exit ${HELLO_TIMEOUT:-0}\n"
+    )
+    done = cli("plugin", "run", "hello", GOOD, "--output", str(tmp_path / "out"), "--config", "HELLO_TIMEOUT=7")
+    assert done.code == 1
+    assert done.records[0] == {"type": "ArchiveResult", "status": "succeeded"}
+    assert done.records[1]["exit_code"] == 7
+    assert f"--url={GOOD}" in (tmp_path / "out" / "hello" / "args.txt").read_text()
+
+
+def test_old_records_are_counted_then_deleted(cli: Type, collection: Path) -> None:
+    dry = cli("manage", "cleanup_processes", "--older-than=1h", "--dry-run").record
+    assert (dry["succeeded"], dry["failed"], dry["dry_run"]) == (0, 0, True)
+    assert cli("manage", "check").code == 0
+    assert collection.is_dir()
+
+
+def on_a_terminal(*words: str, cwd: Path, **env: str) -> str:
+    """What a command draws when stdout is a terminal."""
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "archivebox", *words],
+        cwd=cwd,
+        env={**environment(), "TERM": "xterm-256color", "COLUMNS": "160", **env},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            piece = os.read(ours, 65_536)
+        except OSError:  # EIO: the terminal's other side was closed
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(ours)
+    assert child.wait() == 0
+    return text.decode()
+
+
+def test_a_terminal_gets_tables_and_trees_without_colour_if_asked(cli: Type, collection: Path, tmp_path: Path) -> None:
+    cli("add", "--bg", GOOD)
+    cli("snapshot", "show", "zzz")
+    table = on_a_terminal("list", cwd=tmp_path)
+    assert GOOD in table
+    assert "{" not in table
+    tree = on_a_terminal("process", "tree", cwd=tmp_path)
+    assert "cli archivebox snapshot show zzz" in tree
+    assert "exit 2" in tree
+    assert "\x1b[31m" in tree
+    assert "\x1b[31m" not in on_a_terminal("process", "tree", cwd=tmp_path, NO_COLOR="1")
+    assert on_a_terminal("list", "--json", cwd=tmp_path).startswith('{"type":"Snapshot"')
+    assert collection.is_dir()
+
+
+def test_a_reader_that_goes_away_is_no_error(cli: Type, collection: Path, tmp_path: Path) -> None:
+    cli("add", "--bg", stdin="".join(f"https://example.com/{number}\n" for number in range(2_000)))
+    listing = subprocess.Popen(
+        [sys.executable, "-m", "archivebox", "list"],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert listing.stdout is not None
+    assert listing.stderr is not None
+    assert listing.stdout.readline().startswith(b'{"type":"Snapshot"')
+    listing.stdout.close()
+    assert listing.stderr.read() == b""
+    assert listing.wait() == 141
+    row = cli("process", "list", "--failed").record
+    assert row["exit_code"] == 141
+    assert collection.is_dir()
