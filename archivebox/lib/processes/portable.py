@@ -3,6 +3,7 @@
 import ctypes
 import os
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -53,6 +54,14 @@ def children_of(pid: int) -> list[int]:
         return [child.pid for child in psutil.Process(pid).children()]
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return []
+
+
+def kinship() -> Callable[[int], list[int]]:
+    """Who is whose child, from one look at all processes: psutil looks at all of them for each question."""
+    families: dict[int, list[int]] = {}
+    for process in psutil.process_iter(["ppid"]):
+        families.setdefault(process.info["ppid"], []).append(process.pid)
+    return lambda pid: families.get(pid, [])
 
 
 def environment_of(pid: int) -> bytes | None:

@@ -6,7 +6,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,9 +16,9 @@ from archivebox.lib.processes.marks import mark_of, marked
 from archivebox.lib.processes.platform import PORTABLE
 
 if PORTABLE:
-    from archivebox.lib.processes.portable import children_of, look
+    from archivebox.lib.processes.portable import kinship, look
 else:
-    from archivebox.lib.processes.procfs import children_of, look
+    from archivebox.lib.processes.procfs import kinship, look
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +30,10 @@ PORTABLE_LOOK_SECONDS = 0.05
 
 _MAX_WAIT_FDS = 256
 """Descriptors waited on at once; a larger tree is waited for in parts."""
+
+
+Kinship = Callable[[int], list[int]]
+"""Answers which pids are the children of a pid."""
 
 
 class Pause(NamedTuple):
@@ -58,16 +62,17 @@ class Tree:
     def members(self) -> set[Identity]:
         """Its live processes; a zombie is none, it waits for its reaper alone."""
         found: dict[int, tuple[Identity, Look]] = {}
+        children_of = kinship()
         if self.root is None or PORTABLE:
             bearers = marked(self.data_dir).items()
-            self._walk((identity.pid for identity, mark in bearers if mark == self.process_id), found)
+            self._walk((identity.pid for identity, mark in bearers if mark == self.process_id), found, children_of)
         if self.root is not None:
             if self.root.is_alive():
-                self._walk([self.root.pid], found)
-            self._walk(self._reparented(self.root), found)
+                self._walk([self.root.pid], found, children_of)
+            self._walk(self._reparented(self.root, children_of), found, children_of)
         return {identity for identity, seen in found.values() if not seen.zombie}
 
-    def _walk(self, pids: Iterable[int], found: dict[int, tuple[Identity, Look]]) -> None:
+    def _walk(self, pids: Iterable[int], found: dict[int, tuple[Identity, Look]], children_of: Kinship) -> None:
         """Add ``pids`` and all their descendants to ``found``."""
         here = Identity.current()
         waiting = [pid for pid in pids if pid != here.pid]
@@ -82,7 +87,7 @@ class Tree:
                 self._leaders[pid] = identity
             waiting.extend(children_of(pid))
 
-    def _reparented(self, root: Identity) -> list[int]:
+    def _reparented(self, root: Identity, children_of: Kinship) -> list[int]:
         """Children of the reapers that belong here: in a session of the tree or with its mark, not older than it."""
         pids = {pid for reaper in self._all_reapers() for pid in children_of(reaper)}
         return [pid for pid in pids if pid != root.pid and self._belongs(pid, root)]

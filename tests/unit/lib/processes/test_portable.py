@@ -12,6 +12,7 @@ from archivebox.lib.processes import PORTABLE
 
 @pytest.mark.skipif(PORTABLE, reason="this is the portable run")
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_portable_path_passes_these_tests() -> None:
     argv = [sys.executable, "-m", "pytest", "-q", "-x", str(Path(__file__).parent)]
     env = dict(os.environ) | {"ARCHIVEBOX_PORTABLE": "1"}
