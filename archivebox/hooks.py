@@ -244,7 +244,7 @@ def run_hook(
     arguments = {name.replace("_", "-"): str(value) for name, value in kwargs.items()}
     settings = resolve_settings([*base_layers(), Layer("crawl", dict(config))])
     ids = {name: str(value) for name, value in kwargs.items() if name.endswith("_id")}
-    call = Call(output_dir.parent, arguments, ids, {}, settings, {})
+    call = Call(output_dir.parent, arguments, ids, _folders(ids, output_dir.parent), settings, {})
     prepared = prepare_hook(hook, call)
     process = Process(
         machine=Machine.current(),
@@ -260,6 +260,13 @@ def run_hook(
     )
     process.launch_env = prepared.env
     return process.launch(background=hook.background)
+
+
+def _folders(ids: Mapping[str, str], object_dir: Path) -> dict[str, str]:
+    """The folder of the object that a hook is run for, by the names that hooks know it under."""
+    if "snapshot_id" in ids:
+        return {"SNAP_DIR": str(object_dir)}
+    return {"CRAWL_DIR": str(object_dir), "CRAWL_OUTPUT_DIR": str(object_dir)} if "crawl_id" in ids else {}
 
 
 def _hook_of(script: Path) -> Hook:

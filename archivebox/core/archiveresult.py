@@ -16,8 +16,10 @@ from archivebox.base_models.rows import Row
 from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.contract import reasons
 from archivebox.contract.discovery import Hook
-from archivebox.contract.outcomes import Declared, Outcome, Status, outcome
+from archivebox.contract.outcomes import Declared, Outcome, Status, could_not_start, outcome
+from archivebox.contract.reasons import Reason
 from archivebox.contract.records import RESULT_STATUSES, EndReason, LineReader, Record, parse_line
+from archivebox.core.intake import take_found
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import discover_hooks, extract_step, process_hook_records, run_hook
@@ -155,31 +157,62 @@ class ArchiveResult(Row):
         return mine if self.hook_name is None else [hook for hook in mine if hook.file_name == self.hook_name]
 
     def run(self) -> None:
-        """Run its hook (all hooks of its plugin, one after the other, if it names none) and take over the outcome."""
-        started = ArchiveResult.objects.filter(pk=self.pk)
-        ArchiveResultMachine.apply(started, ArchiveResultMachine.start, start_ts=timezone.now())
+        """Run its hook (all hooks of its plugin, one after the other, if it names none) and take over the outcome.
+
+        A background hook that it names is left running; of several, it is told to stop when the others have run.
+        Raises TransitionRefusedError when it does not wait to be run, OSError when a hook could not be started.
+        """
+        rows = ArchiveResult.objects.filter(pk=self.pk)
+        if not ArchiveResultMachine.apply(rows, ArchiveResultMachine.start, start_ts=timezone.now()):
+            raise TransitionRefusedError(f"ArchiveResult {self.pk} is {self.status}: it does not wait to be run")
         self.refresh_from_db()
-        for hook in self.hooks():
-            self.process = run_hook(
-                hook.path,
-                Path(self.pwd),
-                self.snapshot.crawl.config | self.snapshot.config,
-                url=self.snapshot.url,
-                snapshot_id=self.snapshot_id,
-                crawl_id=self.snapshot.crawl_id,
-                depth=self.snapshot.depth,
-            )
-            self.save(update_fields=["process", "modified_at"])
-            if self.process.status == Process.StatusChoices.EXITED:
+        try:
+            ran = [self._run_hook(hook) for hook in self.hooks()]
+        except OSError:
+            self._settle(settled_columns(could_not_start(), None, attempts=self.attempts, now=timezone.now()))
+            raise
+        if not ran:
+            self._settle(settled_columns(could_not_start(Reason.MISSING_PLUGIN), None, attempts=0, now=timezone.now()))
+        elif len(ran) == 1:
+            if ran[0].status == Process.StatusChoices.EXITED:
                 self.update_from_output()
+        else:
+            self._take_over_all(ran)
+
+    def _run_hook(self, hook: Hook) -> Process:
+        self.process = run_hook(
+            hook.path,
+            Path(self.pwd),
+            self.snapshot.crawl.config | self.snapshot.config,
+            url=self.snapshot.url,
+            snapshot_id=self.snapshot_id,
+            crawl_id=self.snapshot.crawl_id,
+            depth=self.snapshot.depth,
+        )
+        self.save(update_fields=["process", "modified_at"])
+        return self.process
+
+    def _take_over_all(self, ran: Sequence[Process]) -> None:
+        """The outcome of several hooks is that of the one which did worst; each one's records are taken."""
+        for process in ran:
+            if process.status != Process.StatusChoices.EXITED:
+                process.end_reason = EndReason.SEALED
+                process.terminate()
+        self._settle(max((self._outcome_of(process) for process in ran), key=lambda one: _WORSE.index(one["status"])))
 
     def update_from_output(self) -> None:
         """Take over what its process left: records of its log, files of its folder, its exit."""
-        process = self.process
-        if process is None:
-            return
+        if self.process is not None:
+            self._settle(self._outcome_of(self.process))
+
+    def _outcome_of(self, process: Process) -> dict[str, Any]:
+        """Take the records of one run; the columns that it comes to."""
         records = list(read_records(process.stdout_file))
-        process_hook_records(records, {"snapshot": self.snapshot, "crawl": self.snapshot.crawl, "process": process})
+        found = [record.fields for record in records if record.type == "Snapshot" and not record.fields.get("id")]
+        if found:
+            take_found(self.snapshot, found)
+        others = [record for record in records if record.type != "Snapshot" or record.fields.get("id")]
+        process_hook_records(others, {"snapshot": self.snapshot, "crawl": self.snapshot.crawl, "process": process})
         declared = declared_in(records)
         files = output_columns(Path(self.pwd))
         result = outcome(
@@ -189,12 +222,18 @@ class ArchiveResult(Row):
             wrote_files=bool(files["output_files"]),
             told_to_stop=process.end_reason == EndReason.SEALED,
         )
-        columns = settled_columns(result, declared, attempts=self.attempts, now=timezone.now()) | files
+        return settled_columns(result, declared, attempts=self.attempts, now=timezone.now()) | files
+
+    def _settle(self, columns: dict[str, Any]) -> None:
         line = getattr(ArchiveResultMachine, ArchiveResultMachine.BY_OUTCOME[str(columns.pop("status"))])
         if not ArchiveResultMachine.apply(ArchiveResult.objects.filter(pk=self.pk), line, **columns):
             message = f"ArchiveResult {self.pk} is already {self.status}"
             raise TransitionRefusedError(message)
         self.refresh_from_db()
+
+
+_WORSE = ("skipped", "noresults", "succeeded", "queued", "backoff", "failed")
+"""Outcomes of the hooks of one plugin, the one that decides last."""
 
 
 # --- the same facts for worker and synchronous callers ---------------------------------------------------------

@@ -128,7 +128,8 @@ def _tag(crawl: Crawl, tags: Sequence[str], seeds: Sequence[Seed]) -> None:
 def take_found(parent: Snapshot, records: Sequence[Mapping[str, JSON]]) -> Found:
     """Take the URLs that a hook of ``parent`` found, as far as they belong into its crawl.
 
-    Call it in the transaction that makes the hook's own outcome final. A Snapshot without depth gets its parent's + 1.
+    Call it in the transaction that makes the hook's own outcome final. A Snapshot without depth gets its parent's + 1,
+    and none gets less: a hook that says 0 would lead the crawl out of its scope, and on for ever.
     """
     found = Found()
     crawl = parent.crawl
@@ -137,7 +138,8 @@ def take_found(parent: Snapshot, records: Sequence[Mapping[str, JSON]]) -> Found
     known = _known_among(crawl, records)
     for record in records:
         depth = record.get("depth")
-        depth = depth if isinstance(depth, int) and not isinstance(depth, bool) else parent.depth + 1
+        known_depth = depth if isinstance(depth, int) and not isinstance(depth, bool) else 0
+        depth = max(known_depth, parent.depth + 1)
         answer = admit(str(record.get("url") or ""), rules, depth=depth, url_count=count)
         if not answer.admitted or answer.url is None:
             found.refused[str(answer.code)] = found.refused.get(str(answer.code), 0) + 1
@@ -174,9 +176,10 @@ def _href(text: JSON) -> str | None:
 def rules_of(crawl: Crawl, settings: Resolved) -> Rules:
     """What this crawl takes in, by its settings and its seeds."""
     max_urls = settings.get_number("MAX_URLS")
+    scope = Scope(settings.get_text("URL_SCOPE"))
     return Rules(
-        seeds=tuple(_seeds(crawl)),
-        scope=Scope(settings.get_text("URL_SCOPE")),
+        seeds=() if scope is Scope.ALL else tuple(_seeds(crawl)),
+        scope=scope,
         allow=compile_patterns(settings.get_text("URL_ALLOWLIST")),
         deny=compile_patterns(settings.get_text("URL_DENYLIST")),
         max_depth=crawl.max_depth,
@@ -186,11 +189,9 @@ def rules_of(crawl: Crawl, settings: Resolved) -> Rules:
 
 
 def _seeds(crawl: Crawl) -> Iterator[Url]:
-    for line in crawl.urls.splitlines():
-        try:
-            yield parse_url(line)
-        except BadUrl:
-            continue  # the last of a list that was cut at 64 KB
+    """The URLs that the crawl was given: its first Snapshots, as ``urls`` keeps only the beginning of a long list."""
+    for url in crawl.snapshot_set.filter(depth=0).values_list("url", flat=True).iterator():
+        yield parse_url(url)
 
 
 def _batches(items: Iterator[Item]) -> Iterator[list[Item]]:

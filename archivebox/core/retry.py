@@ -23,7 +23,10 @@ def retry_results(results: "models.QuerySet[ArchiveResult]") -> int:
         count = 0
         for start in range(0, len(keys), 500):
             part = keys[start : start + 500]
-            rows = ArchiveResult.objects.filter(pk__in=[pk for pk, _ in part])
+            # What is queued or running needs no retry, and is its Snapshot's worker's to write.
+            rows = ArchiveResult.objects.filter(pk__in=[pk for pk, _ in part]).exclude(
+                status__in=ArchiveResultMachine.OPEN
+            )
             count += ArchiveResultMachine.apply(
                 rows, ArchiveResultMachine.requeue, retry_at=timezone.now(), attempts=0, reason=""
             )

@@ -119,28 +119,27 @@ class Snapshot(WorkItem):
             return parent.patch(record) if parent is not None and str(parent.pk) == record["id"] else None
         crawl: Crawl = given.get("crawl") or parent.crawl  # type: ignore[union-attr]  # one of both is always given
         depth = record.get("depth")
+        depth = depth if isinstance(depth, int) and not isinstance(depth, bool) else None
         fresh = cls.plan(
             crawl=crawl,
             url=str(record.get("url")),
             username=crawl.created_by.username,
             now=timezone.now(),
             parent_snapshot=parent,
-            depth=depth if isinstance(depth, int) else parent.depth + 1 if parent else 0,
+            depth=depth if depth is not None else parent.depth + 1 if parent else 0,
             title=str(record.get("title") or "")[:512],
             config=dict(parent.config) if parent else {},
         )
-        existing = cls.objects.filter(crawl=crawl, url=fresh.url).first()
-        if existing is None:
-            fresh.save(force_insert=True)
-        snapshot = existing or fresh
+        # Two workers of a crawl may find one URL in one moment; who comes second takes the row that is there.
+        cls.objects.bulk_create([fresh], ignore_conflicts=True)
+        snapshot = cls.objects.get(crawl=crawl, url=fresh.url)
         snapshot.tags.add(*tags_of(record))
         return snapshot
 
     def patch(self, record: Mapping[str, JSON]) -> Self:
         """Take over the fields of a record that a hook of this Snapshot may set."""
-        fields = {name: record[name] for name in SNAPSHOT_PATCHABLE if name in record and name != "tags"}
-        if isinstance(fields.get("title"), str):
-            fields["title"] = " ".join(str(fields["title"]).split())[:512]
+        given = {name: record.get(name) for name in SNAPSHOT_PATCHABLE if name != "tags"}
+        fields = {name: " ".join(value.split())[:512] for name, value in given.items() if isinstance(value, str)}
         if fields:
             Snapshot.objects.filter(pk=self.pk).update(**fields, modified_at=timezone.now())
         for name, value in fields.items():

@@ -1,5 +1,6 @@
 """Tags, and putting them on Snapshots."""
 
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,7 +28,7 @@ class Tag(Row):
     def named(cls, name: str) -> "Tag | None":
         """The tag of this name, made on first use; None for a name without a letter or digit."""
         name = " ".join(name.split())[:100]
-        slug = slugify(name, allow_unicode=True)[:100]
+        slug = _slug(name)
         return cls.objects.get_or_create(slug=slug, defaults={"name": name})[0] if slug else None
 
     @classmethod
@@ -38,6 +39,15 @@ class Tag(Row):
         if tag is not None and snapshot is not None:
             snapshot.tags.add(tag)
         return tag
+
+
+def _slug(name: str) -> str:
+    """One slug per name: what is lost of the name in it (``C++``, ``C#``, ``node.js``) comes back as a checksum."""
+    lower = name.lower()
+    plain = slugify(lower, allow_unicode=True)[:100]
+    if not plain or plain == lower.replace(" ", "-"):
+        return plain
+    return f"{plain[:90]}-{zlib.crc32(lower.encode()):08x}"
 
 
 def split_tags(text: str) -> list[str]:

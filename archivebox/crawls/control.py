@@ -37,6 +37,8 @@ def _ask(item: WorkItem, event: str) -> bool:
 
 
 def _request(item: WorkItem, event: str) -> bool:
+    if event == "resume" and item.request == Request.PAUSE:
+        return item.ask(Request.NONE)  # nobody has paused it yet
     return event in ASKED and item.ask(ASKED[event])
 
 

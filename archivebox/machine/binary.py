@@ -76,6 +76,8 @@ class Binary(WorkItem):
         if not created and any(getattr(binary, name) != value for name, value in asked.items()):
             cls.objects.filter(pk=binary.pk).update(**asked)
             binary.refresh_from_db()
+            if binary.status == cls.StatusChoices.FAILED and binary.owner is None:
+                binary.transition("requeue")  # those who were not asked before may have it
         return binary
 
     @property
@@ -109,6 +111,8 @@ class Binary(WorkItem):
         target: Binary | None = (overrides or {}).get("binary")
         if target is not None and target.name != name:
             return None  # a provider may patch only the Binary that it was asked for
+        if target is None and "process" in (overrides or {}):
+            return cls.want(parse_request(record))  # from any other hook it is a wish, whatever it claims to have found
         binary = target or cls.want(parse_request(record))
         found = {
             column: str(record[column])[: _LENGTHS[column]]

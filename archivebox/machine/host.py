@@ -6,13 +6,13 @@ from typing import Any, Self
 from uuid import UUID
 
 import platformdirs
-from django.db import connection, models
+from django.db import connection, models, transaction
 from django.utils import timezone
 
 from archivebox.base_models.rows import Row, new_id
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import register
-from archivebox.lib.files import atomic_write
+from archivebox.lib.files import atomic_write, locked
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.detect import describe_host
 
@@ -60,8 +60,11 @@ class Machine(Row):
         machine = cls.current()
         config = record.get("config")
         if isinstance(config, dict):
-            machine.config = {**machine.config, **config}
-            machine.save(update_fields=["config", "modified_at"])
+            with transaction.atomic():  # the cached row may be older than what another process merged
+                kept = cls.objects.select_for_update().get(pk=machine.pk)
+                kept.config = {**kept.config, **config}
+                kept.save(update_fields=["config", "modified_at"])
+            machine.config = kept.config
         return machine
 
 
@@ -79,7 +82,9 @@ def _machine_id() -> UUID:
         path = platformdirs.user_state_path("archivebox") / "machine-id"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_write(path, f"{new_id()}\n".encode())
+        with locked(path.with_suffix(".lock")):  # several first uses at once agree on one id
+            if not path.exists():
+                atomic_write(path, f"{new_id()}\n".encode())
     return UUID(path.read_text().strip())
 
 

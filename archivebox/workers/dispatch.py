@@ -22,7 +22,9 @@ from archivebox.machine.binary import Binary
 from archivebox.workers.journal import Holder
 
 HOSTS = 32
-"""Hosts of a crawl that one look goes through; the next look begins behind them."""
+"""Hosts of a crawl that one scan goes through; the next begins behind them."""
+LOOK_AT_HELD = timedelta(seconds=1)
+"""How soon a cancelled crawl looks again at Snapshots that are still their holders'."""
 MOST_DEATHS = 5
 """A Snapshot whose worker died so often in a row is put aside: it kills what holds it."""
 
@@ -74,6 +76,7 @@ def _take_snapshots(worker: UUID, machine: UUID, room: int, cursor: Cursor, take
             if holder is not None:
                 taken.snapshots.append(holder)
                 visited(key)
+        blocked = blocked_hosts()  # what was taken counts for the crawls behind
 
 
 # --- leases -----------------------------------------------------------------------------------------------------
@@ -148,9 +151,11 @@ def _cancel_snapshots(crawl: Crawl) -> None:
     keys = list(free.values_list("pk", flat=True)[:1000])
     rows = Snapshot.objects.filter(pk__in=keys, owner__isnull=True)
     rows.update(status="cancelled", reason=Reason.CANCELLED, retry_at=None, modified_at=timezone.now())
-    held = crawl.snapshot_set.filter(HELD).exists()
-    Crawl.objects.filter(pk=crawl.pk).update(retry_at=timezone.now() if len(keys) == 1000 or held else None)
-    if len(keys) == 1000:
+    more, held = len(keys) == 1000, crawl.snapshot_set.filter(HELD).exists()
+    # A leased one may come back by its worker's death: look again, but not in a circle.
+    again = timezone.now() if more else timezone.now() + LOOK_AT_HELD if held else None
+    Crawl.objects.filter(pk=crawl.pk).update(retry_at=again)
+    if more:
         ring()
 
 
@@ -194,23 +199,31 @@ def due(crawl_id: UUID, blocked: set[str], limit: int, cursor: Cursor) -> list[U
 
     899,000 rows of one blocked host: 0.008 ms so, 69 ms by (crawl, retry_at).
     """
-    after = cursor.host.get(crawl_id, "")
-    found = _due_after(crawl_id, after, blocked, limit)
-    if not found and after:
-        found = _due_after(crawl_id, "", blocked, limit)
+    start = cursor.host.get(crawl_id, "")
+    waiting = Snapshot.objects.filter(crawl_id=crawl_id, owner__isnull=True, retry_at__lte=timezone.now())
+    if not waiting.exists():
+        return []
+    found, last = _due_after(crawl_id, start, blocked, limit)
+    while not found and last:  # hosts whose pages all wait for a later time must not hide those behind them
+        found, last = _due_after(crawl_id, last, blocked, limit)
+    last = "" if start and not found else None
+    while not found and last is not None and last <= start:
+        found, last = _due_after(crawl_id, last, blocked, limit)
     if found:
         cursor.host[crawl_id] = found[-1][1]
     return [key for key, _ in found]
 
 
-def _due_after(crawl_id: UUID, after: str, blocked: set[str], limit: int) -> list[tuple[UUID, str]]:
+def _due_after(crawl_id: UUID, after: str, blocked: set[str], limit: int) -> tuple[list[tuple[UUID, str]], str | None]:
+    """Due pages of the next hosts behind ``after``, one each, and the last host looked at (None: there are no more)."""
     key = _prepared_key(crawl_id)
     now = Snapshot._meta.get_field("retry_at").get_db_prep_value(timezone.now(), connection)
     with connection.cursor() as cursor:
         cursor.execute(_DUE, [key, after, key, HOSTS + len(blocked), key, now])
-        rows = [(row[0], row[1]) for row in cursor.fetchall() if row[0] is not None and row[1] not in blocked]
+        hosts = [(row[0], row[1]) for row in cursor.fetchall()]
     to_uuid = Snapshot._meta.pk.to_python
-    return [(to_uuid(pk), host) for pk, host in rows[:limit]]
+    due_now = [(to_uuid(pk), host) for pk, host in hosts if pk is not None and host not in blocked]
+    return due_now[:limit], hosts[-1][1] if len(hosts) == HOSTS + len(blocked) else None
 
 
 def _prepared_key(key: UUID) -> str | UUID:

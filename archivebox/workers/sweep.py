@@ -136,8 +136,10 @@ def close_rows(rows: "models.QuerySet[Process]") -> int:
 
 
 def _close(row: Process, seen: ExitStatus) -> None:
-    row.settle(seen)
-    row.save()
+    row.refresh_from_db()  # its reaper commits before it reaps: what is seen to be gone may be on record by now
+    if row.status != Process.StatusChoices.EXITED:
+        row.settle(seen)
+        row.save()
 
 
 def sweep_machine() -> int:
@@ -214,11 +216,14 @@ def put_aside_if_deadly(holder: Holder) -> bool:
     if snapshot is None:
         return False
     with transaction.atomic():
+        if snapshot.status == Snapshot.StatusChoices.SEALED:
+            snapshot.transition("reopen")
+        if snapshot.status != Snapshot.StatusChoices.STARTED:
+            snapshot.transition("start")  # writes the results that it lacks
         unfinished = snapshot.archiveresult_set.unfinished()
         ArchiveResultMachine.apply(unfinished, ArchiveResultMachine.fail, reason=Reason.WORKER_LOST, retry_at=None)
-        if snapshot.status != Snapshot.StatusChoices.STARTED:
-            snapshot.transition("start")
-        snapshot.transition("seal", owner=None, retry_at=None, reason=Reason.WORKER_LOST, sealed_at=timezone.now())
+        end = {"owner": None, "retry_at": None, "reason": Reason.WORKER_LOST, "sealed_at": timezone.now()}
+        snapshot.transition("seal", **end, attempts=0)  # a retry that somebody asks for begins anew
         snapshot.crawl.wake()
         ring()
     return True
