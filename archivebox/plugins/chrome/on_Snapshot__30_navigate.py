@@ -20,7 +20,7 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.base.cdp import CDPError, CommandFailed, Event
+from archivebox.plugins.base.cdp import CallTimeout, CDPError, CommandFailed, Event
 from archivebox.plugins.base.files import remove
 from archivebox.plugins.base.stopping import TimeIsOver
 from archivebox.plugins.base.tab import MARGIN, Tab
@@ -29,6 +29,7 @@ FILE = "navigation.json"
 REQUEST_TIME = 1.0  # seconds between a script's wish to go elsewhere and the request for it
 REFRESH_MAX = 5.0  # seconds; a page that sends itself elsewhere later than this is content, not a way station
 STOP_TIME = 1.0  # seconds for Page.stopLoading to be told of
+COMMIT_TIME = 6.0  # seconds from the answer's headers to its page; it takes 0.02
 CALM_TIME = 0.2  # seconds without a new document after which a stop counts
 STOPS = 10
 HERE = "({url: location.href, mime: document.contentType, empty: !document.documentElement})"
@@ -46,7 +47,7 @@ class Arrival:
     def __init__(self, frame: str) -> None:
         self._frame = frame
         self.loader = ""
-        self.committed_at = self.loaded_at = self.expecting_until = 0.0
+        self.answered_at = self.committed_at = self.loaded_at = self.expecting_until = 0.0
         self.busy_at = time.monotonic()
         self.navigations = 0
         self.response: dict[str, object] = {}
@@ -103,6 +104,7 @@ class Arrival:
                 self._next_document = params["requestId"]
         elif method == "Network.responseReceived":
             if params["type"] == "Document" and params.get("frameId") == self._frame:
+                self.answered_at = time.monotonic()
                 self._responses[params["loaderId"]] = self.latest_response = params["response"]
                 if params["loaderId"] == self.loader:
                     self.response = params["response"]
@@ -129,6 +131,7 @@ class Navigation:
         self._navigations_max = settings.int("CHROME_MAX_NAVIGATIONS", 10)
         self._arrival = Arrival(tab.target_id)
         self._started = time.monotonic()
+        self._asked_again = False
         self.error = ""
         self.stopped = ""
 
@@ -140,13 +143,25 @@ class Navigation:
             ("Network.enable", {}),
         ):
             self._tab.connection.send(method, params)
-        self._asked = self._tab.connection.begin("Page.navigate", {"url": self._url})
-        self._answered = False
+        self._ask()
         self._follow(self._started + self._load_time)
         if self.stopped:
             self._stop()
+            if not self._arrival.committed_at and self._arrival.answered_at:
+                raise CallTimeout("the server answered, but the browser showed nothing of it")
             if not self._arrival.committed_at and not self.error:
                 self.error = f"the server did not answer within {self._load_time:g} s"
+
+    def _ask(self) -> None:
+        self._asked = self._tab.connection.begin("Page.navigate", {"url": self._url})
+        self._answered = False
+        self._arrival.answered_at = 0.0
+
+    def _lost(self) -> bool:
+        """Chromium loses a document between answer and page now and then (1 of 50, with 15 times the load it can bear)."""
+        arrival = self._arrival
+        waits = arrival.answered_at and not arrival.committed_at and not arrival.download
+        return bool(waits) and time.monotonic() - arrival.answered_at > COMMIT_TIME
 
     def _stop(self) -> None:
         """Stop the page, again while it goes on: a navigation that has begun to commit survives the first stop."""
@@ -203,6 +218,10 @@ class Navigation:
             if self._goes_in_circles() and not stopping:
                 self.stopped = f"sent itself elsewhere {self._arrival.navigations} times"
                 return
+            if self._lost() and not self._asked_again and not stopping:
+                self._asked_again = True
+                self._tab.connection.send("Page.stopLoading")
+                self._ask()
             event = self._tab.connection.next_event(min(deadline - now, self._pause(now)))
             if event is not None:
                 self._arrival.take(event)
@@ -246,7 +265,7 @@ class Navigation:
         """Return for how long nothing can change unless an event comes."""
         arrival = self._arrival
         if not arrival.loaded_at:
-            return 3600.0
+            return COMMIT_TIME if arrival.answered_at and not arrival.committed_at else 3600.0
         at = arrival.loaded_at + self._quiet_max
         if arrival.quiet_since(now) or not self._quiet:
             at = min(at, arrival.busy_at + self._quiet)
