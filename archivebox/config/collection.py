@@ -46,12 +46,17 @@ def open_collection(*, create: bool) -> None:
     with locked(folder.init_lock):
         if not _is_ready(folder, stamp):
             _migrate(folder)
-            atomic_write(folder.run / "schema", stamp)
+            atomic_write(_stamp_file(folder), stamp)
+
+
+def _stamp_file(folder: DataFolder) -> Path:
+    """One for commands and one for pages, which have more tables."""
+    return folder.run / f"schema.{os.environ.get('DJANGO_SETTINGS_MODULE', 'none')}"
 
 
 def _is_ready(folder: DataFolder, stamp: str) -> bool:
     try:
-        return (folder.run / "schema").read_text() == stamp
+        return _stamp_file(folder).read_text() == stamp
     except FileNotFoundError:
         return False
 
@@ -73,7 +78,5 @@ def _schema() -> str:
     names = sorted(
         f"{app}.{path.stem}" for app in MIGRATED_APPS for path in package.glob(f"{app}/migrations/[0-9]*.py")
     )
-    # Pages bring tables of Django's own (sessions, the admin's log); commands do without them.
-    names.append(os.environ.get("DJANGO_SETTINGS_MODULE", ""))
     names.append(hashlib.sha256(os.environ.get("DATABASE_URL", "").encode()).hexdigest())
     return "\n".join(names) + "\n"

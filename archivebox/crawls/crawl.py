@@ -114,6 +114,10 @@ class Crawl(WorkItem):
         Crawl.objects.filter(pk=self.pk).update(retry_at=timezone.now())
 
 
+class CrawlRunQuerySet(WorkQuerySet["CrawlRun"]):
+    """Runs of crawls on machines."""
+
+
 class CrawlRun(WorkItem):
     """A crawl on one machine: holds its browser there for as long as Snapshots need it."""
 
@@ -128,7 +132,7 @@ class CrawlRun(WorkItem):
     machine = models.ForeignKey(Machine, on_delete=models.CASCADE)
     ready_at = models.DateTimeField(null=True, blank=True, help_text="when Snapshots may run; empty while it is not up")
 
-    objects: ClassVar[models.Manager[Any]] = WorkQuerySet["CrawlRun"].as_manager()
+    objects: ClassVar[models.Manager[Any]] = CrawlRunQuerySet.as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["crawl", "machine"], name="crawlrun_once_per_machine")]

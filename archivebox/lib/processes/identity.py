@@ -1,5 +1,6 @@
 """The exact identity of a process: which one it is, whether it lives, and signals that can reach no other."""
 
+import errno
 import os
 import signal
 import time
@@ -14,6 +15,9 @@ if PORTABLE:
     from archivebox.lib.processes.portable import boot_id, look, pid_namespace
 else:
     from archivebox.lib.processes.procfs import boot_id, look, pid_namespace
+
+PIDFD_SIGNAL_PROCESS_GROUP = 4
+"""Flag of pidfd_send_signal(2), Linux 6.9: the signal goes to the whole process group."""
 
 
 class Identity(NamedTuple):
@@ -87,6 +91,28 @@ class Identity(NamedTuple):
         try:
             signal.pidfd_send_signal(fd, signum)
         except ProcessLookupError:
+            return False
+        finally:
+            os.close(fd)
+        return True
+
+    def signal_group(self, signum: int) -> bool:
+        """Signal the whole process group of this process at one moment, which no daemon outruns by forking.
+
+        False: gone, in our own group, or a kernel before 6.9 (PIDFD_SIGNAL_PROCESS_GROUP); nothing was sent.
+        """
+        fd = None if PORTABLE else self.open_pidfd()
+        if fd is None:
+            return False
+        try:
+            if os.getpgid(self.pid) == os.getpgrp():
+                return False
+            signal.pidfd_send_signal(fd, signum, None, PIDFD_SIGNAL_PROCESS_GROUP)
+        except ProcessLookupError:
+            return False
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
             return False
         finally:
             os.close(fd)

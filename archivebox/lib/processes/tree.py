@@ -56,8 +56,10 @@ class Tree:
         self.data_dir = data_dir
         self.reapers = tuple(reapers)
         self._leaders: dict[int, Identity] = {}  # sessions seen in the tree, known by them when the leader is gone
+        self._leads = False
         if root is not None:
             self._leaders[root.pid] = root
+            self._leads = self._owns_its_groups
 
     def members(self) -> set[Identity]:
         """Its live processes; a zombie is none, it waits for its reaper alone."""
@@ -153,25 +155,33 @@ class Tree:
             yield from self._signal(members, members, signal.SIGKILL, 0.2)
         return True
 
-    @staticmethod
+    @property
+    def _owns_its_groups(self) -> bool:
+        """Whether the root leads a session: then every process group of a member is within the tree."""
+        seen = look(self.root.pid) if self.root is not None and self.root.is_alive() else None
+        self._leads |= seen is not None and self.root is not None and seen.session == self.root.pid
+        return self._leads
+
     def _signal(
-        members: set[Identity], targets: set[Identity], signum: int, seconds: float
+        self, members: set[Identity], targets: set[Identity], signum: int, seconds: float
     ) -> Generator[Pause, None, None]:
         """Open all descriptors first, then signal, then wait: nobody slips away between the two."""
         opened = (identity.open_pidfd() for identity in list(members)[:_MAX_WAIT_FDS])
         pidfds = [fd for fd in opened if fd is not None]
         try:
+            group = signum == signal.SIGKILL and self._owns_its_groups
             for identity in targets:
-                _try_signal(identity, signum)
+                _try_signal(identity, signum, group=group)
             yield Pause(pidfds, min(seconds, PORTABLE_LOOK_SECONDS) if PORTABLE else seconds)
         finally:
             for fd in pidfds:
                 os.close(fd)
 
 
-def _try_signal(identity: Identity, signum: int) -> None:
+def _try_signal(identity: Identity, signum: int, *, group: bool) -> None:
     try:
-        identity.signal(signum)
+        if not group or not identity.signal_group(signum):
+            identity.signal(signum)
     except PermissionError:
         log.warning("pid %d runs as another user: signal %d not sent", identity.pid, signum)
 
