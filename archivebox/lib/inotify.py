@@ -17,7 +17,7 @@ _HEADER = struct.Struct("iIII")
 
 
 class Event(NamedTuple):
-    """One change: the watch it belongs to, and the name of the file inside a watched folder ("" for the file itself)."""
+    """One change: its watch, and the name of the file in a watched folder ("" for the watched file itself)."""
 
     watch: int
     mask: int
