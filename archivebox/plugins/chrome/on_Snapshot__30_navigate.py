@@ -158,7 +158,7 @@ class Navigation:
         self._arrival.answered_at = 0.0
 
     def _lost(self) -> bool:
-        """Chromium loses a document between answer and page now and then (1 of 50, with 15 times the load it can bear)."""
+        """Chromium loses a document between answer and page now and then (1 of 50 under 15 times its load)."""
         arrival = self._arrival
         waits = arrival.answered_at and not arrival.committed_at and not arrival.download
         return bool(waits) and time.monotonic() - arrival.answered_at > COMMIT_TIME
