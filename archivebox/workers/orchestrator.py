@@ -169,6 +169,7 @@ class Orchestrator:
         ours, theirs = socket.socketpair()
         pid = os.fork()
         if pid == 0:
+            ours.close()  # else it would never see our end of it close
             self._become_worker(key, theirs)
         theirs.close()
         ours.setblocking(False)
