@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import selectors
-import shutil
 import signal
 import subprocess
 import sys
@@ -104,7 +103,9 @@ class Crawl:
 
     def __init__(self, root: Path, **settings: str) -> None:
         self.root, self.folder = root, root / "crawl"
-        self.temporary = Path(tempfile.mkdtemp(prefix="t-"))  # short: Chromium has a socket in it
+        # Short, because Chromium has a socket in it; gone with this object, entered or not.
+        self._temporary = tempfile.TemporaryDirectory(prefix="t-", ignore_cleanup_errors=True)
+        self.temporary = Path(self._temporary.name)
         self.settings = settings
         self.started: list[Running] = []
         self.browser: Running | None = None
@@ -144,7 +145,7 @@ class Crawl:
         for running in self.started:
             if running.process.poll() is None:
                 running.end_for_good()
-        shutil.rmtree(self.temporary, ignore_errors=True)
+        self._temporary.cleanup()
 
     def browser_processes(self) -> list[int]:
         """Processes whose command line names a folder of ours: every part of our Chromium has its folder there."""
