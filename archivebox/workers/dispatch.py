@@ -200,8 +200,9 @@ def due(crawl_id: UUID, blocked: set[str], limit: int, cursor: Cursor) -> list[U
     899,000 rows of one blocked host: 0.008 ms so, 69 ms by (crawl, retry_at).
     """
     start = cursor.host.get(crawl_id, "")
-    waiting = Snapshot.objects.filter(crawl_id=crawl_id, owner__isnull=True, retry_at__lte=timezone.now())
-    if not waiting.exists():
+    waiting = Snapshot.objects.filter(crawl_id=crawl_id, owner__isnull=True, retry_at__isnull=False)
+    first = waiting.order_by("retry_at").values_list("retry_at", flat=True).first()
+    if first is None or first > timezone.now():
         return []
     found, last = _due_after(crawl_id, start, blocked, limit)
     while not found and last:  # hosts whose pages all wait for a later time must not hide those behind them

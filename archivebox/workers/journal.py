@@ -33,6 +33,10 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 PATIENCE = 30
 """Tries, a second apart, before a worker gives up on its database; its work is then taken back by the next."""
+REFUSALS = (
+    IntegrityError, DataError, ValueError, TypeError, LookupError, ArithmeticError, models.ObjectDoesNotExist
+)  # fmt: skip
+"""What an odd record may raise; a database that is away is no fault of the record."""
 GATHER = 0.05
 """Seconds that changes are gathered before they are committed."""
 
@@ -195,7 +199,7 @@ def _carry_out(work: Callable[[], object]) -> None:
         except IntegrityError:
             with transaction.atomic():
                 work()
-    except (IntegrityError, DataError, ValueError, TypeError, LookupError, models.ObjectDoesNotExist) as error:
+    except REFUSALS as error:
         log.warning("A record could not be taken: %s action=record_refused", error)
 
 
