@@ -186,6 +186,7 @@ def _put_down(holder: Holder, event: str) -> None:
         return
     with transaction.atomic():
         run.transition(event)
+        Process.lose_programs(crawl_id=run.crawl_id, snapshot_id=None)
         ring()
 
 

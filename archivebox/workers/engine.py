@@ -19,13 +19,21 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION
 from archivebox.lib import processes
 from archivebox.lib.inotify import MODIFY, Inotify
-from archivebox.lib.processes import Child, ForkServer, ForkServerGone, Identity, Launch
+from archivebox.lib.processes import Child, ExitStatus, ForkServer, ForkServerGone, Identity, Launch
 from archivebox.machine.process import Process
 from archivebox.workers.journal import Journal
 
 log = logging.getLogger(__name__)
 
-PRELOAD = ("json", "subprocess", "hashlib", "base64", "socket", "struct", "urllib.parse", "archivebox.plugins.base")
+PRELOAD = (
+    "json",
+    "hashlib",
+    "urllib.parse",
+    "urllib.request",
+    "archivebox.plugins.base.programs",
+    "archivebox.plugins.base.tab",
+    "archivebox.plugins.chrome.netlog",
+)
 """Modules that Python hooks import; warm in the fork server, which every hook is forked from."""
 READ_AFTER = 0.02
 """Seconds that output is gathered before it is read, save of hooks that others wait for."""
@@ -203,9 +211,9 @@ class Engine:
         logging.shutdown()
         os._exit(1)
 
-    def bury_strays(self) -> None:
+    def bury_strays(self) -> dict[Identity, ExitStatus]:
         """Reap the orphans that came to this worker and have ended; nobody else waits for them."""
-        processes.bury_foster_children(None, own=self._own_pids())
+        return processes.bury_foster_children(None, own=self._own_pids())
 
     def foster_children(self) -> set[Identity]:
         """Live orphans that came to this worker, which is a subreaper."""

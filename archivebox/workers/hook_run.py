@@ -187,7 +187,8 @@ class HookRun:
         if self.child is None:
             return
         self.engine.outputs.watch(self.stdout_path, self.read, at_once=self.hook.ready)
-        self._deadline = self.engine.loop.call_later(seconds, self._timed_out)
+        if not self.hook.name.daemon:  # a daemon works until it is told to stop
+            self._deadline = self.engine.loop.call_later(seconds, self._timed_out)
         self.engine.exits.watch(self.child, self._exited)
 
     def _could_not_start(self, error: OSError, columns: dict[str, object]) -> None:

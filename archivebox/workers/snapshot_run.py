@@ -429,6 +429,7 @@ def seal(holder: Holder) -> None:
     with transaction.atomic():
         fields = {"owner": None, "retry_at": retries.first(), "sealed_at": timezone.now(), "finishing": False}
         snapshot.transition("seal", **fields, current_step=LAST_STEP, attempts=0)
+        Process.lose_programs(snapshot_id=snapshot.pk)
         snapshot.crawl.wake()
         ring()
 
@@ -446,6 +447,7 @@ def put_down(holder: Holder, event: str) -> None:
         else:
             ArchiveResultMachine.apply(unfinished.started(), ArchiveResultMachine.requeue, retry_at=timezone.now())
         snapshot.transition(event)
+        Process.lose_programs(snapshot_id=snapshot.pk)
         snapshot.crawl.wake()
         ring()
 

@@ -37,9 +37,11 @@ class Strays:
             tree = Tree(root=identity, process_id=str(key), data_dir=DATA_FOLDER.root)
             gone = await tree.end(grace=self.engine.stop_grace)
             log.info("Ended a stray that bore no mark action=stray_ended pid=%d gone=%s", identity.pid, gone)
-            ended = {"status": "exited", "ended_at": timezone.now(), "end_reason": EndReason.SEALED}
+        statuses = self.engine.bury_strays()
+        for identity, key in listed.items():
+            code = statuses.get(identity, processes.UNSEEN).exit_code
+            ended = {"status": "exited", "ended_at": timezone.now(), "end_reason": EndReason.SEALED, "exit_code": code}
             self.engine.journal.update(Process, key, ended)
-        self.engine.bury_strays()
 
     def _record(self, identity: Identity) -> UUID:
         key = new_id()
