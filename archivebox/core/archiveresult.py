@@ -260,7 +260,7 @@ class Declaration:
     @classmethod
     def of(cls, record: Record) -> Self:
         status = record.fields.get("status")
-        known = Declared(str(status)) if status in RESULT_STATUSES else None
+        known = Declared(status) if isinstance(status, str) and status in RESULT_STATUSES else None
         return cls(known, str(record.fields.get("output_str") or ""), record.fields.get("output_json"))
 
 
