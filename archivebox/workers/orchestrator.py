@@ -69,6 +69,7 @@ class Orchestrator:
         self._early_deaths = 0
         self._start_at = 0.0
         self._born = time.monotonic()
+        self._was_watched = False
         self._wake_r, self._wake_w = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._inotify = None if processes.PORTABLE else Inotify()
 
@@ -85,7 +86,7 @@ class Orchestrator:
             self._kill_silent()
             if processes.PORTABLE:
                 self._find_watchers()
-            if not self.watchers and time.monotonic() - self._born > FIRST_WATCHER:
+            if not self.watchers and (self._was_watched or time.monotonic() - self._born > FIRST_WATCHER):
                 self.stopping = True
         self._wind_down()
 
@@ -145,6 +146,7 @@ class Orchestrator:
             path.unlink(missing_ok=True)
             return
         self.watchers[path] = pidfd
+        self._was_watched = True
         if pidfd is not None:
             self.selector.register(pidfd, selectors.EVENT_READ, lambda: self._watcher_died(path))
 
