@@ -12,6 +12,8 @@ from archivebox.lib.jsonl import JSON
 FILE_NAMES = ("binaries.jsonl", "dependencies.jsonl")
 """The file of a plugin folder, and its older name."""
 
+LONGEST_NAME = 128
+"""Letters of a program's name: it becomes a folder, and a column."""
 _PROGRAM = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@+/-]*", re.ASCII)
 _PROVIDER = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 
@@ -56,7 +58,7 @@ def parse_request(record: Mapping[str, JSON] | None) -> BinaryRequest:
     if record is None:
         raise ValueError("is no JSON object")
     name = record.get("name", record.get("bin_name"))
-    if not isinstance(name, str) or not _PROGRAM.fullmatch(name) or ".." in name:
+    if not isinstance(name, str) or not _PROGRAM.fullmatch(name) or ".." in name or len(name) > LONGEST_NAME:
         raise ValueError("names no program")
     overrides = record.get("overrides") or {}
     if not isinstance(overrides, dict):

@@ -362,7 +362,8 @@ def main(process_id: UUID, orchestrator_id: UUID | None, *, workers: int, pulse:
         log.exception("The worker broke action=worker_broke")
     process.finish(0 if error is None else 1, "" if error is None else repr(error))
     connection.close()
-    DATA_FOLDER.worker_lock(process_id).unlink(missing_ok=True)
+    if error is None:
+        DATA_FOLDER.worker_lock(process_id).unlink(missing_ok=True)  # else it says what is to be taken back
     os.close(lock)
     return 0 if error is None else 1
 
