@@ -13,6 +13,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "archivebox.config.settings")
 django.setup()
 
 from django.db import connection, models, transaction  # noqa: E402 - models can be imported only now
+from django.db.models import Q  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from archivebox.base_models.doorbell import ring  # noqa: E402
@@ -48,6 +49,20 @@ def rows(model: str, where: dict[str, Any], fields: list[str]) -> list[dict[str,
 
 def _plain(value: object) -> object:
     return value if isinstance(value, str | int | float | bool | list | dict | None) else str(value)
+
+
+def is_settled(crawls: list[str]) -> bool:
+    """Whether these crawls (all, if none is named) have ended, and nothing of theirs is due now."""
+    rows = Crawl.objects.filter(pk__in=crawls) if crawls else Crawl.objects.all()
+    due = Q(retry_at__lte=timezone.now())
+    open_runs = CrawlRun.objects.filter(crawl__in=rows).exclude(status="sealed")
+    snapshots = Snapshot.objects.filter(crawl__in=rows).exclude(crawl__status="cancelled")
+    return not (
+        rows.exclude(status__in=["sealed", "cancelled"]).exists()
+        or rows.filter(due).exists()
+        or snapshots.filter(due).exists()
+        or open_runs.exists()
+    )
 
 
 def control_item(event: str, model: str, key: str) -> bool:
@@ -105,7 +120,8 @@ def is_intact() -> str:
 COMMANDS: dict[str, Callable[..., object]] = {
     function.__name__: function
     for function in (
-        add, rows, control_item, kill_process, time_has_come, update_all, look_again_for, ask_without_ring, is_intact,
+        add, rows, is_settled, control_item,
+        kill_process, time_has_come, update_all, look_again_for, ask_without_ring, is_intact,
     )
 }  # fmt: skip
 

@@ -227,8 +227,7 @@ class Collection:
 
     def is_sealed(self, *crawls: str) -> bool:
         """Whether these (or all) crawls have no work left but what waits for its time."""
-        where = {"pk__in": crawls} if crawls else {}
-        return all(row["status"] in {"sealed", "cancelled"} for row in self.rows("Crawl", "status", **where))
+        return bool(self.actor.ask("is_settled", crawls=crawls))
 
     def wait_ledger(self, line: str) -> None:
         self.wait(f"{line!r} in the ledger", lambda: line in self.ledger)

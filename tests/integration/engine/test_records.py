@@ -81,8 +81,7 @@ def test_programs_that_a_hook_ran_are_its_children(each_mode: Collection) -> Non
     each_mode.plugin("runs", {"on_Snapshot__70_runs.py": prints(*ran)})
     each_mode.run(each_mode.add())
     (hook,) = each_mode.hooks("runs")
-    children = each_mode.processes(process_type="binary")
-    assert {row["parent_id"] for row in children} == {hook["pk"]}
+    children = each_mode.processes(process_type="binary", parent_id=hook["pk"])
     assert {(row["cmd"][0], row["exit_code"], row["status"]) for row in children} == {
         ("wget", 8, "exited"), ("curl", 0, "exited"),
     }  # fmt: skip
@@ -116,6 +115,8 @@ HOSTILE: list[object] = [
     {"type": "Binary", "name": "x" * 10_000, "abspath": "/" + "x" * 10_000},
     {"type": "ArchiveResult", "status": "excellent", "output_str": {"a": 1}},
     {"type": "ArchiveResult", "status": ["succeeded"]},
+    {"type": "ArchiveResult", "status": "noresults", "output_str": "\0\ud800", "output_json": ["\0\ud800"]},
+    {"type": "Snapshot", "id": "SNAPSHOT", "title": "\0\ud800", "tags": ["\0\ud800"]},
     {"type": "Unheard", "of": 1},
 ]
 
@@ -131,5 +132,6 @@ def test_records_of_nonsense_harm_nothing_else(each_mode: Collection) -> None:
     assert each_mode.row("Snapshot", "status", depth=0)["status"] == "sealed"
     results = each_mode.rows("ArchiveResult", "status", "hook_name", plugin__in=["hostile", "last"])
     assert {row["status"] for row in results} <= {"succeeded", "noresults"}
+    assert len(results) == 3 * (len(HOSTILE) + 1), "of the page and of two that were found"
     workers = each_mode.processes(worker_type="worker")
     assert [row["exit_code"] for row in workers] == [0], "no record takes a worker down"
