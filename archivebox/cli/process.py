@@ -1,13 +1,14 @@
 """Owns `archivebox process`: every process that was started."""
 
 import os
-import select
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
 from archivebox.base_models.doorbell import touch
 from archivebox.base_models.work import Request
+from archivebox.cli.bell import Bell
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.listing import ON_A_TERMINAL
 from archivebox.cli.output import Column
@@ -15,10 +16,10 @@ from archivebox.cli.process_tree import trees, what
 from archivebox.cli.records import pages, record_of
 from archivebox.cli.select import find
 from archivebox.cli.session import Session
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Snapshot
 from archivebox.crawls.models import Crawl
-from archivebox.lib import processes
-from archivebox.lib.inotify import MODIFY, Inotify
+from archivebox.lib.inotify import ATTRIB, MODIFY
 from archivebox.machine.models import Machine, Process
 
 COLUMNS = (
@@ -105,21 +106,20 @@ def tail(session: Session, *, id: str, follow: bool, stderr: bool) -> int:  # no
 
 
 def _growing(path: Path, row: Process) -> Iterator[bytes]:
-    """What is in a log, and what comes, until its process ends: told by the kernel, not by looking again."""
-    bell = Inotify()
-    bell.add(path, MODIFY)
+    """What is in a log, and what comes, until its process ends."""
+    bell = Bell(path, MODIFY)
     pidfd = row.identity.open_pidfd() if row.identity else None
+    alive = row.identity is not None and row.identity.is_alive()
     with path.open("rb") as log:
         while True:
             yield log.read()
-            if pidfd is None:
-                return
-            ready, _, _ = select.select([bell.fileno(), pidfd], [], [])
-            if bell.fileno() in ready:
-                bell.read()
-            if pidfd in ready:
-                os.close(pidfd)
-                pidfd = None
+            if not alive:
+                break
+            ended = bell.wait(None, *([pidfd] if pidfd is not None else []))
+            alive = not ended and row.identity is not None and row.identity.is_alive()
+    bell.close()
+    if pidfd is not None:
+        os.close(pidfd)
 
 
 def kill(session: Session, *, ids: tuple[str, ...], now: bool) -> int:
@@ -144,15 +144,14 @@ def _ask_its_worker(row: Process) -> bool:
     if parent is None or not parent.is_running or not row.is_running:
         return False
     Process.objects.filter(pk=row.pk).update(request=Request.KILL)
+    bell = Bell(DATA_FOLDER.doorbell, ATTRIB)
     touch()
-    identity = row.identity
-    if identity is None:
-        return False
-    try:
-        processes.wait_gone(identity, KILL_WITHIN)
-    except TimeoutError:
-        return False
-    return True
+    deadline = time.monotonic() + KILL_WITHIN
+    ended = Process.objects.exited().filter(pk=row.pk)
+    while not (gone := ended.exists()) and time.monotonic() < deadline:
+        bell.wait(1.0)
+    bell.close()
+    return gone
 
 
 def _find(text: str) -> Process:
