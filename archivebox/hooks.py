@@ -71,21 +71,21 @@ def forget_plugins() -> None:
 
 
 def base_layers() -> list[Layer]:
-    """The layers that hold for everything on this machine, weakest first; the file is read again when it changed."""
+    """The layers that hold for everything on this machine, weakest first; read again when file or machine changed."""
     try:
         status = DATA_FOLDER.conf.stat()
         version = (status.st_mtime_ns, status.st_size)
     except FileNotFoundError:
         version = (0, 0)
-    return list(_base_layers(version))
+    return list(_base_layers(version, json.dumps(Machine.current().config, sort_keys=True)))
 
 
 @lru_cache(maxsize=1)
-def _base_layers(_version: tuple[int, int]) -> tuple[Layer, ...]:
+def _base_layers(_version: tuple[int, int], machine_config: str) -> tuple[Layer, ...]:
     """The same objects each time: a worker asks for them with every look and every Snapshot."""
     return (
         Layer("file", read_conf(DATA_FOLDER.conf)),
-        Layer("machine", dict(Machine.current().config)),
+        Layer("machine", json.loads(machine_config)),
         Layer("environment", dict(os.environ)),
     )
 

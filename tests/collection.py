@@ -52,5 +52,6 @@ def _empty() -> None:
         elif not path.name.startswith(DATA_FOLDER.database.name):
             path.unlink()
     DATA_FOLDER.create()
+    hooks._base_layers.cache_clear()
     host.forget_current_machine()
     process.forget_current_process()

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import IntegrityError, connection, transaction
+
+from archivebox.base_models.users import system_user
+from archivebox.core.intake import Seed, check_seeds, create_crawl, take_found
+from archivebox.core.models import Snapshot, Tag
+from archivebox.crawls.models import Crawl
+from archivebox.hooks import base_layers, resolve_settings
+from archivebox.lib.jsonl import JSON
+from tests.rows import crawl, snapshot
+
+pytestmark = pytest.mark.usefixtures("collection")
+
+
+def take(page: Snapshot, *urls: str, **more: JSON) -> tuple[int, dict[str, int]]:
+    found = take_found(page, [{"url": url, **more} for url in urls])
+    return found.taken, found.refused
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "not-a-url",
+            "",
+            "   ",
+            "javascript:alert(1)",
+            "file:///etc/passwd",
+            "--version",
+            "-rf",
+            "https://exam\0ple.com/",
+            "https://example.com/\x1b[31m",
+            "https://user:secret@example.com/",
+            "example.com",
+            "example.com:8000/x",
+            "http://",
+            "https://" + "a" * 3000,
+            "ftp://example.com/",
+            "data:text/html,x",
+            "http://[::1",
+        ],
+    )
+    def test_gets_a_sentence(self, text: str) -> None:
+        seeds, (refusal,) = check_seeds(["https://example.com/", text], resolve_settings(base_layers()))
+        assert [seed.url for seed in seeds] == ["https://example.com/"]
+        assert (refusal.line, refusal.code != "") == (2, True)
+        assert len(refusal.text) <= 200
+        assert refusal.sentence.endswith((".", "?"))
+        assert "secret" not in refusal.sentence
+        assert "\x1b" not in refusal.sentence
+
+    def test_valid_lines_are_taken_once_and_written_one_way(self) -> None:
+        texts: list[str | Seed] = [
+            "HTTPS://Example.com",
+            "https://example.com/",
+            Seed("https://example.com/#top", "T", ("a",)),
+        ]
+        seeds, refusals = check_seeds(texts, resolve_settings(base_layers()))
+        assert [seed.url for seed in seeds] == ["https://example.com/", "https://example.com/#top"]
+        assert (seeds[1].title, seeds[1].tags, refusals) == ("T", ("a",), [])
+
+
+class TestCreateCrawl:
+    def test_one_crawl_with_its_snapshots(self) -> None:
+        anna = User.objects.create(username="anna")
+        seeds = [Seed("https://a.example/", "A", ("x",)), Seed("https://b.example/")]
+        one = create_crawl(seeds, created_by=anna, max_depth=2, tags=["t", "U"], config={"TIMEOUT": 9}, label="L")
+        kept = Crawl.objects.get(pk=one.pk)
+        assert (kept.status, kept.max_depth, kept.label, kept.config) == ("queued", 2, "L", {"TIMEOUT": 9})
+        assert kept.retry_at is not None
+        assert (kept.urls, kept.tags_str) == ("https://a.example/\nhttps://b.example/", "t,U")
+        pages = {page.url: page for page in kept.snapshot_set.all()}
+        assert set(pages) == {seed.url for seed in seeds}
+        assert {page.created_by for page in pages.values()} == {anna}
+        assert {page.depth for page in pages.values()} == {0}
+        assert {page.status for page in pages.values()} == {"queued"}
+        assert pages["https://a.example/"].title == "A"
+        assert sorted(tag.name for tag in pages["https://a.example/"].tags.all()) == ["U", "t", "x"]
+        assert sorted(tag.name for tag in pages["https://b.example/"].tags.all()) == ["U", "t"]
+        assert "/anna/" in pages["https://b.example/"].output_dir
+
+    def test_a_failure_in_the_middle_leaves_nothing(self) -> None:
+        seeds = [Seed(f"https://example.com/{number}") for number in range(1500)]
+        with pytest.raises(IntegrityError), transaction.atomic():
+            create_crawl(
+                [*seeds, seeds[0]], created_by=system_user(), tags=["t"]
+            )  # one URL twice: refused by the database
+        assert Crawl.objects.count() == 0
+        assert Snapshot.objects.count() == 0
+        assert Tag.objects.count() == 0
+
+    def test_held_ones_are_on_record_and_wait(self) -> None:
+        one = crawl(hold=True)
+        assert (one.status, one.retry_at) == ("paused", None)
+        assert one.snapshot_set.count() == 1
+
+    def test_ten_thousand_seeds_are_a_few_statements(self) -> None:
+        seeds = [Seed(f"https://host-{number % 100}.example/{number}") for number in range(10_000)]
+        user = system_user()
+        statements: list[str] = []
+
+        def note(execute, sql, params, many, context):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            statements.append(sql)
+            return execute(sql, params, many, context)
+
+        with connection.execute_wrapper(note):
+            one = create_crawl(seeds, created_by=user)
+        assert one.snapshot_set.count() == 10_000
+        assert len(statements) < 400  # Django gives SQLite 999 values a statement
+        assert len(one.urls) <= 65_536
+
+    def test_the_bell_rings_after_the_commit(self, django_capture_on_commit_callbacks: object) -> None:
+        with django_capture_on_commit_callbacks() as callbacks:  # type: ignore[operator]
+            crawl()
+        assert len(callbacks) == 1
+
+
+class TestFound:
+    def test_depth_and_lineage(self) -> None:
+        page = snapshot(max_depth=1)
+        assert take(page, "https://example.com/a", "https://b.example/") == (2, {})
+        child = Snapshot.objects.get(url="https://b.example/")
+        assert (child.depth, child.parent_snapshot, child.created_by) == (1, page, page.created_by)
+        assert take(child, "https://c.example/") == (0, {"too_deep": 1})
+        assert take(page, "https://d.example/", depth=2) == (0, {"too_deep": 1})
+
+    @pytest.mark.parametrize("depth", [0, -5, True, "x", None])
+    def test_no_hook_leads_a_crawl_on_for_ever(self, depth: JSON) -> None:
+        page = snapshot(max_depth=1)
+        assert take(page, "https://a.example/", depth=depth) == (1, {})
+        child = Snapshot.objects.get(url="https://a.example/")
+        assert child.depth == 1
+        assert take(child, "https://b.example/", depth=depth) == (0, {"too_deep": 1})
+
+    def test_what_the_crawl_has_is_not_taken_twice(self) -> None:
+        page = snapshot(max_depth=1)
+        assert take(page, page.url, f"{page.url}#top", "https://example.com/a#1", "https://example.com/a#2") == (1, {})
+        assert take(page, "https://example.com/a") == (0, {})
+        other = snapshot(max_depth=1)
+        assert take(other, "https://example.com/a") == (1, {})
+
+    @pytest.mark.parametrize(
+        ("scope", "taken"),
+        [
+            ("page", set()),
+            ("host", {"https://www.example.com/1"}),
+            ("domain", {"https://www.example.com/1", "https://img.example.com/2"}),
+            ("all", {"https://www.example.com/1", "https://img.example.com/2", "https://other.example/3"}),
+        ],
+    )
+    def test_scope(self, scope: str, taken: set[str]) -> None:
+        page = snapshot("https://www.example.com/", max_depth=1, config={"URL_SCOPE": scope})
+        take(page, "https://www.example.com/1", "https://img.example.com/2", "https://other.example/3")
+        assert set(page.outlinks.values_list("url", flat=True)) == taken
+
+    def test_scope_knows_every_seed_of_a_long_list(self) -> None:
+        one = crawl(
+            *(f"https://host-{n}.example/{'x' * 60}" for n in range(1500)), max_depth=1, config={"URL_SCOPE": "host"}
+        )
+        page = one.snapshot_set.get(domain="host-1400.example")
+        assert take(page, "https://host-1400.example/a", "https://host-1.example/b", "https://c.example/") == (
+            2,
+            {"out_of_scope": 1},
+        )
+
+    def test_lists_and_limits(self) -> None:
+        page = snapshot(
+            max_depth=1, config={"URL_DENYLIST": "logout\n\\.exe$", "URL_ALLOWLIST": "example", "MAX_URLS": 3}
+        )
+        urls = [
+            "https://example.com/logout",
+            "https://other.org/",
+            "https://example.com/1",
+            "https://example.com/2",
+            "https://example.com/3",
+        ]
+        taken, refused = take(page, *urls)
+        assert (taken, refused) == (2, {"denied": 1, "not_allowed": 1, "limit_reached": 1})
+
+    def test_no_url_at_all(self) -> None:
+        page = snapshot(max_depth=1)
+        assert take(page, "", "javascript:x", "mailto:a@b.c") == (0, {"bad_url": 1, "scheme_refused": 2})
+        assert take_found(page, [{}]).refused == {"bad_url": 1}
+
+    def test_the_crawl_wants_a_look(self) -> None:
+        page = snapshot(max_depth=1)
+        Crawl.objects.update(retry_at=None)
+        take(page, page.url)
+        assert Crawl.objects.get().retry_at is None
+        take(page, "https://example.com/a")
+        assert Crawl.objects.get().retry_at is not None
