@@ -1,0 +1,130 @@
+"""Opening collections, by processes of their own: first use by many at once, the stamp, no collection at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.once
+CHECKOUT = Path(__file__).parents[3]
+OPEN = """
+import json, os, sys
+import django
+from archivebox.config.collection import NotACollectionError, choose_data_dir, open_collection
+choose_data_dir()
+django.setup()
+try:
+    open_collection(create=sys.argv[1] == "create")
+except NotACollectionError as error:
+    print(error)
+    raise SystemExit(2)
+from archivebox.machine.models import Machine, Process
+from archivebox.core.intake import Seed, create_crawl
+from archivebox.base_models.users import system_user
+mine = Process.current()
+crawl = create_crawl([Seed(f"https://example.com/{number}") for number in range(20)], created_by=system_user())
+print(json.dumps({"machine": str(Machine.current().pk), "process": str(mine.pk), "crawl": str(crawl.pk)}))
+"""
+
+
+def start(folder: Path, body: str = OPEN, *words: str, **more: str) -> subprocess.Popen[str]:
+    env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    env |= {
+        "DATA_DIR": str(folder),
+        "DJANGO_SETTINGS_MODULE": "archivebox.config.settings",
+        "PYTHONPATH": str(CHECKOUT),
+    }
+    command = [sys.executable, "-c", body, *(words or ("create",))]
+    return subprocess.Popen(command, env=env | more, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def end(process: subprocess.Popen[str]) -> str:
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    return out
+
+
+def test_eight_first_uses_at_once(tmp_path: Path) -> None:
+    """Nobody finds the database locked; one machine, one system user, everything that was accepted is there."""
+    answers = [json.loads(end(process)) for process in [start(tmp_path / "data") for _ in range(8)]]
+    assert len({answer["machine"] for answer in answers}) == 1
+    assert len({answer["process"] for answer in answers}) == 8
+    with sqlite3.connect(tmp_path / "data" / "index.sqlite3") as database:
+
+        def count(table: str) -> int:
+            return int(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+        assert (count("machine_machine"), count("auth_user"), count("machine_process")) == (1, 1, 8)
+        assert (count("crawls_crawl"), count("core_snapshot")) == (8, 160)
+        assert database.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+        assert database.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+
+
+def test_a_ready_collection_is_not_looked_at_again(tmp_path: Path) -> None:
+    end(start(tmp_path))
+    stamps = list((tmp_path / "run").glob("schema*"))
+    assert stamps
+    before = [stamp.stat().st_mtime_ns for stamp in stamps]
+    end(start(tmp_path))
+    assert [stamp.stat().st_mtime_ns for stamp in stamps] == before
+    for stamp in stamps:
+        stamp.write_text("of an older version\n")
+    end(start(tmp_path))
+    assert all(stamp.read_text() != "of an older version\n" for stamp in stamps)
+
+
+def test_no_collection_gets_a_sentence(tmp_path: Path) -> None:
+    folder = tmp_path / "nothing"
+    process = start(folder, OPEN, "open")
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert out.startswith(f"There is no collection in {folder}")
+    assert "archivebox init" in out
+    assert not folder.exists()
+
+
+def test_the_parent_is_named_or_found_among_the_ancestors(tmp_path: Path) -> None:
+    """A child that is told who started it, and one that has to walk up to the first process with a row."""
+    parent_body = OPEN + (
+        "import subprocess\n"
+        "child = 'import django, os; django.setup(); from archivebox.machine.models import Process;'\n"
+        "child += 'mine = Process.current(); print(mine.parent_id, mine.cmd[1], mine.process_type)'\n"
+        "for env in (dict(os.environ), dict(os.environ, ARCHIVEBOX_PROCESS_ID=str(crawl.pk))):\n"
+        "    command = ['/bin/sh', '-c', '\"$0\" -c \"$1\"; true', sys.executable, child]\n"
+        "    print(subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout.strip())\n"
+        "mine.finish(3, 'said at the end')\n"
+    )
+    first, walked, named = end(start(tmp_path, parent_body)).splitlines()
+    answer = json.loads(first)
+    assert walked.split() == [answer["process"], "-c", "binary"]
+    assert named.split()[0] == answer["crawl"]
+    with sqlite3.connect(tmp_path / "index.sqlite3") as database:
+        query = "SELECT status, exit_code, end_reason, stderr FROM machine_process WHERE stderr != ''"
+        assert database.execute(query).fetchall() == [("exited", 3, "exited", "said at the end")]
+
+
+def test_a_power_cut_in_a_transaction_leaves_all_or_nothing(tmp_path: Path) -> None:
+    """Killed in the middle of accepting ten thousand URLs: the crawl is whole or not there."""
+    end(start(tmp_path))
+    body = OPEN.replace("range(20)", "range(10_000)").replace("crawl = ", "print('now', flush=True)\ncrawl = ")
+    process = start(tmp_path, body)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "now\n"
+    journal = tmp_path / "index.sqlite3-wal"
+    while not journal.exists() or journal.stat().st_size < 1_000_000:
+        if process.poll() is not None:
+            break
+    process.kill()
+    process.communicate()
+    with sqlite3.connect(tmp_path / "index.sqlite3") as database:
+        counts = dict(database.execute("SELECT crawl_id, count(*) FROM core_snapshot GROUP BY crawl_id"))
+        crawls = database.execute("SELECT count(*) FROM crawls_crawl").fetchone()[0]
+        assert database.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    assert sorted(counts.values()) in ([20], [20, 10_000])
+    assert crawls == len(counts)
