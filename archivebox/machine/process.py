@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -356,14 +356,18 @@ class Process(Row):
             stderr=self.stderr_file,
         )
 
-    def launch(self, background: bool = False) -> Self:
-        """Start it. In the foreground: wait, end the whole tree at ``timeout``, and record how it ended."""
+    def launch(self, background: bool = False, body: Callable[[], int] | None = None) -> Self:
+        """Start it. In the foreground: wait, end the whole tree at ``timeout``, and record how it ended.
+
+        ``body``: go on with this function in a forked child, instead of starting ``cmd``.
+        """
         Path(self.pwd).mkdir(parents=True, exist_ok=True)
         self.stdout_file.parent.mkdir(parents=True, exist_ok=True)
         if self._state.adding:
             self.save(force_insert=True)  # on record before it can have an effect
         try:
-            child = processes.spawn(self.as_launch())
+            launch = self.as_launch()
+            child = processes.spawn(launch) if body is None else processes.fork(launch, body)
         except OSError as error:
             self._close_unstarted(error)
             raise

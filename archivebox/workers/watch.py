@@ -6,11 +6,15 @@ import os
 import selectors
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from types import FrameType, TracebackType
 from typing import Self
 from uuid import UUID
+
+from django.db import connections
 
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
@@ -21,6 +25,7 @@ from archivebox.lib.inotify import ATTRIB, Inotify
 from archivebox.lib.processes import Identity
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
+from archivebox.workers import orchestrator
 
 LOOK_EVERY = 5.0
 """Seconds after which a watcher looks without having been rung."""
@@ -143,7 +148,12 @@ class Watch:
             self._judge_death(self.orchestrator)
         self.orchestrator = None
         if not orchestrator_is_running():
-            self.orchestrator = start_orchestrator(self.parent)
+            self.orchestrator = start_orchestrator(self.parent, self._be_orchestrator)
+
+    def _be_orchestrator(self, process_id: UUID) -> int:
+        """In the child: let go of what is the watcher's, above all its lock."""
+        self._close()
+        return orchestrator.main(process_id)
 
     def _judge_death(self, dead: Process) -> None:
         """One that ends in error soon after its start, again and again, cannot work: say so instead of storming."""
@@ -172,6 +182,11 @@ class Watch:
         signal.set_wakeup_fd(self._wakeup)
         for signum, previous in self._previous.items():
             signal.signal(signum, previous)
+        self._close()
+
+    def _close(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
         self._selector.close()
         if self._bell is not None:
             self._bell.close()
@@ -183,8 +198,11 @@ def _others_watch() -> bool:
     return any(not path.name.endswith(".tmp") for path in DATA_FOLDER.watchers.iterdir())
 
 
-def start_orchestrator(parent: Process) -> Process:
-    """Start an orchestrator as a child of ours, on record before it can have an effect."""
+def start_orchestrator(parent: Process, body: Callable[[UUID], int]) -> Process:
+    """Start an orchestrator as a child of ours, on record before it can have an effect.
+
+    Forked where this process has one thread: loading Django once more would hold up the first page by 0.3 s.
+    """
     key: UUID = new_id()
     process = Process(
         id=key,
@@ -195,4 +213,9 @@ def start_orchestrator(parent: Process) -> Process:
         pwd=str(DATA_FOLDER.root),
     )
     process.launch_env = {**os.environ, "PYTHONPATH": str(APPLICATION)}
-    return process.launch(background=True)
+    if processes.PORTABLE or threading.active_count() > 1:
+        return process.launch(background=True)
+    process.launch_env = dict(os.environ)
+    process.save(force_insert=True)
+    connections.close_all()  # no connection of SQLite may be carried over a fork
+    return process.launch(background=True, body=partial(body, key))

@@ -12,7 +12,7 @@ from archivebox.lib.processes.launch import MARK, Launch
 from archivebox.lib.processes.linux import punch_hole
 from archivebox.lib.processes.marks import NOBODY, mark_environment, mark_of, marked
 from archivebox.lib.processes.platform import PORTABLE
-from archivebox.lib.processes.spawn import spawn
+from archivebox.lib.processes.spawn import fork, spawn
 from archivebox.lib.processes.spawnlog import SpawnEntry, SpawnLog
 from archivebox.lib.processes.subreaper import become_subreaper, bury_foster_children, foster_children
 from archivebox.lib.processes.tree import Tree
@@ -40,6 +40,7 @@ __all__ = [
     "adopt",
     "become_subreaper",
     "bury_foster_children",
+    "fork",
     "foster_children",
     "mark_environment",
     "mark_of",

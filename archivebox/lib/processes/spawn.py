@@ -1,9 +1,14 @@
 """Cold starts: one program by ``subprocess.Popen``, in its own session, with files for its output."""
 
+import contextlib
 import logging
 import os
 import resource
+import signal
 import subprocess
+import sys
+from collections.abc import Callable
+from typing import NoReturn
 
 from archivebox.lib.processes.children import Child, block_on_pidfd, keep, release
 from archivebox.lib.processes.exits import UNSEEN, ExitStatus
@@ -78,10 +83,50 @@ def _limit_file_size(pid: int, limit: int) -> None:
         log.warning("pid %d runs as another user: no file size limit", pid)
 
 
-class OwnChild(Child):
-    """A direct child of this process, started cold."""
+def fork(launch: Launch, body: Callable[[], int]) -> Child:
+    """Go on with ``body`` in a child of this process, which must have one thread; its return value is the exit status.
 
-    def __init__(self, process_id: str, identity: Identity, popen: "subprocess.Popen[bytes]") -> None:
+    The child has a session, folder, environment and output of its own, as ``launch`` says; ``argv`` is not looked at.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid == 0:
+        _be_the_child(launch, body)
+    identity = Identity.of(pid)
+    if identity is None:
+        raise ProcessLookupError(f"pid {pid} was reaped by somebody else in this process")
+    child = OwnChild(launch.process_id, identity, None)
+    keep(child)
+    return child
+
+
+def _be_the_child(launch: Launch, body: Callable[[], int]) -> NoReturn:
+    code = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
+            signal.signal(signum, signal.SIG_DFL)
+        os.setsid()
+        os.chdir(launch.cwd)
+        os.environ.clear()
+        os.environ.update(launch.marked_environment())
+        streams = (os.open(os.devnull, os.O_RDONLY), open_output(launch.stdout), open_output(launch.stderr))
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+        code = body()
+    except Exception:  # the last frame of this process: there is nobody to raise to
+        log.exception("A forked process broke")
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+class OwnChild(Child):
+    """A direct child of this process, started cold or forked."""
+
+    def __init__(self, process_id: str, identity: Identity, popen: "subprocess.Popen[bytes] | None") -> None:
         self.process_id = process_id
         self.identity = identity
         self._popen = popen
@@ -100,8 +145,15 @@ class OwnChild(Child):
     def reap(self) -> None:
         if self.peek() is None:
             raise RuntimeError(f"pid {self.identity.pid} still runs")
-        self._popen.wait()
+        if self._popen is not None:
+            self._popen.wait()
+        else:
+            self._reap_forked()
         release(self)
+
+    def _reap_forked(self) -> None:
+        with contextlib.suppress(ChildProcessError):  # a second call
+            waitid(P_PID, self.identity.pid, reap=True)
 
     def block(self, seconds: float | None) -> None:
         block_on_pidfd(self.identity, seconds)
