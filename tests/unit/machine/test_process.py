@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
@@ -565,6 +566,19 @@ class TestWords:
                 assert again(one).status == (line.target if moved else state)
         assert not ProcessMachine.allows("exited", "running")
         assert ProcessMachine.allows("queued", "running")
+
+    def test_the_indexes_are_there(self) -> None:
+        with connection.cursor() as cursor:
+            found = connection.introspection.get_constraints(cursor, Process._meta.db_table)
+        indexed = {tuple(one["columns"]) for one in found.values() if one["index"]}
+        assert {
+            ("parent_id", "status"),
+            ("process_type",),
+            ("snapshot_id",),
+            ("crawl_id",),
+            ("machine_id", "pid"),
+        } <= indexed
+        assert not any(one["foreign_key"] and one["columns"] == ["parent_id"] for one in found.values())
 
     def test_a_log_that_is_not_there_has_no_tail(self, tmp_path: Path) -> None:
         assert read_tail(tmp_path / "no.log") == ("", 0)
