@@ -71,13 +71,14 @@ class Worker:
     async def run(self) -> None:
         self._listen_for_the_end()
         await self.engine.journal.read(sweep.reclaim_dead_workers)
-        beat = self.engine.in_background(self._beat())
+        beats = [self.engine.in_background(self._beat()), self.engine.in_background(self._give_signs())]
         try:
             while not self._stopping.is_set():
                 next_at = await self._look()
                 await self._sleep(next_at)
         finally:
-            beat.cancel()
+            for beat in beats:
+                beat.cancel()
             await self._put_everything_down()
 
     async def _look(self) -> datetime | None:
@@ -211,16 +212,20 @@ class Worker:
             self._spawn(run.abandon())
 
     async def _beat(self) -> None:
-        """Every ten seconds: a sign of life to the orchestrator, the leases, and the workers that died."""
+        """Every ten seconds: the leases, and the workers that died."""
         while True:
             self.engine.bury_strays()
-            if self._pulse is not None:
-                with suppress(BlockingIOError):
-                    os.write(self._pulse, b".")
             if self.runs:
                 await self._renew()
             if await self.engine.journal.read(_take_back, self.process.machine_id):
                 self._rung.set()
+            await asyncio.sleep(RENEW_EVERY)
+
+    async def _give_signs(self) -> None:
+        """A sign of life to the orchestrator; it waits for no database: a stalled disk is no hung worker."""
+        while self._pulse is not None:
+            with suppress(BlockingIOError, BrokenPipeError):
+                os.write(self._pulse, b".")
             await asyncio.sleep(RENEW_EVERY)
 
     # --- the outside ------------------------------------------------------------------------------------------
