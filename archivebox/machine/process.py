@@ -400,7 +400,7 @@ class Process(Row):
             return None if seen is None else self._settle(seen)
         # First the process, then the row: its reaper commits before it reaps, so that a row read after the end is true.
         identity = self.identity
-        gone = identity is not None and not identity.is_alive()
+        gone = identity is not None and _is_gone(identity)
         self.refresh_from_db()
         if self.status == self.StatusChoices.EXITED:
             return self.poll()
@@ -446,10 +446,17 @@ class Process(Row):
         self.stdout, self.stdout_size = read_tail(self.stdout_file)
         self.stderr, self.stderr_size = read_tail(self.stderr_file)
 
+    @property
+    def _is_visible(self) -> bool:
+        """Whether this machine and this pid namespace can tell whether it lives."""
+        identity = self.identity
+        hidden = identity is not None and not identity.is_here() and not _is_gone(identity)
+        return self.machine_id == Machine.current().pk and not hidden
+
     def kill(self, signal_num: int = signal.SIGTERM) -> bool:
         """Signal this one process, never a stranger that has its pid now. True when it is gone afterwards."""
         identity = self.identity
-        if identity is None or self.machine_id != Machine.current().pk:
+        if identity is None or not self._is_visible:
             return False
         identity.signal(signal_num)
         try:
@@ -461,7 +468,7 @@ class Process(Row):
 
     def terminate(self, grace: float = 5.0) -> bool:
         """TERM to the whole tree, ``grace`` seconds, KILL, again until nothing is left."""
-        if self.machine_id != Machine.current().pk:
+        if not self._is_visible:
             return False
         gone = processes.Tree(root=self.identity, process_id=str(self.pk), data_dir=DATA_FOLDER.root).end_blocking(
             grace=grace
@@ -485,26 +492,28 @@ class Process(Row):
 
     @classmethod
     def cleanup_stale_running(cls, machine: Machine | None = None) -> int:
-        """Close the RUNNING rows of this machine whose process is gone; returns how many. Age proves nothing."""
+        """Close the RUNNING rows of this machine whose process is gone; returns how many. Age proves nothing.
+
+        Those of another pid namespace (a container on the same data folder) cannot be seen from here; whoever starts
+        an orchestrator knows by their locks.
+        """
         machine = machine or Machine.current()
         if machine.pk != Machine.current().pk:
             return 0
         gone = [
-            row.pk
+            (row.pk, row.identity)
             for row in cls.objects.on(machine).running().only("boot_id", "pid_ns", "pid", "start_ticks").iterator()
-            if row.identity is None or not row.identity.is_alive()
+            if row.identity is None or _is_gone(row.identity)
         ]
-        count = 0
-        for start in range(0, len(gone), 500):
-            rows = cls.objects.filter(pk__in=gone[start : start + 500])
-            count += ProcessMachine.apply(rows, ProcessMachine.lose, ended_at=timezone.now(), end_reason=EndReason.LOST)
-        return count
+        journal = ExitJournal(DATA_FOLDER.exits)
+        return sum(cls._close_gone(key, journal.read(identity) if identity else None) for key, identity in gone)
 
     @classmethod
-    def lose_programs(cls, **work: object) -> int:
-        """Close the programs that hooks of this work reported and whose end they did not: their trees have ended."""
-        rows = cls.objects.running().of_type(cls.TypeChoices.BINARY).filter(**work)
-        return ProcessMachine.apply(rows, ProcessMachine.lose, ended_at=timezone.now(), end_reason=EndReason.LOST)
+    def _close_gone(cls, key: UUID, seen: ExitStatus | None) -> int:
+        """Close one row unless its reaper, who commits before he reaps, has done so meanwhile."""
+        code = seen.exit_code if seen else None
+        fields = {"ended_at": timezone.now(), "exit_code": code, "end_reason": _end_reason(code)}
+        return ProcessMachine.apply(cls.objects.filter(pk=key), ProcessMachine.lose, **fields)
 
     # --- for people -------------------------------------------------------------------------------------------
 
@@ -604,6 +613,11 @@ def command_line(pid: int) -> list[str]:
         return psutil.Process(pid).cmdline()
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return []
+
+
+def _is_gone(identity: Identity) -> bool:
+    """Whether it has surely ended: of an earlier boot, or looked for in our own pid namespace and not found."""
+    return identity.boot_id != Identity.current().boot_id or (identity.is_here() and not identity.is_alive())
 
 
 def _is_zombie(proc: psutil.Process) -> bool:

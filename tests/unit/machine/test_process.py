@@ -334,6 +334,27 @@ class TestStale:
         assert (again(dead).status, again(dead).exit_code, again(dead).end_reason) == ("exited", None, "lost")
         assert again(dead).ended_at is not None
 
+    def test_what_cannot_be_seen_from_here_is_not_judged(self) -> None:
+        """A container works on the same data folder: its processes are of another pid namespace."""
+        hidden = row()
+        hidden.take_identity(Identity.current()._replace(pid_ns=1, start_ticks=1))
+        hidden.save()
+        assert Process.cleanup_stale_running() == 0
+        assert hidden.poll() is None
+        assert hidden.proc is None
+        assert not hidden.kill()
+        assert not hidden.terminate()
+        assert again(hidden).status == "running"
+
+    def test_the_journal_of_exits_knows_better_than_lost(self, collection: DataFolder) -> None:
+        dead = row()
+        dead.take_identity(Identity.current()._replace(start_ticks=1))
+        dead.save()
+        assert dead.identity is not None
+        ExitJournal(collection.exits).write(dead.identity, ExitStatus(-9))
+        assert Process.cleanup_stale_running() == 1
+        assert (again(dead).exit_code, again(dead).end_reason) == (-9, "signalled")
+
     def test_a_row_of_another_boot_is_gone(self) -> None:
         old = row()
         old.take_identity(Identity.current()._replace(boot_id="another boot"))
