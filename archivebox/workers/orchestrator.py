@@ -321,6 +321,7 @@ def main(process_id: UUID | None = None, *, wait: bool = False) -> int:
         connections.close_all()
         Orchestrator(process, count, lock).run()
         sweep.reclaim_dead_workers()
+        sweep.close_rows(Process.objects.here().running())
     except Exception as problem:
         error = problem
         log.exception("The orchestrator broke action=orchestrator_broke")
