@@ -515,6 +515,12 @@ class Process(Row):
         fields = {"ended_at": timezone.now(), "exit_code": code, "end_reason": _end_reason(code)}
         return ProcessMachine.apply(cls.objects.filter(pk=key), ProcessMachine.lose, **fields)
 
+    @classmethod
+    def lose_programs(cls, **work: object) -> int:
+        """Close the programs that hooks of this work reported and whose end they did not: their trees have ended."""
+        rows = cls.objects.running().of_type(cls.TypeChoices.BINARY).filter(**work)
+        return ProcessMachine.apply(rows, ProcessMachine.lose, ended_at=timezone.now(), end_reason=EndReason.LOST)
+
     # --- for people -------------------------------------------------------------------------------------------
 
     @property
