@@ -246,12 +246,21 @@ class Collection:
         for watcher in self.watchers:
             watcher.wait(PATIENCE)
         self.watchers.clear()
-        self.wait("nothing of this collection runs", lambda: not self.live())
+        self.wait_gone()
         self.check_nothing_left()
 
-    def live(self) -> dict[Identity, str]:
-        """Processes that bear a mark of this collection."""
-        return marked(self.root)
+    def wait_gone(self) -> None:
+        """Wait until nothing of this collection runs any more."""
+        self.wait("nothing of this collection runs", lambda: not self.live())
+        self.wait("nobody orchestrates", lambda: not is_locked(self.root / "run" / "orchestrator.lock"))
+
+    def live(self) -> set[Identity]:
+        """Processes that bear a mark of this collection, and those whose row says RUNNING and that do run."""
+        rows = [identity_of(row) for row in self.processes(status="running") if row["pid"] and row["start_ticks"]]
+        return {
+            *marked(self.root),
+            *(identity for identity in rows if identity.is_alive() and not identity.is_zombie()),
+        }
 
     def check_nothing_left(self) -> None:
         """No process with our mark, no RUNNING row, no lease, no lock held, no lock of a worker or watcher."""

@@ -129,7 +129,7 @@ def test_when_who_watches_is_killed_the_rest_ends_by_itself(each_mode: Collectio
     (watcher,) = each_mode.watchers
     watcher.kill()
     watcher.wait()
-    each_mode.wait("nothing runs", lambda: not each_mode.live())
+    each_mode.wait_gone()
     assert {row["status"] for row in each_mode.results().values()} == {"noresults", "queued"}
     each_mode.watchers.clear()
     each_mode.watch()
@@ -217,3 +217,25 @@ def test_what_kills_its_worker_each_time_is_put_aside(forked: Collection) -> Non
     assert (bad["status"], bad["reason"]) == ("sealed", "worker_lost")
     assert (good["status"], good["reason"]) == ("sealed", "")
     assert {row["reason"] for row in forked.results(snapshot_id=bad["pk"]).values()} >= {"worker_lost"}
+
+
+@pytest.mark.slow
+def test_a_page_that_breaks_its_worker_is_put_aside(forked: Collection) -> None:
+    """Where its folder should be is a file: the worker ends with an error of its own, and what it held comes back."""
+    forked.plugin("page", {"on_Snapshot__10_page.sh": 'echo "$SNAP_DIR" >> "$DATA_DIR/ledger"\n'})
+    forked.add("http://bad.test/", *[f"http://good.test/{n}" for n in range(3)])
+    bad = forked.row("Snapshot", "output_dir", domain="bad.test")["output_dir"]
+    (forked.root / bad).parent.mkdir(parents=True)
+    (forked.root / bad).write_text("in the way")
+    forked.watch()
+    forked.wait_sealed(seconds=240)
+    forked.leave()
+    assert forked.row("Snapshot", "status", "reason", domain="bad.test") == {
+        "status": "sealed",
+        "reason": "worker_lost",
+    }
+    assert {row["reason"] for row in forked.rows("Snapshot", "reason", domain="good.test")} == {""}
+    assert len(forked.ledger) == len(set(forked.ledger)) == 3
+    broken = [row for row in forked.processes(worker_type="worker") if row["exit_code"] == 1]
+    assert len(broken) == 5
+    assert "File exists" in broken[0]["stderr"]

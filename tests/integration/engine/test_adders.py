@@ -1,0 +1,81 @@
+"""Several commands at once on a folder that does not exist yet: each gets its pages, whoever of them dies."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.integration.engine.driver import PATIENCE, REPOSITORY, Collection, identity_of
+
+pytestmark = [pytest.mark.once]
+
+PAGE = (
+    'echo "$SNAP_DIR" >> "$DATA_DIR/ledger"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\necho kept > page.txt\n'
+)
+MANY = 8
+
+
+def start(made: Collection, number: int) -> "subprocess.Popen[str]":
+    urls = [f"http://h{number}.test/{page}" for page in range(2)]
+    command = [sys.executable, "-m", "archivebox", "add", "--json", "--plugins", "page", *urls]
+    return subprocess.Popen(
+        command, cwd=REPOSITORY, env=made.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def check(made: Collection, adders: list["subprocess.Popen[str]"]) -> None:
+    """Each ended well, said what it had accepted, and nobody ever heard of a locked database."""
+    said = [adder.communicate(timeout=PATIENCE) for adder in adders]
+    errors = [error for _, error in said]
+    assert not [error for error in errors if "locked" in error or "Traceback" in error], errors
+    assert [adder.returncode for adder in adders] == [0] * len(adders), errors
+    for output, _ in said:
+        assert [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    made.wait_gone()
+    made.check_nothing_left()
+    assert made.actor.ask("is_intact") == "ok"
+
+
+def test_eight_first_uses_at_once(forked: Collection) -> None:
+    forked.plugin("page", {"on_Snapshot__10_page.sh": PAGE})
+    (forked.root / "go").touch()
+    adders = [start(forked, number) for number in range(MANY)]
+    check(forked, adders)
+    assert len(forked.rows("Crawl", "pk")) == MANY
+    assert len(forked.ledger) == len(set(forked.ledger)) == 2 * MANY
+    orchestrators = forked.processes(process_type="orchestrator")
+    assert {row["exit_code"] for row in orchestrators} == {0}, "one works, those that found it at work leave"
+
+
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGTERM])
+def test_the_one_that_started_the_orchestrator_goes_and_the_others_end(
+    forked: Collection, signum: signal.Signals
+) -> None:
+    forked.plugin("page", {"on_Snapshot__10_page.sh": PAGE})
+    first = start(forked, 0)
+    forked.wait("the first page", lambda: forked.ledger)
+    others = [start(forked, number) for number in range(1, 4)]
+    forked.wait("all are accepted", lambda: len(forked.rows("Crawl", "pk")) == 4)
+    first.send_signal(signum)
+    first.communicate(timeout=PATIENCE)
+    (forked.root / "go").touch()
+    check(forked, others)
+    pages = forked.rows("Snapshot", "status", "url", crawl__in=[row["pk"] for row in forked.rows("Crawl", "pk")])
+    done = [row for row in pages if row["status"] == "sealed"]
+    assert {row["url"] for row in done} >= {f"http://h{number}.test/{page}" for number in (1, 2, 3) for page in (0, 1)}
+
+
+def test_an_add_that_only_watches_starts_the_next_orchestrator_when_this_one_dies(forked: Collection) -> None:
+    forked.plugin("page", {"on_Snapshot__10_page.sh": PAGE})
+    forked.watch()
+    adder = start(forked, 0)
+    forked.wait("its page", lambda: forked.ledger)
+    (old,) = forked.processes(process_type="orchestrator", status="running")
+    forked.watchers[0].kill()
+    forked.watchers.pop().wait()
+    identity_of(old).signal(signal.SIGKILL)
+    (forked.root / "go").touch()
+    check(forked, [adder])
+    assert len(forked.processes(process_type="orchestrator")) >= 2
