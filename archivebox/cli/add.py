@@ -102,8 +102,8 @@ def _read(session: Session, urls: tuple[str, ...], files: tuple[str, ...], parse
         reader.take_stdin()
     given = reader.given
     if not given.seeds:
-        lines = f"None of the {given.refused} lines is" if given.refused else "Nothing given is"
-        raise BadInputError(f"{lines} a URL that can be archived. Give URLs such as https://example.com/.")
+        what = f"Nothing in {counted(given.refused, 'line')}" if given.refused else "Nothing given"
+        raise BadInputError(f"{what} is a URL that can be archived. Give URLs such as https://example.com/.")
     if given.refused:
         session.out.say(f"Taken: {counted(len(given.seeds), 'URL')}; not taken: {counted(given.refused, 'line')}.")
     return given

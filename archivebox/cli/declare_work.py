@@ -66,7 +66,8 @@ COMMANDS: tuple[click.Command, ...] = (
         "server",
         "Show the collection in a browser, and work on what is queued.",
         [
-            click.Argument(["bind"], required=False, metavar="[HOST:PORT]"),
+            click.Argument(["address"], required=False, metavar="[HOST:PORT]"),
+            option("--bind", text="The same, as an option.", metavar="HOST:PORT"),
             option("--replay", text="Where archived pages are shown; else the next port.", metavar="HOST:PORT"),
         ],
         needs=Needs.NEW,

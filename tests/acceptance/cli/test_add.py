@@ -109,7 +109,7 @@ def test_a_file_without_any_url_is_refused_as_a_whole(cli: Type, tmp_path: Path)
     done = cli("add", "--bg", "--file", "list.txt")
     assert done.code == 2
     assert [record["line"] for record in done.records] == [1, 2]
-    assert "None of the 2 lines" in done.err
+    assert "Nothing in 2 lines" in done.err
     assert not (tmp_path / "data").exists()
 
 
