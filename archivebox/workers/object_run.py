@@ -15,7 +15,7 @@ from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
 from archivebox.hooks import Call, plugins, prepare_hook, process_hook_records
 from archivebox.lib import processes
-from archivebox.lib.processes import Tree
+from archivebox.lib.processes import Identity, Tree
 from archivebox.machine.process import Process
 from archivebox.workers.engine import Engine, Slots
 from archivebox.workers.hook_run import HookRun
@@ -236,11 +236,17 @@ class ObjectRun(ABC):
         self.engine.bury_strays()
         for run in self.adopted:
             await run.tree().end(grace=grace)
-        for identity in self.engine.foster_children():
-            mark = processes.mark_of(identity.pid, DATA_FOLDER.root)
+        for identity, mark in self._orphans().items():
             if mark in self.process_ids:
-                tree = Tree(root=identity, process_id=str(mark), data_dir=DATA_FOLDER.root)
+                tree = Tree(root=identity, process_id=mark, data_dir=DATA_FOLDER.root)
                 await tree.end(grace=grace)
+
+    def _orphans(self) -> dict[Identity, str]:
+        """Processes that may have been left behind, and their marks: where nobody is a subreaper, all that bear one."""
+        if processes.PORTABLE:
+            return processes.marked(DATA_FOLDER.root)
+        marks = {i: processes.mark_of(i.pid, DATA_FOLDER.root) for i in self.engine.foster_children()}
+        return {identity: mark for identity, mark in marks.items() if mark is not None}
 
 
 WAIT = "\0wait"
