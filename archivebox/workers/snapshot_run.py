@@ -348,7 +348,7 @@ class Loaded:
                 continue
             item = Planned(hook, result.status, result.pk, result.attempts)
             row = latest.get(result.pk)
-            if result.status == "started" or (row is not None and row.status == Process.StatusChoices.RUNNING):
+            if _is_unjudged(result, row):
                 self._resume(item, row)
             elif result.status == "backoff" and result.retry_at is not None and result.retry_at <= timezone.now():
                 item.status = "queued"
@@ -365,6 +365,17 @@ class Loaded:
         """The step of the earliest unfinished hook: after a start, a takeover and a reopening alike."""
         open_steps = [item.hook.step for item in self.planned if not item.is_settled]
         return min(open_steps, default=LAST_STEP)
+
+
+def _is_unjudged(result: ArchiveResult, row: Process | None) -> bool:
+    """Whether its latest run is still to be judged: it runs, or its end came while nobody was there to take it over.
+
+    A worker may die after a start and before that is committed: the run has a row then, by the spawn log, of which the
+    result knows nothing.
+    """
+    if result.status == "started" or row is None or row.status == Process.StatusChoices.RUNNING:
+        return result.status == "started" or row is not None
+    return result.status in {"queued", "backoff"} and row.pk != result.process_id
 
 
 def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
