@@ -313,6 +313,9 @@ def what(hook_name: str) -> str:
 
 
 def identity_of(row: Row) -> Identity:
+    """Who a row speaks of, as the operating system knows it here: the portable path keeps other start times."""
+    if row["pid_ns"] == 0:
+        return Identity.of(row["pid"]) or Identity.current()._replace(pid=row["pid"], start_ticks=0)
     return Identity(row["boot_id"], row["pid_ns"], row["pid"], row["start_ticks"])
 
 
