@@ -60,6 +60,7 @@ class HookRun:
         self.declared: Declaration | None = None
         self.is_ready = False
         self.ended = False
+        self.taken_over = False
         self.failure: OSError | None = None
         self._reader = LineReader()
         self._tail = b""
@@ -115,6 +116,7 @@ class HookRun:
     def adopt(self, row: Process) -> bool:
         """Go on with a process that an earlier worker started; False when it is gone without a trace."""
         identity = row.identity
+        self.taken_over = True
         self.started_at = row.started_at
         self.declared = declared_in(read_records(self.stdout_path))
         self._reader.offset = self._read_upto = row.stdout_offset
@@ -134,7 +136,7 @@ class HookRun:
     def recall(self, row: Process) -> None:
         """Take over a run that has ended while nobody judged it, from its row and its log."""
         self.started_at, self.ended_at = row.started_at, row.ended_at
-        self.ended = True
+        self.ended = self.taken_over = True
         self.status = ExitStatus(row.exit_code)
         self.end_reason = EndReason(row.end_reason) if row.end_reason else None
         self.declared = declared_in(read_records(self.stdout_path))
@@ -257,6 +259,8 @@ class HookRun:
         """End its whole tree: TERM, grace, KILL. The first reason stays; a second call only shortens nothing."""
         if self.ended or self._ending is not None:
             return
+        if self.child is not None and self.child.peek() is not None:
+            return  # it has ended by itself, which we are about to be told
         self.end_reason = reason
         self._ending = self.engine.in_background(self._end_tree(grace))
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from uuid import UUID
 
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.work import LEASE
@@ -281,7 +281,7 @@ class Orchestrator:
             mark = processes.mark_of(identity.pid, DATA_FOLDER.root)
             tree = processes.Tree(root=identity, process_id=mark or "", data_dir=DATA_FOLDER.root)
             tree.end_blocking(grace=0.5)
-        self._bury()
+        processes.bury_foster_children(None, own=self.workers.keys())  # ended by us: no journal, it has to run again
 
 
 def read_watcher(path: Path) -> Identity | None:
@@ -321,7 +321,8 @@ def main(process_id: UUID | None = None, *, wait: bool = False) -> int:
         connections.close_all()
         Orchestrator(process, count, lock).run()
         sweep.reclaim_dead_workers()
-        sweep.close_rows(Process.objects.here().running())
+        with transaction.atomic():
+            sweep.close_rows(Process.objects.here().running())
     except Exception as problem:
         error = problem
         log.exception("The orchestrator broke action=orchestrator_broke")

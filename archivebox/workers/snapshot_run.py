@@ -149,8 +149,10 @@ class SnapshotRun(ObjectRun):
             result = replace(result, retry=False)  # its effect is the live page: it runs again with that, or never
         if result.retry and is_usage_error(exit_code, self._stderr_of(run)):
             result = replace(result, reason=Reason.USAGE_ERROR, retry=False)
-        if self.ending and not self._cancelled and result.status is not Status.SUCCEEDED:
-            result = BACK_TO_QUEUE
+        if self.ending and not self._cancelled and run.end_reason is EndReason.SEALED:
+            result = result if result.status is Status.SUCCEEDED else BACK_TO_QUEUE
+        if run.taken_over and run.end_reason is None and exit_code == -signal.SIGTERM and not item.may_be_stopped:
+            result = BACK_TO_QUEUE  # ours, on the way down: whoever sent it died before it could say so
         self.settle(item, result, extra=files)
 
     _cancelled = False

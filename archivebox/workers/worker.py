@@ -308,7 +308,8 @@ def _take_back(machine_id: UUID) -> int:
     """What dead workers held is due again, here and, where a fleet shares the database, elsewhere."""
     count = sweep.reclaim_dead_workers()
     ours = Process.objects.here().running().exclude(process_type__in=_CLOSED_BY_THEIR_WORKER)
-    sweep.close_rows(ours)  # a command or orchestrator that was killed: nobody of ours waited for it
+    with transaction.atomic():
+        sweep.close_rows(ours)  # a command or orchestrator that was killed: nobody of ours waited for it
     if connection.vendor == "postgresql":
         count += sweep.reclaim_elsewhere()
         Machine.objects.filter(pk=machine_id).update(seen_at=timezone.now())
