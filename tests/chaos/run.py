@@ -15,6 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from archivebox.lib.processes import marked
 from tests.chaos.ledger import HOOKS, PLUGIN, Ledger, code_of, scripts, status_of
 from tests.integration.engine.driver import FINAL, PATIENCE, REPOSITORY, Collection, Row, collection, identity_of
 
@@ -94,6 +95,7 @@ class Chaos:
     def kill_everything(self) -> None:
         """The whole tree in one moment."""
         everything = list(self.made.live())
+        self.killed_hooks |= set(marked(self.made.root).values())
         for adder in self.adders:
             adder.kill()
         for identity in everything:
