@@ -102,6 +102,11 @@ class SnapshotRun(ObjectRun):
     def _take_up(self, row: Process, item: Planned) -> None:
         """Go on with a hook that an earlier worker started, or judge it by what it left."""
         run = HookRun(self.engine, self, prepare_hook(item.hook, self.call), self.work_of(item), process_id=row.pk)
+        if item.status in ArchiveResultMachine.FINAL:
+            item.replay, item.settled_as = True, item.status
+        elif item.result_id is not None:  # its start may not have been committed
+            columns = {"status": "started", "start_ts": row.started_at, "process_id": row.pk}
+            self.engine.journal.update(ArchiveResult, item.result_id, columns, self.holder)
         item.run, item.status = run, "started"
         self._by_run[run] = item
         self.process_ids.add(str(run.process_id))
