@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
+from archivebox.base_models.turn import turn
 from archivebox.config.resolve import Resolved
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
@@ -97,7 +97,7 @@ def create_crawl(
         Snapshot.plan(crawl=crawl, url=seed.url, username=created_by.username, now=now, title=seed.title[:512])
         for seed in seeds
     )
-    with transaction.atomic():
+    with turn():
         crawl.save(force_insert=True)
         for batch in _batches(plans):
             Snapshot.objects.bulk_create(batch)

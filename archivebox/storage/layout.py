@@ -65,6 +65,11 @@ class DataFolder:
         return self.run / "init.lock"
 
     @property
+    def write_lock(self) -> Path:
+        """Held by whoever writes to the SQLite database right now."""
+        return self.run / "write.lock"
+
+    @property
     def machine_id(self) -> Path:
         return self.run / "machine-id"
 

@@ -7,9 +7,8 @@ from contextlib import AsyncExitStack
 from functools import partial
 from uuid import UUID
 
-from django.db import transaction
-
 from archivebox.base_models.doorbell import ring
+from archivebox.base_models.turn import turn
 from archivebox.contract.discovery import Hook
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
@@ -162,7 +161,7 @@ def settle(holder: Holder, found: bool, problems: str, stopping: str) -> None:
     binary = Binary.objects.filter(pk=holder.pk, owner=holder.owner, fence=holder.fence).first()
     if binary is None:
         return
-    with transaction.atomic():
+    with turn():
         if found:
             binary.transition("succeed", message="")
             retry_program(binary.name)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from functools import partial
 from uuid import UUID
 
-from django.db import transaction
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
+from archivebox.base_models.turn import turn
 from archivebox.contract.binaries import merge
 from archivebox.contract.outcomes import Outcome
 from archivebox.contract.records import EndReason, Record
@@ -149,11 +149,11 @@ def load(run_id: UUID, owner: UUID) -> LoadedCrawlRun | None:
     run = CrawlRun.objects.select_related("crawl", "crawl__created_by").filter(pk=run_id, owner=owner).first()
     if run is None:
         return None
-    if run.status == CrawlRun.StatusChoices.SEALED:
-        run.transition("requeue", owner=owner, retry_at=run.retry_at)
-    if run.status == CrawlRun.StatusChoices.QUEUED:
-        run.transition("start")
-    with transaction.atomic():
+    with turn():
+        if run.status == CrawlRun.StatusChoices.SEALED:
+            run.transition("requeue", owner=owner, retry_at=run.retry_at)
+        if run.status == CrawlRun.StatusChoices.QUEUED:
+            run.transition("start")
         want_programs(run)
         ring()
     return LoadedCrawlRun(run)
@@ -184,7 +184,7 @@ def _put_down(holder: Holder, event: str) -> None:
     run = CrawlRun.objects.filter(pk=holder.pk, owner=holder.owner, fence=holder.fence).first()
     if run is None:
         return
-    with transaction.atomic():
+    with turn():
         run.transition(event)
         Process.lose_programs(crawl_id=run.crawl_id, snapshot_id=None)
         ring()

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import connection, models, transaction
+from django.db import connection, models
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
+from archivebox.base_models.turn import turn
 from archivebox.base_models.work import HELD, WorkItem
 from archivebox.contract.reasons import Reason
 from archivebox.core.snapshot import Snapshot
@@ -71,11 +72,13 @@ def _take_snapshots(worker: UUID, machine: UUID, room: int, cursor: Cursor, take
         if not _is_open(crawl_id, machine, taken, worker):
             continue
         cursor.crawl = crawl_id
-        for key in due(crawl_id, blocked, room - len(taken.snapshots), cursor):
-            holder = _lease(Snapshot, key, worker)
-            if holder is not None:
-                taken.snapshots.append(holder)
-                visited(key)
+        keys = due(crawl_id, blocked, room - len(taken.snapshots), cursor)
+        if keys:
+            with turn():
+                leased = [holder for key in keys if (holder := _lease(Snapshot, key, worker)) is not None]
+                for holder in leased:
+                    visited(holder.pk)
+            taken.snapshots += leased
         blocked = blocked_hosts()  # what was taken counts for the crawls behind
 
 
@@ -84,13 +87,16 @@ def _take_snapshots(worker: UUID, machine: UUID, room: int, cursor: Cursor, take
 
 def _lease_all(model: type[WorkItem], rows: "models.QuerySet[WorkItem]", worker: UUID) -> list[Holder]:
     keys = list(rows.filter(owner__isnull=True, retry_at__lte=timezone.now()).values_list("pk", flat=True)[:16])
-    return [holder for key in keys if (holder := _lease(model, key, worker)) is not None]
+    if not keys:
+        return []
+    with turn():
+        return [holder for key in keys if (holder := _lease(model, key, worker)) is not None]
 
 
 def _lease(model: type[WorkItem], key: UUID, worker: UUID) -> Holder | None:
     """One guarded update; None when another worker was quicker."""
     rows = model.rows(pk=key)
-    with transaction.atomic():
+    with turn():
         if not rows.lease(worker):
             return None
         return Holder(model, key, worker, rows.values_list("fence", flat=True).get())
@@ -99,7 +105,7 @@ def _lease(model: type[WorkItem], key: UUID, worker: UUID) -> Holder | None:
 def renew(holders: list[Holder]) -> set[Holder]:
     """Renew every lease; returns those that were lost."""
     lost: set[Holder] = set()
-    with transaction.atomic():
+    with turn():
         for holder in holders:
             rows = holder.model.rows(pk=holder.pk, fence=holder.fence)
             if not rows.renew(holder.owner):
@@ -114,7 +120,7 @@ def tick_crawls() -> None:
     """Start, check, seal and reopen every Crawl that wants a look; each in one transaction of its own."""
     due_now = Crawl.objects.filter(owner__isnull=True, retry_at__lte=timezone.now()).order_by("retry_at")
     for key in list(due_now.values_list("pk", flat=True)[:64]):
-        with transaction.atomic():
+        with turn():  # one each: a tick may have a thousand Snapshots to cancel
             rows = Crawl.objects.filter(pk=key, owner__isnull=True)
             crawl = (rows.select_for_update() if connection.features.has_select_for_update else rows).first()
             if crawl is not None:
@@ -181,7 +187,7 @@ def _is_open(crawl_id: UUID, machine: UUID, taken: Taken, worker: UUID) -> bool:
         return False
     if not Snapshot.objects.filter(crawl_id=crawl_id, owner__isnull=True, retry_at__lte=timezone.now()).exists():
         return False
-    with transaction.atomic():
+    with turn():
         fresh = CrawlRun.of(Crawl.objects.get(pk=crawl_id), machine)
         if fresh.status == CrawlRun.StatusChoices.SEALED:
             fresh.transition("requeue")

@@ -27,6 +27,7 @@ from django.db import (
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import touch
+from archivebox.base_models.turn import turn
 from archivebox.base_models.work import WorkItem
 
 log = logging.getLogger(__name__)
@@ -177,7 +178,7 @@ def commit(batch: Batch) -> list[Holder]:
 
 def _commit(batch: Batch) -> list[Holder]:
     """Write one batch in one transaction; returns the holders whose lease was gone, whose part was dropped."""
-    with transaction.atomic():
+    with turn():
         lost = _lost_holders(batch)
         kept = [change for change in batch.changes.values() if change.holder not in lost]
         _write_rows(kept)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
+from archivebox.base_models.turn import turn
 from archivebox.contract.outcomes import BACK_TO_QUEUE, Outcome, Status, is_usage_error, outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
@@ -77,8 +77,8 @@ class SnapshotRun(ObjectRun):
 
     @property
     def counts_as_in_flight(self) -> bool:
-        """Whether it takes a place among the Snapshots in flight: not while it only waits for programs or downloads."""
-        return self.phase is not Phase.FINISHING and not self.waits_for_programs
+        """Whether it takes a place in flight: not while it only waits for programs, for downloads or for the disk."""
+        return self.phase not in {Phase.FINISHING, Phase.SEALING} and not self.waits_for_programs
 
     @property
     def waits_for_programs(self) -> bool:
@@ -390,10 +390,11 @@ def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
     snapshot = Snapshot.objects.select_related("crawl", "crawl__created_by").filter(pk=snapshot_id, owner=owner).first()
     if snapshot is None:
         return None
-    if snapshot.status == Snapshot.StatusChoices.SEALED:
-        snapshot.sm.send("reopen")
-    if snapshot.status == Snapshot.StatusChoices.QUEUED:
-        snapshot.sm.send("start")
+    with turn():
+        if snapshot.status == Snapshot.StatusChoices.SEALED:
+            snapshot.sm.send("reopen")
+        if snapshot.status == Snapshot.StatusChoices.QUEUED:
+            snapshot.sm.send("start")
     snapshot.path.mkdir(parents=True, exist_ok=True)
     return Loaded(snapshot)
 
@@ -444,7 +445,7 @@ def seal(holder: Holder) -> None:
     if snapshot is None:
         return
     retries = snapshot.archiveresult_set.in_back_off().order_by("retry_at").values_list("retry_at", flat=True)
-    with transaction.atomic():
+    with turn():
         fields = {"owner": None, "retry_at": retries.first(), "sealed_at": timezone.now(), "finishing": False}
         snapshot.transition("seal", **fields, current_step=LAST_STEP, attempts=0)
         Process.lose_programs(snapshot_id=snapshot.pk)
@@ -457,7 +458,7 @@ def put_down(holder: Holder, event: str) -> None:
     snapshot = held(holder)
     if snapshot is None:
         return
-    with transaction.atomic():
+    with turn():
         unfinished = snapshot.archiveresult_set.unfinished()
         if event == "cancel":
             line = ArchiveResultMachine.skip

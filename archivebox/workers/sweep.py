@@ -15,6 +15,7 @@ from django.db import models, transaction
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
+from archivebox.base_models.turn import turn
 from archivebox.base_models.work import WorkItem
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.reasons import Reason
@@ -67,7 +68,7 @@ def _abandoned(path: Path) -> Iterator[bool]:
 def reclaim(worker_id: UUID) -> int:
     """Its spawn log becomes rows, its rows say how its processes ended, its items are due; then the log goes."""
     log_path = DATA_FOLDER.spawn_log(worker_id)
-    with transaction.atomic():
+    with turn():
         for entry in SpawnLog.read(log_path):
             record_start(entry, worker_id)
         close_rows(Process.objects.here().running().filter(parent_id=worker_id))
@@ -145,7 +146,7 @@ def _close(row: Process, seen: ExitStatus) -> None:
 def sweep_machine() -> int:
     """At an orchestrator's start: rows, processes and leases of all that came before it; returns what it changed."""
     changed = reclaim_dead_workers()
-    with transaction.atomic():
+    with turn():
         changed += close_rows(Process.objects.here().running())
     changed += _reclaim_ownerless()
     changed += end_strays()
@@ -215,7 +216,7 @@ def put_aside_if_deadly(holder: Holder) -> bool:
     snapshot = Snapshot.objects.filter(pk=holder.pk, attempts__gte=MOST_DEATHS).first()
     if snapshot is None:
         return False
-    with transaction.atomic():
+    with turn():
         if snapshot.status == Snapshot.StatusChoices.SEALED:
             snapshot.transition("reopen")
         if snapshot.status != Snapshot.StatusChoices.STARTED:
