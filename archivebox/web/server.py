@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _serve(bind: Address, replay: Address) -> int:
     from archivebox.web.listeners import listen  # models can be imported only once Django is set up
-    from archivebox.web.record import recorded
+    from archivebox.web.record import recorded  # models can be imported only after django.setup()
 
     with recorded() as starters:
         asyncio.run(listen(bind, replay, starters))

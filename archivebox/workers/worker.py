@@ -92,9 +92,7 @@ class Worker:
         if not taken and not self.runs:
             await self._wait(self._rung, LOOK_AGAIN)
             taken = await self._take()
-        for run in list(self.runs.values()):
-            if not isinstance(run, BinaryRun):
-                run.advance()  # programs may have been settled
+        self._advance_all()  # programs may have been settled
         if taken:
             self._rung.set()
         return taken.next_at
@@ -107,7 +105,15 @@ class Worker:
             await self._read_programs()
         for holder in (*taken.crawl_runs, *taken.binaries, *taken.snapshots):
             await self._begin(holder)
+        if taken:
+            await self._answer_requests()  # before anything starts: what was taken may have been cancelled long ago
+            self._advance_all()
         return taken
+
+    def _advance_all(self) -> None:
+        for run in list(self.runs.values()):
+            if not isinstance(run, BinaryRun):
+                run.advance()
 
     def _room(self) -> int:
         """How many more Snapshots this worker takes."""
@@ -134,8 +140,6 @@ class Worker:
             return
         self.runs[holder] = run
         run.over.add_done_callback(partial(self._is_over, holder))
-        if isinstance(run, SnapshotRun | CrawlRunRun):
-            run.advance()
 
     async def _run_for(self, holder: Holder) -> Run | None:
         read = self.engine.journal.read
@@ -186,8 +190,10 @@ class Worker:
         for holder, event in asked.items():
             run = self.runs.get(holder)
             if isinstance(run, SnapshotRun) and not run.ending:
+                run.ending = True  # from this moment on nothing of it starts
                 self._spawn(run.release(event))
             elif isinstance(run, CrawlRunRun) and not run.ending:
+                run.ending = True
                 self._spawn(run.end("seal"))
             elif isinstance(run, BinaryRun):
                 self._spawn(run.release())
