@@ -127,13 +127,16 @@ def close_rows(rows: "models.QuerySet[Process]") -> int:
         if identity is not None and identity.is_alive() and not identity.is_zombie():
             continue
         seen = journal.read(identity) if identity is not None else None
-        if seen is None and identity is not None and identity.is_zombie():
-            continue  # its reaper has not looked yet; whoever adopts it waits for that
+        if seen is None and identity is not None and identity.is_zombie() and row.process_type in _HAS_REAPER_OF_OURS:
+            continue  # which has not looked yet; whoever adopts it waits for that
         _close(row, seen or processes.UNSEEN)
         if identity is not None:
             transaction.on_commit(lambda identity=identity: journal.forget(identity))  # type: ignore[misc]
         count += 1
     return count
+
+
+_HAS_REAPER_OF_OURS = (Process.TypeChoices.HOOK, Process.TypeChoices.WORKER, Process.TypeChoices.BINARY)
 
 
 def _close(row: Process, seen: ExitStatus) -> None:
