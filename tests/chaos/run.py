@@ -25,6 +25,8 @@ ADDERS = 2
 URLS = 2
 """Pages of each crawl that is added."""
 LONGEST_END = 600.0
+UNSEEN = 4
+"""Ends that nobody may have seen (parent and worker died with them), beside one in fifty."""
 
 
 @dataclass
@@ -199,6 +201,12 @@ class Chaos:
                     self.wrong.append(
                         f"{key} came to its end twice: {run['end_reason']} {run['exit_code']}, then again"
                     )
+
+        unseen = self.figures["ends nobody saw"]
+        if unseen > UNSEEN + self.figures["ends"] // 50:
+            self.wrong.append(
+                f"{unseen} ends nobody saw: that may happen in a moment between two deaths, not as a rule"
+            )
 
     def report(self) -> str:
         kills = ", ".join(f"{self.kills[kind]} {kind}" for kind in KINDS)
