@@ -186,7 +186,6 @@ def _environment(plugin: str, call: Call, *, for_installer: bool) -> tuple[dict[
     }
     env |= {
         "PATH": f"{lib}/bin:{os.environ.get('PATH') or os.defpath}",
-        "PYTHONPATH": str(APPLICATION),
         "NODE_PATH": f"{lib}/npm/node_modules",
         "NODE_MODULES_DIR": f"{lib}/npm/node_modules",
         "LIB_DIR": lib,
@@ -258,7 +257,7 @@ def run_hook(
         timeout=timeout or prepared.timeout,
         **{name: ids[name] for name in ("crawl_id", "snapshot_id", "binary_id") if name in ids},
     )
-    process.launch_env = prepared.env
+    process.launch_env = {**prepared.env, "PYTHONPATH": str(APPLICATION)}
     return process.launch(background=hook.background)
 
 

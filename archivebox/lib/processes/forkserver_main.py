@@ -7,6 +7,7 @@ told that the row is committed, ends with its worker, and leaves its hooks runni
 # ruff: noqa: PTH100, PTH110, PTH116, PTH118, PTH120, PTH123
 # A module that is imported here is in every hook: pathlib is left to those that want it.
 
+import atexit
 import builtins
 import ctypes
 import gc
@@ -19,10 +20,11 @@ import select
 import signal
 import socket
 import sys
+import threading
 import time
 from importlib.machinery import SourceFileLoader
 from types import CodeType, ModuleType
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 MARK = b"ARCHIVEBOX_PROCESS_ID="
 MARK_LENGTH = 36
@@ -267,22 +269,54 @@ def fresh_main(script: str) -> ModuleType:
 
 
 def run(script: str, code: CodeType | None, module: ModuleType) -> None:
-    """Run the hook as ``__main__``; what it raises leaves through the interpreter's own way out.
+    """Run the hook as ``__main__``, and end as any Python does: see :func:`leave`.
 
-    So exit codes, atexit, waiting for threads and dying of SIGINT are those of any Python. Only the traceback is
-    printed here, to keep this file's frames out of it.
+    The traceback is printed here, to keep this file's frames out of it. KeyboardInterrupt leaves through the
+    interpreter's own way out, which dies of SIGINT.
     """
     try:
         exec(code or compile_script(script), module.__dict__)  # noqa: S102  running scripts is what it is for
-    except SystemExit:
-        raise
+    except SystemExit as request:
+        leave(module, exit_code(request.code))
     except BaseException as error:
         frames = error.__traceback__
         while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
             frames = frames.tb_next
         sys.excepthook(type(error), error.with_traceback(frames), frames)
+        if not isinstance(error, KeyboardInterrupt):
+            error.__traceback__ = frames = None
+            leave(module, 1)
         sys.excepthook = quiet
         raise
+    leave(module, 0)
+
+
+def exit_code(code: object) -> int:
+    """What ``sys.exit(code)`` comes to; a text goes to stderr."""
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    sys.stderr.write(f"{code}\n")
+    return 1
+
+
+def leave(module: ModuleType, code: int) -> NoReturn:
+    """What the interpreter does at its end, in its order, but for taking the warm modules apart: that costs 8 ms.
+
+    Threads are waited for, atexit functions run, what the script holds is let go (which closes its files), the streams
+    are flushed (code 120 where that fails, as in pylifecycle.c).
+    """
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001  what Py_FinalizeEx calls first
+    atexit._run_exitfuncs()  # noqa: SLF001  and second
+    module.__dict__.clear()
+    gc.collect()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            code = code or 120
+    os._exit(code)
 
 
 def quiet(*_: object) -> None:
