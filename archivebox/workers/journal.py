@@ -24,9 +24,9 @@ from django.db import (
     models,
     transaction,
 )
-from django.utils import timezone
 
 from archivebox.base_models.doorbell import touch
+from archivebox.base_models.table import table_of
 from archivebox.base_models.turn import turn
 from archivebox.base_models.work import WorkItem
 
@@ -212,11 +212,12 @@ def _lost_holders(batch: Batch) -> set[Holder]:
             by_model.setdefault(holder.model, []).append(holder)
     lost: set[Holder] = set()
     for model, group in by_model.items():
-        rows = model.rows(pk__in=[holder.pk for holder in group]).order_by("pk")
-        if connection.features.has_select_for_update:
-            rows = rows.select_for_update(no_key=True)
-        now = {pk: (owner, fence) for pk, owner, fence in rows.values_list("pk", "owner", "fence")}
-        lost |= {holder for holder in group if now.get(holder.pk) != (holder.owner, holder.fence)}
+        table = table_of(model)
+        now = table.look(("owner", "fence"), [holder.pk for holder in group])
+        for holder in group:
+            held = (table.prepared("owner", holder.owner), holder.fence)
+            if now.get(table.prepared("id", holder.pk)) != held:
+                lost.add(holder)
     return lost
 
 
@@ -228,66 +229,7 @@ def _write_rows(changes: Iterable[Change]) -> None:
             inserts.setdefault(change.model, []).append(change)
         else:
             updates.setdefault((change.model, tuple(sorted(change.columns))), []).append(change)
-    with connection.cursor() as cursor:
-        for model, group in inserts.items():
-            table = table_of(model)
-            cursor.executemany(table.insert_statement, [table.insert_values(change) for change in group])
-        for (model, columns), group in updates.items():
-            table = table_of(model)
-            cursor.executemany(
-                table.update_statement(columns), [table.update_values(columns, change) for change in group]
-            )
-
-
-class Table:
-    """How rows of one model are written without an object for each: 0.05 ms a row instead of 0.12."""
-
-    def __init__(self, model: type[models.Model]) -> None:
-        meta = model._meta
-        quote = connection.ops.quote_name
-        self._fields = {column.attname: column for column in meta.concrete_fields}
-        self._defaults = {
-            name: column.get_db_prep_save(column.get_default(), connection)
-            for name, column in self._fields.items()
-            if name not in {"id", "modified_at"}
-        }
-        self._table = quote(meta.db_table)
-        self._key = quote(str(meta.pk.column))
-        names = ", ".join(quote(str(column.column)) for column in self._fields.values())
-        marks = ", ".join(["%s"] * len(self._fields))
-        self.insert_statement = f"INSERT INTO {self._table} ({names}) VALUES ({marks})"  # noqa: S608 - our own names
-        self._quoted = {name: quote(str(column.column)) for name, column in self._fields.items()}
-
-    def _prepared(self, name: str, value: object) -> object:
-        if value is None or type(value) is int or type(value) is str:
-            column = self._fields[name]
-            if not isinstance(column, models.UUIDField | models.JSONField | models.DateTimeField | models.ForeignKey):
-                return value
-            if value is None and not isinstance(column, models.JSONField):
-                return None
-        prepared: object = self._fields[name].get_db_prep_save(value, connection)
-        return prepared
-
-    def insert_values(self, change: Change) -> list[Any]:
-        given = {"modified_at": timezone.now(), **change.columns, "id": change.pk}
-        return [self._prepared(name, given[name]) if name in given else self._defaults[name] for name in self._fields]
-
-    def update_statement(self, columns: tuple[str, ...]) -> str:
-        sets = ", ".join(f"{self._quoted[name]} = %s" for name in columns)
-        return (
-            f"UPDATE {self._table} SET {sets}, {self._quoted['modified_at']} = %s "  # noqa: S608 - our own names
-            f"WHERE {self._key} = %s"
-        )
-
-    def update_values(self, columns: tuple[str, ...], change: Change) -> list[Any]:
-        values = [self._prepared(name, change.columns[name]) for name in columns]
-        return [*values, self._prepared("modified_at", timezone.now()), self._prepared("id", change.pk)]
-
-
-_tables: dict[type[models.Model], Table] = {}
-
-
-def table_of(model: type[models.Model]) -> Table:
-    if model not in _tables:
-        _tables[model] = Table(model)
-    return _tables[model]
+    for model, group in inserts.items():
+        table_of(model).insert((change.pk, change.columns) for change in group)
+    for (model, columns), group in updates.items():
+        table_of(model).update(columns, ((change.pk, change.columns) for change in group))

@@ -7,12 +7,13 @@ import pytest
 from django.db import DatabaseError, connections
 
 from archivebox.base_models.rows import new_id
+from archivebox.base_models.table import table_of
 from archivebox.contract.records import EndReason
 from archivebox.core.models import ArchiveResult, Snapshot, Tag
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
-from archivebox.workers.journal import Batch, Change, Holder, Journal, commit, table_of
+from archivebox.workers.journal import Batch, Change, Holder, Journal, commit
 from tests.rows import leased, snapshot
 
 pytestmark = [pytest.mark.usefixtures("transactional_db", "collection")]
