@@ -50,7 +50,7 @@ bare-root:  ## the README's commands on a fresh Debian, as root and as a sudoer 
 	tests/bare_root.sh both
 
 chaos: env  ## kill things at random for CHAOS_SECONDS and see that nothing is lost
-	CHAOS_SECONDS=$(CHAOS_SECONDS) .venv/bin/pytest tests/chaos --timeout=0
+	.venv/bin/python -m tests.chaos.run $(CHAOS_SECONDS)
 
 bench: env  ## the benchmarks
 	$(PY) -m benchmarks
