@@ -166,7 +166,7 @@ class TestPlans:
         ready(crawl("https://other.example/"))
         key = dispatch._prepared_key(one.pk)
         now = Snapshot._meta.get_field("retry_at").get_db_prep_value(timezone.now(), connection)
-        plan = self.plan(dispatch._DUE, [key, "", key, 32, key, now])
+        plan = self.plan(dispatch._DUE, [key, "", key, now, key, 32, key, now])
         assert "snapshot_due" in plan
         assert "Seq Scan on core_snapshot" not in plan
         assert "SCAN core_snapshot" not in plan.replace("SCAN core_snapshot USING", "")
