@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -117,7 +117,9 @@ class Call:
     """``SNAP_DIR``, ``CRAWL_DIR``, … as far as the object has them."""
     settings: Resolved
     binaries: Mapping[str, str]
-    """Program name → absolute path, of those that this machine has."""
+    """Program name → absolute path, of those that this machine has; a worker learns more while it runs."""
+    environments: dict[str, tuple[dict[str, str], list[str]]] = field(default_factory=dict)
+    """What the hooks of each plugin have in their environment, without programs; made on first use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +137,14 @@ class HookCall:
 
 def prepare_hook(hook: Hook, call: Call) -> HookCall:
     """The command line, environment and folder of one hook run. Nothing is started and nothing written."""
-    env, names = _environment(hook.plugin, call, for_installer=hook.name.event == "Binary")
+    if hook.plugin not in call.environments:
+        call.environments[hook.plugin] = _environment(hook.plugin, call, for_installer=hook.name.event == "Binary")
+    env, names = call.environments[hook.plugin]
+    programs = {name: call.binaries[env[name]] for name in names if env[name] in call.binaries}
     return HookCall(
         hook=hook,
         argv=(*_interpreter(hook, call), str(hook.path), *hook.arguments(call.arguments)),
-        env=env,
+        env=env | {name: path for name, path in programs.items() if name.endswith("_BINARY")},
         env_names=names,
         cwd=call.object_dir / hook.plugin,
         object_dir=call.object_dir,
@@ -181,9 +186,6 @@ def _environment(plugin: str, call: Call, *, for_installer: bool) -> tuple[dict[
             if name in FOR_INSTALLERS or name.startswith(INSTALLER_PREFIXES)
         }
     env |= own
-    env |= {
-        name: call.binaries[value] for name, value in own.items() if name.endswith("_BINARY") and value in call.binaries
-    }
     env |= {
         "PATH": f"{lib}/bin:{os.environ.get('PATH') or os.defpath}",
         "NODE_PATH": f"{lib}/npm/node_modules",

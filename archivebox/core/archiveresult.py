@@ -117,14 +117,16 @@ class ArchiveResult(Row):
         return f"{self.plugin}: {self.status}"
 
     @classmethod
-    def pending(cls, snapshot: Snapshot, hook: Hook) -> Self:
-        """A queued result of ``hook``, not saved yet."""
+    def pending(cls, snapshot: Snapshot, hook: Hook, disabled: str | None = None) -> Self:
+        """A result of ``hook``, not saved yet: queued, or skipped when its plugin is ``disabled`` for a reason."""
         return cls(
             snapshot=snapshot,
             plugin=hook.plugin,
             hook_name=hook.file_name,
             pwd=str(snapshot.path / hook.plugin),
-            retry_at=timezone.now(),
+            status=cls.StatusChoices.SKIPPED if disabled else cls.StatusChoices.QUEUED,
+            reason=(disabled or "")[:128],
+            retry_at=None if disabled else timezone.now(),
         )
 
     @property

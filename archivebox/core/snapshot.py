@@ -178,12 +178,16 @@ class Snapshot(WorkItem):
         self.create_pending_archiveresults()
 
     def create_pending_archiveresults(self) -> list["ArchiveResult"]:
-        """One queued ArchiveResult for each hook that has none yet; returns the new ones."""
+        """One ArchiveResult for each hook that has none yet: queued, or skipped where its plugin is switched off.
+
+        Returns the new ones.
+        """
         results = self.archiveresult_set
         known = set(results.values_list("plugin", "hook_name"))
         hooks = [hook for hook in discover_hooks("Snapshot") if (hook.plugin, hook.name.file_name) not in known]
-        model = results.model
-        return list(model.objects.bulk_create([model.pending(self, hook) for hook in hooks]))
+        settings, model = self.settings(), results.model
+        new = [model.pending(self, hook, settings.disabled_reason(hook.plugin)) for hook in hooks]
+        return list(model.objects.bulk_create(new))
 
     def advance_step_if_ready(self) -> bool:
         """Go to the next step when every foreground result of this one is final or in back-off."""

@@ -97,10 +97,12 @@ class Crawl(WorkItem):
         """Ask every run of it, on whatever machine, to end; their holders end the trees."""
         self.crawlrun_set.exclude(status=CrawlRun.StatusChoices.SEALED).filter(HELD).update(request="cancel")
 
+    def has_open_snapshots(self) -> bool:
+        return self.snapshot_set.filter(status__in=["queued", "started", "paused"]).exists()
+
     def has_pending_children(self) -> bool:
         """Whether a Snapshot or a run of it is unsealed."""
-        open_snapshots = self.snapshot_set.filter(status__in=["queued", "started", "paused"])
-        return open_snapshots.exists() or self.crawlrun_set.exclude(status=CrawlRun.StatusChoices.SEALED).exists()
+        return self.has_open_snapshots() or self.crawlrun_set.exclude(status=CrawlRun.StatusChoices.SEALED).exists()
 
     def next_wanted(self) -> datetime | None:
         """When the first of its Snapshots wants attention again."""

@@ -21,6 +21,7 @@ class Planned:
     """One hook in the plan of one object, and what has become of it."""
 
     hook: Hook
+    step: int = field(init=False)
     status: str = "queued"
     result_id: UUID | None = None
     attempts: int = 0
@@ -31,6 +32,9 @@ class Planned:
     """The result's own status while the hook is replayed."""
     slot: bool = False
     declared_before: bool = False
+
+    def __post_init__(self) -> None:
+        self.step = self.hook.step
 
     @property
     def may_be_stopped(self) -> bool:
@@ -63,15 +67,16 @@ class Schedule:
 
     def __init__(self, planned: Iterable[Planned], step: int = 0) -> None:
         self.planned = sorted(planned, key=lambda item: item.hook.sort_key)
+        self.declaring = [item for item in self.planned if item.hook.background and item.hook.ready]
         self.step = step
 
     def may_start(self) -> Iterator[Planned]:
         """Queued hooks of this and earlier steps whose turn it is; ask again after starting some of them."""
         claimed = {name for item in self.planned if item.is_running for name in item.hook.exclusive}
         for item in self.planned:
-            if item.hook.step > self.step:
+            if item.step > self.step:
                 return
-            if not item.is_queued:
+            if item.status != "queued":
                 continue
             if claimed.isdisjoint(item.hook.exclusive) and self._is_unblocked(item):
                 yield item
@@ -79,15 +84,15 @@ class Schedule:
             claimed |= set(item.hook.exclusive)
 
     def _is_unblocked(self, item: Planned) -> bool:
-        if not self._after_is_over(item):
+        if item.hook.after and not self._after_is_over(item):
             return False
         return item.hook.background or all(other.is_ready for other in self._declaring_before(item))
 
     def _declaring_before(self, item: Planned) -> Iterator[Planned]:
-        for other in self.planned:
+        for other in self.declaring:
             if other.hook.sort_key >= item.hook.sort_key:
                 return
-            if other.hook.background and other.hook.ready and (other.is_queued or other.run is not None):
+            if other.is_queued or other.run is not None:
                 yield other
 
     def _after_is_over(self, item: Planned) -> bool:
@@ -106,9 +111,14 @@ class Schedule:
 
     def step_is_over(self) -> bool:
         """Whether every foreground hook up to this step is final or in back-off."""
-        return not any(
-            not item.hook.background and not item.is_settled for item in self.planned if item.hook.step <= self.step
-        ) and not any(item.is_queued and item.hook.step <= self.step and not item.hook.finite for item in self.planned)
+        for item in self.planned:
+            if item.step > self.step:
+                return True
+            if item.status in SETTLED:
+                continue
+            if not item.hook.background or (item.status == "queued" and not item.hook.finite):
+                return False
+        return True
 
     def running(self) -> list[Planned]:
         return [item for item in self.planned if item.is_running]

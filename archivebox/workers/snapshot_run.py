@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
@@ -332,6 +333,9 @@ class SnapshotRun(ObjectRun):
 # --- on the database thread -------------------------------------------------------------------------------------
 
 
+_PLANNED_FROM = ("snapshot", "plugin", "hook_name", "status", "attempts", "retry_at", "process")
+
+
 class Loaded:
     """What a worker reads when it takes a Snapshot: its row, plan, settings, and hooks still running."""
 
@@ -343,11 +347,13 @@ class Loaded:
         self.step = self._first_step()
 
     def _plan(self) -> list[Planned]:
-        results = {(result.plugin, result.hook_name): result for result in self.snapshot.archiveresult_set.all()}
-        latest = {
-            row.archiveresult_id: row
-            for row in self.snapshot.process_set.of_type(Process.TypeChoices.HOOK).order_by("id")
+        results = {
+            (result.plugin, result.hook_name): result for result in self.snapshot.archiveresult_set.only(*_PLANNED_FROM)
         }
+        latest: dict[UUID | None, Process] = {}
+        if self.snapshot.fence > 1:  # somebody held it before
+            hooks = self.snapshot.process_set.of_type(Process.TypeChoices.HOOK).order_by("id")
+            latest = {row.archiveresult_id: row for row in hooks}
         planned = []
         for hook in discover_hooks("Snapshot"):
             result = results.get((hook.plugin, hook.file_name))
@@ -449,7 +455,8 @@ def seal(holder: Holder) -> None:
         fields = {"owner": None, "retry_at": retries.first(), "sealed_at": timezone.now(), "finishing": False}
         snapshot.transition("seal", **fields, current_step=LAST_STEP, attempts=0)
         Process.lose_programs(snapshot_id=snapshot.pk)
-        snapshot.crawl.wake()
+        if connection.vendor != "sqlite" or not snapshot.crawl.has_open_snapshots():
+            snapshot.crawl.wake()  # only the last of them can end it; where writers do not take turns, any may be
         ring()
 
 

@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 
 LOOK_EVERY = 30.0
 """Seconds after which a worker looks without having been rung: a ringer may be killed before it rang."""
+GATHER_RINGS = 0.005
+"""Seconds between two looks: each seal of each worker rings, and a look costs some milliseconds."""
 LOOK_AGAIN = 0.02
 """Seconds until a woken worker that found nothing looks once more."""
 MOST_FINISHING = 32
@@ -75,6 +77,7 @@ class Worker:
         try:
             while not self._stopping.is_set():
                 next_at = await self._look()
+                await asyncio.sleep(GATHER_RINGS)
                 await self._sleep(next_at)
         finally:
             for beat in beats:
@@ -334,25 +337,18 @@ def _programs(machine_id: UUID) -> tuple[dict[str, str], dict[str, str]]:
 def _requests(held: list[Holder]) -> tuple[dict[Holder, str], list[UUID]]:
     """What was asked of the items held, or of the Crawls above them; and the hooks that somebody wants ended."""
     asked: dict[Holder, str] = {}
-    above = _crawls_above(held)
-    for model in (Snapshot, CrawlRun, Binary):
+    for model in {holder.model for holder in held}:
         mine = {holder.pk: holder for holder in held if holder.model is model}
-        for pk, request in model.objects.filter(pk__in=mine).exclude(request="").values_list("pk", "request"):
-            asked[mine[pk]] = str(request)
-    for holder, status in above.items():
-        if status in {Crawl.StatusChoices.PAUSED, Crawl.StatusChoices.CANCELLED}:
-            asked.setdefault(holder, "release" if status == Crawl.StatusChoices.PAUSED else "cancel")
+        above = "crawl__status" if model is not Binary else "status"
+        for pk, request, status in model.rows(pk__in=mine).values_list("pk", "request", above):
+            if request or status in OF_CRAWLS_ABOVE:
+                asked[mine[pk]] = str(request) or OF_CRAWLS_ABOVE[status]
     killed = Process.objects.here().running().filter(request=Request.KILL).values_list("pk", flat=True)
     return asked, list(killed)
 
 
-def _crawls_above(held: list[Holder]) -> dict[Holder, str]:
-    above: dict[Holder, str] = {}
-    for model in (Snapshot, CrawlRun):
-        mine = {holder.pk: holder for holder in held if holder.model is model}
-        for pk, status in model.objects.filter(pk__in=mine).values_list("pk", "crawl__status"):
-            above[mine[pk]] = status
-    return above
+OF_CRAWLS_ABOVE = {Crawl.StatusChoices.PAUSED: "release", Crawl.StatusChoices.CANCELLED: "cancel"}
+"""What the state of a Crawl means for what is held of it."""
 
 
 # --- the process ------------------------------------------------------------------------------------------------
