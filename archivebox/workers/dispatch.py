@@ -4,7 +4,7 @@ Every function runs on the database thread. Crawl ticks, CrawlRuns and Binaries 
 are taken only of crawls whose run on this machine is ready for them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -13,8 +13,9 @@ from django.db import connection, models
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
+from archivebox.base_models.table import table_of
 from archivebox.base_models.turn import turn
-from archivebox.base_models.work import HELD, WorkItem
+from archivebox.base_models.work import HELD, LEASE, WorkItem
 from archivebox.contract.reasons import Reason
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun, Domain
@@ -75,7 +76,7 @@ def _take_snapshots(worker: UUID, machine: UUID, room: int, cursor: Cursor, take
         keys = due(crawl_id, blocked, room - len(taken.snapshots), cursor)
         if keys:
             with turn():
-                leased = [holder for key in keys if (holder := _lease(Snapshot, key, worker)) is not None]
+                leased = lease(Snapshot, keys, worker)
                 for holder in leased:
                     visited(holder.pk)
             taken.snapshots += leased
@@ -86,19 +87,33 @@ def _take_snapshots(worker: UUID, machine: UUID, room: int, cursor: Cursor, take
 
 def _lease_all(model: type[WorkItem], rows: "models.QuerySet[WorkItem]", worker: UUID) -> list[Holder]:
     keys = list(rows.filter(owner__isnull=True, retry_at__lte=timezone.now()).values_list("pk", flat=True)[:16])
-    if not keys:
-        return []
-    with turn():
-        return [holder for key in keys if (holder := _lease(model, key, worker)) is not None]
+    return lease(model, keys, worker) if keys else []
 
 
-def _lease(model: type[WorkItem], key: UUID, worker: UUID) -> Holder | None:
-    """One guarded update; None when another worker was quicker."""
-    rows = model.rows(pk=key)
-    with turn():
-        if not rows.lease(worker):
-            return None
-        return Holder(model, key, worker, rows.values_list("fence", flat=True).get())
+def lease(model: type[WorkItem], keys: Sequence[UUID], worker: UUID) -> list[Holder]:
+    """Take those of ``keys`` that nobody was quicker to take: one guarded update for all of them.
+
+    Said in SQL, because Django's update and the look at the fences cost three times the rest of a lease.
+    """
+    table, now = table_of(model), timezone.now()
+    statement = _LEASE.format(table=table.name, keys=", ".join(["%s"] * len(keys)))
+    arguments = [
+        table.prepared("owner", worker),
+        table.prepared("retry_at", now + LEASE),
+        *(table.prepared("id", key) for key in keys),
+        table.prepared("retry_at", now),
+    ]
+    with turn(), connection.cursor() as cursor:
+        cursor.execute(statement, arguments)
+        taken = dict(cursor.fetchall())
+    fences = {key: taken.get(table.prepared("id", key)) for key in keys}
+    return [Holder(model, key, worker, fence) for key, fence in fences.items() if fence is not None]
+
+
+_LEASE = (
+    "UPDATE {table} SET owner = %s, fence = fence + 1, retry_at = %s"
+    " WHERE id IN ({keys}) AND owner IS NULL AND retry_at <= %s RETURNING id, fence"
+)
 
 
 def renew(holders: list[Holder]) -> set[Holder]:
@@ -190,9 +205,7 @@ def _is_open(crawl_id: UUID, machine: UUID, taken: Taken, worker: UUID) -> bool:
         fresh = CrawlRun.of(Crawl.objects.get(pk=crawl_id), machine)
         if fresh.status == CrawlRun.StatusChoices.SEALED:
             fresh.transition("requeue")
-    holder = _lease(CrawlRun, fresh.pk, worker)
-    if holder is not None:
-        taken.crawl_runs.append(holder)
+    taken.crawl_runs += lease(CrawlRun, [fresh.pk], worker)
     return False
 
 
