@@ -1,0 +1,80 @@
+"""A collection with tiny plugins and a warm engine, in which crawls are run and timed."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from archivebox.base_models.users import system_user
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.intake import Seed, create_crawl
+from archivebox.crawls.crawl import Crawl
+from archivebox.lib.jsonl import JSON
+from archivebox.workers.watch import Watch
+from benchmarks import trees
+
+CORES = os.cpu_count() or 1
+REST = 0.3
+"""Seconds of silence before and after a measurement, in which the last rows are committed and hooks reaped."""
+
+
+def write_plugin(name: str, scripts: Mapping[str, str]) -> list[Path]:
+    """A plugin of the collection: file name → text of its hooks. Write it before the engine starts."""
+    folder = DATA_FOLDER.plugins / name
+    folder.mkdir(parents=True)
+    paths = []
+    for file_name, text in scripts.items():
+        path = folder / file_name
+        path.write_text(text)
+        path.chmod(0o755)
+        paths.append(path)
+    return paths
+
+
+@dataclass(slots=True)
+class Room:
+    """The warm engine of this process's collection."""
+
+    watch: Watch
+    config: dict[str, JSON]
+
+    @property
+    def root(self) -> int:
+        """Pid of the orchestrator."""
+        pid = self.watch.orchestrator.pid if self.watch.orchestrator is not None else None
+        if pid is None:
+            raise ProcessLookupError("no orchestrator of ours is at work")
+        return pid
+
+    def begin(self, urls: Sequence[str]) -> Crawl:
+        return create_crawl([Seed(url) for url in urls], created_by=system_user(), config=self.config)
+
+    def wait(self, crawl: Crawl) -> None:
+        """Until the crawl is sealed, and a moment longer."""
+
+        def is_sealed() -> bool:
+            crawl.refresh_from_db()
+            return crawl.status == Crawl.StatusChoices.SEALED
+
+        self.watch.wait(is_sealed)
+
+    def run(self, urls: Sequence[str]) -> tuple[float, trees.Used]:
+        """Seconds from the call that creates a crawl to its seal, and the CPU of the engine and its hooks."""
+        time.sleep(REST)
+        before, start = trees.cpu(self.root), time.time()
+        crawl = self.begin(urls)
+        self.wait(crawl)
+        time.sleep(REST)
+        return crawl.modified_at.timestamp() - start, trees.cpu(self.root).since(before)
+
+
+@contextmanager
+def room(plugins: Sequence[str], *, warm_up: int = 8) -> Iterator[Room]:
+    """An engine whose workers and fork servers are up and idle, and which runs these plugins alone."""
+    with Watch() as watch:
+        engine = Room(watch, {"PLUGINS": list(plugins)})
+        if warm_up:
+            engine.run([f"https://warm.example/{number}" for number in range(warm_up)])
+        yield engine
