@@ -1,0 +1,79 @@
+"""Owns a person's folder for acceptance tests: the command as typed, what it left, and what is still running."""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from archivebox.lib.processes import Identity, marked
+
+PATIENCE = 240.0
+"""Seconds in which a crawl of some pages ends on a loaded machine."""
+
+
+class Home:
+    """A fresh folder in which somebody types `archivebox …`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self.env = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "DATA_DIR"}}
+        self.env |= {"XDG_DATA_HOME": str(folder / "share"), "DJANGO_SETTINGS_MODULE": "archivebox.config.settings"}
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-I", "-m", "archivebox", *words]
+        return subprocess.Popen(
+            command, cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        )
+
+    def type(self, *words: str) -> tuple[int, list[dict[str, Any]]]:
+        """Exit status and the JSON lines that were printed."""
+        process = self.start(*words)
+        output, _ = process.communicate(timeout=PATIENCE)
+        return process.returncode, [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+
+    def rows(self, statement: str) -> list[sqlite3.Row]:
+        with sqlite3.connect(self.data / "index.sqlite3", timeout=30) as database:
+            database.row_factory = sqlite3.Row
+            return list(database.execute(statement))
+
+    def snapshots(self) -> dict[str, Path]:
+        """URL → folder of every Snapshot."""
+        return {
+            row["url"]: self.data / row["output_dir"] for row in self.rows("SELECT url, output_dir FROM core_snapshot")
+        }
+
+    def running(self) -> dict[Identity, str]:
+        """Live processes that bear a mark of this collection; a zombie waits for its reaper alone."""
+        return {who: mark for who, mark in marked(self.data).items() if not who.is_zombie()}
+
+    def wait_until_nothing_runs(self, seconds: float = 15.0) -> dict[Identity, str]:
+        deadline = time.monotonic() + seconds
+        while (left := self.running()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return left
+
+    def kill_everything(self) -> None:
+        """SIGKILL to all of them, again until nothing of the collection lives."""
+        deadline = time.monotonic() + 30
+        while (left := self.running()) and time.monotonic() < deadline:
+            for identity in left:
+                identity.signal(9)
+            time.sleep(0.02)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    place = Home(tmp_path)
+    yield place
+    if place.data.exists():
+        place.kill_everything()
+    shutil.rmtree(tmp_path, ignore_errors=True)
