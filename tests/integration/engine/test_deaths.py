@@ -100,17 +100,29 @@ def test_hooks_that_end_while_no_worker_lives_keep_their_exit_codes(forked: Coll
     assert sorted(forked.ledger) == once_each()
 
 
+HOLDS_DATABASE = """
+import os, sqlite3, time
+database = sqlite3.connect(os.environ["DATA_DIR"] + "/index.sqlite3", timeout=60, isolation_level=None)
+database.execute("BEGIN IMMEDIATE")
+print("ready", flush=True)
+while not os.path.exists(os.environ["DATA_DIR"] + "/killed"):
+    time.sleep(0.01)
+database.rollback()
+time.sleep(3600)
+"""
+
+
 @pytest.mark.parametrize("then", ["goes-on", "ends"])
 def test_a_worker_killed_in_the_moment_of_a_start_starts_nothing_twice(forked: Collection, then: str) -> None:
-    """The hook kills its worker itself, as soon as the spawn log names it and before the database does."""
+    """A hook kills its worker when the spawn log names it, while the database takes no writer: no row knows of it."""
     waits = 'until [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\n' if then == "goes-on" else ""
-    logged = (
-        'log=$(ls "$DATA_DIR"/run/spawn/*.jsonl)\n'
-        'while [ -s "$log" ] && ! grep -q "started.:.$ARCHIVEBOX_PROCESS_ID" "$log"; do :; done\n'
+    hook = (
+        'echo starts >> "$DATA_DIR/ledger"\n'
+        'until grep -q "started.:.$ARCHIVEBOX_PROCESS_ID" "$DATA_DIR"/run/spawn/*.jsonl; do :; done\n'
+        f'kill -9 $PPID\ntouch "$DATA_DIR/killed"\n{waits}echo ends >> "$DATA_DIR/ledger"\nexit 7\n'
     )
-    hook = f'echo starts >> "$DATA_DIR/ledger"\n{logged}kill -9 $PPID\n{waits}echo ends >> "$DATA_DIR/ledger"\nexit 7\n'
     forked.settings["MAX_ATTEMPTS"] = "1"
-    forked.plugin("kills", {"on_Snapshot__20_kills.sh": hook})
+    forked.plugin("kills", {"on_Snapshot__20_holds.daemon.bg.py": HOLDS_DATABASE, "on_Snapshot__21_kills.sh": hook})
     forked.add()
     forked.watch()
     forked.wait_ledger("starts")
@@ -124,6 +136,7 @@ def test_a_worker_killed_in_the_moment_of_a_start_starts_nothing_twice(forked: C
     assert (run["exit_code"], run["end_reason"]) == (7, "exited")
     result = forked.results()["kills"]
     assert (result["status"], result["process_id"]) == ("failed", run["pk"])
+    assert len(forked.hooks("holds")) == 1
 
 
 def test_forked_hooks_outlive_their_fork_server(forked: Collection) -> None:

@@ -91,8 +91,10 @@ def test_a_program_that_never_reported_its_end_does_not_stay_running(each_mode: 
     key = "01900000-0000-7000-8000-000000000002"
     begun = {"type": "Process", "id": key, "cmd": ["sleep"], "pid": 2_000_000}
     each_mode.plugin("runs", {"on_Snapshot__70_runs.py": prints(begun)})
-    each_mode.run(each_mode.add())
+    each_mode.watch()
+    each_mode.wait_sealed(each_mode.add())
     assert each_mode.row("Process", "status", "end_reason", pk=key) == {"status": "exited", "end_reason": "lost"}
+    each_mode.leave()
 
 
 HOSTILE: list[object] = [
