@@ -8,7 +8,7 @@ import pytest
 from tests.integration.engine.driver import MODES, Collection, collection
 
 
-@pytest.fixture(params=MODES)
+@pytest.fixture(params=["forked", *[pytest.param(mode, marks=pytest.mark.once) for mode in MODES if mode != "forked"]])
 def each_mode(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Collection]:
     """Forked, cold and portable: all three have to come to the same."""
     with collection(tmp_path, request.param) as made:

@@ -8,8 +8,6 @@ import pytest
 from archivebox.lib.processes import Identity
 from tests.integration.engine.driver import Collection, Row, identity_of
 
-pytestmark = [pytest.mark.once]
-
 WAITS = """
 import os, sys, time
 def note(word):
@@ -112,6 +110,7 @@ time.sleep(3600)
 """
 
 
+@pytest.mark.once  # holds SQLite's one writer up
 @pytest.mark.parametrize("then", ["goes-on", "ends"])
 def test_a_worker_killed_in_the_moment_of_a_start_starts_nothing_twice(forked: Collection, then: str) -> None:
     """A hook kills its worker when the spawn log names it, while the database takes no writer: no row knows of it."""
@@ -253,6 +252,7 @@ while "bad.test" in os.environ["SNAP_DIR"]:
 
 
 @pytest.mark.slow
+@pytest.mark.once  # its hook reads SQLite
 def test_what_kills_its_worker_each_time_is_put_aside(forked: Collection) -> None:
     """A hook that kills every worker it finds; the other page of the crawl is archived all the same."""
     forked.plugin("deadly", {"on_Snapshot__10_deadly.py": DEADLY})

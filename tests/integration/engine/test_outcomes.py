@@ -2,11 +2,7 @@
 
 from typing import NamedTuple
 
-import pytest
-
 from tests.integration.engine.driver import Collection
-
-pytestmark = [pytest.mark.once]
 
 
 class Expected(NamedTuple):

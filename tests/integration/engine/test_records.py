@@ -2,11 +2,7 @@
 
 import json
 
-import pytest
-
 from tests.integration.engine.driver import Collection
-
-pytestmark = [pytest.mark.once]
 
 
 def prints(*records: object) -> str:

@@ -1,10 +1,6 @@
 """What is tried again, when, how often, and what a program that was missing holds up."""
 
-import pytest
-
 from tests.integration.engine.driver import FINAL, Collection
-
-pytestmark = [pytest.mark.once]
 
 NOTE = 'note() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
 
