@@ -58,6 +58,8 @@ class HookRun:
         self.ended_at: datetime | None = None
         self.end_reason: EndReason | None = None
         self.declared: Declaration | None = None
+        self.ended_unwatched = False
+        """Whether it ended while no worker had it."""
         self.is_ready = False
         self.ended = False
         self.taken_over = False
@@ -122,6 +124,7 @@ class HookRun:
         self._reader.offset = self._read_upto = row.stdout_offset
         if identity is None:
             return False
+        self.ended_unwatched = not identity.is_alive() or identity.is_zombie()
         record = DATA_FOLDER.exit_record(identity.pid, identity.start_ticks)
         self.child = processes.adopt(str(row.pk), identity, record)
         if self.child is None:
@@ -136,7 +139,7 @@ class HookRun:
     def recall(self, row: Process) -> None:
         """Take over a run that has ended while nobody judged it, from its row and its log."""
         self.started_at, self.ended_at = row.started_at, row.ended_at
-        self.ended = self.taken_over = True
+        self.ended = self.taken_over = self.ended_unwatched = True
         self.status = ExitStatus(row.exit_code)
         self.end_reason = EndReason(row.end_reason) if row.end_reason else None
         self.declared = declared_in(read_records(self.stdout_path))

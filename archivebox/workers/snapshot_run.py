@@ -69,6 +69,7 @@ class SnapshotRun(ObjectRun):
         self._seal_task: asyncio.Task[None] | None = None
         for row, item in loaded.running:
             self._take_up(row, item)
+        self._complete_session()
 
     # --- what it is made of -----------------------------------------------------------------------------------
 
@@ -139,10 +140,11 @@ class SnapshotRun(ObjectRun):
             item.replay = False
             return
         end_reason = run.final_reason()
-        if end_reason is EndReason.LOST:
+        exit_code = run.status.exit_code if run.status else None
+        fell_with_its_worker = run.ended_unwatched and exit_code == -signal.SIGKILL
+        if end_reason is EndReason.LOST or fell_with_its_worker:
             self._judge_lost(item, run)
             return
-        exit_code = run.status.exit_code if run.status else None
         files = self._files_of(item)
         result = outcome(
             exit_code=exit_code,
@@ -191,6 +193,8 @@ class SnapshotRun(ObjectRun):
         if item.result_id is not None:
             columns = {"status": "queued", "retry_at": timezone.now(), "reason": Reason.RELEASED}
             self.engine.journal.update(ArchiveResult, item.result_id, columns, self.holder)
+        if item.hook.session:
+            self._complete_session()
 
     def _files_of(self, item: Planned) -> dict[str, Any]:
         return output_columns(self.call.object_dir / item.hook.plugin)
@@ -217,6 +221,12 @@ class SnapshotRun(ObjectRun):
     def _session_lives(self) -> bool:
         """The core knows no browser: the page is there while each ready-declaring session hook runs."""
         return all(item.is_running or item.is_queued or item.status == "skipped" for item in self._holders_of_session())
+
+    def _complete_session(self) -> None:
+        """A page that has to be opened anew has to be navigated anew: session hooks run together or not at all."""
+        opens = any(item.is_queued for item in self._holders_of_session())
+        if opens and any(item.is_settled and item.status != "skipped" for item in self.schedule.session_hooks()):
+            self._open_session_again()
 
     def _open_session_again(self) -> None:
         self.sessions += 1

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -51,22 +52,27 @@ class Home:
             row["url"]: self.data / row["output_dir"] for row in self.rows("SELECT url, output_dir FROM core_snapshot")
         }
 
-    def running(self) -> dict[Identity, str]:
-        """Live processes that bear a mark of this collection; a zombie waits for its reaper alone."""
-        return {who: mark for who, mark in marked(self.data).items() if not who.is_zombie()}
+    def running(self) -> set[Identity]:
+        """Live processes of this collection: those with a row, and those that bear its mark."""
+        columns = "boot_id, pid_ns, pid, start_ticks"
+        rows = self.rows(f"SELECT {columns} FROM machine_process WHERE status = 'running' AND start_ticks IS NOT NULL")
+        known = {Identity(*row) for row in rows} | set(marked(self.data))
+        return {identity for identity in known if identity.is_alive() and not identity.is_zombie()}
 
-    def wait_until_nothing_runs(self, seconds: float = 15.0) -> dict[Identity, str]:
+    def wait_until_nothing_runs(self, seconds: float = 15.0) -> set[Identity]:
         deadline = time.monotonic() + seconds
         while (left := self.running()) and time.monotonic() < deadline:
             time.sleep(0.1)
         return left
 
     def kill_everything(self) -> None:
-        """SIGKILL to all of them, again until nothing of the collection lives."""
+        """SIGKILL to all of them in one moment: stopped first, so that none sees another's death."""
+        for identity in self.running():
+            identity.signal(signal.SIGSTOP)
         deadline = time.monotonic() + 30
         while (left := self.running()) and time.monotonic() < deadline:
             for identity in left:
-                identity.signal(9)
+                identity.signal(signal.SIGKILL)
             time.sleep(0.02)
 
 

@@ -1,6 +1,7 @@
 """Pages archived end to end, as a person types it, by a real Chromium."""
 
 import json
+import signal
 import sqlite3
 import time
 from collections import Counter
@@ -38,7 +39,7 @@ def test_one_page_is_kept_as_it_looked(home: Home, site: Site) -> None:
     assert (folder / "pdf" / "output.pdf").read_bytes().startswith(b"%PDF")
     assert json.loads((folder / "headers" / "headers.json").read_text())
     assert [row["title"] for row in home.rows("SELECT title FROM core_snapshot")] == ["Colour"]
-    assert home.wait_until_nothing_runs() == {}
+    assert home.wait_until_nothing_runs() == set()
 
 
 def test_a_crawl_follows_links_and_every_process_of_it_is_on_record(home: Home, site: Site) -> None:
@@ -60,7 +61,7 @@ def test_a_crawl_follows_links_and_every_process_of_it_is_on_record(home: Home, 
     for row in rows.values():
         if row["process_type"] == "hook":
             assert lineage(rows, row["id"]) == ["hook", "worker", "orchestrator", "cli"]
-    assert home.wait_until_nothing_runs() == {}
+    assert home.wait_until_nothing_runs() == set()
 
 
 def responses_in(folder: Path) -> int:
@@ -86,8 +87,9 @@ def test_killed_between_navigation_and_screenshot_one_start_makes_the_same_pictu
     assert home.type("add", "--plugins", "dom,screenshot", plain)[0] == 0
     process = home.start("add", "--plugins", "dom,screenshot", killed)
     wait_for_navigation(home, killed)
-    process.kill()
+    process.send_signal(signal.SIGSTOP)
     home.kill_everything()
+    process.kill()
     process.communicate()
     code, _ = home.type("run")
     pictures = {url: folder / "screenshot" / "screenshot.png" for url, folder in home.snapshots().items()}
@@ -95,7 +97,7 @@ def test_killed_between_navigation_and_screenshot_one_start_makes_the_same_pictu
     assert code == 0
     assert dominant_colour(pictures[killed]) == dominant_colour(pictures[plain]) == COLOUR
     assert texts[killed] == texts[plain]
-    assert home.wait_until_nothing_runs() == {}
+    assert home.wait_until_nothing_runs() == set()
 
 
 def wait_for_navigation(home: Home, url: str) -> None:
@@ -122,7 +124,7 @@ def test_a_screenshot_of_a_sealed_page_is_taken_again_of_the_page_and_not_of_not
     code, _ = home.type("update")
     assert code == 0
     assert dominant_colour(picture) == COLOUR
-    assert home.wait_until_nothing_runs() == {}
+    assert home.wait_until_nothing_runs() == set()
 
 
 def test_a_program_that_nobody_has_stops_no_crawl(home: Home, site: Site) -> None:
