@@ -36,11 +36,6 @@ BENCHMARKS = {
     "leases": Benchmark("leases"),
     "due": Benchmark("due"),
     "recovery": Benchmark("recovery"),
-    "page": Benchmark("page"),
-    "add": Benchmark("add"),
-    "start": Benchmark("start"),
-    "bulk": Benchmark("bulk"),
-    "idle": Benchmark("idle"),
 }
 
 
