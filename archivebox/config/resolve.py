@@ -166,7 +166,7 @@ class Resolved:
         """Why a plugin's hooks do not run (a code with what it speaks of), or None if they do."""
         found = self._settings.plugins[plugin if isinstance(plugin, str) else plugin.name]
         if found.name not in self._wanted:
-            return Reason.DISABLED.of("PLUGINS")
+            return Reason.NOT_CHOSEN.value
         if self.get(found.enabled_setting) is False:
             return Reason.DISABLED.of(found.enabled_setting)
         for required in found.required_plugins:

@@ -20,6 +20,7 @@ class Reason(StrEnum):
     UNFINISHED = "unfinished"
     NOT_APPLICABLE = "not_applicable"
     DISABLED = "disabled"
+    NOT_CHOSEN = "not_chosen"
     NO_SESSION = "no_session"
     MISSING_BINARY = "missing_binary"
     MISSING_PLUGIN = "missing_plugin"
@@ -100,6 +101,9 @@ _TEXTS: dict[Reason, _Text] = {
     Reason.UNFINISHED: _text("It was told to stop before it had finished.", _RETRIES),
     Reason.NOT_APPLICABLE: _text("It does not apply to this page."),
     Reason.DISABLED: _text("Its plugin is switched off.", "Set {}=true to run it.", "It is switched off by {}=false."),
+    Reason.NOT_CHOSEN: _text(
+        "This crawl was asked for without it.", "Name its plugin in PLUGINS (or --plugins) to run it."
+    ),
     Reason.NO_SESSION: _text(
         "It needs a live page, and there was no browser to show one.",
         "Run `archivebox install` and see the browser's own result for why it did not start.",

@@ -193,7 +193,7 @@ def test_who_runs() -> None:
     assert settle().disabled_reason("orphan") == "missing_plugin:gone"
     only = settle(("crawl", {"PLUGINS": "dom"}))
     assert [name for name in PLUGINS if only.is_enabled(name)] == ["chrome", "dom"]
-    assert only.disabled_reason("wget") == "disabled:PLUGINS"
+    assert only.disabled_reason("wget") == "not_chosen"
 
 
 def test_equal_layers_are_resolved_once() -> None:
