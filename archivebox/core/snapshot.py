@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
+from archivebox.base_models.table import table_of
 from archivebox.base_models.work import FREE_AND_WANTED, HELD, WorkItem, WorkQuerySet
 from archivebox.config.resolve import Layer, Resolved
 from archivebox.config.settings import DATA_FOLDER
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
 
 LAST_STEP = 9
+PENDING = ("snapshot_id", "plugin", "hook_name", "pwd", "status", "reason", "retry_at")
+"""Columns of a result that has not run yet; the others have their defaults."""
 
 
 class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
@@ -187,7 +190,11 @@ class Snapshot(WorkItem):
         hooks = [hook for hook in discover_hooks("Snapshot") if (hook.plugin, hook.name.file_name) not in known]
         settings, model = self.settings(), results.model
         new = [model.pending(self, hook, settings.disabled_reason(hook.plugin)) for hook in hooks]
-        return list(model.objects.bulk_create(new))
+        rows = ((row.pk, {name: getattr(row, name) for name in PENDING}) for row in new)
+        table_of(model).insert(rows)  # bulk_create costs eight times as much, for every page
+        for row in new:
+            row._state.adding = False
+        return new
 
     def advance_step_if_ready(self) -> bool:
         """Go to the next step when every foreground result of this one is final or in back-off."""
