@@ -140,16 +140,23 @@ def prepare_hook(hook: Hook, call: Call) -> HookCall:
     if hook.plugin not in call.environments:
         call.environments[hook.plugin] = _environment(hook.plugin, call, for_installer=hook.name.event == "Binary")
     env, names = call.environments[hook.plugin]
-    programs = {name: call.binaries[env[name]] for name in names if env[name] in call.binaries}
+    programs = {
+        name: call.binaries[env[name]] for name in _program_settings(tuple(names)) if env[name] in call.binaries
+    }
     return HookCall(
         hook=hook,
         argv=(*_interpreter(hook, call), str(hook.path), *hook.arguments(call.arguments)),
-        env=env | {name: path for name, path in programs.items() if name.endswith("_BINARY")},
+        env=env | programs,
         env_names=names,
         cwd=call.object_dir / hook.plugin,
         object_dir=call.object_dir,
         timeout=hook_timeout(hook, call.settings),
     )
+
+
+@lru_cache(maxsize=256)
+def _program_settings(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name.endswith("_BINARY"))
 
 
 def hook_timeout(hook: Hook, settings: Resolved) -> int:

@@ -642,12 +642,15 @@ def _end_reason(exit_code: int | None) -> EndReason:
 def read_tail(path: Path) -> tuple[str, int]:
     """The last 2 KB of a log as text, and the size of the whole in bytes; any bytes are tolerated."""
     try:
-        with path.open("rb") as log:
-            size = log.seek(0, os.SEEK_END)
-            log.seek(max(0, size - TAIL))
-            return log.read(TAIL).decode("utf-8", "replace").replace("\0", "\ufffd"), size
+        log = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return "", 0
+    try:
+        size = os.fstat(log).st_size
+        data = os.pread(log, TAIL, max(0, size - TAIL)) if size else b""
+    finally:
+        os.close(log)
+    return data.decode("utf-8", "replace").replace("\0", "\ufffd"), size
 
 
 def parse_time(value: JSON) -> datetime | None:
