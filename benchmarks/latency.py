@@ -111,11 +111,11 @@ def read_times(folder: Path, hook_name: str) -> Sequence[float]:
 
 def wait_for(script: Path) -> float:
     """Milliseconds from a script's last act until a process that only waits for it knows of its end."""
-    with subprocess.Popen(["/bin/bash", str(script)], cwd="/tmp", stdout=subprocess.DEVNULL) as child:
+    with subprocess.Popen(["/bin/bash", str(script)], cwd=script.parent, stdout=subprocess.DEVNULL) as child:
         pidfd = os.pidfd_open(child.pid)
         poll = select.poll()
         poll.register(pidfd, select.POLLIN)
         poll.poll()
         moment = time.time()
         os.close(pidfd)
-    return (moment - read_times(Path("/tmp"), script.name)[1]) * 1000
+    return (moment - read_times(script.parent, script.name)[1]) * 1000
