@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
 from functools import partial
@@ -11,10 +12,11 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, models
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
+from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.base_models.turn import turn
 from archivebox.contract.outcomes import BACK_TO_QUEUE, Outcome, Status, is_usage_error, outcome
 from archivebox.contract.reasons import Reason
@@ -33,6 +35,7 @@ from archivebox.workers.hook_run import HookRun
 from archivebox.workers.journal import Holder
 from archivebox.workers.object_run import ObjectRun
 from archivebox.workers.schedule import LAST_STEP, Planned, Schedule
+from archivebox.workers.sweep import put_aside_if_deadly
 
 log = logging.getLogger(__name__)
 
@@ -305,7 +308,7 @@ class SnapshotRun(ObjectRun):
         self.engine.outputs.unwatch_folder(self.call.object_dir / HOOK_RUNS)
         await self.engine.loop.run_in_executor(None, tidy, self.call.object_dir)
         await self._make_durable()
-        await self.engine.journal.read(seal, self.holder)
+        await self.engine.journal.read(seal, self.snapshot)
         self.over.set_result(None)
 
     async def _make_durable(self) -> None:
@@ -329,7 +332,7 @@ class SnapshotRun(ObjectRun):
         self._cancelled = event == "cancel"
         reason = EndReason.CANCELLED if self._cancelled else EndReason.SEALED
         await self.end_everything(reason, self.engine.stop_grace)
-        await self.engine.journal.read(put_down, self.holder, event)
+        await self.engine.journal.read(put_down, self.snapshot, event)
         if not self.over.done():
             self.over.set_result(None)
 
@@ -403,8 +406,11 @@ def _is_unjudged(result: ArchiveResult, row: Process | None) -> bool:
 
 def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
     """Take up a leased Snapshot: enter `started` if it is not, and read what is to be done. None: no longer ours."""
-    snapshot = Snapshot.objects.select_related("crawl", "crawl__created_by").filter(pk=snapshot_id, owner=owner).first()
+    rows = Snapshot.objects.select_related("crawl").filter(pk=snapshot_id, owner=owner)
+    snapshot = next(iter(rows), None)
     if snapshot is None:
+        return None
+    if snapshot.attempts and put_aside_if_deadly(Holder(Snapshot, snapshot_id, owner, snapshot.fence)):
         return None
     with turn():
         if snapshot.status == Snapshot.StatusChoices.SEALED:
@@ -455,14 +461,12 @@ def take_records(snapshot_id: UUID, process_id: UUID, records: Sequence[Record])
     process_hook_records(others, overrides)
 
 
-def seal(holder: Holder) -> None:
+def seal(snapshot: Snapshot) -> None:
     """The transaction that ends a Snapshot: its status, its next retry, and its Crawl's wish for a look."""
-    snapshot = held(holder)
-    if snapshot is None:
-        return
-    retries = snapshot.archiveresult_set.in_back_off().order_by("retry_at").values_list("retry_at", flat=True)
-    with turn():
-        fields = {"owner": None, "retry_at": retries.first(), "sealed_at": timezone.now(), "finishing": False}
+    waiting = snapshot.archiveresult_set.in_back_off()
+    with only_while_ours(snapshot), turn():
+        retry_at = waiting.aggregate(at=models.Min("retry_at"))["at"]
+        fields = {"owner": None, "retry_at": retry_at, "sealed_at": timezone.now(), "finishing": False}
         snapshot.transition("seal", **fields, current_step=LAST_STEP, attempts=0)
         Process.lose_programs(snapshot_id=snapshot.pk)
         if connection.vendor != "sqlite" or not snapshot.crawl.has_open_snapshots():
@@ -470,12 +474,9 @@ def seal(holder: Holder) -> None:
         ring()
 
 
-def put_down(holder: Holder, event: str) -> None:
+def put_down(snapshot: Snapshot, event: str) -> None:
     """Give back, pause or cancel a Snapshot whose trees have ended."""
-    snapshot = held(holder)
-    if snapshot is None:
-        return
-    with turn():
+    with only_while_ours(snapshot), turn():
         unfinished = snapshot.archiveresult_set.unfinished()
         if event == "cancel":
             line = ArchiveResultMachine.skip
@@ -488,10 +489,13 @@ def put_down(holder: Holder, event: str) -> None:
         ring()
 
 
-def held(holder: Holder) -> Snapshot | None:
-    """The Snapshot as long as the lease is ours."""
-    rows = Snapshot.objects.select_related("crawl").filter(pk=holder.pk, owner=holder.owner, fence=holder.fence)
-    return rows.first()
+@contextmanager
+def only_while_ours(snapshot: Snapshot) -> Iterator[None]:
+    """What is written in here is undone when the lease is lost: the guard of the transition says so."""
+    try:
+        yield
+    except TransitionRefusedError as refusal:
+        log.warning("Not ours any more: %s action=lease_lost snapshot=%s", refusal, snapshot.pk)
 
 
 def tidy(object_dir: Path) -> None:

@@ -147,8 +147,6 @@ class Worker:
     async def _run_for(self, holder: Holder) -> Run | None:
         read = self.engine.journal.read
         if holder.model is Snapshot:
-            if await read(sweep.put_aside_if_deadly, holder):
-                return None
             loaded = await read(snapshot_run.load, holder.pk, holder.owner)
             return None if loaded is None else SnapshotRun(self.engine, holder, loaded)
         if holder.model is CrawlRun:
