@@ -261,7 +261,7 @@ _DUE = f"""
 WITH RECURSIVE hosts(domain, n) AS (
     SELECT (SELECT domain FROM core_snapshot WHERE crawl_id = %s AND {_FREE} AND domain > %s
             ORDER BY domain LIMIT 1), 1
-    WHERE EXISTS (SELECT 1 FROM core_snapshot WHERE crawl_id = %s AND {_FREE} AND retry_at <= %s)
+    WHERE (SELECT retry_at FROM core_snapshot WHERE crawl_id = %s AND {_FREE} ORDER BY retry_at LIMIT 1) <= %s
     UNION ALL
     SELECT (SELECT domain FROM core_snapshot WHERE crawl_id = %s AND {_FREE} AND domain > hosts.domain
             ORDER BY domain LIMIT 1), n + 1
