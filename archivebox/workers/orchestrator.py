@@ -320,7 +320,7 @@ def main(process_id: UUID | None = None, *, wait: bool = False) -> int:
         count = int(settings.get_number("WORKERS") or os.cpu_count() or 1)
         connections.close_all()
         Orchestrator(process, count, lock).run()
-        sweep.reclaim_dead_workers()
+        sweep.close_the_last()
         with transaction.atomic():
             sweep.close_rows(Process.objects.here().running())
     except Exception as problem:

@@ -118,8 +118,11 @@ def _find_by_mark(process_id: str) -> Identity | None:
     return found[0] if found else None
 
 
-def close_rows(rows: "models.QuerySet[Process]") -> int:
-    """RUNNING rows whose process is gone: EXITED with what the journal says, else lost. Returns how many."""
+def close_rows(rows: "models.QuerySet[Process]", *, reapers_live: bool = True) -> int:
+    """RUNNING rows whose process is gone: EXITED with what the journal says, else lost. Returns how many.
+
+    ``reapers_live``: somebody of ours will still look at what is a zombie now.
+    """
     journal = ExitJournal(DATA_FOLDER.exits)
     count = 0
     for row in list(rows):
@@ -127,13 +130,20 @@ def close_rows(rows: "models.QuerySet[Process]") -> int:
         if identity is not None and identity.is_alive() and not identity.is_zombie():
             continue
         seen = journal.read(identity) if identity is not None else None
-        if seen is None and identity is not None and identity.is_zombie() and row.process_type in _HAS_REAPER_OF_OURS:
+        waits = reapers_live and row.process_type in _HAS_REAPER_OF_OURS
+        if seen is None and identity is not None and identity.is_zombie() and waits:
             continue  # which has not looked yet; whoever adopts it waits for that
         _close(row, seen or processes.UNSEEN)
         if identity is not None:
             transaction.on_commit(lambda identity=identity: journal.forget(identity))  # type: ignore[misc]
         count += 1
     return count
+
+
+def close_the_last() -> int:
+    """At an orchestrator's end: what is a zombie now came to a parent outside, and will not be reaped by us."""
+    changed = reclaim_dead_workers()
+    return changed + close_rows(Process.objects.here().running(), reapers_live=False)
 
 
 _HAS_REAPER_OF_OURS = (Process.TypeChoices.HOOK, Process.TypeChoices.WORKER, Process.TypeChoices.BINARY)
