@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 KILL_SECONDS = 10.0
 """How long KILL is repeated: longer lives only what sleeps in the kernel, or is not ours to signal."""
 
+EXEC_SECONDS = 0.002
+"""Until a second look at an empty tree: while a process passes execve(2) it shows no environment, thus no mark."""
+
 PORTABLE_LOOK_SECONDS = 0.05
 """How often to look where there is no pidfd to sleep on."""
 
@@ -145,6 +148,9 @@ class Tree:
         while (left := deadline - time.monotonic()) > 0:
             members = self.members()
             if not members:
+                yield Pause([], EXEC_SECONDS)
+                members = self.members()
+            if not members:
                 return True
             yield from self._signal(members, members - told, first_signal, left)
             told |= members
@@ -190,6 +196,9 @@ def _wait_blocking(pause: Pause) -> None:
     if PORTABLE:
         time.sleep(pause.seconds)
         return
+    if not pause.pidfds:
+        time.sleep(min(pause.seconds, EXEC_SECONDS))
+        return
     deadline = time.monotonic() + pause.seconds
     poll = select.poll()
     for fd in pause.pidfds:
@@ -206,7 +215,7 @@ async def _wait_async(pause: Pause) -> None:
         await asyncio.sleep(pause.seconds)
         return
     if not pause.pidfds:
-        await asyncio.sleep(0)
+        await asyncio.sleep(min(pause.seconds, EXEC_SECONDS))
         return
     loop = asyncio.get_running_loop()
     all_ended: asyncio.Future[None] = loop.create_future()

@@ -103,10 +103,11 @@ def test_a_stray_without_our_mark_is_listed_under_its_worker_and_ended_at_the_se
 
 def test_a_background_hook_that_is_deaf_to_term_is_killed(each_mode: Collection) -> None:
     deaf = "trap '' TERM\necho ready\nwhile :; do sleep 0.1; done\n"
-    each_mode.plugin("deaf", {"on_Snapshot__10_deaf.daemon.bg.sh": deaf})
+    waits = {"on_Snapshot__11_waits.sh": "exit 0\n"}  # until the trap is set
+    each_mode.plugin("deaf", {"on_Snapshot__10_deaf.daemon.bg.sh": deaf, **waits})
     each_mode.settings["DEAF_TIMEOUT"] = "600"
     each_mode.run(each_mode.add())
-    (run,) = each_mode.hooks("deaf")
+    (run,) = [hook for hook in each_mode.hooks("deaf") if "daemon" in hook["hook_name"]]
     assert (run["exit_code"], run["end_reason"]) == (-signal.SIGKILL, "sealed")
 
 

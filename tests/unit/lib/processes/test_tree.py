@@ -5,7 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -52,12 +55,40 @@ while time.monotonic() < until:
 """
 
 
+@contextmanager
+def burying() -> Iterator[None]:
+    """Reap what is reparented to this process all the while, as a worker does."""
+    over = threading.Event()
+
+    def bury() -> None:
+        while not over.wait(0.02):
+            bury_foster_children(None)
+
+    thread = threading.Thread(target=bury)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        bury_foster_children(None)
+
+
 def tree_of(starter: Starter, body: str) -> tuple[Tree, list[Identity]]:
     """A started shape, and the processes that it left behind."""
     child, pids = starter.until_ready(HEAD + body)
     left = [identity for pid in pids if (identity := Identity.of(pid)) is not None]
     assert len(left) == len(pids)
     return Tree(root=child.identity, process_id=child.process_id, data_dir=starter.folder), left
+
+
+def assert_sees(tree: Tree, left: list[Identity]) -> None:
+    """All of ``left`` are members; one that passes execve just now bears no mark for some microseconds."""
+    for _ in range(200):
+        if set(left) <= tree.members():
+            return
+        time.sleep(0.005)
+    assert set(left) <= tree.members()
 
 
 def survivors(left: list[Identity]) -> list[Identity]:
@@ -80,7 +111,7 @@ def test_nothing_of_a_tree_survives_its_end(starter: Starter, shape: str, end: C
     tree, left = tree_of(starter, SHAPES[shape])
     if "gone" in shape:
         wait(starter.children[0], LIMIT)
-    assert set(left) <= tree.members()
+    assert_sees(tree, left)
     assert end(tree)
     assert survivors(left) == []
     assert tree.members() == set()
@@ -94,10 +125,11 @@ def test_daemons_that_fork_every_two_milliseconds_and_ignore_term_are_caught(sta
         "for _ in range(3):\n    subprocess.Popen(argv, pass_fds=(writing,))\n    os.read(reading, 1)\n"
         "left(os.getpid())"
     )
-    tree, _ = tree_of(starter, body)
-    wait(starter.children[0], LIMIT)
-    assert tree.end_blocking(grace=0.1)
-    assert tree.members() == set()
+    with burying():  # else 500 zombies a second use up the system's pids
+        tree, _ = tree_of(starter, body)
+        wait(starter.children[0], LIMIT)
+        assert tree.end_blocking(grace=0.1)
+        assert tree.members() == set()
     assert not [
         process for process in psutil.process_iter(["cmdline"]) if str(script) in (process.info["cmdline"] or [])
     ]
@@ -123,7 +155,7 @@ def test_a_double_fork_without_environment_is_seen_as_a_stray(starter: Starter) 
 def test_a_tree_without_root_is_found_by_its_mark(starter: Starter) -> None:
     tree, left = tree_of(starter, SHAPES["double fork, hook stays"])
     by_mark = Tree(root=None, process_id=tree.process_id, data_dir=starter.folder)
-    assert set(left) <= by_mark.members()
+    assert_sees(by_mark, left)
     assert by_mark.end_blocking(grace=0.3)
     assert survivors(left) == []
 
