@@ -27,8 +27,6 @@ HOSTS = 32
 """Hosts of a crawl that one scan goes through; the next begins behind them."""
 LOOK_AT_HELD = timedelta(seconds=1)
 """How soon a cancelled crawl looks again at Snapshots that are still their holders'."""
-MOST_DEATHS = 5
-"""A Snapshot whose worker died so often in a row is put aside: it kills what holds it."""
 
 
 @dataclass(slots=True)

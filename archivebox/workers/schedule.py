@@ -31,7 +31,6 @@ class Planned:
     settled_as: str = ""
     """The result's own status while the hook is replayed."""
     slot: bool = False
-    declared_before: bool = False
 
     def __post_init__(self) -> None:
         self.step = self.hook.step
@@ -122,9 +121,6 @@ class Schedule:
 
     def running(self) -> list[Planned]:
         return [item for item in self.planned if item.is_running]
-
-    def unfinished_page_hooks(self) -> list[Planned]:
-        return [item for item in self.planned if item.hook.page and not item.hook.session and item.is_queued]
 
     def session_hooks(self) -> list[Planned]:
         return [item for item in self.planned if item.hook.session]

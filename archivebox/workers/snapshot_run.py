@@ -89,10 +89,6 @@ class SnapshotRun(ObjectRun):
     def waits_for_programs(self) -> bool:
         return not self.schedule.running() and self.phase is Phase.STEPS
 
-    @property
-    def needs_page(self) -> bool:
-        return self.phase in {Phase.STEPS, Phase.STOPPING, Phase.CLOSING_PAGE}
-
     def before_step(self) -> None:
         self.engine.journal.update(
             Snapshot, self.snapshot.pk, {"current_step": self.schedule.step, "attempts": 0}, self.holder
