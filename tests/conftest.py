@@ -8,6 +8,17 @@ import pytest
 
 from tests.site.serve import Site
 
+ROWS = frozenset({"db", "transactional_db", "library", "public_library"})
+"""Fixtures that open a database: this process's own, or that of a collection which commands work on."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before the choice by marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as ``database`` what asks for rows."""
+    for item in items:
+        if isinstance(item, pytest.Function) and ROWS.intersection(item.fixturenames):
+            item.add_marker("database")
+
 
 @pytest.fixture(scope="session")
 def site() -> Iterator[Site]:

@@ -10,8 +10,6 @@ from packaging.utils import canonicalize_name
 
 from tests.architecture import source
 
-pytestmark = pytest.mark.once
-
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)(?: ; ([^\\]+?))? *\\?$", re.MULTILINE)
 LOCKS = ("requirements.lock", "requirements-dev.lock")
 # LGPL libraries may be used as they are; GPL and AGPL would extend to the whole program.

@@ -8,8 +8,6 @@ import pytest
 
 from tests.architecture import source
 
-pytestmark = pytest.mark.once
-
 DOCUMENTS = sorted(
     [*source.ROOT.glob("*.md"), *source.ROOT.glob("docs/**/*.md"), *source.ROOT.glob("changelog.d/*.md")]
 )

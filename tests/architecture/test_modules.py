@@ -8,8 +8,6 @@ import pytest
 
 from tests.architecture import source
 
-pytestmark = pytest.mark.once
-
 NAMES_THAT_OWN_NOTHING = {"utils", "util", "misc", "common", "helpers", "helper", "managers"}
 # Well-kept projects of our kind have 1 to 4 imports inside functions per 1,000 lines, each a knot in the layers.
 MOST_INNER_IMPORTS_PER_1000_LINES = 1.0

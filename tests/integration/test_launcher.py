@@ -15,8 +15,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-pytestmark = pytest.mark.once
-
 ROOT = Path(__file__).parents[2]
 FILES = ("bin/archivebox", "bin/environment", "bin/environment.py", "archivebox/__init__.py", "archivebox/__main__.py")
 MAKING = ": making the Python environment"

@@ -15,7 +15,7 @@ import pytest
 
 from tests.suite.packages import missing
 
-pytestmark = [pytest.mark.once, pytest.mark.skipif("postgresql" in missing(), reason="needs PostgreSQL's programs")]
+pytestmark = pytest.mark.skipif("postgresql" in missing(), reason="needs PostgreSQL's programs")
 
 ROOT = Path(__file__).parents[2]
 

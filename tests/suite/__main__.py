@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
     else:
         outcomes = [run("SQLite", [], env)]
         with postgres.throw_away_cluster() as url:
-            outcomes.append(run("PostgreSQL", ["-m", "not once"], {**env, "DATABASE_URL": url}))
+            outcomes.append(run("PostgreSQL", ["-m", "database and not once"], {**env, "DATABASE_URL": url}))
     print()
     for outcome in outcomes:
         print(outcome if outcome.passed or outcome.failed else f"{outcome}  (no test was executed)")

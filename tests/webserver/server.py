@@ -16,6 +16,8 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlencode
 
+from tests.databases import database_of
+
 CHECKOUT = Path(__file__).parents[2]
 START = """
 import os, sys
@@ -46,7 +48,7 @@ def free_ports() -> int:
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
     keep = {name: value for name, value in os.environ.items() if not name.startswith(("ARCHIVEBOX_", "DJANGO_"))}
-    return {**keep, "DATA_DIR": str(folder), "PYTHONPATH": str(CHECKOUT), **more}
+    return {**keep, "DATA_DIR": str(folder), "PYTHONPATH": str(CHECKOUT), **database_of(folder), **more}
 
 
 def in_collection(folder: Path, code: str, *arguments: str) -> str:

@@ -14,7 +14,7 @@ from warcio.archiveiterator import ArchiveIterator
 from tests.acceptance.archive.conftest import PATIENCE, Home
 from tests.site.serve import Site
 
-pytestmark = [pytest.mark.browser, pytest.mark.once]
+pytestmark = pytest.mark.browser
 
 FORMATS = "title,dom,screenshot,pdf,headers,wget,hashes,parse_dom_outlinks"
 COLOUR = (0xE7, 0x6F, 0x51)

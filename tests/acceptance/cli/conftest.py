@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.databases import database_of
+
 CHECKOUT = Path(__file__).parents[3]
 
 
@@ -37,11 +39,11 @@ class Typed:
 Type = Callable[..., Typed]
 
 
-def environment() -> dict[str, str]:
-    """The tester's own, without what would choose another collection or another parent process."""
+def environment(folder: Path) -> dict[str, str]:
+    """The tester's own, without what would choose another collection or another parent process than this folder's."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("ARCHIVEBOX_", "DJANGO_"))}
     ours.pop("DATA_DIR", None)
-    return {**ours, "PYTHONPATH": str(CHECKOUT)}
+    return {**ours, "PYTHONPATH": str(CHECKOUT), **database_of(folder)}
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ def cli(tmp_path: Path) -> Type:
         done = subprocess.run(
             [sys.executable, "-m", "archivebox", *words],
             cwd=cwd or tmp_path,
-            env={**environment(), **env},
+            env={**environment(tmp_path), **env},
             input=stdin.encode() if isinstance(stdin, str) else stdin,
             capture_output=True,
             timeout=120,

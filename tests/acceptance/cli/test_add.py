@@ -79,6 +79,7 @@ def test_nothing_given_is_refused(cli: Type) -> None:
     assert "https://example.com/" in done.err
 
 
+@pytest.mark.database
 def test_the_first_add_makes_the_collection_and_keeps_what_was_given(cli: Type, tmp_path: Path) -> None:
     done = cli("add", "--bg", "--tag", "reading, later", "--depth", "2", "--label", "mine", "--plugins", "wget", GOOD)
     assert done.code == 0
@@ -127,6 +128,7 @@ def test_a_bad_argument_beside_a_good_file_takes_nothing(cli: Type, tmp_path: Pa
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.database
 def test_a_hundred_thousand_lines_are_one_crawl(cli: Type, tmp_path: Path) -> None:
     (tmp_path / "many.txt").write_text("".join(f"https://example.com/{number}\n" for number in range(100_000)))
     done = cli("add", "--bg", "--file", "many.txt")
@@ -139,6 +141,7 @@ def test_one_url_many_times_is_one_snapshot(cli: Type) -> None:
     assert cli("add", "--bg", GOOD, GOOD, "HTTPS://EXAMPLE.com/page").record["snapshots"] == 1
 
 
+@pytest.mark.database
 def test_the_same_url_again_is_a_new_version_update_is_not_and_overwrite_retires(cli: Type) -> None:
     cli("add", "--bg", GOOD)
     cli("add", "--bg", GOOD)
@@ -151,6 +154,7 @@ def test_the_same_url_again_is_a_new_version_update_is_not_and_overwrite_retires
     assert len(cli("list", "--retired").records) == 2
 
 
+@pytest.mark.database
 def test_index_only_writes_rows_that_nothing_runs(cli: Type) -> None:
     done = cli("add", "--index-only", GOOD)
     assert done.code == 0

@@ -87,6 +87,7 @@ def test_bad_input_is_a_sentence_and_status_2(cli: Type, collection: Path, words
     assert not (collection / "logs" / "cli.log").read_text()
 
 
+@pytest.mark.database
 def test_the_row_of_a_command_tells_how_it_ended(cli: Type, collection: Path) -> None:
     cli("snapshot", "show", "zzz")
     row = cli("process", "list", "--type", "cli", "--failed").record
@@ -126,6 +127,7 @@ def test_our_own_error_is_a_sentence_and_its_traceback_is_in_the_log(cli: Type, 
     assert {check["name"]: check["state"] for check in sick.records}["database"] == "error"
 
 
+@pytest.mark.database
 def test_search_needs_every_word(cli: Type, collection: Path) -> None:
     cli("add", "--bg", "https://example.com/apples-and-pears", "https://example.com/apples")
     assert [record["url"] for record in cli("search", "PEARS", "apples").records] == [
@@ -136,6 +138,7 @@ def test_search_needs_every_word(cli: Type, collection: Path) -> None:
     assert collection.is_dir()
 
 
+@pytest.mark.database
 def test_remove_shows_first_then_retires_and_brings_back(cli: Type, collection: Path) -> None:
     cli("add", "--bg", "--tag", "old", GOOD)
     shown = cli("remove", "--tag", "old")
@@ -150,6 +153,7 @@ def test_remove_shows_first_then_retires_and_brings_back(cli: Type, collection: 
     assert collection.is_dir()
 
 
+@pytest.mark.database
 def test_crawls_and_snapshots_are_paused_resumed_and_cancelled(cli: Type, collection: Path) -> None:
     crawl = str(cli("add", "--bg", GOOD).record["id"])
     snapshot = str(cli("list").record["id"])
@@ -217,6 +221,7 @@ def test_plugin_run_tries_a_hook_by_itself(cli: Type, collection: Path, tmp_path
     assert f"--url={GOOD}" in (tmp_path / "out" / "hello" / "args.txt").read_text()
 
 
+@pytest.mark.database
 def test_old_records_are_counted_then_deleted(cli: Type, collection: Path) -> None:
     dry = cli("manage", "cleanup_processes", "--older-than=1h", "--dry-run").record
     assert (dry["succeeded"], dry["failed"], dry["dry_run"]) == (0, 0, True)
@@ -230,7 +235,7 @@ def on_a_terminal(*words: str, cwd: Path, **env: str) -> str:
     child = subprocess.Popen(
         [sys.executable, "-m", "archivebox", *words],
         cwd=cwd,
-        env={**environment(), "TERM": "xterm-256color", "COLUMNS": "160", **env},
+        env={**environment(cwd), "TERM": "xterm-256color", "COLUMNS": "160", **env},
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -270,7 +275,7 @@ def test_a_reader_that_goes_away_is_no_error(cli: Type, collection: Path, tmp_pa
     listing = subprocess.Popen(
         [sys.executable, "-m", "archivebox", "list"],
         cwd=tmp_path,
-        env=environment(),
+        env=environment(tmp_path),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

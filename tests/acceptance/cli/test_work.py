@@ -15,6 +15,8 @@ import pytest
 
 from tests.acceptance.cli.conftest import Type, environment
 
+pytestmark = pytest.mark.database
+
 URL = "https://example.com/page"
 GOOD = "#!/bin/bash\necho kept > page.txt\n"
 BAD = "#!/bin/bash\nexit 3\n"
@@ -45,7 +47,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         child = subprocess.Popen(
             [sys.executable, "-m", "archivebox", *words],
             cwd=tmp_path,
-            env=environment(),
+            env=environment(tmp_path),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

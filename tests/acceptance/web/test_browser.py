@@ -10,7 +10,7 @@ import pytest
 from tests.webserver.browser import Browser
 from tests.webserver.fixtures import Library
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.once]
 FRAME = """new Promise(done => {
   const frame = document.querySelector('iframe');
   done(frame ? frame.src : '');

@@ -9,16 +9,13 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit, urlunsplit
-
-import psycopg
 
 from archivebox.lib.processes import Identity, marked
+from tests.databases import database_of, drop_database_of
 
 REPOSITORY = Path(__file__).parents[3]
 TINY = REPOSITORY / "tests" / "plugins"
@@ -95,14 +92,12 @@ class Collection:
     names: list[str] = field(default_factory=list)
     watchers: list["subprocess.Popen[bytes]"] = field(default_factory=list)
     _actor: Actor | None = None
-    _database: str = ""
 
     def __post_init__(self) -> None:
         self.root = self.base / "data"
         self.home = self.base / "home"
         (self.root / "plugins").mkdir(parents=True)
         self.home.mkdir()
-        self._database = _own_database()
 
     # --- what it is made of -----------------------------------------------------------------------------------
 
@@ -121,9 +116,7 @@ class Collection:
             "STOP_GRACE": "1",
             "SEAL_GRACE": "2",
         }
-        if self._database:
-            own["DATABASE_URL"] = self._database
-        return kept | own | MODES[self.mode] | self.settings
+        return kept | own | database_of(self.root) | MODES[self.mode] | self.settings
 
     def plugin(
         self,
@@ -303,8 +296,7 @@ class Collection:
             time.sleep(LOOK)
         if self._actor is not None:
             self._actor.close()
-        if self._database:
-            _drop_database(self._database)
+        drop_database_of(self.root)
 
 
 def what(hook_name: str) -> str:
@@ -340,22 +332,3 @@ def collection(base: Path, mode: str = "forked", **settings: str) -> Iterator[Co
         yield made
     finally:
         made.end()
-
-
-# --- PostgreSQL -------------------------------------------------------------------------------------------------
-
-
-def _own_database() -> str:
-    """A database of its own on the cluster that ``DATABASE_URL`` names; empty: SQLite."""
-    url = os.environ.get("DATABASE_URL", "")
-    if not url:
-        return ""
-    name = f"engine_{uuid.uuid4().hex}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"'.encode())
-    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
-
-
-def _drop_database(url: str) -> None:
-    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
-        connection.execute(f'DROP DATABASE "{urlsplit(url).path.lstrip("/")}" WITH (FORCE)'.encode())

@@ -9,6 +9,8 @@ import pytest
 
 from tests.integration.engine.driver import PATIENCE, REPOSITORY, Collection, identity_of
 
+pytestmark = pytest.mark.database
+
 PAGE = (
     'echo "$SNAP_DIR" >> "$DATA_DIR/ledger"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\necho kept > page.txt\n'
 )

@@ -6,6 +6,8 @@ import pytest
 
 from tests.integration.engine.driver import Collection, identity_of
 
+pytestmark = pytest.mark.database
+
 NOTE = 'note() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
 STUCK = NOTE + 'note stuck-starts\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\nnote stuck-ends\n'
 

@@ -8,6 +8,8 @@ import pytest
 from archivebox.lib.processes import Identity
 from tests.integration.engine.driver import Collection, Row, identity_of
 
+pytestmark = pytest.mark.database
+
 WAITS = """
 import os, sys, time
 def note(word):
@@ -48,6 +50,12 @@ def begin(made: Collection) -> None:
 def alive(made: Collection, kind: str) -> list[Row]:
     rows = made.processes(worker_type=kind) if kind in {"worker", "forkserver"} else made.processes(process_type=kind)
     return [row for row in rows if row["pid"] and identity_of(row).is_alive() and not identity_of(row).is_zombie()]
+
+
+def on_record(made: Collection) -> list[Row]:
+    """The rows of the hooks that wait, once each has one."""
+    rows = made.processes(process_type="hook", status="running")
+    return rows if len(rows) == len(CODES) else []
 
 
 def one_alive(made: Collection, kind: str) -> Identity:
@@ -203,7 +211,7 @@ def test_all_killed_in_one_moment_then_one_start_finishes_everything(each_mode: 
 
 def test_all_but_the_hooks_killed_then_one_start_adopts_or_ends_them(forked: Collection) -> None:
     begin(forked)
-    hooks = {identity_of(row) for row in forked.processes(process_type="hook", status="running")}
+    hooks = {identity_of(row) for row in forked.wait("all on record", lambda: on_record(forked))}
     everything = {*forked.live(), Identity.of(forked.watchers[0].pid)} - hooks
     for identity in everything:
         assert identity is not None

@@ -8,8 +8,6 @@ import pytest
 
 from tests.integration.engine.driver import Collection, identity_of
 
-pytestmark = [pytest.mark.once]
-
 FORKER = '''
 """Forks twice, the second time into a session of its own, {title}."""
 import os, sys, time

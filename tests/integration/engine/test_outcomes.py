@@ -2,7 +2,11 @@
 
 from typing import NamedTuple
 
+import pytest
+
 from tests.integration.engine.driver import Collection
+
+pytestmark = pytest.mark.database
 
 
 class Expected(NamedTuple):

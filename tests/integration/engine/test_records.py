@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from tests.integration.engine.driver import Collection
+
+pytestmark = pytest.mark.database
 
 
 def prints(*records: object) -> str:

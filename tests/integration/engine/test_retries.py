@@ -1,6 +1,10 @@
 """What is tried again, when, how often, and what a program that was missing holds up."""
 
+import pytest
+
 from tests.integration.engine.driver import FINAL, Collection
+
+pytestmark = pytest.mark.database
 
 NOTE = 'note() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
 

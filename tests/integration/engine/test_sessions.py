@@ -1,10 +1,6 @@
 """The live page: an artificial one, a file that a daemon holds and that is gone when it dies."""
 
-import pytest
-
 from tests.integration.engine.driver import Collection
-
-pytestmark = [pytest.mark.once]
 
 LEDGER = 'note() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
 TAB = (

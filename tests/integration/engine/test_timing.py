@@ -3,11 +3,7 @@
 Order is read from a ledger that the hooks write themselves; nothing here looks at a clock.
 """
 
-import pytest
-
 from tests.integration.engine.driver import Collection
-
-pytestmark = [pytest.mark.once]
 
 NOTE = 'note() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
 SEEN = 'seen() { until grep -qx "$1" "$DATA_DIR/ledger"; do sleep 0.05; done; }\n'

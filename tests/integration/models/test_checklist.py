@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.once
 CHECKOUT = Path(__file__).parents[3]
 ITEMS = (CHECKOUT / "docs" / "seed-checklist.md").read_text().split("\n- [")[1:]
 

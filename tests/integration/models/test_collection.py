@@ -9,9 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-pytestmark = pytest.mark.once
 CHECKOUT = Path(__file__).parents[3]
 OPEN = """
 import json, os, sys
