@@ -14,7 +14,7 @@ from pytest_django import DjangoDbBlocker
 from archivebox import hooks
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib import processes
-from archivebox.machine import host, process
+from archivebox.machine import host, process_current
 from archivebox.storage.layout import DataFolder
 
 
@@ -54,4 +54,4 @@ def _empty() -> None:
     DATA_FOLDER.create()
     hooks._base_layers.cache_clear()
     host.forget_current_machine()
-    process.forget_current_process()
+    process_current.forget_current_process()

@@ -51,6 +51,11 @@ def row(parent: Process | None = None, **fields: object) -> Process:
     return Process.objects.create(machine=Machine.current(), parent=parent, **fields)
 
 
+def again(process: Process) -> Process:
+    """The row as the database has it."""
+    return Process.objects.get(pk=process.pk)
+
+
 def crawl(
     *urls: str, user: User | None = None, max_depth: int = 0, hold: bool = False, config: dict[str, JSON] | None = None
 ) -> Crawl:

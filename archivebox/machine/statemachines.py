@@ -1,14 +1,20 @@
-"""The life of a Binary, drawn as a machine; the life of a Process is the table in :mod:`archivebox.machine.process`."""
+"""The lives of a Process and of a Binary."""
 
 from typing import ClassVar
 
 from django.utils import timezone
 from statemachine import State
 
+from archivebox.base_models.transitions import TransitionTable, transition
 from archivebox.base_models.work import WorkMachine
-from archivebox.machine.process import ProcessMachine
 
-__all__ = ["BinaryMachine", "ProcessMachine"]
+
+class ProcessMachine(TransitionTable):
+    """queued → running → exited."""
+
+    begin = transition("queued", to="running")
+    end = transition("queued", "running", to="exited")
+    lose = transition("queued", "running", to="exited")
 
 
 class BinaryMachine(WorkMachine):

@@ -24,7 +24,7 @@ from archivebox.hooks import (
     resolve_settings,
 )
 from archivebox.machine.binary import Binary, binary_paths
-from archivebox.machine.process import read_tail
+from archivebox.machine.logtail import read_tail
 from archivebox.workers.engine import Engine
 from archivebox.workers.hook_run import HookRun
 from archivebox.workers.journal import Holder

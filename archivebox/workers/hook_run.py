@@ -19,7 +19,8 @@ from archivebox.hooks import HookCall
 from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import Child, ExitStatus, Launch, Tree
-from archivebox.machine.process import TAIL, Process, read_tail
+from archivebox.machine.logtail import TAIL, read_tail
+from archivebox.machine.process import Process
 from archivebox.storage.layout import hook_file
 from archivebox.workers.engine import Engine
 

@@ -10,7 +10,8 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib import processes
 from archivebox.lib.processes import Identity, Tree
-from archivebox.machine.process import Process, command_line
+from archivebox.machine.process import Process
+from archivebox.machine.process_current import command_line
 from archivebox.workers.engine import Engine
 
 log = logging.getLogger(__name__)

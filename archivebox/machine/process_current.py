@@ -1,0 +1,113 @@
+"""How the process that runs this very code finds, makes and ends its own row."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Self
+from uuid import UUID
+
+import psutil
+from django.utils import timezone
+
+from archivebox.base_models.rows import new_id
+from archivebox.contract.records import EndReason
+from archivebox.lib.processes import Identity
+from archivebox.machine.host import Machine
+from archivebox.machine.logtail import TAIL
+from archivebox.machine.process_life import StartedProcess
+from archivebox.machine.process_row import IDENTITY
+
+_current: dict[str, StartedProcess] = {}
+
+
+class OwnProcess(StartedProcess):
+    """A process that may be the very one that runs this code."""
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def current(cls) -> Self:
+        """The row of this very process, made on first use with its parent, type and real command line."""
+        known = _current.get("process")
+        if isinstance(known, cls) and known.pid == os.getpid():
+            return known
+        row = cls.objects.get_by_pid(os.getpid()) or cls._record_self()
+        _current["process"] = row
+        return row
+
+    @classmethod
+    def _record_self(cls, process_id: UUID | None = None) -> Self:
+        row = cls(
+            id=process_id or new_id(),
+            machine=Machine.current(),
+            parent_id=cls._find_parent_id(),
+            process_type=cls._detect_type(),
+            cmd=command_line(os.getpid()) or sys.argv,
+            pwd=str(Path.cwd()),
+        )
+        row.take_identity(Identity.current())
+        row.save(force_insert=True)
+        return row
+
+    @classmethod
+    def begin(cls, process_id: UUID, **fields: object) -> Self:
+        """Record this process under an id that its starter chose (``--process-id``), who may have made the row."""
+        row: Self | None = cls.objects.filter(pk=process_id).first()
+        if row is None:
+            row = cls._record_self(process_id)
+        else:
+            row.take_identity(Identity.current())
+            row.save(update_fields=[*IDENTITY, "modified_at"])
+        for name, value in fields.items():
+            setattr(row, name, value)
+        row.save(update_fields=[*fields, "modified_at"])
+        _current["process"] = row
+        return row
+
+    @classmethod
+    def _find_parent_id(cls) -> UUID | None:
+        """The row named in our environment, else the first ancestor that has a row."""
+        named = os.environ.get("ARCHIVEBOX_PROCESS_ID")
+        if named:
+            try:
+                return UUID(named)
+            except ValueError:
+                pass  # set by somebody else; the walk below finds the truth
+        for ancestor in psutil.Process().parents():
+            row: Self | None = cls.objects.get_by_pid(ancestor.pid)
+            if row is not None:
+                return row.pk
+        return None
+
+    @classmethod
+    def _detect_type(cls) -> str:
+        """By the program's name and its command; never by its folder, which may be anybody's (``/home/worker/…``)."""
+        program, command = Path(sys.argv[0]), sys.argv[1] if len(sys.argv) > 1 else ""
+        for kind in (cls.TypeChoices.SUPERVISORD, cls.TypeChoices.ORCHESTRATOR, cls.TypeChoices.WORKER):
+            if kind == command or program.stem.startswith(kind):
+                return kind
+        return cls.TypeChoices.CLI if "archivebox" in (program.stem, program.parent.name) else cls.TypeChoices.BINARY
+
+    def finish(self, exit_code: int, error: str = "") -> None:
+        """Record one's own end: for processes that nobody of ours waits for."""
+        self.exit_code = exit_code
+        self.ended_at = timezone.now()
+        self.status = self.StatusChoices.EXITED
+        self.end_reason = EndReason.EXITED
+        self.stderr = error[-TAIL:]
+        fields = ["exit_code", "ended_at", "status", "end_reason", "stderr", "modified_at"]
+        self.save(update_fields=fields)
+
+
+def forget_current_process() -> None:
+    """Drop the cached row: after a fork to another collection, or between tests."""
+    _current.clear()
+
+
+def command_line(pid: int) -> list[str]:
+    """The words a process was started with; none for one that is gone or not ours to look at."""
+    try:
+        return psutil.Process(pid).cmdline()
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return []

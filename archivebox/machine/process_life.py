@@ -1,0 +1,218 @@
+"""How a process is started, watched and ended: the synchronous face of :mod:`archivebox.lib.processes`."""
+
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+from uuid import UUID
+
+import psutil
+from django.utils import timezone
+
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.records import EndReason
+from archivebox.lib import processes
+from archivebox.lib.processes import UNSEEN, ExitJournal, ExitStatus
+from archivebox.machine.host import Machine
+from archivebox.machine.logtail import TAIL, read_tail
+from archivebox.machine.process_row import IDENTITY, ProcessRow, end_reason_of, is_gone
+
+LOST = -1
+"""What ``poll`` and ``wait`` answer for a process whose status nobody saw."""
+REAPER_TIME = 5.0
+"""Seconds that ``wait`` without a limit gives the reaper of an ended process to say how it ended."""
+
+_children: dict[UUID, processes.Child] = {}
+"""What :meth:`StartedProcess.launch` started here and nobody has reaped: any object of the row can wait for it."""
+
+
+class StartedProcess(ProcessRow):
+    """A process that is started, watched and ended from outside."""
+
+    class Meta:
+        abstract = True
+
+    # --- starting ---------------------------------------------------------------------------------------------
+
+    def launch(self, background: bool = False, body: Callable[[], int] | None = None) -> Self:
+        """Start it. In the foreground: wait, end the whole tree at ``timeout``, and record how it ended.
+
+        ``body``: go on with this function in a forked child, instead of starting ``cmd``.
+        """
+        Path(self.pwd).mkdir(parents=True, exist_ok=True)
+        self.stdout_file.parent.mkdir(parents=True, exist_ok=True)
+        if self._state.adding:
+            self.save(force_insert=True)  # on record before it can have an effect
+        try:
+            launch = self.as_launch()
+            child = processes.spawn(launch) if body is None else processes.fork(launch, body)
+        except OSError as error:
+            self._close_unstarted(error)
+            raise
+        _children[self.pk] = child
+        self.take_identity(child.identity)
+        self.save(update_fields=[*IDENTITY, "modified_at"])
+        if not background:
+            self._wait_in_foreground()
+        return self
+
+    def _close_unstarted(self, error: OSError) -> None:
+        """Its program, folder or files could not be opened: nothing ran, so that there is no exit code."""
+        self.status, self.end_reason, self.ended_at = self.StatusChoices.EXITED, EndReason.LOST, timezone.now()
+        self.stderr = str(error)[-TAIL:]
+        self.save(update_fields=["status", "end_reason", "ended_at", "stderr", "modified_at"])
+
+    def _wait_in_foreground(self) -> None:
+        try:
+            self.wait()
+        except TimeoutError:
+            self.end_reason = EndReason.TIMEOUT
+            self.terminate()
+
+    # --- watching ---------------------------------------------------------------------------------------------
+
+    @property
+    def proc(self) -> psutil.Process | None:
+        """Psutil's view; None when it is gone, its pid belongs to a stranger, or it is of another machine."""
+        identity = self.identity
+        if identity is None or self.machine_id != Machine.current().pk or not identity.is_alive():
+            return None
+        try:
+            return psutil.Process(identity.pid)
+        except psutil.NoSuchProcess:
+            return None
+
+    @property
+    def is_running(self) -> bool:
+        proc = self.proc
+        return proc is not None and self.status != self.StatusChoices.EXITED and not _is_zombie(proc)
+
+    def is_alive(self) -> bool:
+        return self.is_running
+
+    def get_memory_info(self) -> dict[str, int] | None:
+        proc = self.proc
+        if proc is None:
+            return None
+        try:
+            memory = proc.memory_info()
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            return None
+        return {"rss": memory.rss, "vms": memory.vms}
+
+    def get_cpu_percent(self) -> float | None:
+        proc = self.proc
+        if proc is None:
+            return None
+        try:
+            return proc.cpu_percent(interval=0.1)
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            return None
+
+    def get_children_pids(self) -> list[int]:
+        proc = self.proc
+        if proc is None:
+            return []
+        try:
+            return [child.pid for child in proc.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return []
+
+    def poll(self) -> int | None:
+        """The exit code; None while it runs, is not started, or its reaper has not looked; -1 if nobody saw it."""
+        if self.status == self.StatusChoices.EXITED:
+            return LOST if self.exit_code is None else self.exit_code
+        if (child := _children.get(self.pk)) is not None:
+            seen = child.peek()
+            return None if seen is None else self._settle(seen)
+        # First the process, then the row: its reaper commits before it reaps, so that a row read after the end is true.
+        identity = self.identity
+        gone = identity is not None and is_gone(identity)
+        self.refresh_from_db()
+        if self.status == self.StatusChoices.EXITED:
+            return self.poll()
+        if identity is None or not gone or self.machine_id != Machine.current().pk:
+            return None
+        return self._settle(ExitJournal(DATA_FOLDER.exits).read(identity) or UNSEEN)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end, at most ``timeout`` seconds (None: the row's). Raises TimeoutError."""
+        timeout = self.timeout if timeout is None else timeout
+        if (child := _children.get(self.pk)) is not None and self.status != self.StatusChoices.EXITED:
+            return self._settle(processes.wait(child, timeout))
+        deadline = None if timeout is None else time.monotonic() + timeout
+        identity = self.identity
+        if identity is not None and self.poll() is None:
+            processes.wait_gone(identity, timeout)
+        return self._wait_for_row(time.monotonic() + REAPER_TIME if deadline is None else deadline)
+
+    def _wait_for_row(self, deadline: float) -> int:
+        """A zombie's reaper, or its own machine, still has to say how it ended; no event tells of either."""
+        while (code := self.poll()) is None:
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"nobody said in time how process {self.pk} (pid {self.pid}) ended")
+            time.sleep(0.05)
+        return code
+
+    def _settle(self, seen: ExitStatus) -> int:
+        """Write down what the kernel reported, then reap."""
+        self.settle(seen)
+        self.save()
+        child = _children.pop(self.pk, None)
+        if child is not None:
+            child.reap()
+        return LOST if self.exit_code is None else self.exit_code
+
+    def settle(self, seen: ExitStatus) -> None:
+        """Take over what ``wait`` reported and the tails of its output; saves nothing."""
+        self.exit_code = seen.exit_code
+        self.user_seconds, self.system_seconds, self.max_rss = seen.user_seconds, seen.system_seconds, seen.max_rss
+        self.ended_at = timezone.now()
+        self.status = self.StatusChoices.EXITED
+        self.end_reason = self.end_reason or end_reason_of(seen.exit_code)
+        self.stdout, self.stdout_size = read_tail(self.stdout_file)
+        self.stderr, self.stderr_size = read_tail(self.stderr_file)
+
+    # --- ending -----------------------------------------------------------------------------------------------
+
+    @property
+    def _is_visible(self) -> bool:
+        """Whether this machine and this pid namespace can tell whether it lives."""
+        identity = self.identity
+        hidden = identity is not None and not identity.is_here() and not is_gone(identity)
+        return self.machine_id == Machine.current().pk and not hidden
+
+    def kill(self, signal_num: int = signal.SIGTERM) -> bool:
+        """Signal this one process, never a stranger that has its pid now. True when it is gone afterwards."""
+        identity = self.identity
+        if identity is None or not self._is_visible:
+            return False
+        identity.signal(signal_num)
+        try:
+            processes.wait_gone(identity, 0.1 if signal_num == signal.SIGKILL else 0)
+        except TimeoutError:
+            return False
+        self.poll()
+        return True
+
+    def terminate(self, grace: float = 5.0) -> bool:
+        """TERM to the whole tree, ``grace`` seconds, KILL, again until nothing is left."""
+        if not self._is_visible:
+            return False
+        gone = processes.Tree(root=self.identity, process_id=str(self.pk), data_dir=DATA_FOLDER.root).end_blocking(
+            grace=grace
+        )
+        self.poll()
+        return gone
+
+    def kill_tree(self) -> bool:
+        """KILL to the whole tree at once."""
+        return self.terminate(grace=0.0)
+
+
+def _is_zombie(proc: psutil.Process) -> bool:
+    try:
+        return proc.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True

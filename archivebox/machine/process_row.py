@@ -1,0 +1,166 @@
+"""The row of a process: what it is, whose child, what it served, how it ended, and where its files lie."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from django.db import models
+from django.utils import timezone
+
+from archivebox.base_models.rows import Row
+from archivebox.base_models.work import Request
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.records import EndReason
+from archivebox.lib import processes
+from archivebox.lib.processes import Identity, Launch
+from archivebox.machine.host import Machine
+from archivebox.storage.layout import hook_file
+
+IDENTITY = ("boot_id", "pid_ns", "pid", "start_ticks", "started_at", "status")
+"""Columns that say who a process is to the operating system."""
+
+
+class ProcessRow(Row):
+    """The columns of a process, and what is read from them alone."""
+
+    class TypeChoices(models.TextChoices):
+        CLI = "cli", "CLI command"
+        SUPERVISORD = "supervisord", "Supervisord"
+        ORCHESTRATOR = "orchestrator", "Orchestrator"
+        WORKER = "worker", "Worker"
+        HOOK = "hook", "Hook"
+        BINARY = "binary", "Binary"
+
+    class StatusChoices(models.TextChoices):
+        QUEUED = "queued", "queued"
+        RUNNING = "running", "running"
+        EXITED = "exited", "exited"
+
+    machine = models.ForeignKey(Machine, on_delete=models.CASCADE)
+    process_type = models.CharField(
+        max_length=16, choices=TypeChoices.choices, default=TypeChoices.BINARY, db_index=True
+    )
+    worker_type = models.CharField(max_length=16, blank=True, default="", help_text="worker, web or forkserver")
+    status = models.CharField(max_length=16, choices=StatusChoices.choices, default=StatusChoices.QUEUED)
+    plugin = models.CharField(max_length=64, blank=True, default="")
+    hook_name = models.CharField(max_length=128, blank=True, default="")
+
+    cmd = models.JSONField(default=list)
+    pwd = models.CharField(max_length=512, blank=True, default="")
+    env = models.JSONField(default=list, blank=True, help_text="names of what was set for it; never values")
+    timeout = models.IntegerField(null=True, blank=True, help_text="seconds")
+
+    boot_id = models.CharField(max_length=36, blank=True, default="")
+    pid_ns = models.BigIntegerField(null=True, blank=True)
+    pid = models.IntegerField(null=True, blank=True)
+    start_ticks = models.BigIntegerField(null=True, blank=True)
+
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    exit_code = models.IntegerField(null=True, blank=True, help_text="what wait reported: -N for signal N")
+    end_reason = models.CharField(
+        max_length=16, blank=True, default="", choices=[(r.value, r.value) for r in EndReason]
+    )
+    user_seconds = models.FloatField(null=True, blank=True)
+    system_seconds = models.FloatField(null=True, blank=True)
+    max_rss = models.BigIntegerField(null=True, blank=True, help_text="bytes")
+
+    stdout = models.TextField(blank=True, default="", help_text="the last 2 KB")
+    stderr = models.TextField(blank=True, default="", help_text="the last 2 KB")
+    stdout_size = models.BigIntegerField(default=0)
+    stderr_size = models.BigIntegerField(default=0)
+    output_cut = models.BooleanField(default=False, help_text="whether output beyond the cap was let go")
+    stdout_offset = models.BigIntegerField(default=0, help_text="bytes whose records are in the database")
+
+    crawl_id = models.UUIDField(null=True, blank=True)
+    snapshot_id = models.UUIDField(null=True, blank=True)
+    archiveresult_id = models.UUIDField(null=True, blank=True)
+    binary_id = models.UUIDField(null=True, blank=True)
+    request = models.CharField(max_length=8, choices=Request.choices, default=Request.NONE, blank=True)
+
+    launch_env: Mapping[str, str] | None = None
+    """The environment that it is launched with; it lives in the launching object only."""
+
+    objects: ClassVar[Any]
+    """The model's own, whose querysets speak of processes."""
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.process_type} {self.cmd_summary} (pid {self.pid})"
+
+    # --- who it is to the operating system --------------------------------------------------------------------
+
+    def take_identity(self, identity: Identity) -> None:
+        """Fill in who this is to the operating system; the row is RUNNING from here on."""
+        self.boot_id, self.pid_ns, self.pid, self.start_ticks = identity
+        self.started_at = self.started_at or timezone.now()
+        self.status = self.StatusChoices.RUNNING
+
+    @property
+    def identity(self) -> Identity | None:
+        if self.pid is None or self.start_ticks is None:
+            return None
+        return Identity(self.boot_id, self.pid_ns or 0, self.pid, self.start_ticks)
+
+    # --- files ------------------------------------------------------------------------------------------------
+
+    def _file(self, suffix: str) -> Path:
+        if self.hook_name:
+            return hook_file(Path(self.pwd).parent, self.hook_name, self.pk, suffix)
+        return DATA_FOLDER.logs / f"{self.worker_type or self.process_type}.{self.pk}.{suffix}"
+
+    @property
+    def pid_file(self) -> Path:
+        return self._file("pid")
+
+    @property
+    def cmd_file(self) -> Path:
+        return self._file("cmd.sh")
+
+    @property
+    def stdout_file(self) -> Path:
+        return self._file("stdout.log")
+
+    @property
+    def stderr_file(self) -> Path:
+        return self._file("stderr.log")
+
+    def as_launch(self) -> Launch:
+        """What is handed to the operating system for this row."""
+        mark = processes.mark_environment(str(self.pk), DATA_FOLDER.root)
+        return Launch(
+            process_id=str(self.pk),
+            argv=tuple(self.cmd),
+            cwd=Path(self.pwd),
+            env={**(self.launch_env if self.launch_env is not None else os.environ), **mark},
+            stdout=self.stdout_file,
+            stderr=self.stderr_file,
+        )
+
+    # --- for people -------------------------------------------------------------------------------------------
+
+    @property
+    def cmd_summary(self) -> str:
+        text = " ".join(str(word) for word in self.cmd)
+        return text if len(text) <= 50 else f"{text[:50]}…"
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it ran, or has been running."""
+        if self.started_at is None:
+            return None
+        return ((self.ended_at or timezone.now()) - self.started_at).total_seconds()
+
+
+def is_gone(identity: Identity) -> bool:
+    """Whether it has surely ended: of an earlier boot, or looked for in our own pid namespace and not found."""
+    return identity.boot_id != Identity.current().boot_id or (identity.is_here() and not identity.is_alive())
+
+
+def end_reason_of(exit_code: int | None) -> EndReason:
+    if exit_code is None:
+        return EndReason.LOST
+    return EndReason.SIGNALLED if exit_code < 0 else EndReason.EXITED
