@@ -133,6 +133,16 @@ def test_the_tab_waits_for_a_browser_that_is_still_starting(own_crawl: Crawl) ->
         assert tab.close().status == "succeeded"
 
 
+def test_a_page_that_comes_while_its_tab_is_busy_is_seen_and_asked_for_once(crawl: Crawl, site: Site) -> None:
+    snapshot = crawl.snapshot("snapshot", site.url.rstrip("/") + "/colour?busy").open_tab()
+    script = Connection(snapshot.json("chrome/target.json")["ws_url"])
+    script.send("Runtime.evaluate", {"expression": "{ const start = Date.now(); while (Date.now() - start < 2000); }"})
+    assert snapshot.run(NAVIGATE).status == "succeeded"
+    script.close()
+    assert snapshot.json("chrome/navigation.json")["seconds"]["loaded"] is not None
+    assert site.hits("/colour?busy") == 1
+
+
 def test_hooks_started_at_once_take_the_page_one_after_the_other(crawl: Crawl, site: Site) -> None:
     snapshot = opened(crawl, site, "/article")
     together = [snapshot.start(hook) for hook in (PDF, SCREENSHOT, PDF, DOM, TITLE)]
