@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+USERS = "users"
+
 
 @dataclass(frozen=True, slots=True)
 class DataFolder:
@@ -25,7 +27,7 @@ class DataFolder:
 
     @property
     def users(self) -> Path:
-        return self.root / "users"
+        return self.root / USERS
 
     @property
     def machines(self) -> Path:
@@ -127,7 +129,11 @@ class DataFolder:
         return self.users / user / "crawls" / f"{day:%Y%m%d}" / str(crawl_id)
 
     def snapshot_dir(self, user: str, day: date, domain: str, snapshot_id: object) -> Path:
-        return self.users / user / "snapshots" / f"{day:%Y%m%d}" / domain / str(snapshot_id)
+        return self.root / self.snapshot_place(user, day, domain, snapshot_id)
+
+    def snapshot_place(self, user: str, day: date, domain: str, snapshot_id: object) -> str:
+        """:meth:`snapshot_dir` as rows have it, without a Path: the seven it takes cost 15 µs a URL."""
+        return f"{USERS}/{user}/snapshots/{day:%Y%m%d}/{domain}/{snapshot_id}"
 
     def binary_dir(self, machine_id: object, name: str, binary_id: object) -> Path:
         return self.machines / str(machine_id) / "binaries" / name / str(binary_id)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from archivebox.lib.urls import MAX_LENGTH, BadUrl, parse_url, path_domain
+from archivebox.lib.urls import MAX_LENGTH, BadUrl, parse_url, path_domain, path_domain_of
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,8 @@ def test_the_longest_url_is_kept() -> None:
     ],
 )
 def test_a_host_is_a_safe_folder(text: str, folder: str) -> None:
-    assert path_domain(parse_url(text)) == folder
+    url = parse_url(text)
+    assert path_domain(url) == path_domain_of(url.href) == folder
 
 
 @pytest.mark.parametrize("char", [chr(code) for code in range(33, 127)])
