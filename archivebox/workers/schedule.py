@@ -4,12 +4,17 @@ The rules of the contract's chapter on timing, without processes or rows: it is 
 start. It never waits and never polls; whoever holds it asks again after each event.
 """
 
+import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from uuid import UUID
 
 from archivebox.contract.discovery import Hook
+from archivebox.contract.ordering import Waits, waits
 from archivebox.workers.hook_run import HookRun
+
+log = logging.getLogger(__name__)
 
 LAST_STEP = 9
 SETTLED = frozenset({"succeeded", "noresults", "failed", "skipped", "backoff"})
@@ -31,6 +36,8 @@ class Planned:
     settled_as: str = ""
     """The result's own status while the hook is replayed."""
     slot: bool = False
+    late: bool = False
+    """Its ready time is over; nobody waits for it any longer."""
 
     def __post_init__(self) -> None:
         self.step = self.hook.step
@@ -57,8 +64,15 @@ class Planned:
         """Whether others may rely on it, or need not wait for it any more."""
         return self.is_settled or self.late or (self.run is not None and (self.run.is_ready or self.run.ended))
 
-    late: bool = field(default=False)
-    """Its ready time is over; nobody waits for it any longer."""
+    @property
+    def is_expected(self) -> bool:
+        """Whether it is about to run, or has run, for this object."""
+        return self.is_queued or self.run is not None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether those that are ``after`` it may start."""
+        return self.is_ready if self.hook.ready else self.is_settled
 
 
 class Schedule:
@@ -66,8 +80,11 @@ class Schedule:
 
     def __init__(self, planned: Iterable[Planned], step: int = 0) -> None:
         self.planned = sorted(planned, key=lambda item: item.hook.sort_key)
-        self.declaring = [item for item in self.planned if item.hook.background and item.hook.ready]
         self.step = step
+        order = _order(tuple(item.hook for item in self.planned))
+        by_path = {item.hook.path: item for item in self.planned}  # a path is hashed ten times as fast as its hook
+        self._after = {by_path[hook.path]: [by_path[one.path] for one in ones] for hook, ones in order.after.items()}
+        self._ready = {by_path[hook.path]: [by_path[one.path] for one in ones] for hook, ones in order.ready.items()}
 
     def may_start(self) -> Iterator[Planned]:
         """Queued hooks of this and earlier steps whose turn it is; ask again after starting some of them."""
@@ -83,30 +100,9 @@ class Schedule:
             claimed |= set(item.hook.exclusive)
 
     def _is_unblocked(self, item: Planned) -> bool:
-        if item.hook.after and not self._after_is_over(item):
+        if not all(other.is_over for other in self._after.get(item, ())):
             return False
-        return item.hook.background or all(other.is_ready for other in self._declaring_before(item))
-
-    def _declaring_before(self, item: Planned) -> Iterator[Planned]:
-        for other in self.declaring:
-            if other.hook.sort_key >= item.hook.sort_key:
-                return
-            if other.is_queued or other.run is not None:
-                yield other
-
-    def _after_is_over(self, item: Planned) -> bool:
-        for name in item.hook.after:
-            for other in self.named(name):
-                if other is item or other.hook.step > item.hook.step:
-                    continue  # a reference to a later step is a lint error, and would never end
-                over = other.is_ready if other.hook.ready else other.is_settled
-                if not over:
-                    return False
-        return True
-
-    def named(self, name: str) -> list[Planned]:
-        """The hooks that ``after`` means by a plugin's or hook's name."""
-        return [item for item in self.planned if name in {item.hook.plugin, item.hook.file_name, item.hook.name.what}]
+        return all(other.is_ready or not other.is_expected for other in self._ready.get(item, ()))
 
     def step_is_over(self) -> bool:
         """Whether every foreground hook up to this step is final or in back-off."""
@@ -124,3 +120,12 @@ class Schedule:
 
     def session_hooks(self) -> list[Planned]:
         return [item for item in self.planned if item.hook.session]
+
+
+@lru_cache(maxsize=16)
+def _order(hooks: tuple[Hook, ...]) -> Waits:
+    """Who waits for whom: worked out, and what had to be ignored told, once for each set of hooks."""
+    order = waits(hooks)
+    for warning in order.warnings:
+        log.warning("%s action=after_ignored", warning)
+    return order
