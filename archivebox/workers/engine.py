@@ -18,10 +18,10 @@ from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION
 from archivebox.lib import processes
-from archivebox.lib.inotify import MODIFY, Inotify
 from archivebox.lib.processes import Child, ExitStatus, ForkServer, ForkServerGone, Identity, Launch
 from archivebox.machine.process import Process
 from archivebox.workers.journal import Journal
+from archivebox.workers.outputs import Outputs
 
 log = logging.getLogger(__name__)
 
@@ -44,8 +44,6 @@ PRELOAD = (
 
 Those that argparse imports only when it is used are named too: they are 4 of the 8 ms of a plain hook's CPU.
 """
-READ_AFTER = 0.02
-"""Seconds that output is gathered before it is read, save of hooks that others wait for."""
 
 
 class Slots:
@@ -77,84 +75,6 @@ class Slots:
             self._waiting.append(tell)
 
 
-class Outputs:
-    """Tells each running hook of new output: one inotify instance over the ``.hooks`` folders of a worker."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._inotify = None if processes.PORTABLE else Inotify()
-        self._watches: dict[Path, int] = {}
-        self._readers: dict[tuple[int, str], tuple[Callable[[], None], bool]] = {}
-        self._dirty: dict[tuple[int, str], None] = {}
-        self._timer: asyncio.TimerHandle | None = None
-        if self._inotify is not None:
-            loop.add_reader(self._inotify.fileno(), self._changed)
-
-    def watch(self, path: Path, read: Callable[[], None], *, at_once: bool) -> None:
-        """Call ``read`` after ``path`` grew; ``at_once`` for output that others wait for."""
-        if self._inotify is None:
-            self._look_later(path, read)
-            return
-        folder = path.parent
-        if folder not in self._watches:
-            self._watches[folder] = self._inotify.add(folder, MODIFY)
-        self._readers[self._watches[folder], path.name] = (read, at_once)
-
-    def unwatch(self, path: Path) -> None:
-        key = (self._watches.get(path.parent, -1), path.name)
-        self._readers.pop(key, None)
-        self._dirty.pop(key, None)
-
-    def unwatch_folder(self, folder: Path) -> None:
-        """Let go of a folder in which nothing runs any more."""
-        watch = self._watches.pop(folder, None)
-        if watch is not None and self._inotify is not None:
-            self._inotify.remove(watch)
-
-    def _changed(self) -> None:
-        if self._inotify is None:
-            return
-        for event in self._inotify.read():
-            key = (event.watch, event.name)
-            if key not in self._readers:
-                continue
-            read, at_once = self._readers[key]
-            if at_once:
-                read()
-            else:
-                self._dirty[key] = None
-        if self._dirty and self._timer is None:
-            self._timer = self._loop.call_later(READ_AFTER, self._read_dirty)
-
-    def _read_dirty(self) -> None:
-        self._timer = None
-        dirty, self._dirty = self._dirty, {}
-        for key in dirty:
-            if key in self._readers:
-                self._readers[key][0]()
-
-    def _look_later(self, path: Path, read: Callable[[], None]) -> None:
-        """Where no kernel tells: look at each running hook's output ten times a second."""
-        key = (0, str(path))
-        self._readers[key] = (read, True)
-        self._watches[path.parent] = 0
-
-        def look() -> None:
-            if self._readers.get((0, path.name)) or key in self._readers:
-                read()
-                self._loop.call_later(0.1, look)
-
-        self._loop.call_later(0.1, look)
-
-    def forget(self, path: Path) -> None:
-        self._readers.pop((0, str(path)), None)
-
-    def close(self) -> None:
-        if self._inotify is not None:
-            self._loop.remove_reader(self._inotify.fileno())
-            self._inotify.close()
-
-
 @dataclass(slots=True)
 class Programs:
     """What is known of the programs of this machine; read again at each ring that may have changed it."""
@@ -182,7 +102,7 @@ class Engine:
         self.settings = settings
         self.journal = Journal(loop)
         self.exits = processes.ExitWatcher(loop)
-        self.outputs = Outputs(loop)
+        self.outputs = Outputs.on(loop)
         self.spawn_log = processes.SpawnLog(DATA_FOLDER.spawn_log(process.pk))
         self.programs = Programs()
         self.in_log = 0
