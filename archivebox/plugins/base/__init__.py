@@ -40,7 +40,14 @@ from archivebox.plugins.base.stopping import StopRequest, TimeIsOver, give_up_af
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from archivebox.plugins.base.programs import Finished, Program, find_program, run_program, start_program
+    from archivebox.plugins.base.programs import (
+        Finished,
+        Program,
+        find_program,
+        run_program,
+        start_program,
+        start_ticks,
+    )
 
 __all__ = [
     "Finished",
@@ -64,12 +71,13 @@ __all__ = [
     "sibling",
     "skipped",
     "start_program",
+    "start_ticks",
     "succeeded",
     "try_again",
     "write_atomically",
 ]
 
-_OF_PROGRAMS = frozenset({"Finished", "Program", "find_program", "run_program", "start_program"})
+_OF_PROGRAMS = frozenset({"Finished", "Program", "find_program", "run_program", "start_program", "start_ticks"})
 
 
 def __getattr__(name: str) -> object:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import signal
 
+from archivebox.plugins import base
 from archivebox.plugins.base.cdp import CALL_TIMEOUT, CallTimeout, CDPError, CommandFailed, Connection, TargetGone
 from archivebox.plugins.base.files import sibling
 from archivebox.plugins.base.records import skipped, try_again
@@ -50,8 +52,9 @@ class Navigation:
 class Tab:
     """A connection to the Snapshot's tab."""
 
-    def __init__(self, connection: Connection, target_id: str, lock: TextIO, navigation: Navigation | None) -> None:
-        self.connection, self.target_id, self._lock = connection, target_id, lock
+    def __init__(self, connection: Connection, record: Params, lock: TextIO, navigation: Navigation | None) -> None:
+        self.connection, self.target_id, self._lock = connection, record["target_id"], lock
+        self._holder: tuple[int, int] = record["holder_pid"], record["holder_start_ticks"]
         self.navigation = navigation
 
     @classmethod
@@ -65,7 +68,7 @@ class Tab:
         lock, record = _lock(folder, exclusive=not read_only)
         connection = Connection(record["ws_url"])
         connection.send("Inspector.enable")
-        return cls(connection, record["target_id"], lock, Navigation.read(folder))
+        return cls(connection, record, lock, Navigation.read(folder))
 
     def call(self, method: str, params: Params | None = None, *, timeout: float = CALL_TIMEOUT) -> Params:
         return self.connection.call(method, params, timeout=timeout)
@@ -83,12 +86,14 @@ class Tab:
         return answer["result"].get("value")
 
     def make_answer(self, timeout: float = PROBE) -> None:
-        """See that the page answers; a script that never returns is stopped first. Raises CallTimeout if that fails."""
+        """See that the page answers; a script that never returns is stopped first. Raises CallTimeout if that fails.
+
+        The holder stops it: a busy page takes nothing of a client that came after the script began, not even that.
+        """
         try:
             self.evaluate("1", timeout=timeout)
         except CallTimeout:
-            self.connection.send("Runtime.terminateExecution")
-            self.connection.send("Page.stopLoading")
+            _tell(*self._holder)
             self.evaluate("1", timeout=timeout)
 
     def close(self) -> None:
@@ -141,6 +146,20 @@ def read_json(path: str) -> Params | None:
     except FileNotFoundError:
         return None
     return record
+
+
+def _tell(holder: int, ticks: int) -> None:
+    """Send USR1 to exactly that process (opened first, compared then): it ends whoever does not know it."""
+    try:
+        descriptor = os.pidfd_open(holder)
+    except ProcessLookupError:
+        raise TargetGone("the tab's holder is gone") from None
+    try:
+        if base.start_ticks(holder) != ticks:
+            raise TargetGone("the tab's holder is gone")
+        signal.pidfd_send_signal(descriptor, signal.SIGUSR1)
+    finally:
+        os.close(descriptor)
 
 
 def _lock(folder: str, *, exclusive: bool) -> tuple[TextIO, Params]:

@@ -3,6 +3,7 @@
 
 What a tab owes to the client that set it (user agent, headers, answers to dialogs) ends with that client, so one
 process keeps them for as long as the Snapshot needs the page; other hooks connect for a moment, by `target.json`.
+One that finds the page busy sends USR1: only a client that was there before a script began can still stop it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import signal
 import time
 
 from archivebox.plugins.base import (
@@ -30,7 +32,7 @@ from archivebox.plugins.chrome.netlog import FILE, NetworkLog
 
 TARGET = "target.json"
 LOOK_AGAIN = 0.025  # seconds between two looks for the crawl's browser; normally it is there at the first
-CLOSE_TIME = 2.0  # seconds for the browser to confirm that the tab is closed
+CLOSE_TIME = 2.0  # seconds for the browser to say that it closes the tab; that itself takes 30 ms more
 
 
 def wait_for_browser(deadline: float, stop: StopRequest) -> Connection:
@@ -47,6 +49,21 @@ def wait_for_browser(deadline: float, stop: StopRequest) -> Connection:
                 session = None  # the file of one that was killed
         time.sleep(LOOK_AGAIN)
     return try_again("The crawl's browser is not there: see the output of its hook on_Crawl__01_chrome.")
+
+
+class Plea:
+    """USR1 as something to wait for: another hook finds that the page does not answer."""
+
+    def __init__(self) -> None:
+        self._reader, self._writer = os.pipe()
+        signal.signal(signal.SIGUSR1, lambda *_: os.write(self._writer, b"."))
+
+    def fileno(self) -> int:
+        return self._reader
+
+    def take(self) -> None:
+        """Take all that came together as one."""
+        os.read(self._reader, 4096)
 
 
 class TabHolder:
@@ -70,6 +87,7 @@ class TabHolder:
             "ws_url": f"ws://{host}/devtools/page/{self.target}",
             "browser_ws_url": browser_url,
             "holder_pid": os.getpid(),
+            "holder_start_ticks": start_ticks(os.getpid()),
         }
 
     def take_events(self) -> None:
@@ -96,6 +114,12 @@ class TabHolder:
             raise TargetGone("the tab crashed")
         elif event.session == self.session:
             self._log.take(event)
+
+    def free(self) -> None:
+        """Stop the page's script, and what the page still loads; a page that is idle does not notice."""
+        log("another hook finds the page busy: stopping its script")
+        self.connection.send("Runtime.terminateExecution", session=self.session)
+        self.connection.send("Page.stopLoading", session=self.session)
 
     def close(self) -> None:
         """Close the tab, as far as there is a browser to ask."""
@@ -148,18 +172,24 @@ def read_cookies(path: str) -> list[dict[str, object]]:
     return cookies
 
 
-def hold(holder: TabHolder, stop: StopRequest) -> None:
+def hold(holder: TabHolder, stop: StopRequest, plea: Plea) -> None:
     """Serve the tab until told to stop. Raises TargetGone when the tab or the browser is gone."""
     with selectors.DefaultSelector() as selector:
         selector.register(stop, selectors.EVENT_READ)
+        selector.register(plea, selectors.EVENT_READ)
         selector.register(holder.connection, selectors.EVENT_READ)
         while not stop:
-            if holder.connection.pending or any(key.fileobj is holder.connection for key, _ in selector.select()):
+            # An event that has been read already would not wake the selector.
+            ready_ones = [key.fileobj for key, _ in selector.select(0 if holder.connection.pending else None)]
+            if plea in ready_ones:
+                plea.take()
+                holder.free()
+            if holder.connection.pending or holder.connection in ready_ones:
                 holder.take_events()
 
 
 def main() -> None:
-    stop = StopRequest()
+    stop, plea = StopRequest(), Plea()
     settings = Settings()
     remove(TARGET)
     connection = wait_for_browser(time.monotonic() + settings.timeout("CHROME"), stop)
@@ -170,7 +200,7 @@ def main() -> None:
     try:
         write_atomically(TARGET, json.dumps(holder.describe(connection.url), indent=2) + "\n")
         ready()
-        hold(holder, stop)
+        hold(holder, stop, plea)
     except CDPError as error:
         try_again(f"The tab is lost: {error}")
     finally:
