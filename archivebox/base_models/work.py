@@ -31,6 +31,11 @@ RENEW_EVERY = LEASE.total_seconds() / 3
 FREE_AND_WANTED = Q(owner__isnull=True, retry_at__isnull=False)
 HELD = Q(owner__isnull=False)
 
+LET_GO: dict[str, object] = {"owner": None, "retry_at": None}
+"""Columns of an item that nobody holds and that wants no attention."""
+AT_ONCE: dict[str, object] = {"owner": None, "retry_at": timezone.now}
+"""Columns of an item that nobody holds and that is due as soon as the transition is made."""
+
 
 class Request(models.TextChoices):
     """What somebody who does not hold the lease asks of the holder."""
@@ -148,6 +153,22 @@ class WorkItem(Row):
     def ask(self, request: Request) -> bool:
         """Leave a request with the holder of this row; False when nobody holds it (then the asker acts itself)."""
         return bool(type(self)._default_manager.filter(pk=self.pk).filter(HELD).update(request=request))
+
+
+class StoppableItem(WorkItem):
+    """An item that people may pause, resume and cancel."""
+
+    class StatusChoices(models.TextChoices):
+        QUEUED = "queued", "queued"
+        STARTED = "started", "started"
+        SEALED = "sealed", "sealed"
+        PAUSED = "paused", "paused"
+        CANCELLED = "cancelled", "cancelled"
+
+    OPEN = (StatusChoices.QUEUED, StatusChoices.STARTED)
+
+    class Meta:
+        abstract = True
 
 
 class WorkMachine(StateMachine):

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.table import table_of
-from archivebox.base_models.work import FREE_AND_WANTED, HELD, WorkItem, WorkQuerySet
+from archivebox.base_models.work import FREE_AND_WANTED, HELD, StoppableItem, WorkQuerySet
 from archivebox.config.resolve import Layer, Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import SNAPSHOT_PATCHABLE, register
@@ -42,19 +42,10 @@ class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
         return self.filter(url=url).order_by("-id")
 
 
-class Snapshot(WorkItem):
+class Snapshot(StoppableItem):
     """One page at one time: one ArchiveResult per hook, run step by step by the worker that holds it."""
 
     state_machine_name = "archivebox.core.statemachines.SnapshotMachine"
-
-    class StatusChoices(models.TextChoices):
-        QUEUED = "queued", "queued"
-        STARTED = "started", "started"
-        SEALED = "sealed", "sealed"
-        PAUSED = "paused", "paused"
-        CANCELLED = "cancelled", "cancelled"
-
-    OPEN = (StatusChoices.QUEUED, StatusChoices.STARTED)
 
     crawl = models.ForeignKey(Crawl, on_delete=models.CASCADE)
     parent_snapshot = models.ForeignKey(

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from archivebox.base_models.rows import Row, new_id
-from archivebox.base_models.work import FREE_AND_WANTED, HELD, WorkItem, WorkQuerySet
+from archivebox.base_models.work import FREE_AND_WANTED, HELD, StoppableItem, WorkItem, WorkQuerySet
 from archivebox.config.resolve import Layer
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.crawls.schedule import CrawlSchedule
@@ -28,20 +28,10 @@ class CrawlQuerySet(WorkQuerySet["Crawl"]):
         return self.filter(status__in=Crawl.OPEN)
 
 
-class Crawl(WorkItem):
+class Crawl(StoppableItem):
     """A set of seed URLs, how deep to follow them, and the settings that hold for all of it."""
 
     state_machine_name = "archivebox.crawls.statemachines.CrawlMachine"
-
-    class StatusChoices(models.TextChoices):
-        QUEUED = "queued", "queued"
-        STARTED = "started", "started"
-        SEALED = "sealed", "sealed"
-        PAUSED = "paused", "paused"
-        CANCELLED = "cancelled", "cancelled"
-
-    OPEN = (StatusChoices.QUEUED, StatusChoices.STARTED)
-    WORKED_ON = StatusChoices.STARTED
 
     label = models.CharField(max_length=255, blank=True, default="")
     urls = models.TextField(blank=True, default="", help_text="what was asked for, one URL a line (the first 64 KB)")

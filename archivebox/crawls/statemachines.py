@@ -2,13 +2,9 @@
 
 from typing import ClassVar
 
-from django.utils import timezone
 from statemachine import State
 
-from archivebox.base_models.work import WorkMachine
-
-LET_GO: dict[str, object] = {"owner": None, "retry_at": None}
-AT_ONCE: dict[str, object] = {"owner": None, "retry_at": timezone.now}
+from archivebox.base_models.work import AT_ONCE, LET_GO, WorkMachine
 
 
 class CrawlMachine(WorkMachine):

@@ -2,11 +2,10 @@
 
 from typing import ClassVar
 
-from django.utils import timezone
 from statemachine import State
 
 from archivebox.base_models.transitions import TransitionTable, transition
-from archivebox.base_models.work import WorkMachine
+from archivebox.base_models.work import AT_ONCE, LET_GO, WorkMachine
 
 
 class ProcessMachine(TransitionTable):
@@ -31,9 +30,9 @@ class BinaryMachine(WorkMachine):
     requeue = succeeded.to(queued) | failed.to(queued) | started.to(queued)
 
     columns: ClassVar[dict[str, dict[str, object]]] = {
-        "succeed": {"owner": None, "retry_at": None, "reason": ""},
-        "fail": {"owner": None, "retry_at": None},
-        "requeue": {"owner": None, "retry_at": timezone.now, "reason": ""},
+        "succeed": {**LET_GO, "reason": ""},
+        "fail": LET_GO,
+        "requeue": {**AT_ONCE, "reason": ""},
     }
 
     def on_enter_started(self) -> None:
