@@ -176,7 +176,7 @@ class Process(OwnProcess):
             id=key,
             machine_id=hook.machine_id,
             parent_id=hook.pk,
-            process_type=hook.TypeChoices.BINARY,
+            process_type=cls.TypeChoices.BINARY,
             boot_id=hook.boot_id,
             pid_ns=hook.pid_ns,
             plugin=hook.plugin,
