@@ -36,6 +36,11 @@ BENCHMARKS = {
     "leases": Benchmark("leases"),
     "due": Benchmark("due"),
     "recovery": Benchmark("recovery"),
+    "page": Benchmark("page", env={"WORKERS": "1", "SNAPSHOTS_IN_FLIGHT": "1"}),
+    "add": Benchmark("add"),
+    "start": Benchmark("start"),
+    "bulk": Benchmark("bulk"),
+    "idle": Benchmark("idle"),
 }
 
 

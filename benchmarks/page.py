@@ -1,0 +1,203 @@
+"""Seconds per page of a crawl that is under way, one page at a time, against the same work in one Python process.
+
+Ours: eleven plugins, each hook a process with its row, result, logs and folder, on a browser that is up. Counted is
+from the seal of one page to the seal of the next. The floor has one connection to a Chromium with the same flags, and
+does without processes, rows and waiting for anybody what those hooks do: a tab, the navigation until the page has been
+quiet as long as ours waits, response headers, title, DOM, screenshot, PDF, icon, text, links, and a hash of each file.
+"""
+
+import base64
+import hashlib
+import itertools
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.snapshot import Snapshot
+from archivebox.plugins.base.cdp import Connection
+from archivebox.plugins.base.settings import Settings
+from archivebox.plugins.chrome.launch import find_chromium, flags
+from archivebox.plugins.htmltotext.text import html_to_text
+from benchmarks.commands import local_site
+from benchmarks.finding import Bound, Finding, interleaved
+from benchmarks.room import Room, room
+
+PLUGINS = ["chrome", "title", "headers", "dom", "screenshot", "pdf", "favicon", "htmltotext", "parse_dom_outlinks"]
+PLUGINS += ["hashes"]
+PAGES = 6
+"""Of each way in a round, after two that do not count: they have the browser's start and its cold caches."""
+WARM_UP = 2
+QUIET = 0.25
+"""Seconds without a request after which a page counts as settled: CHROME_QUIET_TIME."""
+PATIENCE = 30.0
+TITLE = "document.title"
+HTML = "new XMLSerializer().serializeToString(document.doctype) + document.documentElement.outerHTML"
+LINKS = "[...new Set([...document.querySelectorAll('a[href], area[href]')].map(link => link.href.split('#')[0]))]"
+ICON = "document.querySelector('link[rel~=icon]')?.href || new URL('/favicon.ico', location.href).href"
+
+
+def run(rounds: int) -> list[Finding]:
+    finding = Finding("page in a warm crawl", "s", Bound.RATIO, 1.3, [], floor_name="one process")
+    numbers = itertools.count()
+    with local_site() as site, room(PLUGINS, warm_up=0) as engine:
+
+        def urls() -> list[str]:
+            return [f"{site}article?n={next(numbers)}" for _ in range(WARM_UP + PAGES)]
+
+        interleaved(
+            rounds,
+            lambda: finding.floor.extend(in_one_process(urls())),
+            lambda: finding.ours.extend(in_a_crawl(engine, urls())),
+        )
+    return [finding]
+
+
+# --- ours -----------------------------------------------------------------------------------------------------
+
+
+def in_a_crawl(engine: Room, urls: list[str]) -> list[float]:
+    """Seconds of each page that counts; LookupError if a hook of one did not succeed."""
+    crawl = engine.begin(urls)
+    engine.wait(crawl)
+    results = ArchiveResult.objects.filter(snapshot__crawl=crawl).exclude(reason="not_chosen")
+    bad = results.exclude(status="succeeded")
+    if said := list(bad.values_list("plugin", "status", "reason", "output_str")[:5]):
+        raise LookupError(f"not every hook succeeded: {said}")
+    seals = Snapshot.objects.filter(crawl=crawl).order_by("sealed_at").values_list("sealed_at", flat=True)
+    moments = [seal.timestamp() for seal in seals if seal is not None]
+    return [later - earlier for earlier, later in itertools.pairwise(moments)][WARM_UP - 1 :]
+
+
+# --- the floor ------------------------------------------------------------------------------------------------
+
+
+def in_one_process(urls: list[str]) -> list[float]:
+    seconds = []
+    with browser() as connection, tempfile.TemporaryDirectory(prefix="bench-pages-") as folder:
+        agent = connection.call("Browser.getVersion")["userAgent"].replace("HeadlessChrome", "Chrome")
+        for number, url in enumerate(urls):
+            place = Path(folder) / str(number)
+            place.mkdir()
+            start = time.perf_counter()
+            archive(connection, url, place, agent)
+            seconds.append(time.perf_counter() - start)
+    return seconds[WARM_UP:]
+
+
+@contextmanager
+def browser() -> Iterator[Connection]:
+    """A connection to a Chromium of its own, started as the chrome plugin starts it."""
+    settings = Settings()
+    with tempfile.TemporaryDirectory(prefix="bench-chromium-", ignore_cleanup_errors=True) as folder:
+        command = [find_chromium(settings), *flags(settings, f"{folder}/profile")]
+        env = {**os.environ, "TMPDIR": folder}
+        with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as popen:
+            lines = iter(popen.stderr or ())
+            url = next(line.split()[-1] for line in lines if line.startswith("DevTools listening on"))
+            connection = Connection(url)
+            try:
+                yield connection
+            finally:
+                connection.send("Browser.close")
+                popen.communicate(timeout=PATIENCE)
+
+
+def archive(connection: Connection, url: str, folder: Path, agent: str) -> None:
+    """All that the plugins keep of a page, in files of ``folder``."""
+    target = connection.call("Target.createTarget", {"url": "about:blank", "newWindow": True})["targetId"]
+    session = connection.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
+    tab = Tab(connection, target, session)
+    for method, params in (
+        ("Page.enable", {}),
+        ("Page.setLifecycleEventsEnabled", {"enabled": True}),
+        ("Network.enable", {}),
+        ("Network.setUserAgentOverride", {"userAgent": agent}),
+        ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
+    ):
+        tab.call(method, params)
+    headers = tab.navigate(url)
+    html = tab.evaluate(HTML)
+    picture = tab.call("Page.captureScreenshot", {"format": "png"})["data"]
+    paper = tab.call("Page.printToPDF", {"printBackground": True, "preferCSSPageSize": True})["data"]
+    files = {
+        "screenshot.png": base64.b64decode(picture),
+        "output.pdf": base64.b64decode(paper),
+        "output.html": html.encode(),
+        "title.txt": tab.evaluate(TITLE).encode(),
+        "headers.json": json.dumps(headers, indent=2).encode(),
+        "favicon": tab.fetch(tab.evaluate(ICON)),
+        "htmltotext.txt": html_to_text(html).encode(),
+        "urls.jsonl": "".join(json.dumps({"url": link}) + "\n" for link in tab.evaluate(LINKS)).encode(),
+    }
+    if lacking := [name for name, content in files.items() if not content]:
+        raise LookupError(f"nothing came of {', '.join(lacking)}")
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
+    (folder / "hashes.json").write_text(json.dumps(hashes, indent=1))
+    connection.call("Target.closeTarget", {"targetId": target})
+
+
+class Tab:
+    """One page over the browser's own connection."""
+
+    def __init__(self, connection: Connection, target: str, session: str) -> None:
+        self._connection, self._target, self._session = connection, target, session
+
+    def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        return self._connection.call(method, params, session=self._session, timeout=PATIENCE)
+
+    def evaluate(self, expression: str) -> Any:
+        return self.call("Runtime.evaluate", {"expression": expression, "returnByValue": True})["result"]["value"]
+
+    def navigate(self, url: str) -> dict[str, str]:
+        """Go there and wait for load and quiet; the headers of the page's own answer."""
+        self.drain()
+        loader = self.call("Page.navigate", {"url": url})["loaderId"]
+        headers: dict[str, str] = {}
+        open_requests: set[str] = set()
+        loaded, busy_at = False, time.monotonic()
+        while not loaded or open_requests or time.monotonic() - busy_at < QUIET:
+            left = QUIET - (time.monotonic() - busy_at) if loaded and not open_requests else PATIENCE
+            event = self._connection.next_event(max(left, 0.001))
+            if event is None or event.session != self._session:
+                continue
+            params = event.params
+            if event.method == "Page.lifecycleEvent":
+                loaded = loaded or (params["name"] == "load" and params["loaderId"] == loader)
+                continue
+            if event.method == "Network.requestWillBeSent":
+                open_requests.add(params["requestId"])
+            elif event.method in ("Network.loadingFinished", "Network.loadingFailed"):
+                open_requests.discard(params["requestId"])
+            elif event.method == "Network.responseReceived" and params["requestId"] == loader:
+                headers = params["response"]["headers"]
+                continue
+            elif event.method != "Page.frameNavigated":
+                continue
+            busy_at = time.monotonic()
+        return headers
+
+    def drain(self) -> None:
+        """Let go of what the tabs before have told."""
+        while self._connection.pending:
+            self._connection.next_event(0)
+
+    def fetch(self, url: str) -> bytes:
+        options = {"disableCache": False, "includeCredentials": True}
+        asked = {"frameId": self._target, "url": url, "options": options}
+        handle = self.call("Network.loadNetworkResource", asked)["resource"]["stream"]
+        data = b""
+        while True:
+            part = self.call("IO.read", {"handle": handle})
+            data += base64.b64decode(part["data"]) if part.get("base64Encoded") else part["data"].encode()
+            if part["eof"]:
+                self.call("IO.close", {"handle": handle})
+                return data
