@@ -6,6 +6,7 @@ minute a round, and their memory, shared pages counted in equal parts to those w
 
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -20,8 +21,8 @@ SETTLED = 15.0
 """Seconds after the first answer, in which the last imports are done and nothing is left to be swept."""
 WINDOW = 60.0
 UP = 60.0
-PROGRAMS = 2 + WORKERS + 1
-"""The least number of processes: the command, supervisord, the workers and their orchestrator."""
+PROGRAMS = 4 + WORKERS
+"""The least number of processes: the command, supervisord, web server, orchestrator, and its workers."""
 
 
 def run(rounds: int) -> list[Finding]:
@@ -52,13 +53,17 @@ def server() -> Iterator[int]:
         port = free_port()
         env = environment(data, WORKERS=str(WORKERS), REPLAY_ADDR=f"127.0.0.1:{free_port()}")
         command = [*ARCHIVEBOX, "server", f"127.0.0.1:{port}"]
-        with subprocess.Popen(command, cwd=REPOSITORY, env=env, stdout=subprocess.DEVNULL) as popen:
+        log = data.parent / "server.log"  # its address for the first log-in is nothing to print
+        with log.open("w") as file, subprocess.Popen(command, cwd=REPOSITORY, env=env, stdout=file, stderr=file) as one:
             try:
-                wait_for_answer(f"http://127.0.0.1:{port}/", popen)
+                wait_for_answer(f"http://127.0.0.1:{port}/", one)
                 time.sleep(SETTLED)
-                yield popen.pid
+                yield one.pid
+            except (ChildProcessError, TimeoutError):
+                sys.stderr.write(log.read_text()[-2000:])
+                raise
             finally:
-                popen.terminate()
+                one.terminate()
 
 
 def free_port() -> int:
