@@ -150,19 +150,13 @@ def prepare_hook(hook: Hook, call: Call) -> HookCall:
         env_names=names,
         cwd=call.object_dir / hook.plugin,
         object_dir=call.object_dir,
-        timeout=hook_timeout(hook, call.settings),
+        timeout=int(call.settings.timeout_for(hook)),
     )
 
 
 @lru_cache(maxsize=256)
 def _program_settings(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name.endswith("_BINARY"))
-
-
-def hook_timeout(hook: Hook, settings: Resolved) -> int:
-    """Seconds that one run of it may take."""
-    plugin = plugins()[hook.plugin]
-    return int(settings.get_number("INSTALL_TIMEOUT" if hook.name.event == "Binary" else plugin.timeout_setting) or 60)
 
 
 def _interpreter(hook: Hook, call: Call) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ class Table:
         names, marks = ", ".join(self._quoted.values()), ", ".join(["%s"] * len(fields))
         self.insert_statement = f"INSERT INTO {self.name} ({names}) VALUES ({marks})"  # noqa: S608 - our own names
         self._updates: dict[tuple[str, ...], str] = {}
+        self._changes: dict[tuple[tuple[str, ...], tuple[tuple[str, bool], ...]], str] = {}
 
     def prepared(self, name: str, value: object) -> Any:
         """A value as the driver takes it for this column; also what a cursor of ours reads back."""
@@ -39,13 +40,12 @@ class Table:
 
     def insert(self, rows: Iterable[tuple[UUID, Columns]]) -> None:
         """New rows by key; columns left out get their default."""
-        now = timezone.now()
-        values = [self._insert_values({"modified_at": now, **columns, "id": key}) for key, columns in rows]
+        defaults = {**self._defaults, "modified_at": self.prepared("modified_at", timezone.now())}
+        values = [self._insert_values({**columns, "id": key}, defaults) for key, columns in rows]
         with connection.cursor() as cursor:
             cursor.executemany(self.insert_statement, values)
 
-    def _insert_values(self, given: Columns) -> list[Any]:
-        defaults = self._defaults
+    def _insert_values(self, given: Columns, defaults: Columns) -> list[Any]:
         return [prepare(given[name]) if name in given else defaults[name] for name, prepare in self._prepare.items()]
 
     def update(self, names: tuple[str, ...], rows: Iterable[tuple[UUID, Columns]]) -> None:
@@ -56,6 +56,19 @@ class Table:
         values = [[*(way(columns[name]) for name, way in prepare), now, key_of(key)] for key, columns in rows]
         with connection.cursor() as cursor:
             cursor.executemany(self._update_statement(names), values)
+
+    def change(self, columns: Columns, where: Columns) -> bool:
+        """Set ``columns`` of the row that is as ``where`` says, None meaning NULL; False when there is no such row."""
+        names, known = tuple(columns), tuple((name, value is None) for name, value in where.items())
+        if (names, known) not in self._changes:
+            sets = ", ".join(f"{self._quoted[name]} = %s" for name in names)
+            tests = " AND ".join(f"{self._quoted[name]} {'IS NULL' if null else '= %s'}" for name, null in known)
+            self._changes[names, known] = f"UPDATE {self.name} SET {sets} WHERE {tests}"  # noqa: S608 - our own names
+        values = [self._prepare[name](value) for name, value in columns.items()]
+        values += [self._prepare[name](value) for name, value in where.items() if value is not None]
+        with connection.cursor() as cursor:
+            cursor.execute(self._changes[names, known], values)
+            return bool(cursor.rowcount)
 
     def _update_statement(self, names: tuple[str, ...]) -> str:
         if names not in self._updates:

@@ -21,6 +21,7 @@ from statemachine import State, StateMachine
 from statemachine.exceptions import TransitionNotAllowed
 
 from archivebox.base_models.rows import Row
+from archivebox.base_models.table import table_of
 from archivebox.base_models.transitions import TransitionRefusedError
 
 LEASE = timedelta(seconds=float(os.environ.get("ARCHIVEBOX_LEASE_SECONDS") or 30))
@@ -185,8 +186,8 @@ class WorkMachine(StateMachine):
         fields = {"request": Request.NONE, **self.columns.get(event, {}), **item.transition_columns}
         fields |= {"status": target.id, "modified_at": timezone.now()}
         fields = {name: value() if callable(value) else value for name, value in fields.items()}
-        rows = type(item)._default_manager.filter(item.guard(), status=source.id)
-        if not rows.update(**fields):
+        known = {"id": item.pk, "owner": item.owner, "fence": item.fence, "status": source.id}
+        if not table_of(type(item)).change(fields, known):
             message = f"{type(item).__name__} {item.pk} is no longer {source.id} and ours; it cannot {event}"
             raise TransitionRefusedError(message)
         for name, value in fields.items():

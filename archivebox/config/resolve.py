@@ -50,9 +50,16 @@ class Resolved:
         self._settings = settings
         self._layers = layers
         self._environments: dict[str, dict[str, str]] = {}
+        self._values: dict[str, JSON] = {}
+        self._disabled: dict[str, str | None] = {}
 
     def get(self, name: str) -> JSON:
         """The value that holds; SettingError if it is not allowed, KeyError if there is no such setting."""
+        if name not in self._values:
+            self._values[name] = self._value_of(name)
+        return self._values[name]
+
+    def _value_of(self, name: str) -> JSON:
         spec = self._settings.specs[self._settings.canonical[name]]
         for value in (self._said(spec), self._fallback(spec)):
             if value is not None:
@@ -164,7 +171,12 @@ class Resolved:
 
     def disabled_reason(self, plugin: Plugin | str) -> str | None:
         """Why a plugin's hooks do not run (a code with what it speaks of), or None if they do."""
-        found = self._settings.plugins[plugin if isinstance(plugin, str) else plugin.name]
+        name = plugin if isinstance(plugin, str) else plugin.name
+        if name not in self._disabled:
+            self._disabled[name] = self._disabled_reason(self._settings.plugins[name])
+        return self._disabled[name]
+
+    def _disabled_reason(self, found: Plugin) -> str | None:
         if found.name not in self._wanted:
             return Reason.NOT_CHOSEN.value
         if self.get(found.enabled_setting) is False:

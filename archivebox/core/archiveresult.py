@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from archivebox.base_models.literal import Literal, one_of
 from archivebox.base_models.rows import Row
 from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.contract import reasons
@@ -55,16 +56,16 @@ class ArchiveResultQuerySet(models.QuerySet["ArchiveResult"]):
 
     def unfinished(self) -> Self:
         """Neither final nor waiting for a retry."""
-        return self.filter(status__in=ArchiveResultMachine.OPEN)
+        return self.filter(status__in=one_of(*sorted(ArchiveResultMachine.OPEN)))
 
     def started(self) -> Self:
-        return self.filter(status=ArchiveResult.StatusChoices.STARTED)
+        return self.filter(status=Literal(ArchiveResult.StatusChoices.STARTED))
 
     def final(self) -> Self:
         return self.filter(status__in=ArchiveResultMachine.FINAL)
 
     def in_back_off(self) -> Self:
-        return self.filter(status=ArchiveResult.StatusChoices.BACKOFF)
+        return self.filter(status=Literal(ArchiveResult.StatusChoices.BACKOFF))
 
     def succeeded(self) -> Self:
         return self.filter(status=ArchiveResult.StatusChoices.SUCCEEDED)
@@ -115,19 +116,6 @@ class ArchiveResult(Row):
 
     def __str__(self) -> str:
         return f"{self.plugin}: {self.status}"
-
-    @classmethod
-    def pending(cls, snapshot: Snapshot, hook: Hook, disabled: str | None = None) -> Self:
-        """A result of ``hook``, not saved yet: queued, or skipped when its plugin is ``disabled`` for a reason."""
-        return cls(
-            snapshot=snapshot,
-            plugin=hook.plugin,
-            hook_name=hook.file_name,
-            pwd=str(snapshot.path / hook.plugin),
-            status=cls.StatusChoices.SKIPPED if disabled else cls.StatusChoices.QUEUED,
-            reason=(disabled or "")[:128],
-            retry_at=None if disabled else timezone.now(),
-        )
 
     @property
     def step(self) -> int:

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from uuid import UUID
 
+from django.apps import apps
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from archivebox.base_models.literal import one_of
+from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.table import table_of
 from archivebox.base_models.work import FREE_AND_WANTED, HELD, StoppableItem, WorkQuerySet
@@ -27,8 +30,6 @@ if TYPE_CHECKING:
     from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
 
 LAST_STEP = 9
-PENDING = ("snapshot_id", "plugin", "hook_name", "pwd", "status", "reason", "retry_at")
-"""Columns of a result that has not run yet; the others have their defaults."""
 
 
 class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
@@ -37,6 +38,10 @@ class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
     def kept(self) -> Self:
         """Those that nobody removed or replaced."""
         return self.filter(retired_at__isnull=True)
+
+    def unsealed(self) -> Self:
+        """Those that keep their crawl from its seal."""
+        return self.filter(status__in=one_of("queued", "started", "paused"))
 
     def of_url(self, url: str) -> Self:
         return self.filter(url=url).order_by("-id")
@@ -176,23 +181,30 @@ class Snapshot(StoppableItem):
 
     def run(self) -> None:
         """What entering ``started`` does: the journal is written, one queued result per hook."""
-        self.create_pending_archiveresults()
+        self._write_pending_archiveresults()
 
     def create_pending_archiveresults(self) -> list["ArchiveResult"]:
         """One ArchiveResult for each hook that has none yet: queued, or skipped where its plugin is switched off.
 
         Returns the new ones.
         """
-        results = self.archiveresult_set
-        known = set(results.values_list("plugin", "hook_name"))
-        hooks = [hook for hook in discover_hooks("Snapshot") if (hook.plugin, hook.name.file_name) not in known]
-        settings, model = self.settings(), results.model
-        new = [model.pending(self, hook, settings.disabled_reason(hook.plugin)) for hook in hooks]
-        rows = ((row.pk, {name: getattr(row, name) for name in PENDING}) for row in new)
-        table_of(model).insert(rows)  # bulk_create costs eight times as much, for every page
-        for row in new:
-            row._state.adding = False
-        return new
+        return list(self.archiveresult_set.filter(pk__in=self._write_pending_archiveresults()).order_by("pk"))
+
+    def _write_pending_archiveresults(self) -> list[UUID]:
+        """Their rows, without an object for each: bulk_create costs eight times as much, for every page."""
+        model, settings, path = self.archiveresult_set.model, self.settings(), str(self.path)
+        known = set(_hooks_with_results(self.pk))
+        hooks = [hook for hook in discover_hooks("Snapshot") if (hook.plugin, hook.file_name) not in known]
+        queued = {"snapshot_id": self.pk, "status": "queued", "reason": "", "retry_at": timezone.now()}
+        rows: list[tuple[UUID, dict[str, object]]] = []
+        for hook in hooks:
+            columns = queued | {"plugin": hook.plugin, "hook_name": hook.file_name, "pwd": f"{path}/{hook.plugin}"}
+            disabled = settings.disabled_reason(hook.plugin)
+            if disabled is not None:
+                columns |= {"status": "skipped", "reason": disabled[:128], "retry_at": None}
+            rows.append((new_id(), columns))
+        table_of(model).insert(rows)
+        return [key for key, _ in rows]
 
     def advance_step_if_ready(self) -> bool:
         """Go to the next step when every foreground result of this one is final or in back-off."""
@@ -204,10 +216,12 @@ class Snapshot(StoppableItem):
 
     def cleanup(self) -> None:
         """What the end of its life does: trees that are left are ended, results still open are finalised."""
-        for process in self.process_set.running().of_type(Process.TypeChoices.HOOK):
-            process.terminate()
-        for result in self.archiveresult_set.started():
-            result.update_from_output()
+        if _running_hooks(self.pk):
+            for process in self.process_set.running().of_type(Process.TypeChoices.HOOK):
+                process.terminate()
+        if _started_results(self.pk):
+            for result in self.archiveresult_set.started():
+                result.update_from_output()
 
     def retire(self) -> None:
         """Take it out of every list, without touching its files; :meth:`restore` undoes it."""
@@ -222,6 +236,30 @@ def tags_of(record: Mapping[str, JSON]) -> list[Tag]:
     given = record.get("tags")
     names = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else []
     return [tag for name in names if (tag := Tag.named(str(name))) is not None]
+
+
+# --- asked for every page ---------------------------------------------------------------------------------------
+
+
+def _results() -> "models.Manager[ArchiveResult]":
+    """The model of results is built on this one."""
+    return apps.get_model("core", "ArchiveResult")._default_manager
+
+
+@PreparedQuery
+def _hooks_with_results(snapshot: UUID) -> Rows:
+    return _results().filter(snapshot_id=snapshot).values_list("plugin", "hook_name")
+
+
+@PreparedQuery
+def _started_results(snapshot: UUID) -> Rows:
+    return _results().filter(snapshot_id=snapshot, status="started").values_list("pk")[:1]
+
+
+@PreparedQuery
+def _running_hooks(snapshot: UUID) -> Rows:
+    hooks = Process.objects.running().of_type(Process.TypeChoices.HOOK)
+    return hooks.filter(snapshot_id=snapshot).values_list("pk")[:1]
 
 
 register("Snapshot", Snapshot.from_jsonl)

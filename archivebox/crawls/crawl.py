@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from archivebox.base_models.literal import one_of
 from archivebox.base_models.rows import Row, new_id
 from archivebox.base_models.work import FREE_AND_WANTED, HELD, StoppableItem, WorkItem, WorkQuerySet
 from archivebox.config.resolve import Layer
@@ -25,7 +26,7 @@ class CrawlQuerySet(WorkQuerySet["Crawl"]):
     """Crawls, in the words people ask for them."""
 
     def open(self) -> Self:
-        return self.filter(status__in=Crawl.OPEN)
+        return self.filter(status__in=one_of(*Crawl.OPEN))
 
 
 class Crawl(StoppableItem):
@@ -88,7 +89,7 @@ class Crawl(StoppableItem):
         self.crawlrun_set.exclude(status=CrawlRun.StatusChoices.SEALED).filter(HELD).update(request="cancel")
 
     def has_open_snapshots(self) -> bool:
-        return self.snapshot_set.filter(status__in=["queued", "started", "paused"]).exists()
+        return bool(self.snapshot_set.unsealed().exists())
 
     def has_pending_children(self) -> bool:
         """Whether a Snapshot or a run of it is unsealed."""

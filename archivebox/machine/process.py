@@ -8,6 +8,7 @@ from django.db import connection, models
 from django.db.models import Q
 from django.utils import timezone
 
+from archivebox.base_models.literal import Literal
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason, register
@@ -27,7 +28,7 @@ class ProcessQuerySet(models.QuerySet["Process"]):
     """Processes, in the words people ask for them."""
 
     def running(self) -> Self:
-        return self.filter(status=Process.StatusChoices.RUNNING)
+        return self.filter(status=Literal(Process.StatusChoices.RUNNING))
 
     def exited(self) -> Self:
         return self.filter(status=Process.StatusChoices.EXITED)

@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
+from typing import NamedTuple
 from uuid import UUID
 
 from archivebox.base_models.doorbell import ring
@@ -35,11 +36,10 @@ from archivebox.workers.object_run import take_programs
 class BinaryRun:
     """Asks one provider after another for one program."""
 
-    def __init__(self, engine: Engine, holder: Holder, binary: Binary, call: Call) -> None:
+    def __init__(self, engine: Engine, holder: Holder, loaded: "LoadedBinary") -> None:
         self.engine = engine
         self.holder = holder
-        self.binary = binary
-        self.call = call
+        self.binary, self.call = loaded
         self.over: asyncio.Future[None] = engine.loop.create_future()
         self.run: HookRun | None = None
         self._ended: asyncio.Future[None] | None = None
@@ -127,7 +127,14 @@ def _last_sentence(run: HookRun) -> str:
 # --- on the database thread -------------------------------------------------------------------------------------
 
 
-def load(binary_id: UUID, owner: UUID) -> tuple[Binary, Call] | None:
+class LoadedBinary(NamedTuple):
+    """What a worker reads when it takes a Binary."""
+
+    binary: Binary
+    call: Call
+
+
+def load(binary_id: UUID, owner: UUID) -> LoadedBinary | None:
     """Take up a leased Binary."""
     binary = Binary.objects.filter(pk=binary_id, owner=owner).first()
     if binary is None:
@@ -149,7 +156,7 @@ def load(binary_id: UUID, owner: UUID) -> tuple[Binary, Call] | None:
         settings=resolve_settings(base_layers()),
         binaries=binary_paths(binary.machine_id),
     )
-    return binary, call
+    return LoadedBinary(binary, call)
 
 
 def take_found(binary_id: UUID, records: Sequence[Record]) -> None:

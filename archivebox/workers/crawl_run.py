@@ -11,7 +11,7 @@ from archivebox.base_models.turn import turn
 from archivebox.contract.binaries import merge
 from archivebox.contract.outcomes import Outcome
 from archivebox.contract.records import EndReason, Record
-from archivebox.crawls.crawl import Crawl, CrawlRun
+from archivebox.crawls.crawl import CrawlRun
 from archivebox.hooks import Call, discover_hooks, plugins, prepare_hook, process_hook_records, resolve_settings
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
@@ -188,17 +188,6 @@ def _put_down(holder: Holder, event: str) -> None:
         run.transition(event)
         Process.lose_programs(crawl_id=run.crawl_id, snapshot_id=None)
         ring()
-
-
-def is_needed(crawl_id: UUID) -> bool:
-    """Whether a Snapshot of the crawl is queued or in a step; what only waits for downloads needs no browser."""
-    crawl = Crawl.objects.get(pk=crawl_id)
-    if crawl.status not in {"queued", "started"}:
-        return False
-    snapshots = crawl.snapshot_set.filter(status__in=["queued", "started"], finishing=False)
-    return bool(snapshots.filter(retry_at__isnull=False).exists()) or bool(
-        crawl.snapshot_set.filter(owner__isnull=True, status="sealed", retry_at__lte=timezone.now()).exists()
-    )
 
 
 def _nothing() -> None:

@@ -9,18 +9,19 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import connection, models
+from django.db import connection
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
+from archivebox.base_models.prepared import PreparedQuery, Rows, prepared
 from archivebox.base_models.table import table_of
 from archivebox.base_models.turn import turn
 from archivebox.base_models.work import HELD, LEASE, WorkItem
 from archivebox.contract.reasons import Reason
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun, Domain
-from archivebox.hooks import base_layers, resolve_settings
 from archivebox.machine.binary import Binary
+from archivebox.workers.hosts import blocked_hosts, visited
 from archivebox.workers.journal import Holder
 
 HOSTS = 32
@@ -54,8 +55,8 @@ def take(worker: UUID, machine: UUID, room: int, cursor: Cursor) -> Taken:
     """Tick what is due, and lease what this worker can begin: at most ``room`` Snapshots."""
     taken = Taken()
     tick_crawls()
-    taken.binaries = _lease_all(Binary, Binary.objects.filter(machine_id=machine), worker)
-    taken.crawl_runs = _lease_all(CrawlRun, CrawlRun.objects.filter(machine_id=machine), worker)
+    taken.binaries = _lease_due(Binary, worker, machine)
+    taken.crawl_runs = _lease_due(CrawlRun, worker, machine)
     if room:
         _take_snapshots(worker, machine, room, cursor, taken)
     if not taken:
@@ -83,8 +84,9 @@ def _take_snapshots(worker: UUID, machine: UUID, room: int, cursor: Cursor, take
 # --- leases -----------------------------------------------------------------------------------------------------
 
 
-def _lease_all(model: type[WorkItem], rows: "models.QuerySet[WorkItem]", worker: UUID) -> list[Holder]:
-    keys = list(rows.filter(owner__isnull=True, retry_at__lte=timezone.now()).values_list("pk", flat=True)[:16])
+def _lease_due(model: type[Binary] | type[CrawlRun], worker: UUID, machine: UUID) -> list[Holder]:
+    due_here = _binaries_due if model is Binary else _runs_due
+    keys = [key for (key,) in due_here(machine, timezone.now())]
     return lease(model, keys, worker) if keys else []
 
 
@@ -130,8 +132,7 @@ def renew(holders: list[Holder]) -> set[Holder]:
 
 def tick_crawls() -> None:
     """Start, check, seal and reopen every Crawl that wants a look; each in one transaction of its own."""
-    due_now = Crawl.objects.filter(owner__isnull=True, retry_at__lte=timezone.now()).order_by("retry_at")
-    for key in list(due_now.values_list("pk", flat=True)[:64]):
+    for (key,) in _crawls_due(timezone.now()):
         with turn():  # one each: a tick may have a thousand Snapshots to cancel
             rows = Crawl.objects.filter(pk=key, owner__isnull=True)
             crawl = (rows.select_for_update() if connection.features.has_select_for_update else rows).first()
@@ -165,7 +166,7 @@ def tick(crawl: Crawl) -> None:
 
 def _cancel_snapshots(crawl: Crawl) -> None:
     """The queued Snapshots of a cancelled Crawl follow it, a thousand a look; leased ones are their holders'."""
-    free = crawl.snapshot_set.filter(owner__isnull=True, status__in=["queued", "started", "paused"])
+    free = crawl.snapshot_set.unsealed().filter(owner__isnull=True)
     keys = list(free.values_list("pk", flat=True)[:1000])
     rows = Snapshot.objects.filter(pk__in=keys, owner__isnull=True)
     rows.update(status="cancelled", reason=Reason.CANCELLED, retry_at=None, modified_at=timezone.now())
@@ -179,9 +180,8 @@ def _cancel_snapshots(crawl: Crawl) -> None:
 
 def _crawls_in_turn(cursor: Cursor) -> Iterator[UUID]:
     """The open crawls from the cursor on, then those before it; users take turns with their crawls."""
-    rows = Crawl.objects.filter(status=Crawl.StatusChoices.STARTED, request="")
     by_user: dict[int, list[UUID]] = {}
-    for key, user in rows.order_by("pk").values_list("pk", "created_by_id"):
+    for key, user in _open_crawls():
         by_user.setdefault(user, []).append(key)
     longest = max(map(len, by_user.values()), default=0)
     turns = [keys[turn] for turn in range(longest) for keys in by_user.values() if turn < len(keys)]
@@ -192,12 +192,10 @@ def _crawls_in_turn(cursor: Cursor) -> Iterator[UUID]:
 
 def _is_open(crawl_id: UUID, machine: UUID, taken: Taken, worker: UUID) -> bool:
     """Whether the crawl's run on this machine is ready for Snapshots; queues and takes it when nobody has."""
-    run = CrawlRun.objects.filter(crawl_id=crawl_id, machine_id=machine).values("pk", "ready_at", "status").first()
-    if run is not None and run["ready_at"] is not None:
-        return True
-    if run is not None and run["status"] != CrawlRun.StatusChoices.SEALED:
-        return False
-    if not Snapshot.objects.filter(crawl_id=crawl_id, owner__isnull=True, retry_at__lte=timezone.now()).exists():
+    for ready_at, status in _run_of(crawl_id, machine):
+        if ready_at is not None or status != CrawlRun.StatusChoices.SEALED:
+            return ready_at is not None
+    if not _page_due(crawl_id, timezone.now()):
         return False
     with turn():
         fresh = CrawlRun.of(Crawl.objects.get(pk=crawl_id), machine)
@@ -235,23 +233,13 @@ def _due_after(
 
     And the last host looked at, None when there are no more.
     """
-    key, now, most = _prepared_key(crawl_id), _prepared_moment(timezone.now()), look + len(blocked)
+    key, now, most = prepared(crawl_id), prepared(timezone.now()), look + len(blocked)
     with connection.cursor() as cursor:
         cursor.execute(_DUE, [key, after, key, now, key, most, key, now])
         hosts = cursor.fetchall()
     to_uuid = Snapshot._meta.pk.to_python
     due_now = [(to_uuid(pk), host) for pk, host in hosts if pk is not None and host not in blocked]
     return due_now[:limit], hosts[-1][1] if len(hosts) == most else None
-
-
-def _prepared_key(key: UUID) -> str | UUID:
-    prepared: str | UUID = Snapshot._meta.pk.get_db_prep_value(key, connection)
-    return prepared
-
-
-def _prepared_moment(moment: datetime) -> str | None:
-    prepared: str | None = connection.ops.adapt_datetimefield_value(moment)  # PostgreSQL's stays a moment
-    return prepared
 
 
 _FREE = "owner IS NULL AND retry_at IS NOT NULL"
@@ -271,38 +259,72 @@ FROM hosts WHERE hosts.domain IS NOT NULL
 """  # noqa: S608 - nothing but our own constant is put in
 
 
-def blocked_hosts() -> set[str]:
-    """Hosts that want no request now: their next moment has not come, or as many pages as allowed are in flight."""
-    blocked = set(Domain.objects.filter(next_at__gt=timezone.now()).values_list("name", flat=True))
-    settings = resolve_settings(base_layers())
-    most = int(settings.get_number("DOMAIN_CONCURRENCY") or 0)
-    in_flight = Snapshot.objects.filter(HELD).order_by().values_list("domain").annotate(pages=models.Count("pk"))
-    own_limits = dict(Domain.objects.filter(max_parallel__gt=0).values_list("name", "max_parallel"))
-    return blocked | {host for host, pages in in_flight if most and pages >= own_limits.get(host, most)}
-
-
-def visited(snapshot_id: UUID) -> None:
-    """A page of a host begins: the next one waits for the host's delay, or the one that is set for all."""
-    set_for_all = resolve_settings(base_layers()).get_number("DOMAIN_DELAY") or 0.0
-    if not set_for_all and not Domain.objects.filter(delay__gt=0).exists():
-        return
-    host = Snapshot.objects.values_list("domain", flat=True).get(pk=snapshot_id)
-    domain, _ = Domain.objects.get_or_create(name=host)
-    delay = domain.delay or set_for_all
-    if delay:
-        Domain.objects.filter(pk=domain.pk).update(next_at=timezone.now() + timedelta(seconds=delay))
-
-
 def next_wanted(machine: UUID) -> datetime | None:
     """When something free will want attention next: what an idle worker's timer waits for."""
-    moments = [
-        Crawl.objects.filter(owner__isnull=True).aggregate(at=models.Min("retry_at"))["at"],
-        CrawlRun.objects.filter(owner__isnull=True, machine_id=machine).aggregate(at=models.Min("retry_at"))["at"],
-        Binary.objects.filter(owner__isnull=True, machine_id=machine).aggregate(at=models.Min("retry_at"))["at"],
-    ]
     now = timezone.now()
-    for key in Crawl.objects.filter(status=Crawl.StatusChoices.STARTED).values_list("pk", flat=True):
-        rows = Snapshot.objects.filter(crawl_id=key, owner__isnull=True, retry_at__gt=now)
-        moments.append(rows.aggregate(at=models.Min("retry_at"))["at"])
-    moments += [Domain.objects.filter(next_at__gt=now).aggregate(at=models.Min("next_at"))["at"]]
-    return min((moment for moment in moments if moment is not None), default=None)
+    moments = [*_next_crawl(), *_next_run(machine), *_next_binary(machine), *_next_host(now)]
+    for key, _ in _open_crawls():
+        moments += _next_page(key, now)
+    return min((moment for (moment,) in moments), default=None)
+
+
+# --- asked at every look ----------------------------------------------------------------------------------------
+
+
+@PreparedQuery
+def _crawls_due(now: datetime) -> Rows:
+    return Crawl.objects.due(now).values_list("pk")[:64]
+
+
+@PreparedQuery
+def _runs_due(machine: UUID, now: datetime) -> Rows:
+    return CrawlRun.objects.due(now).filter(machine_id=machine).values_list("pk")[:16]
+
+
+@PreparedQuery
+def _binaries_due(machine: UUID, now: datetime) -> Rows:
+    return Binary.objects.due(now).filter(machine_id=machine).values_list("pk")[:16]
+
+
+@PreparedQuery
+def _page_due(crawl: UUID, now: datetime) -> Rows:
+    return Snapshot.objects.free().filter(crawl_id=crawl, retry_at__lte=now).values_list("pk")[:1]
+
+
+@PreparedQuery
+def _open_crawls() -> Rows:
+    return Crawl.objects.open().filter(status="started", request="").order_by("pk").values_list("pk", "created_by_id")
+
+
+@PreparedQuery
+def _run_of(crawl: UUID, machine: UUID) -> Rows:
+    return CrawlRun.objects.filter(crawl_id=crawl, machine_id=machine).values_list("ready_at", "status")
+
+
+@PreparedQuery
+def _next_crawl() -> Rows:
+    return _first(Crawl.objects.free())
+
+
+@PreparedQuery
+def _next_run(machine: UUID) -> Rows:
+    return _first(CrawlRun.objects.free().filter(machine_id=machine))
+
+
+@PreparedQuery
+def _next_binary(machine: UUID) -> Rows:
+    return _first(Binary.objects.free().filter(machine_id=machine))
+
+
+@PreparedQuery
+def _next_page(crawl: UUID, now: datetime) -> Rows:
+    return _first(Snapshot.objects.free().filter(crawl_id=crawl, retry_at__gt=now))
+
+
+@PreparedQuery
+def _next_host(now: datetime) -> Rows:
+    return _first(Domain.objects.filter(next_at__gt=now), "next_at")
+
+
+def _first(rows: Rows, moment: str = "retry_at") -> Rows:
+    return rows.order_by(moment).values_list(moment)[:1]

@@ -47,7 +47,7 @@ Those that argparse imports only when it is used are named too: they are 4 of th
 
 
 class Slots:
-    """So many hooks at a time; those that wait are told in their order when one is given back."""
+    """So many hooks at a time; who waits is told in turn when one is given back, and nobody whom none is left for."""
 
     def __init__(self, limit: int) -> None:
         self.limit = max(1, limit)
@@ -66,9 +66,10 @@ class Slots:
 
     def give_back(self) -> None:
         self.taken -= 1
-        waiting, self._waiting = self._waiting, deque()
-        for tell in waiting:
-            tell()
+        for _ in range(len(self._waiting)):  # who is told may find that it has to wait again
+            if self.taken >= self.limit:
+                return
+            self._waiting.popleft()()
 
     def tell_when_free(self, tell: Callable[[], None]) -> None:
         if tell not in self._waiting:

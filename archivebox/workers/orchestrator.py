@@ -5,6 +5,7 @@ database at its start and its end alone: in between it sleeps until a process en
 """
 
 import fcntl
+import gc
 import json
 import logging
 import os
@@ -76,6 +77,7 @@ class Orchestrator:
     # --- the loop ---------------------------------------------------------------------------------------------
 
     def run(self) -> None:
+        gc.freeze()  # what is loaded stays: workers share it with us, and do not go through it again and again
         self._listen()
         self._find_watchers()
         while not self.stopping:

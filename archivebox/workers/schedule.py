@@ -81,14 +81,15 @@ class Schedule:
     def __init__(self, planned: Iterable[Planned], step: int = 0) -> None:
         self.planned = sorted(planned, key=lambda item: item.hook.sort_key)
         self.step = step
+        self._exclusive = [item for item in self.planned if item.hook.exclusive]
         order = _order(tuple(item.hook for item in self.planned))
-        by_path = {item.hook.path: item for item in self.planned}  # a path is hashed ten times as fast as its hook
-        self._after = {by_path[hook.path]: [by_path[one.path] for one in ones] for hook, ones in order.after.items()}
-        self._ready = {by_path[hook.path]: [by_path[one.path] for one in ones] for hook, ones in order.ready.items()}
+        item_of = {item.hook: item for item in self.planned}
+        self._after = {item_of[hook]: [item_of[one] for one in ones] for hook, ones in order.after.items()}
+        self._ready = {item_of[hook]: [item_of[one] for one in ones] for hook, ones in order.ready.items()}
 
     def may_start(self) -> Iterator[Planned]:
         """Queued hooks of this and earlier steps whose turn it is; ask again after starting some of them."""
-        claimed = {name for item in self.planned if item.is_running for name in item.hook.exclusive}
+        claimed = {name for item in self._exclusive if item.is_running for name in item.hook.exclusive}
         for item in self.planned:
             if item.step > self.step:
                 return
@@ -97,7 +98,7 @@ class Schedule:
             if claimed.isdisjoint(item.hook.exclusive) and self._is_unblocked(item):
                 yield item
             # Holders of one resource go in file-name order: who waits for it keeps those behind from it.
-            claimed |= set(item.hook.exclusive)
+            claimed.update(item.hook.exclusive)
 
     def _is_unblocked(self, item: Planned) -> bool:
         if not all(other.is_over for other in self._after.get(item, ())):

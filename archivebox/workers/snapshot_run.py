@@ -6,16 +6,18 @@ import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import connection, models
+from django.db import connection
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
+from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.base_models.turn import turn
 from archivebox.contract.outcomes import BACK_TO_QUEUE, Outcome, Status, is_usage_error, outcome
@@ -84,6 +86,11 @@ class SnapshotRun(ObjectRun):
     def counts_as_in_flight(self) -> bool:
         """Whether it takes a place in flight: not while it only waits for programs, for downloads or for the disk."""
         return self.phase not in {Phase.FINISHING, Phase.SEALING} and not self.waits_for_programs
+
+    @property
+    def is_in_step(self) -> bool:
+        """Whether it may still need the crawl's browser."""
+        return self.phase in {Phase.STEPS, Phase.STOPPING, Phase.CLOSING_PAGE}
 
     @property
     def waits_for_programs(self) -> bool:
@@ -342,7 +349,16 @@ class SnapshotRun(ObjectRun):
 # --- on the database thread -------------------------------------------------------------------------------------
 
 
-_PLANNED_FROM = ("snapshot", "plugin", "hook_name", "status", "attempts", "retry_at", "process")
+class Known(NamedTuple):
+    """What the row of a result says of it."""
+
+    pk: UUID
+    plugin: str
+    hook_name: str
+    status: str
+    attempts: int
+    retry_at: datetime | None
+    process_id: UUID | None
 
 
 class Loaded:
@@ -356,9 +372,7 @@ class Loaded:
         self.step = self._first_step()
 
     def _plan(self) -> list[Planned]:
-        results = {
-            (result.plugin, result.hook_name): result for result in self.snapshot.archiveresult_set.only(*_PLANNED_FROM)
-        }
+        results = {(row[1], row[2]): Known(*row) for row in _results_of(self.snapshot.pk)}
         latest: dict[UUID | None, Process] = {}
         if self.snapshot.fence > 1:  # somebody held it before
             hooks = self.snapshot.process_set.of_type(Process.TypeChoices.HOOK).order_by("id")
@@ -389,7 +403,7 @@ class Loaded:
         return min(open_steps, default=LAST_STEP)
 
 
-def _is_unjudged(result: ArchiveResult, row: Process | None) -> bool:
+def _is_unjudged(result: Known, row: Process | None) -> bool:
     """Whether its latest run is still to be judged: it runs, or its end came while nobody was there to take it over.
 
     A worker may die after a start and before that is committed: the run has a row then, by the spawn log, of which the
@@ -459,13 +473,13 @@ def take_records(snapshot_id: UUID, process_id: UUID, records: Sequence[Record])
 
 def seal(snapshot: Snapshot) -> None:
     """The transaction that ends a Snapshot: its status, its next retry, and its Crawl's wish for a look."""
-    waiting = snapshot.archiveresult_set.in_back_off()
     with only_while_ours(snapshot), turn():
-        retry_at = waiting.aggregate(at=models.Min("retry_at"))["at"]
+        ((retry_at,),) = _next_retry(snapshot.pk) or [(None,)]
         fields = {"owner": None, "retry_at": retry_at, "sealed_at": timezone.now(), "finishing": False}
         snapshot.transition("seal", **fields, current_step=LAST_STEP, attempts=0)
-        Process.lose_programs(snapshot_id=snapshot.pk)
-        if connection.vendor != "sqlite" or not snapshot.crawl.has_open_snapshots():
+        if _programs_left(snapshot.pk):
+            Process.lose_programs(snapshot_id=snapshot.pk)
+        if connection.vendor != "sqlite" or not _open_page(snapshot.crawl_id):
             snapshot.crawl.wake()  # only the last of them can end it; where writers do not take turns, any may be
         ring()
 
@@ -507,3 +521,29 @@ def tidy(object_dir: Path) -> None:
 
 def lost_columns() -> dict[str, Any]:
     return {"status": "exited", "ended_at": timezone.now(), "end_reason": EndReason.LOST}
+
+
+# --- asked for every page ---------------------------------------------------------------------------------------
+
+
+@PreparedQuery
+def _results_of(snapshot: UUID) -> Rows:
+    columns = ("pk", "plugin", "hook_name", "status", "attempts", "retry_at", "process_id")
+    return ArchiveResult.objects.filter(snapshot_id=snapshot).values_list(*columns)
+
+
+@PreparedQuery
+def _next_retry(snapshot: UUID) -> Rows:
+    waiting = ArchiveResult.objects.filter(snapshot_id=snapshot).in_back_off()
+    return waiting.order_by("retry_at").values_list("retry_at")[:1]
+
+
+@PreparedQuery
+def _programs_left(snapshot: UUID) -> Rows:
+    programs = Process.objects.running().of_type(Process.TypeChoices.BINARY)
+    return programs.filter(snapshot_id=snapshot).values_list("pk")[:1]
+
+
+@PreparedQuery
+def _open_page(crawl: UUID) -> Rows:
+    return Snapshot.objects.unsealed().filter(crawl_id=crawl).values_list("pk")[:1]

@@ -15,18 +15,15 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.utils import timezone
 
-from archivebox.base_models.work import RENEW_EVERY, Request
+from archivebox.base_models.work import RENEW_EVERY
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
-from archivebox.core.snapshot import Snapshot
-from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib import processes
 from archivebox.lib.inotify import ATTRIB, Inotify
-from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
-from archivebox.workers import binary_run, crawl_run, dispatch, snapshot_run, sweep
+from archivebox.workers import crawl_run, dispatch, look, snapshot_run, sweep
 from archivebox.workers.binary_run import BinaryRun
 from archivebox.workers.crawl_run import CrawlRunRun
 from archivebox.workers.engine import Engine
@@ -85,33 +82,30 @@ class Worker:
             await self._put_everything_down()
 
     async def _look(self) -> datetime | None:
-        """Do what was asked for, take what is due, begin it. Returns when the next look is wanted."""
+        """Take what is due, begin it, do what was asked for. Returns when the next look is wanted."""
         self._rung.clear()
-        await self._answer_requests()
-        if self.engine.programs.wanted:
-            await self._read_programs()
-        await self._let_crawl_runs_go()
-        taken = await self._take()
-        if not taken and not self.runs:
+        seen = await self._see()
+        if not seen.taken and not self.runs:
             await self._wait(self._rung, LOOK_AGAIN)
-            taken = await self._take()
-        self._advance_all()  # programs may have been settled
-        if taken:
+            seen = await self._see()
+        if seen.taken:
             self._rung.set()
-        return taken.next_at
+        return seen.taken.next_at
 
-    async def _take(self) -> dispatch.Taken:
-        taken = await self.engine.journal.read(
-            dispatch.take, self.process.pk, self.process.machine_id, self._room(), self.cursor
+    async def _see(self) -> look.Seen:
+        idle = self._idle_crawl_runs()
+        seen: look.Seen = await self.engine.journal.read(
+            look.look, self.process.pk, self.process.machine_id, self._room(), self.cursor, list(idle)
         )
-        if taken:
-            await self._read_programs()
-        for holder in (*taken.crawl_runs, *taken.binaries, *taken.snapshots):
-            await self._begin(holder)
-        if taken:
-            await self._answer_requests()  # before anything starts: what was taken may have been cancelled long ago
-            self._advance_all()
-        return taken
+        self.engine.programs.learn(seen.program_status, seen.program_paths)
+        for holder, loaded in seen.loaded.items():
+            self._begin(holder, loaded)
+        self._answer_requests(seen)
+        for crawl_id in seen.unneeded:
+            if not idle[crawl_id].ending:
+                self._spawn(idle[crawl_id].end("seal"))
+        self._advance_all()
+        return seen
 
     def _advance_all(self) -> None:
         for run in list(self.runs.values()):
@@ -137,23 +131,16 @@ class Worker:
 
     # --- beginning and ending runs ----------------------------------------------------------------------------
 
-    async def _begin(self, holder: Holder) -> None:
-        run = await self._run_for(holder)
-        if run is None:
-            return
+    def _begin(self, holder: Holder, loaded: look.Loaded) -> None:
+        run: Run
+        if isinstance(loaded, snapshot_run.Loaded):
+            run = SnapshotRun(self.engine, holder, loaded)
+        elif isinstance(loaded, crawl_run.LoadedCrawlRun):
+            run = CrawlRunRun(self.engine, holder, loaded)
+        else:
+            run = BinaryRun(self.engine, holder, loaded)
         self.runs[holder] = run
         run.over.add_done_callback(partial(self._is_over, holder))
-
-    async def _run_for(self, holder: Holder) -> Run | None:
-        read = self.engine.journal.read
-        if holder.model is Snapshot:
-            loaded = await read(snapshot_run.load, holder.pk, holder.owner)
-            return None if loaded is None else SnapshotRun(self.engine, holder, loaded)
-        if holder.model is CrawlRun:
-            loaded_run = await read(crawl_run.load, holder.pk, holder.owner)
-            return None if loaded_run is None else CrawlRunRun(self.engine, holder, loaded_run)
-        found = await read(binary_run.load, holder.pk, holder.owner)
-        return None if found is None else BinaryRun(self.engine, holder, *found)
 
     def _is_over(self, holder: Holder, _: object) -> None:
         run = self.runs.pop(holder, None)
@@ -166,16 +153,12 @@ class Worker:
                 self._spawn(self.strays.end())
         self._rung.set()
 
-    async def _let_crawl_runs_go(self) -> None:
-        """End the crawls' browsers that no Snapshot needs any more."""
+    def _idle_crawl_runs(self) -> dict[UUID, CrawlRunRun]:
+        """By crawl: the runs held here that serve no Snapshot of this worker."""
+        pages = [run for run in self.runs.values() if isinstance(run, SnapshotRun)]
+        served = {run.snapshot.crawl_id for run in pages if run.is_in_step}
         held = [run for run in self.runs.values() if isinstance(run, CrawlRunRun) and not run.ending]
-        for run in held:
-            if not await self.engine.journal.read(crawl_run.is_needed, run.crawl_id):
-                self._spawn(run.end("seal"))
-
-    async def _read_programs(self) -> None:
-        status, paths = await self.engine.journal.read(_programs, self.process.machine_id)
-        self.engine.programs.learn(status, paths)
+        return {run.crawl_id: run for run in held if run.crawl_id not in served}
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = self.engine.in_background(work)
@@ -184,12 +167,11 @@ class Worker:
 
     # --- requests and leases ----------------------------------------------------------------------------------
 
-    async def _answer_requests(self) -> None:
+    def _answer_requests(self, seen: look.Seen) -> None:
         """Pause, cancel and kill what others asked for since the last look."""
-        held = list(self.runs)
-        asked, killed = await self.engine.journal.read(_requests, held)
-        for holder, event in asked.items():
-            run = self.runs.get(holder)
+        held = {holder.pk: run for holder, run in self.runs.items()}
+        for key, event in seen.asked.items():
+            run = held.get(key)
             if isinstance(run, SnapshotRun) and not run.ending:
                 run.ending = True  # from this moment on nothing of it starts
                 self._spawn(run.release(event))
@@ -198,7 +180,7 @@ class Worker:
                 self._spawn(run.end("seal"))
             elif isinstance(run, BinaryRun):
                 self._spawn(run.release())
-        for process_id in killed:
+        for process_id in seen.killed:
             self._kill(process_id)
 
     def _kill(self, process_id: UUID) -> None:
@@ -324,29 +306,6 @@ def _take_back(machine_id: UUID) -> int:
 
 
 _CLOSED_BY_THEIR_WORKER = (Process.TypeChoices.HOOK, Process.TypeChoices.BINARY)
-
-
-def _programs(machine_id: UUID) -> tuple[dict[str, str], dict[str, str]]:
-    rows = Binary.objects.filter(machine_id=machine_id).values_list("name", "status", "abspath")
-    known = list(rows)
-    return {name: status for name, status, _ in known}, {name: path for name, _, path in known if path}
-
-
-def _requests(held: list[Holder]) -> tuple[dict[Holder, str], list[UUID]]:
-    """What was asked of the items held, or of the Crawls above them; and the hooks that somebody wants ended."""
-    asked: dict[Holder, str] = {}
-    for model in {holder.model for holder in held}:
-        mine = {holder.pk: holder for holder in held if holder.model is model}
-        above = "crawl__status" if model is not Binary else "status"
-        for pk, request, status in model.rows(pk__in=mine).values_list("pk", "request", above):
-            if request or status in OF_CRAWLS_ABOVE:
-                asked[mine[pk]] = str(request) or OF_CRAWLS_ABOVE[status]
-    killed = Process.objects.here().running().filter(request=Request.KILL).values_list("pk", flat=True)
-    return asked, list(killed)
-
-
-OF_CRAWLS_ABOVE = {Crawl.StatusChoices.PAUSED: "release", Crawl.StatusChoices.CANCELLED: "cancel"}
-"""What the state of a Crawl means for what is held of it."""
 
 
 # --- the process ------------------------------------------------------------------------------------------------

@@ -9,13 +9,15 @@ from django.contrib.auth.models import User
 from django.db import connection, connections
 from django.utils import timezone
 
+from archivebox.base_models.prepared import prepared
 from archivebox.base_models.rows import new_id
 from archivebox.core.models import Snapshot
 from archivebox.crawls.control import cancel
 from archivebox.crawls.models import Crawl, CrawlRun, Domain
 from archivebox.machine.models import Machine
 from archivebox.workers import dispatch
-from archivebox.workers.dispatch import Cursor, blocked_hosts, due, next_wanted, take, tick, tick_crawls
+from archivebox.workers.dispatch import Cursor, due, next_wanted, take, tick, tick_crawls
+from archivebox.workers.hosts import blocked_hosts
 from archivebox.workers.journal import Holder
 from tests.rows import crawl, leased, snapshot
 
@@ -164,7 +166,7 @@ class TestPlans:
     def test_due_scans_no_table(self) -> None:
         one = ready(crawl(*(f"https://host-{number % 50}.example/{number}" for number in range(3000))))
         ready(crawl("https://other.example/"))
-        key = dispatch._prepared_key(one.pk)
+        key = prepared(one.pk)
         now = Snapshot._meta.get_field("retry_at").get_db_prep_value(timezone.now(), connection)
         plan = self.plan(dispatch._DUE, [key, "", key, now, key, 32, key, now])
         assert "snapshot_due" in plan

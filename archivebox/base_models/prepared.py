@@ -1,0 +1,79 @@
+"""Queries that are asked thousands of times a minute: Django compiles each once, the driver runs it from then on.
+
+Compiling costs 0.15 to 0.5 ms, many times what such a query takes in the database.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from inspect import get_annotations
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, models
+
+Value = UUID | datetime | int | str
+Rows = models.QuerySet[Any, Any]
+_STAND_INS: dict[type, Callable[[int], Value]] = {
+    UUID: lambda n: UUID(int=(0xA5 << 120) + n),
+    datetime: lambda n: datetime(1, 1, 1, tzinfo=UTC) + timedelta(days=n),
+    int: lambda n: 1_234_567_000 + n,
+    str: "\ufffe{}".format,
+}
+"""Values of each kind that no query names by itself: where they turn up in the compiled one, arguments go."""
+
+
+class PreparedQuery:
+    """Decorates a function of UUIDs, moments, numbers or texts that returns ``values_list(…)`` of a query set.
+
+    Called with such values, it returns the rows. The function is called once: it may use each value any number of
+    times, but do nothing with it other than hand it to the query set.
+    """
+
+    def __init__(self, query: Callable[..., "Rows"]) -> None:
+        self._query = query
+        self.__doc__ = query.__doc__
+        self._compiled: _Compiled | None = None
+
+    def __call__(self, *values: Value) -> list[tuple[Any, ...]]:
+        if self._compiled is None:
+            kinds = [kind for name, kind in get_annotations(self._query).items() if name != "return"]
+            stand_ins = [_STAND_INS[kind](place) for place, kind in enumerate(kinds)]
+            self._compiled = _Compiled(self._query(*stand_ins), stand_ins)
+        return self._compiled.run(values)
+
+
+class _Compiled:
+    """The statement, which of its parameters are which arguments, and what makes Python values of its columns."""
+
+    def __init__(self, query_set: "Rows", stand_ins: list[Value]) -> None:
+        self._compiler = query_set.query.get_compiler(connection=connection)
+        self._statement, parameters = self._compiler.as_sql()
+        known = {prepared(value): place for place, value in enumerate(stand_ins)}
+        self._places = [known.get(parameter) for parameter in parameters]
+        self._parameters = parameters
+        if set(known.values()) - set(self._places):
+            raise ValueError(f"an argument has no place in: {self._statement}")
+        columns = self._compiler.select[: self._compiler.col_count]
+        self._converters = self._compiler.get_converters([column for column, _, _ in columns])
+
+    def run(self, values: tuple[Value, ...]) -> list[tuple[Any, ...]]:
+        given = [prepared(value) for value in values]
+        parameters = [
+            parameter if place is None else given[place]
+            for parameter, place in zip(self._parameters, self._places, strict=True)
+        ]
+        with connection.cursor() as cursor:
+            cursor.execute(self._statement, parameters)
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+        if self._converters and rows:
+            return [tuple(row) for row in self._compiler.apply_converters(rows, self._converters)]
+        return rows
+
+
+def prepared(value: Value) -> Any:
+    """A value as the driver takes it; also what a cursor of ours reads back."""
+    if isinstance(value, UUID):
+        return value if connection.features.has_native_uuid_field else value.hex
+    if isinstance(value, datetime):
+        return connection.ops.adapt_datetimefield_value(value)
+    return value

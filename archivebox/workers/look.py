@@ -1,0 +1,132 @@
+"""What a worker asks of the database at a look, in one visit: work that is due, requests, programs."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Q
+from django.utils import timezone
+
+from archivebox.base_models.prepared import PreparedQuery, Rows
+from archivebox.base_models.work import HELD, Request, WorkItem
+from archivebox.core.snapshot import Snapshot
+from archivebox.crawls.crawl import Crawl, CrawlRun
+from archivebox.machine.binary import Binary
+from archivebox.machine.process import Process
+from archivebox.workers import binary_run, crawl_run, dispatch, snapshot_run
+from archivebox.workers.dispatch import Cursor, Taken
+from archivebox.workers.journal import Holder
+
+OF_CRAWLS_ABOVE = {Crawl.StatusChoices.PAUSED: "release", Crawl.StatusChoices.CANCELLED: "cancel"}
+"""What the state of a Crawl means for what is held of it."""
+
+Loaded = snapshot_run.Loaded | crawl_run.LoadedCrawlRun | binary_run.LoadedBinary
+
+
+@dataclass(slots=True)
+class Seen:
+    """What one look found. What it took is loaded: its worker can begin."""
+
+    taken: Taken
+    loaded: dict[Holder, Loaded] = field(default_factory=dict)
+    asked: dict[UUID, str] = field(default_factory=dict)
+    """Key of an item that this worker holds → the event that somebody asked for."""
+    killed: list[UUID] = field(default_factory=list)
+    """Processes that somebody wants ended."""
+    unneeded: list[UUID] = field(default_factory=list)
+    """Of the crawls that were asked about: those whose browser no Snapshot needs any more."""
+    program_status: dict[str, str] = field(default_factory=dict)
+    program_paths: dict[str, str] = field(default_factory=dict)
+
+
+def look(worker: UUID, machine: UUID, room: int, cursor: Cursor, idle_crawls: list[UUID]) -> Seen:
+    """Take what is due and load it, and read everything else that a worker has to know now. On the database thread.
+
+    ``idle_crawls``: whose run this worker holds, and of which it has no Snapshot in a step.
+    """
+    seen = Seen(dispatch.take(worker, machine, room, cursor))
+    for holder in (*seen.taken.crawl_runs, *seen.taken.binaries, *seen.taken.snapshots):
+        loaded = _load(holder)
+        if loaded is not None:
+            seen.loaded[holder] = loaded
+    # After the loads: what was taken may have been cancelled long ago, and must not start.
+    seen.asked = requests(worker)
+    seen.killed = [key for (key,) in _killed(machine)]
+    seen.unneeded = [crawl for crawl in idle_crawls if not is_needed(crawl)]
+    for name, status, path in _programs(machine):
+        seen.program_status[name] = status
+        if path:
+            seen.program_paths[name] = path
+    return seen
+
+
+def _load(holder: Holder) -> Loaded | None:
+    if holder.model is Snapshot:
+        return snapshot_run.load(holder.pk, holder.owner)
+    if holder.model is CrawlRun:
+        return crawl_run.load(holder.pk, holder.owner)
+    return binary_run.load(holder.pk, holder.owner)
+
+
+def requests(worker: UUID) -> dict[UUID, str]:
+    """What was asked of the items that a worker holds, or of the Crawls above them."""
+    rows = [*_asked_of_snapshots(worker), *_asked_of_runs(worker), *_asked_of_binaries(worker)]
+    return {key: str(request) or OF_CRAWLS_ABOVE[status] for key, request, status in rows}
+
+
+def is_needed(crawl_id: UUID) -> bool:
+    """Whether a Snapshot of the crawl wants to run or runs; what only waits for downloads needs no browser."""
+    now = timezone.now()
+    return bool(_page_wanted(crawl_id) or _page_held(crawl_id) or _retry_due(crawl_id, now))
+
+
+# --- asked at every look ----------------------------------------------------------------------------------------
+
+
+def _asked(model: type[WorkItem], worker: UUID) -> Rows:
+    asked = ~Q(request="") | Q(crawl__status__in=list(OF_CRAWLS_ABOVE))
+    return model.rows(owner=worker).filter(asked).values_list("pk", "request", "crawl__status")
+
+
+@PreparedQuery
+def _asked_of_snapshots(worker: UUID) -> Rows:
+    return _asked(Snapshot, worker)
+
+
+@PreparedQuery
+def _asked_of_runs(worker: UUID) -> Rows:
+    return _asked(CrawlRun, worker)
+
+
+@PreparedQuery
+def _asked_of_binaries(worker: UUID) -> Rows:
+    return Binary.rows(owner=worker).exclude(request="").values_list("pk", "request", "status")
+
+
+@PreparedQuery
+def _killed(machine: UUID) -> Rows:
+    return Process.objects.running().filter(machine_id=machine, request=Request.KILL).values_list("pk")
+
+
+@PreparedQuery
+def _programs(machine: UUID) -> Rows:
+    return Binary.objects.filter(machine_id=machine).values_list("name", "status", "abspath")
+
+
+@PreparedQuery
+def _page_wanted(crawl: UUID) -> Rows:
+    """The index of wanted pages in its own order: those that never ran come first, before what waits for a retry."""
+    open_ones = Snapshot.objects.free().filter(crawl_id=crawl, status__in=Snapshot.OPEN, crawl__status__in=Crawl.OPEN)
+    return open_ones.order_by("retry_at").values_list("pk")[:1]
+
+
+@PreparedQuery
+def _page_held(crawl: UUID) -> Rows:
+    held = Snapshot.objects.filter(HELD, crawl_id=crawl, finishing=False, crawl__status__in=Crawl.OPEN)
+    return held.order_by("owner").values_list("pk")[:1]
+
+
+@PreparedQuery
+def _retry_due(crawl: UUID, now: datetime) -> Rows:
+    due = Snapshot.objects.free().filter(crawl_id=crawl, retry_at__lte=now, crawl__status__in=Crawl.OPEN)
+    return due.order_by("retry_at").values_list("pk")[:1]
