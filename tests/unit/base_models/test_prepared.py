@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 import pytest
-from django.db import models
+from django.db import connection, models
 from django.utils import timezone
 
 from archivebox.base_models.literal import Literal, one_of
@@ -65,7 +65,7 @@ class TestPreparedQuery:
 
 
 class TestLiteral:
-    @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="others know the values when they plan")
+    @pytest.mark.skipif(connection.vendor != "sqlite", reason="others know the values when they plan")
     @pytest.mark.parametrize(
         ("rows", "index"),
         [
