@@ -118,8 +118,28 @@ class Call:
     settings: Resolved
     binaries: Mapping[str, str]
     """Program name → absolute path, of those that this machine has; a worker learns more while it runs."""
-    environments: dict[str, tuple[dict[str, str], list[str]]] = field(default_factory=dict)
-    """What the hooks of each plugin have in their environment, without programs; made on first use."""
+    by_plugin: dict[str, "PluginCall"] = field(default_factory=dict)
+    """Made on first use."""
+
+    def of_plugin(self, hook: Hook) -> "PluginCall":
+        if hook.plugin not in self.by_plugin:
+            env, names = _environment(hook.plugin, self, for_installer=hook.name.event == "Binary")
+            programs = tuple(name for name in names if name.endswith("_BINARY"))
+            self.by_plugin[hook.plugin] = PluginCall(env, names, programs, self.object_dir / hook.plugin)
+        return self.by_plugin[hook.plugin]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginCall:
+    """What all hooks of one plugin have in common for one object."""
+
+    env: dict[str, str]
+    """Without the places of programs, which are found while an object is worked on."""
+    settings: list[str]
+    """Names of its own settings in ``env``."""
+    programs: tuple[str, ...]
+    """Those of them that name programs."""
+    cwd: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,26 +157,19 @@ class HookCall:
 
 def prepare_hook(hook: Hook, call: Call) -> HookCall:
     """The command line, environment and folder of one hook run. Nothing is started and nothing written."""
-    if hook.plugin not in call.environments:
-        call.environments[hook.plugin] = _environment(hook.plugin, call, for_installer=hook.name.event == "Binary")
-    env, names = call.environments[hook.plugin]
+    plugin = call.of_plugin(hook)
     programs = {
-        name: call.binaries[env[name]] for name in _program_settings(tuple(names)) if env[name] in call.binaries
+        name: call.binaries[plugin.env[name]] for name in plugin.programs if plugin.env[name] in call.binaries
     }
     return HookCall(
         hook=hook,
         argv=(*_interpreter(hook, call), str(hook.path), *hook.arguments(call.arguments)),
-        env=env | programs,
-        env_names=names,
-        cwd=call.object_dir / hook.plugin,
+        env=plugin.env | programs,
+        env_names=plugin.settings,
+        cwd=plugin.cwd,
         object_dir=call.object_dir,
         timeout=int(call.settings.timeout_for(hook)),
     )
-
-
-@lru_cache(maxsize=256)
-def _program_settings(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in names if name.endswith("_BINARY"))
 
 
 def _interpreter(hook: Hook, call: Call) -> tuple[str, ...]:

@@ -50,6 +50,7 @@ class HookRun:
         self.hook = call.hook
         self.work = work
         self.process_id = process_id or new_id()
+        self.mark = str(self.process_id)
         self.stdout_path = self._file("stdout.log")
         self.stderr_path = self._file("stderr.log")
         self.pass_fds: tuple[int, ...] = ()
@@ -74,7 +75,7 @@ class HookRun:
         self._ending: asyncio.Task[None] | None = None
 
     def _file(self, suffix: str) -> Path:
-        return hook_file(self.call.object_dir, self.hook.file_name, self.process_id, suffix)
+        return hook_file(self.call.object_dir, self.hook.file_name, self.mark, suffix)
 
     @property
     def told_to_stop(self) -> bool:
@@ -90,7 +91,7 @@ class HookRun:
     def start(self) -> bool:
         """Start it; False when it could not be (``failure`` says why): it has ended then, and is on record."""
         columns = self._columns()
-        self.engine.spawn_log.intent(str(self.process_id), _as_json(columns))
+        self.engine.spawn_log.intent(self.mark, _as_json(columns))
         self.engine.started_one()
         self.started_at = timezone.now()
         try:
@@ -100,7 +101,7 @@ class HookRun:
             self._could_not_start(error, columns)
             return False
         identity = self.child.identity
-        self.engine.spawn_log.started(str(self.process_id), identity)
+        self.engine.spawn_log.started(self.mark, identity)
         columns |= {
             "status": Process.StatusChoices.RUNNING,
             "boot_id": identity.boot_id,
@@ -174,10 +175,10 @@ class HookRun:
 
     def _launch(self) -> Launch:
         return Launch(
-            process_id=str(self.process_id),
+            process_id=self.mark,
             argv=self.call.argv,
             cwd=self.call.cwd,
-            env={**self.call.env, processes.MARK: str(self.process_id)},
+            env={**self.call.env, processes.MARK: self.mark},
             stdout=self.stdout_path,
             stderr=self.stderr_path,
             script=self.hook.path if self.hook.fork else None,
@@ -269,7 +270,7 @@ class HookRun:
 
     def tree(self) -> Tree:
         root = self.child.identity if self.child is not None else None
-        return Tree(root=root, process_id=str(self.process_id), data_dir=DATA_FOLDER.root, reapers=(os.getpid(),))
+        return Tree(root=root, process_id=self.mark, data_dir=DATA_FOLDER.root, reapers=(os.getpid(),))
 
     def _timed_out(self) -> None:
         self.stop(EndReason.TIMEOUT, self.engine.stop_grace)

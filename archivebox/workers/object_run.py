@@ -132,7 +132,7 @@ class ObjectRun(ABC):
     def _take_on(self, item: Planned, run: HookRun) -> None:
         item.run, item.status, item.late = run, "started", False
         self._by_run[run] = item
-        self.process_ids.add(str(run.process_id))
+        self.process_ids.add(run.mark)
         self.hook_started(item, run)
 
     def hook_started(self, item: Planned, run: HookRun) -> None:  # noqa: B027 - a CrawlRun keeps no results

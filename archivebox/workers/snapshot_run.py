@@ -117,7 +117,7 @@ class SnapshotRun(ObjectRun):
             self.engine.journal.update(ArchiveResult, item.result_id, columns, self.holder)
         item.run, item.status = run, "started"
         self._by_run[run] = item
-        self.process_ids.add(str(run.process_id))
+        self.process_ids.add(run.mark)
         if row.status == Process.StatusChoices.RUNNING and run.adopt(row):
             self.adopted.append(run)
             slots = self._slots_for(item)

@@ -22,6 +22,10 @@ class Child(ABC):
     def reap(self) -> None:
         """Let it go: call only after its row is committed. RuntimeError while it runs; twice does nothing."""
 
+    def open_pidfd(self) -> int | None:
+        """A descriptor that becomes readable at its end; None: it has ended, or there are no pidfds."""
+        return self.identity.open_pidfd()
+
     @abstractmethod
     def block(self, seconds: float | None) -> None:
         """Sleep until the status may have changed, or ``seconds`` are over (None: no limit)."""

@@ -142,6 +142,9 @@ class OwnChild(Child):
                 self._status = None if waited is None else ExitStatus(*waited)
         return self._status
 
+    def open_pidfd(self) -> int:
+        return os.pidfd_open(self.identity.pid)  # nobody else gets the pid of a child that is not reaped
+
     def reap(self) -> None:
         if self.peek() is None:
             raise RuntimeError(f"pid {self.identity.pid} still runs")

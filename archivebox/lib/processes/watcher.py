@@ -63,7 +63,7 @@ class ExitWatcher:
             self._portable.close()
 
     def _watch_pidfd(self, child: Child) -> None:
-        fd = child.identity.open_pidfd()
+        fd = child.open_pidfd()
         if fd is None:
             self._loop.call_soon(self._look, child)
             return
