@@ -117,6 +117,7 @@ class Engine:
         self.output_max = int(settings.get_number("HOOK_OUTPUT_MAX") or 16_000_000)
         self.file_max = int(settings.get_number("HOOK_FILE_MAX") or 16_000_000_000)
         self.max_attempts = int(settings.get_number("MAX_ATTEMPTS") or 3)
+        self.on_buried: Callable[[Identity, ExitStatus], None] = lambda _identity, _status: None
         self._tasks: set[asyncio.Task[None]] = set()
         loop.set_exception_handler(self.broke)
         self._fork_server: ForkServer | None = None
@@ -141,9 +142,10 @@ class Engine:
         logging.shutdown()
         os._exit(1)
 
-    def bury_strays(self) -> dict[Identity, ExitStatus]:
+    def bury_strays(self) -> None:
         """Reap the orphans that came to this worker and have ended; nobody else waits for them."""
-        return processes.bury_foster_children(None, own=self._own_pids())
+        for identity, status in processes.bury_foster_children(None, own=self._own_pids()).items():
+            self.on_buried(identity, status)
 
     def foster_children(self) -> set[Identity]:
         """Live orphans that came to this worker, which is a subreaper."""

@@ -135,7 +135,6 @@ class HookRun:
             self.is_ready = True
         left = self.call.timeout - (row.seconds or 0.0)
         self._listen(max(0.0, left))
-        self.engine.loop.call_soon(self.read)
         return True
 
     def recall(self, row: Process) -> None:
@@ -190,6 +189,8 @@ class HookRun:
         if self.child is None:
             return
         self.engine.outputs.watch(self.stdout_path, self.read, at_once=self.hook.ready)
+        if self.hook.ready or self.taken_over:
+            self.engine.loop.call_soon(self.read)  # what it said before it was watched
         if not self.hook.name.daemon:  # a daemon works until it is told to stop
             self._deadline = self.engine.loop.call_later(seconds, self._timed_out)
         self.engine.exits.watch(self.child, self._exited)

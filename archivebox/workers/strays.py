@@ -9,7 +9,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib import processes
-from archivebox.lib.processes import Identity, Tree
+from archivebox.lib.processes import ExitStatus, Identity, Tree
 from archivebox.machine.process import Process
 from archivebox.machine.process_current import command_line
 from archivebox.workers.engine import Engine
@@ -23,6 +23,8 @@ class Strays:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.listed: dict[Identity, UUID] = {}
+        self._told: set[Identity] = set()
+        engine.on_buried = self._close
 
     def look(self) -> None:
         """Put those on record that are new: children of the worker."""
@@ -33,16 +35,24 @@ class Strays:
     async def end(self) -> None:
         """End all of them: no Snapshot of this worker is left that they could belong to."""
         self.look()
-        listed, self.listed = self.listed, {}
-        for identity, key in listed.items():
-            tree = Tree(root=identity, process_id=str(key), data_dir=DATA_FOLDER.root)
+        self._told = set(self.listed)
+        for identity in self._told:
+            tree = Tree(root=identity, process_id=str(self.listed.get(identity, "")), data_dir=DATA_FOLDER.root)
             gone = await tree.end(grace=self.engine.stop_grace)
             log.info("Ended a stray that bore no mark action=stray_ended pid=%d gone=%s", identity.pid, gone)
-        statuses = self.engine.bury_strays()
-        for identity, key in listed.items():
-            code = statuses.get(identity, processes.UNSEEN).exit_code
-            ended = {"status": "exited", "ended_at": timezone.now(), "end_reason": EndReason.SEALED, "exit_code": code}
-            self.engine.journal.update(Process, key, ended)
+        self.engine.bury_strays()
+        for identity in self._told:
+            self._close(identity, processes.UNSEEN)
+
+    def _close(self, identity: Identity, status: ExitStatus) -> None:
+        """One has been reaped, whoever looked; of those that were not listed there is no row."""
+        key = self.listed.pop(identity, None)
+        if key is None:
+            return
+        by_itself = EndReason.SIGNALLED if (status.exit_code or 0) < 0 else EndReason.EXITED
+        reason = EndReason.SEALED if identity in self._told else by_itself
+        ended = {"status": "exited", "ended_at": timezone.now(), "end_reason": reason, "exit_code": status.exit_code}
+        self.engine.journal.update(Process, key, ended)
 
     def _record(self, identity: Identity) -> UUID:
         key = new_id()

@@ -60,6 +60,7 @@ class Tree:
         self.reapers = tuple(reapers)
         self._leaders: dict[int, Identity] = {}  # sessions seen in the tree, known by them when the leader is gone
         self._leads = False
+        self._dead: set[Identity] = set()
         if root is not None:
             self._leaders[root.pid] = root
             self._leads = self._owns_its_groups
@@ -75,6 +76,7 @@ class Tree:
             if self.root.is_alive():
                 self._walk([self.root.pid], found, children_of)
             self._walk(self._reparented(self.root, children_of), found, children_of)
+        self._dead = {identity for identity, seen in found.values() if seen.zombie}
         return {identity for identity, seen in found.values() if not seen.zombie}
 
     def _walk(self, pids: Iterable[int], found: dict[int, tuple[Identity, Look]], children_of: Kinship) -> None:
@@ -99,7 +101,7 @@ class Tree:
 
     def _belongs(self, pid: int, root: Identity) -> bool:
         seen = look(pid)
-        if seen is None or seen.zombie or seen.start_ticks < root.start_ticks:
+        if seen is None or seen.start_ticks < root.start_ticks:
             return False
         mark = mark_of(pid, self.data_dir)
         if mark == self.process_id:
@@ -146,20 +148,32 @@ class Tree:
         told: set[Identity] = set()
         deadline = time.monotonic() + grace
         while (left := deadline - time.monotonic()) > 0:
-            members = self.members()
-            if not members:
-                yield Pause([], EXEC_SECONDS)
-                members = self.members()
+            members = yield from self._members_for_sure()
             if not members:
                 return True
             yield from self._signal(members, members - told, first_signal, left)
             told |= members
         deadline = time.monotonic() + KILL_SECONDS
-        while members := self.members():
+        while members := (yield from self._members_for_sure()):
             if time.monotonic() > deadline:
                 return False
             yield from self._signal(members, members, signal.SIGKILL, 0.2)
         return True
+
+    def _members_for_sure(self) -> Generator[Pause, None, set[Identity]]:
+        """Its live processes; none only if two looks found nobody alive, and the second nobody who died in between.
+
+        Who passes execve bears no mark for a moment, and of a daemon that forks and exits all the while a look may find
+        nothing but the dead.
+        """
+        members = self.members()
+        while not members:
+            dead = self._dead
+            yield Pause([], EXEC_SECONDS)
+            members = self.members()
+            if self._dead <= dead:
+                break
+        return members
 
     @property
     def _owns_its_groups(self) -> bool:
