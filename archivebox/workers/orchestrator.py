@@ -40,7 +40,7 @@ WIND_DOWN = 8.0
 """Seconds that workers have to put everything down."""
 FIRST_WATCHER = 3.0
 """Seconds in which somebody has to watch a new orchestrator."""
-CRASH_DELAY = (0.0, 0.0, 1.0, 5.0, 15.0)
+CRASH_DELAY = (0.0, 0.0, 0.5, 2.0, 5.0)
 """Seconds before a worker is started again, by how many died within a minute of their start."""
 
 

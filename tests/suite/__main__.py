@@ -1,19 +1,36 @@
-"""Runs the whole suite: on SQLite, then on a throw-away PostgreSQL; a run that executed no test has failed."""
+"""Runs the whole suite: on SQLite, then on a throw-away PostgreSQL; a run that executed no test has failed.
+
+In parts that do not know of each other, as many at a time as there are cores: engine tests mostly wait.
+"""
 
 import os
+import subprocess
 import sys
 import tempfile
+import threading
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from tests.suite import packages, postgres
+
+ENGINE = ("tests/integration/engine", "tests/chaos")
+
+
+class Part(NamedTuple):
+    """One run of pytest."""
+
+    name: str
+    arguments: tuple[str, ...]
+    env: Mapping[str, str]
 
 
 class Outcome(NamedTuple):
     """What one run of pytest did."""
 
-    database: str
+    name: str
     exit_status: int
     passed: int
     failed: int
@@ -26,18 +43,62 @@ class Outcome(NamedTuple):
 
     def __str__(self) -> str:
         """The plain closing line."""
-        return f"{self.database}: {self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+        return f"{self.name}: {self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
-def run(database: str, arguments: list[str], env: dict[str, str]) -> Outcome:
-    """Runs pytest once and counts from its own report what was executed."""
-    print(f"\n=== {database} ===", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.xml"
-        command = [sys.executable, "-I", "-m", "pytest", f"--junitxml={report}", *arguments]
-        exit_status = postgres.run_command(command, env)
-        total, failed, skipped = _count(report)
-    return Outcome(database, exit_status, total - failed - skipped, failed, skipped)
+class Runs:
+    """The runs that are on; all are ended when this process is told to end."""
+
+    def __init__(self) -> None:
+        self._children: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+        self._ending = False
+
+    def run(self, part: Part, *, aside: bool) -> tuple[Outcome, str]:
+        """Run pytest once and count from its own report what was executed; ``aside``: return what it printed."""
+        with tempfile.TemporaryDirectory() as folder:
+            report, printed = Path(folder) / "report.xml", Path(folder) / "printed"
+            command = [sys.executable, "-I", "-m", "pytest", f"--junitxml={report}", *part.arguments]
+            with printed.open("wb") as out:
+                stream = out if aside else None
+                exit_status = self._wait(command, part.env, stream)
+            total, failed, skipped = _count(report)
+            outcome = Outcome(part.name, exit_status, total - failed - skipped, failed, skipped)
+            return outcome, printed.read_text("utf-8", "replace")
+
+    def _wait(self, command: list[str], env: Mapping[str, str], out: BinaryIO | None) -> int:
+        with self._lock:
+            if self._ending:
+                return 1
+            child = subprocess.Popen(command, env=env, stdout=out, stderr=out)
+            self._children.add(child)
+        try:
+            return child.wait()
+        except (SystemExit, KeyboardInterrupt):
+            self.end()
+            raise
+        finally:
+            self._children.discard(child)
+
+    def end(self) -> None:
+        """Tell all of them to end, and wait until they have."""
+        with self._lock:
+            self._ending = True
+        for child in list(self._children):
+            child.terminate()
+            child.wait()
+
+    def run_all(self, parts: Sequence[Part]) -> Iterator[Outcome]:
+        """Run the parts side by side, and print each as it ends."""
+        with ThreadPoolExecutor(os.cpu_count()) as lanes:
+            try:
+                for done in as_completed([lanes.submit(self.run, part, aside=True) for part in parts]):
+                    outcome, printed = done.result()
+                    print(f"\n=== {outcome.name} ===\n{printed}", flush=True)
+                    yield outcome
+            except (SystemExit, KeyboardInterrupt):
+                self.end()
+                raise
 
 
 def _count(report: Path) -> tuple[int, int, int]:
@@ -52,19 +113,24 @@ def _count(report: Path) -> tuple[int, int, int]:
 
 
 def main(arguments: list[str]) -> int:
-    """With arguments: one run, on the database that DATABASE_URL names (SQLite if none). Without: both."""
+    """With arguments: one run, on the database that DATABASE_URL names (SQLite if none). Without: the whole suite."""
     os.chdir(Path(__file__).parents[2])
     postgres.end_on_signals()
     packages.ensure()
     env = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "DATA_DIR"}}
+    runs = Runs()
     if arguments:
         url = os.environ.get("DATABASE_URL")
-        database = "PostgreSQL" if url else "SQLite"
-        outcomes = [run(database, arguments, {**env, "DATABASE_URL": url} if url else env)]
+        given = Part("PostgreSQL" if url else "SQLite", tuple(arguments), {**env, "DATABASE_URL": url} if url else env)
+        outcomes = [runs.run(given, aside=False)[0]]
     else:
-        outcomes = [run("SQLite", [], env)]
         with postgres.throw_away_cluster() as url:
-            outcomes.append(run("PostgreSQL", ["-m", "database and not once"], {**env, "DATABASE_URL": url}))
+            parts = [
+                Part("SQLite, engine", ENGINE, env),
+                Part("SQLite, all else", tuple(f"--ignore={folder}" for folder in ENGINE), env),
+                Part("PostgreSQL", ("-m", "database and not once"), {**env, "DATABASE_URL": url}),
+            ]
+            outcomes = list(runs.run_all(parts))
     print()
     for outcome in outcomes:
         print(outcome if outcome.passed or outcome.failed else f"{outcome}  (no test was executed)")
