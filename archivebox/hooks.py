@@ -158,9 +158,7 @@ class HookCall:
 def prepare_hook(hook: Hook, call: Call) -> HookCall:
     """The command line, environment and folder of one hook run. Nothing is started and nothing written."""
     plugin = call.of_plugin(hook)
-    programs = {
-        name: call.binaries[plugin.env[name]] for name in plugin.programs if plugin.env[name] in call.binaries
-    }
+    programs = {name: call.binaries[plugin.env[name]] for name in plugin.programs if plugin.env[name] in call.binaries}
     return HookCall(
         hook=hook,
         argv=(*_interpreter(hook, call), str(hook.path), *hook.arguments(call.arguments)),

@@ -15,7 +15,9 @@ STUCK = NOTE + 'note stuck-starts\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; d
 def begin(made: Collection) -> str:
     """A crawl of one page whose first hook has ended and whose second runs until ``go`` is there."""
     made.plugin("first", {"on_Snapshot__10_first.sh": NOTE + "note first\n"})
-    made.plugin("stuck", {"on_Snapshot__20_stuck.sh": STUCK, "on_Snapshot__21_holder.daemon.bg.sh": "echo ready\nsleep 3600\n"})
+    made.plugin(
+        "stuck", {"on_Snapshot__20_stuck.sh": STUCK, "on_Snapshot__21_holder.daemon.bg.sh": "echo ready\nsleep 3600\n"}
+    )
     made.plugin("last", {"on_Snapshot__30_last.sh": NOTE + "note last\n"})
     crawl = made.add()
     made.watch()
