@@ -1,7 +1,5 @@
 """Owns `archivebox run`."""
 
-from uuid import UUID
-
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.select import find, find_snapshot
 from archivebox.cli.session import Session
@@ -10,6 +8,7 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.retry import retry_results
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
+from archivebox.workers.watchers import Only
 
 
 def run(session: Session, *, daemon: bool, crawl: str | None, snapshot: str | None, archiveresult: str | None) -> int:
@@ -19,19 +18,21 @@ def run(session: Session, *, daemon: bool, crawl: str | None, snapshot: str | No
         raise BadInputError("--daemon, --crawl, --snapshot and --archiveresult exclude each other: choose one.")
     if daemon:
         return worker(session)
-    return watch(session, Watched(_crawls(crawl, snapshot, archiveresult)))
+    only = _only(crawl, snapshot, archiveresult)
+    return watch(session, Watched(None if only is None else {only.crawl}, only))
 
 
-def _crawls(crawl: str | None, snapshot: str | None, archiveresult: str | None) -> set[UUID] | None:
-    """The Crawl to wait for, after what was named has been made due; None: all."""
+def _only(crawl: str | None, snapshot: str | None, archiveresult: str | None) -> Only | None:
+    """What to work on and to wait for, after it has been made due; None: everything."""
     if crawl:
-        return {_woken(find(Crawl, crawl)).pk}
+        return Only(_woken(find(Crawl, crawl)).pk)
     if snapshot:
-        return {_of_snapshot(find_snapshot(snapshot)).pk}
+        one = find_snapshot(snapshot)
+        return Only(_of_snapshot(one).pk, one.pk)
     if archiveresult:
         result = find(ArchiveResult, archiveresult)
         retry_results(ArchiveResult.objects.filter(pk=result.pk))
-        return {_woken(result.snapshot.crawl).pk}
+        return Only(_woken(result.snapshot.crawl).pk, result.snapshot_id)
     return None
 
 

@@ -18,6 +18,7 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.machine.models import Binary
 from archivebox.workers.watch import Interrupted, OrchestratorFailedError, Watch
+from archivebox.workers.watchers import Only
 
 ALL_SEALED, OUR_ERROR, NO_SUCCESS = 0, 1, 3
 LOOK_BACK = timedelta(seconds=5)
@@ -55,10 +56,14 @@ def is_idle() -> bool:
 
 
 class Watched:
-    """The Crawls that one command waits for; without any: all that is open, also what comes while it waits."""
+    """The Crawls that one command waits for; without any: all that is open, also what comes while it waits.
 
-    def __init__(self, crawl_ids: Iterable[UUID] | None = None) -> None:
+    ``only``: that nothing else is worked on meanwhile, unless somebody else waits too.
+    """
+
+    def __init__(self, crawl_ids: Iterable[UUID] | None = None, only: Only | None = None) -> None:
         self.everything = crawl_ids is None
+        self.only = only
         self.crawl_ids: set[UUID] = set(crawl_ids or ())
         self.began = timezone.now()
 
@@ -66,13 +71,17 @@ class Watched:
         if self.everything:
             self.crawl_ids |= set(Crawl.objects.filter(Q(status__in=Crawl.OPEN) | _due()).values_list("pk", flat=True))
             return is_idle()
+        if self.only is not None and self.only.snapshot is not None:
+            return not self.snapshots().filter(_due() | Q(status__in=Snapshot.OPEN)).exists()
         return all(is_done(crawl) for crawl in Crawl.objects.filter(pk__in=self.crawl_ids))
 
     def snapshots(self) -> Any:
+        if self.only is not None and self.only.snapshot is not None:
+            return Snapshot.objects.filter(pk=self.only.snapshot)
         return Snapshot.objects.filter(crawl__in=self.crawl_ids)
 
     def results(self) -> Any:
-        return ArchiveResult.objects.filter(snapshot__crawl__in=self.crawl_ids)
+        return ArchiveResult.objects.filter(snapshot__in=self.snapshots())
 
     def sealed_since(self, when: datetime) -> Any:
         return self.snapshots().filter(status=Snapshot.StatusChoices.SEALED, sealed_at__gte=when)
@@ -163,7 +172,7 @@ def _others(counts: dict[str, int], names: tuple[str, ...]) -> str:
 def watch(session: Session, watched: Watched, until: Callable[[], bool] | None = None) -> int:
     """Keep an orchestrator at work until what is watched is done; returns the exit status."""
     try:
-        with session.out.live() as draw, Watch(session.process) as watching:
+        with session.out.live() as draw, Watch(session.process, watched.only) as watching:
             progress = Progress(session.out, watched, draw)
             try:
                 watching.wait(until or watched.is_done, progress.show)

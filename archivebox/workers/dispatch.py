@@ -4,7 +4,7 @@ Every function runs on the database thread. Crawl ticks, CrawlRuns and Binaries 
 are taken only of crawls whose run on this machine is ready for them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -23,6 +23,7 @@ from archivebox.crawls.crawl import Crawl, CrawlRun, Domain
 from archivebox.machine.binary import Binary
 from archivebox.workers.hosts import blocked_hosts, visited
 from archivebox.workers.journal import Holder
+from archivebox.workers.watchers import Scope
 
 HOSTS = 32
 """Hosts of a crawl that one scan goes through; the next begins behind them."""
@@ -51,28 +52,34 @@ class Taken:
         return bool(self.crawl_runs or self.binaries or self.snapshots)
 
 
-def take(worker: UUID, machine: UUID, room: int, cursor: Cursor) -> Taken:
-    """Tick what is due, and lease what this worker can begin: at most ``room`` Snapshots."""
+def take(worker: UUID, machine: UUID, room: int, cursor: Cursor, scope: Scope | None = None) -> Taken:
+    """Tick what is due, and lease what this worker can begin, within ``scope``: at most ``room`` Snapshots."""
     taken = Taken()
     tick_crawls()
-    taken.binaries = _lease_due(Binary, worker, machine)
-    taken.crawl_runs = _lease_due(CrawlRun, worker, machine)
+    now = timezone.now()
+    taken.binaries = lease(Binary, [key for (key,) in _binaries_due(machine, now)], worker)
+    runs = [key for key, crawl in _runs_due(machine, now) if scope is None or crawl in scope]
+    taken.crawl_runs = lease(CrawlRun, runs, worker)
     if room:
-        _take_snapshots(worker, machine, room, cursor, taken)
+        _take_snapshots(taken, cursor, scope, worker=worker, machine=machine, room=room)
     if not taken:
         taken.next_at = next_wanted(machine)
     return taken
 
 
-def _take_snapshots(worker: UUID, machine: UUID, room: int, cursor: Cursor, taken: Taken) -> None:
-    for crawl_id in _crawls_in_turn(cursor):
+def _take_snapshots(
+    taken: Taken, cursor: Cursor, scope: Scope | None, *, worker: UUID, machine: UUID, room: int
+) -> None:
+    for crawl_id in _crawls_in_turn(cursor, scope):
         if room <= len(taken.snapshots):
             return
         if not _is_open(crawl_id, machine, taken, worker):
             continue
         cursor.crawl = crawl_id
         blocked = blocked_hosts()  # asked anew for each crawl: what was taken of the one before counts
-        keys = due(crawl_id, blocked, room - len(taken.snapshots), cursor)
+        chosen = scope[crawl_id] if scope is not None else None
+        free = room - len(taken.snapshots)
+        keys = _due_among(chosen, blocked)[:free] if chosen else due(crawl_id, blocked, free, cursor)
         if keys:
             with turn():
                 leased = lease(Snapshot, keys, worker)
@@ -84,17 +91,13 @@ def _take_snapshots(worker: UUID, machine: UUID, room: int, cursor: Cursor, take
 # --- leases -----------------------------------------------------------------------------------------------------
 
 
-def _lease_due(model: type[Binary] | type[CrawlRun], worker: UUID, machine: UUID) -> list[Holder]:
-    due_here = _binaries_due if model is Binary else _runs_due
-    keys = [key for (key,) in due_here(machine, timezone.now())]
-    return lease(model, keys, worker) if keys else []
-
-
 def lease(model: type[WorkItem], keys: Sequence[UUID], worker: UUID) -> list[Holder]:
     """Take those of ``keys`` that nobody was quicker to take: one guarded update for all of them.
 
     Said in SQL, because Django's update and the look at the fences cost three times the rest of a lease.
     """
+    if not keys:
+        return []
     table, now = table_of(model), timezone.now()
     statement = _LEASE.format(table=table.name, keys=", ".join(["%s"] * len(keys)))
     arguments = [
@@ -178,10 +181,12 @@ def _cancel_snapshots(crawl: Crawl) -> None:
         ring()
 
 
-def _crawls_in_turn(cursor: Cursor) -> Iterator[UUID]:
+def _crawls_in_turn(cursor: Cursor, scope: Scope | None) -> Iterator[UUID]:
     """The open crawls from the cursor on, then those before it; users take turns with their crawls."""
     by_user: dict[int, list[UUID]] = {}
     for key, user in _open_crawls():
+        if scope is not None and key not in scope:
+            continue
         by_user.setdefault(user, []).append(key)
     longest = max(map(len, by_user.values()), default=0)
     turns = [keys[turn] for turn in range(longest) for keys in by_user.values() if turn < len(keys)]
@@ -224,6 +229,12 @@ def due(crawl_id: UUID, blocked: set[str], limit: int, cursor: Cursor) -> list[U
     if found:
         cursor.host[crawl_id] = found[-1][1]
     return [key for key, _ in found]
+
+
+def _due_among(chosen: Collection[UUID], blocked: set[str]) -> list[UUID]:
+    """Those of a few Snapshots that are due."""
+    now = timezone.now()
+    return [key for key in chosen for (host,) in _host_if_due(key, now) if host not in blocked]
 
 
 def _due_after(
@@ -278,7 +289,7 @@ def _crawls_due(now: datetime) -> Rows:
 
 @PreparedQuery
 def _runs_due(machine: UUID, now: datetime) -> Rows:
-    return CrawlRun.objects.due(now).filter(machine_id=machine).values_list("pk")[:16]
+    return CrawlRun.objects.due(now).filter(machine_id=machine).values_list("pk", "crawl_id")
 
 
 @PreparedQuery
@@ -289,6 +300,11 @@ def _binaries_due(machine: UUID, now: datetime) -> Rows:
 @PreparedQuery
 def _page_due(crawl: UUID, now: datetime) -> Rows:
     return Snapshot.objects.free().filter(crawl_id=crawl, retry_at__lte=now).values_list("pk")[:1]
+
+
+@PreparedQuery
+def _host_if_due(snapshot: UUID, now: datetime) -> Rows:
+    return Snapshot.objects.free().filter(pk=snapshot, retry_at__lte=now).values_list("domain")
 
 
 @PreparedQuery

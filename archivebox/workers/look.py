@@ -13,7 +13,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
-from archivebox.workers import binary_run, crawl_run, dispatch, snapshot_run
+from archivebox.workers import binary_run, crawl_run, dispatch, snapshot_run, watchers
 from archivebox.workers.dispatch import Cursor, Taken
 from archivebox.workers.journal import Holder
 
@@ -44,7 +44,7 @@ def look(worker: UUID, machine: UUID, room: int, cursor: Cursor, idle_crawls: li
 
     ``idle_crawls``: whose run this worker holds, and of which it has no Snapshot in a step.
     """
-    seen = Seen(dispatch.take(worker, machine, room, cursor))
+    seen = Seen(dispatch.take(worker, machine, room, cursor, watchers.scope()))
     for holder in (*seen.taken.crawl_runs, *seen.taken.binaries, *seen.taken.snapshots):
         loaded = _load(holder)
         if loaded is not None:

@@ -6,7 +6,6 @@ database at its start and its end alone: in between it sleeps until a process en
 
 import fcntl
 import gc
-import json
 import logging
 import os
 import selectors
@@ -30,7 +29,7 @@ from archivebox.lib import processes
 from archivebox.lib.inotify import CLOSE_WRITE, DELETE, MOVED_TO, Inotify
 from archivebox.lib.processes import ExitJournal, ExitStatus, Identity
 from archivebox.machine.process import Process
-from archivebox.workers import sweep, worker
+from archivebox.workers import sweep, watchers, worker
 
 log = logging.getLogger(__name__)
 
@@ -128,22 +127,22 @@ class Orchestrator:
         """Who waits for work to be done: a file each, written by rename, that names a process."""
         if self._inotify is not None:
             self._inotify.read()
-        there = {path for path in DATA_FOLDER.watchers.iterdir() if not path.name.endswith(".tmp")}
+        there = set(watchers.files())
         for path in set(self.watchers) - there:
             self._forget_watcher(path)
         for path in there - set(self.watchers):
             self._take_watcher(path)
         if processes.PORTABLE:
             for path in list(self.watchers):
-                identity = read_watcher(path)
-                if identity is None or not identity.is_alive():
+                watcher = watchers.read(path)
+                if watcher is None or not watcher.identity.is_alive():
                     self._watcher_died(path)
 
     def _take_watcher(self, path: Path) -> None:
-        identity = read_watcher(path)
-        if identity is None:
+        watcher = watchers.read(path)
+        if watcher is None:
             return
-        pidfd = identity.open_pidfd()
+        pidfd = watcher.identity.open_pidfd()
         if pidfd is None and not processes.PORTABLE:
             path.unlink(missing_ok=True)
             return
@@ -284,15 +283,6 @@ class Orchestrator:
             tree = processes.Tree(root=identity, process_id=mark or "", data_dir=DATA_FOLDER.root)
             tree.end_blocking(grace=0.5)
         processes.bury_foster_children(None, own=self.workers.keys())  # ended by us: no journal, it has to run again
-
-
-def read_watcher(path: Path) -> Identity | None:
-    """Who watches; None for a file that is gone, torn, or of a process that is."""
-    try:
-        identity = Identity(*json.loads(path.read_text()))
-    except (OSError, ValueError, TypeError):
-        return None
-    return identity
 
 
 def take_lock(*, wait: bool) -> int | None:

@@ -1,7 +1,6 @@
 """Being the one who watches: whoever waits for work keeps an orchestrator alive for as long as it waits."""
 
 import fcntl
-import json
 import os
 import selectors
 import signal
@@ -16,16 +15,16 @@ from uuid import UUID
 
 from django.db import connections
 
+from archivebox.base_models.doorbell import touch
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION
 from archivebox.lib import processes
-from archivebox.lib.files import atomic_write
 from archivebox.lib.inotify import ATTRIB, Inotify
-from archivebox.lib.processes import Identity
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
-from archivebox.workers import orchestrator
+from archivebox.workers import orchestrator, watchers
+from archivebox.workers.watchers import Only
 
 LOOK_EVERY = 5.0
 """Seconds after which a watcher looks without having been rung."""
@@ -66,8 +65,9 @@ class OrchestratorFailedError(Exception):
 class Watch:
     """Keeps an orchestrator alive; as a context manager it leaves at the end, whatever happened."""
 
-    def __init__(self, parent: Process | None = None) -> None:
+    def __init__(self, parent: Process | None = None, only: Only | None = None) -> None:
         self.parent = parent or Process.current()
+        self.only = only
         self.path = DATA_FOLDER.watcher_lock(self.parent.pk)
         self.orchestrator: Process | None = None
         self._selector = selectors.DefaultSelector()
@@ -81,7 +81,7 @@ class Watch:
         processes.become_subreaper()
         DATA_FOLDER.watchers.mkdir(parents=True, exist_ok=True)
         DATA_FOLDER.doorbell.touch()
-        atomic_write(self.path, json.dumps(list(Identity.current())))
+        watchers.write(self.path, self.only)
         self._lock = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         if not processes.PORTABLE:
@@ -92,6 +92,7 @@ class Watch:
         self._previous = {signum: signal.signal(signum, self._interrupt) for signum in (signal.SIGINT, signal.SIGTERM)}
         self._wakeup = signal.set_wakeup_fd(self._signals_w, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        touch()  # workers that were at work for others alone may take more now
         self.keep_orchestrator()
         return self
 
@@ -173,6 +174,7 @@ class Watch:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+        touch()
         if self.orchestrator is not None and not _others_watch():
             try:
                 self.orchestrator.wait(WIND_DOWN)
@@ -195,7 +197,7 @@ class Watch:
 
 
 def _others_watch() -> bool:
-    return any(not path.name.endswith(".tmp") for path in DATA_FOLDER.watchers.iterdir())
+    return any(watchers.files())
 
 
 def start_orchestrator(parent: Process, body: Callable[[UUID], int]) -> Process:

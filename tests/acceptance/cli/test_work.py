@@ -138,6 +138,18 @@ def test_index_only_runs_when_the_crawl_is_named(cli: Type, put: Put) -> None:
     assert cli("run", "--crawl", crawl).records[-1]["snapshots"] == {"sealed": 1}
 
 
+def test_one_page_alone_is_run_and_the_others_stay_queued(cli: Type, put: Put) -> None:
+    put(GOOD)
+    cli("add", "--bg", "--plugins", "tiny", URL, "https://example.com/other")
+    cli("add", "--bg", "--plugins", "tiny", "https://third.test/")
+    done = cli("run", "--snapshot", "https://example.com/other")
+    assert done.code == 0, done.err
+    assert done.records[-1]["snapshots"] == {"sealed": 1}
+    statuses = {str(row["url"]): row["status"] for row in cli("list").records}
+    assert statuses == {URL: "queued", "https://example.com/other": "sealed", "https://third.test/": "queued"}
+    assert cli("run").records[-1]["snapshots"] == {"sealed": 3}
+
+
 def test_the_tree_goes_from_the_command_to_the_hook(cli: Type, put: Put) -> None:
     put(GOOD)
     cli("add", "--plugins", "tiny", URL)

@@ -1,0 +1,64 @@
+"""Who watches: a file for each command that waits for work, which names its process and what it waits for."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+from uuid import UUID
+
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.lib.files import atomic_write
+from archivebox.lib.processes import Identity
+
+
+class Only(NamedTuple):
+    """The one thing that somebody waits for: a Crawl, or one of its Snapshots."""
+
+    crawl: UUID
+    snapshot: UUID | None = None
+
+
+class Watcher(NamedTuple):
+    """Who waits, and for what; None: for all there is to do."""
+
+    identity: Identity
+    only: Only | None
+
+
+Scope = Mapping[UUID, set[UUID]]
+"""Crawls that may be worked on; of each the Snapshots that may, none meaning all of them."""
+
+
+def write(path: Path, only: Only | None = None) -> None:
+    """Say in the file ``path`` that this process watches."""
+    chosen = [str(key) for key in only or () if key is not None]
+    atomic_write(path, json.dumps({"identity": list(Identity.current()), "only": chosen}))
+
+
+def read(path: Path) -> Watcher | None:
+    """Who watches; None for a file that is gone or torn."""
+    try:
+        said = json.loads(path.read_text())
+        only = [UUID(key) for key in said["only"]]
+        return Watcher(Identity(*said["identity"]), Only(*only) if only else None)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def files() -> Iterator[Path]:
+    """The files of all that watch; those being written are left out."""
+    return (path for path in DATA_FOLDER.watchers.iterdir() if not path.name.endswith(".tmp"))
+
+
+def scope() -> Scope | None:
+    """What workers may work on; None: everything, since somebody waits for everything, or nobody says for what."""
+    scope: dict[UUID, set[UUID]] = {}
+    for watcher in filter(None, map(read, files())):
+        if watcher.only is None:
+            return None
+        crawl, snapshot = watcher.only
+        if snapshot is None:
+            scope[crawl] = set()
+        elif scope.get(crawl) != set():
+            scope.setdefault(crawl, set()).add(snapshot)
+    return scope or None
