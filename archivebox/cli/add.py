@@ -6,8 +6,7 @@ from contextlib import ExitStack
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import transaction
-
+from archivebox.base_models.turn import turn
 from archivebox.base_models.users import system_user
 from archivebox.cli import settings
 from archivebox.cli.errors import BadInputError
@@ -114,7 +113,7 @@ def _accept(session: Session, given: Given, wish: Wish) -> tuple[Crawl | None, s
     known = latest_versions(given.seeds) if wish.update else {}
     fresh = [seed for seed in given.seeds.values() if seed.url not in known]
     source = keep_sources(session.folder, given.kept)
-    with transaction.atomic():
+    with turn():
         crawl = _create(fresh, source, wish) if fresh else None
         retired = retire_older(crawl) if crawl is not None and wish.overwrite else 0
         others = _update_known(list(known.values()), wish) if known else set()
