@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import ExitStack
 from functools import partial
 from typing import NamedTuple
 from uuid import UUID
@@ -29,7 +30,7 @@ from archivebox.machine.logtail import read_tail
 from archivebox.workers.engine import Engine
 from archivebox.workers.hook_run import HookRun
 from archivebox.workers.journal import Holder
-from archivebox.workers.machine_locks import PREFIX, machine_lock
+from archivebox.workers.machine_locks import PREFIX, of_machine, take_machine_lock
 from archivebox.workers.object_run import take_programs
 
 
@@ -63,13 +64,13 @@ class BinaryRun:
 
     async def _ask(self, hook: Hook) -> str:
         """One provider; returns why it could not, for people."""
-        async with AsyncExitStack() as stack:
-            fds = [
-                await stack.enter_async_context(machine_lock(self.engine.loop, lib_dir(self.call.settings), name))
-                for name in (*sorted(hook.exclusive), f"machine:binary-{self.binary.name}")
-            ]
+        with ExitStack() as held:
+            fds = []
+            for name in (*of_machine(hook.exclusive), f"{PREFIX}binary-{self.binary.name}"):
+                fds.append(await take_machine_lock(lib_dir(self.call.settings), name))
+                held.callback(os.close, fds[-1])
             self.run = HookRun(self.engine, self, prepare_hook(hook, self.call), {"binary_id": self.binary.pk})
-            self.run.pass_fds = tuple(fd for fd in fds if fd is not None)
+            self.run.pass_fds = tuple(fds)
             self._ended = self.engine.loop.create_future()
             if not self.run.start():
                 return f"{hook.plugin}: {self.run.failure}"
@@ -98,7 +99,7 @@ class BinaryRun:
         self._stopping = event
         if self.run is not None and not self.run.ended:
             # What holds the machine's package manager is not killed in the middle: dpkg would be left half configured.
-            slow = any(name.startswith(PREFIX) for name in self.run.hook.exclusive)
+            slow = bool(of_machine(self.run.hook.exclusive))
             left = max(0.0, self.run.deadline - self.engine.loop.time())
             self.run.stop(EndReason.SEALED, left if slow else self.engine.stop_grace)
         await self._task

@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
@@ -13,13 +15,14 @@ from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.outcomes import Outcome, Status, could_not_start
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
-from archivebox.hooks import Call, plugins, prepare_hook, process_hook_records
+from archivebox.hooks import Call, lib_dir, plugins, prepare_hook, process_hook_records
 from archivebox.lib import processes
 from archivebox.lib.processes import Identity, Tree
 from archivebox.machine.process import Process
 from archivebox.workers.engine import Engine, Slots
 from archivebox.workers.hook_run import HookRun
 from archivebox.workers.journal import Holder
+from archivebox.workers.machine_locks import of_machine, take_machine_lock
 from archivebox.workers.schedule import LAST_STEP, Planned, Schedule
 
 log = logging.getLogger(__name__)
@@ -44,6 +47,8 @@ class ObjectRun(ABC):
         self.ending = False
         self.over: asyncio.Future[None] = engine.loop.create_future()
         self._by_run: dict[HookRun, Planned] = {}
+        self._machine_locks: dict[Planned, tuple[int, ...]] = {}
+        self._wants_machine: dict[Planned, asyncio.Task[None]] = {}
         self._idle: asyncio.Future[None] | None = None
         self._advancing = False
         self._again = False
@@ -110,7 +115,7 @@ class ObjectRun(ABC):
             self._again = True
             return
         missing = self._missing_program(item)
-        if missing == WAIT or self.refuses(item) or not self._take_slot(item):
+        if missing == WAIT or self.refuses(item) or not self._has_machine_locks(item) or not self._take_slot(item):
             return
         if missing:
             self._give_slot_back(item)
@@ -121,8 +126,12 @@ class ObjectRun(ABC):
 
     def _launch(self, item: Planned) -> None:
         run = HookRun(self.engine, self, prepare_hook(item.hook, self.call), self.work_of(item))
+        run.pass_fds = self._machine_locks.pop(item, ())
         self._take_on(item, run)
-        if not run.start():
+        started = run.start()
+        for descriptor in run.pass_fds:
+            os.close(descriptor)  # the hook has it: the resource is free when the hook has ended
+        if not started:
             self._give_slot_back(item)
             self.settle(item, could_not_start(), Reason.COULD_NOT_START.of(str(run.failure)[:100]))
             self._again = True
@@ -143,7 +152,7 @@ class ObjectRun(ABC):
             item.late = True
             self.advance()
 
-    # --- programs and slots -----------------------------------------------------------------------------------
+    # --- programs, slots and resources -------------------------------------------------------------------------
 
     def _missing_program(self, item: Planned) -> str:
         """A program of its plugin that is not there; WAIT while one is still being looked for."""
@@ -177,6 +186,34 @@ class ObjectRun(ABC):
         if slots is not None and item.slot:
             item.slot = False
             slots.give_back()
+
+    def _has_machine_locks(self, item: Planned) -> bool:
+        """Whether the machine's resources that a hook wants are held for it; asks for them if not."""
+        wanted = of_machine(item.hook.exclusive)
+        if not wanted or item in self._machine_locks:
+            return True
+        if item not in self._wants_machine:
+            self._wants_machine[item] = self.engine.in_background(self._take_machine_locks(item, wanted))
+        return False
+
+    async def _take_machine_locks(self, item: Planned, wanted: Sequence[str]) -> None:
+        lib = lib_dir(self.call.settings)
+        with ExitStack() as held:
+            descriptors = []
+            for name in wanted:
+                descriptors.append(await take_machine_lock(lib, name))
+                held.callback(os.close, descriptors[-1])
+            held.pop_all()
+        del self._wants_machine[item]
+        self._machine_locks[item] = tuple(descriptors)
+        self.advance()
+
+    def _let_go_of_machine(self) -> None:
+        for task in self._wants_machine.values():
+            task.cancel()
+        for descriptor in (fd for held in self._machine_locks.values() for fd in held):
+            os.close(descriptor)
+        self._machine_locks.clear()
 
     # --- what hooks tell --------------------------------------------------------------------------------------
 
@@ -221,6 +258,7 @@ class ObjectRun(ABC):
     async def end_everything(self, reason: EndReason, grace: float) -> None:
         """End every tree of this object, and wait until nothing of it is left; nothing is started any more."""
         self.ending = True
+        self._let_go_of_machine()
         for run in list(self._by_run):
             run.stop(reason, grace)
         if self._by_run:

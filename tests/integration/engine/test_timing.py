@@ -47,6 +47,16 @@ def test_holders_of_one_resource_run_one_at_a_time_in_file_name_order(each_mode:
     assert each_mode.ledger == [f"h{n}-{word}" for n in range(4) for word in ("starts", "ends")]
 
 
+def test_a_resource_of_the_machine_is_held_by_one_hook_of_all_pages(each_mode: Collection) -> None:
+    """A third of them dies of its own hand: a resource is free when its holder has ended, however it ended."""
+    work = NOTE + 'note starts\nsleep 0.1\nnote ends\n[ "${RANDOM: -1}" -gt 3 ] || kill -9 $$\n'
+    config = {"x-hooks": {"on_Snapshot__10_lathe.sh": {"exclusive": ["machine:lathe"]}}}
+    each_mode.plugin("lathe", {"on_Snapshot__10_lathe.sh": work}, config=config)
+    each_mode.settings |= {"WORKERS": "2", "MAX_ATTEMPTS": "1"}
+    each_mode.run(each_mode.add(*[f"http://h{n}.test/" for n in range(6)]))
+    assert each_mode.ledger == ["starts", "ends"] * 6
+
+
 def test_step_five_is_exclusive_unless_it_says_otherwise(forked: Collection) -> None:
     turns = {f"on_Snapshot__5{n}_h{n}.sh": NOTE + f"note h{n}-starts\nsleep 0.1\nnote h{n}-ends\n" for n in (1, 2)}
     forked.plugin("turns", turns)
