@@ -13,14 +13,14 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
-from archivebox.workers import binary_run, crawl_run, dispatch, snapshot_run, watchers
+from archivebox.workers import binary_run, crawl_run, dispatch, snapshot_rows, watchers
 from archivebox.workers.dispatch import Cursor, Taken
 from archivebox.workers.journal import Holder
 
 OF_CRAWLS_ABOVE = {Crawl.StatusChoices.PAUSED: "release", Crawl.StatusChoices.CANCELLED: "cancel"}
 """What the state of a Crawl means for what is held of it."""
 
-Loaded = snapshot_run.Loaded | crawl_run.LoadedCrawlRun | binary_run.LoadedBinary
+Loaded = snapshot_rows.Loaded | crawl_run.LoadedCrawlRun | binary_run.LoadedBinary
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ def look(worker: UUID, machine: UUID, room: int, cursor: Cursor, idle_crawls: li
 
 def _load(holder: Holder) -> Loaded | None:
     if holder.model is Snapshot:
-        return snapshot_run.load(holder.pk, holder.owner)
+        return snapshot_rows.load(holder.pk, holder.owner)
     if holder.model is CrawlRun:
         return crawl_run.load(holder.pk, holder.owner)
     return binary_run.load(holder.pk, holder.owner)

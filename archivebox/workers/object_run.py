@@ -152,7 +152,7 @@ class ObjectRun(ABC):
             item.late = True
             self.advance()
 
-    # --- programs, slots and resources -------------------------------------------------------------------------
+    # --- programs, slots and resources -----------------------------------------------------------------------
 
     def _missing_program(self, item: Planned) -> str:
         """A program of its plugin that is not there; WAIT while one is still being looked for."""

@@ -23,7 +23,7 @@ from archivebox.lib import processes
 from archivebox.lib.inotify import ATTRIB, Inotify
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
-from archivebox.workers import crawl_run, dispatch, look, snapshot_run, sweep
+from archivebox.workers import crawl_run, dispatch, look, snapshot_rows, sweep
 from archivebox.workers.binary_run import BinaryRun
 from archivebox.workers.crawl_run import CrawlRunRun
 from archivebox.workers.engine import Engine
@@ -133,7 +133,7 @@ class Worker:
 
     def _begin(self, holder: Holder, loaded: look.Loaded) -> None:
         run: Run
-        if isinstance(loaded, snapshot_run.Loaded):
+        if isinstance(loaded, snapshot_rows.Loaded):
             run = SnapshotRun(self.engine, holder, loaded)
         elif isinstance(loaded, crawl_run.LoadedCrawlRun):
             run = CrawlRunRun(self.engine, holder, loaded)
