@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import transaction
 
 from archivebox.base_models.doorbell import ring
+from archivebox.cli import administrator
 from archivebox.cli.binary import COLUMNS
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Column
@@ -35,6 +36,7 @@ def run(session: Session, *, names: tuple[str, ...], dry_run: bool) -> int:
     if dry_run:
         session.out.table(PLAN, (_plan(request) for request in requests), empty="No plugin needs a program.")
         return 0
+    administrator.ask_for(session, requests)
     keys = _queue(requests)
     try:
         with session.out.live() as draw, Watch(session.process) as watching:

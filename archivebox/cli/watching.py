@@ -10,6 +10,7 @@ from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
 from archivebox.base_models.work import HELD
+from archivebox.cli import administrator
 from archivebox.cli.listing import results_by_status
 from archivebox.cli.output import Output, counted
 from archivebox.cli.records import record_of
@@ -69,11 +70,17 @@ class Watched:
 
     def is_done(self) -> bool:
         if self.everything:
-            self.crawl_ids |= set(Crawl.objects.filter(Q(status__in=Crawl.OPEN) | _due()).values_list("pk", flat=True))
+            self.crawl_ids |= set(self.crawls().values_list("pk", flat=True))
             return is_idle()
         if self.only is not None and self.only.snapshot is not None:
             return not self.snapshots().filter(_due() | Q(status__in=Snapshot.OPEN)).exists()
-        return all(is_done(crawl) for crawl in Crawl.objects.filter(pk__in=self.crawl_ids))
+        return all(is_done(crawl) for crawl in self.crawls())
+
+    def crawls(self) -> Any:
+        """Those that it waits for now; more may come while it does."""
+        if self.everything:
+            return Crawl.objects.filter(Q(status__in=Crawl.OPEN) | _due())
+        return Crawl.objects.filter(pk__in=self.crawl_ids)
 
     def snapshots(self) -> Any:
         if self.only is not None and self.only.snapshot is not None:
@@ -170,7 +177,11 @@ def _others(counts: dict[str, int], names: tuple[str, ...]) -> str:
 
 
 def watch(session: Session, watched: Watched, until: Callable[[], bool] | None = None) -> int:
-    """Keep an orchestrator at work until what is watched is done; returns the exit status."""
+    """Keep an orchestrator at work until what is watched is done; returns the exit status.
+
+    What only an administrator may install is asked for before: hooks have no terminal.
+    """
+    administrator.ask_for_crawls(session, watched.crawls())
     try:
         with session.out.live() as draw, Watch(session.process, watched.only) as watching:
             progress = Progress(session.out, watched, draw)

@@ -8,7 +8,8 @@ from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
 from archivebox.base_models.turn import turn
-from archivebox.contract.binaries import merge
+from archivebox.config.resolve import Resolved
+from archivebox.contract.binaries import BinaryRequest, merge
 from archivebox.contract.outcomes import Outcome
 from archivebox.contract.records import EndReason, Record
 from archivebox.crawls.crawl import CrawlRun
@@ -161,17 +162,21 @@ def load(run_id: UUID, owner: UUID) -> LoadedCrawlRun | None:
 
 def want_programs(run: CrawlRun) -> None:
     """Queue what the crawl's plugins need and this machine lacks; what was there is looked at again."""
-    settings = resolve_settings(run.crawl.layers())
+    for request in wanted_programs(resolve_settings(run.crawl.layers())).values():
+        binary = Binary.want(request)
+        if binary.status == Binary.StatusChoices.SUCCEEDED and not binary.is_there:
+            binary.transition("requeue")
+
+
+def wanted_programs(settings: Resolved) -> dict[str, BinaryRequest]:
+    """By name, what the plugins need whose hooks run under these settings."""
     wanted = [
         request
         for plugin in plugins().values()
         if settings.is_enabled(plugin) and plugin.hooks
         for request in plugin.binaries
     ]
-    for request in merge(wanted)[0].values():
-        binary = Binary.want(request)
-        if binary.status == Binary.StatusChoices.SUCCEEDED and not binary.is_there:
-            binary.transition("requeue")
+    return merge(wanted)[0]
 
 
 def _take_records(run_id: UUID, process_id: UUID, records: Sequence[Record]) -> None:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Provider apt: installs a Debian package, as root or by a sudo that asks for no password."""
 
-from archivebox.plugins.apt.packages import Apt, AptError
+from archivebox.plugins.apt.packages import Apt, AptError, packages_of
 from archivebox.plugins.base import Hook, on_stop
 from archivebox.plugins.env.library import Library
 from archivebox.plugins.env.programs import answer_with_first, find_all, search_path
@@ -13,9 +13,7 @@ PROVIDER = "apt"
 def main() -> None:
     request = Request.from_hook(Hook.from_argv(), PROVIDER)
     on_stop(lambda: give_up(f"Told to stop before {request.name} was installed."))
-    packages = request.packages
-    if request.version:
-        packages[0] += f"={request.version}"
+    packages = packages_of(request)
     apt = Apt(install_timeout(), request.arguments("args"))
     try:
         apt.install(packages)

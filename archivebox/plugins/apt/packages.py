@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from archivebox.plugins.base import Finished
+    from archivebox.plugins.env.request import Request
 
 ASKING = 120.0  # seconds for a question to dpkg or apt, which only reads
 UNLIMITED = 7 * 86400.0  # seconds; dpkg is let finish, whatever our own time
@@ -25,6 +27,14 @@ _ENVIRONMENT = ("env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8")
 
 class AptError(Exception):
     """The packages are not installed; the message is what a person should read, or type."""
+
+
+def packages_of(request: Request) -> list[str]:
+    """The packages that bring the program, the first of them in the version that is wanted."""
+    packages = request.packages
+    if request.version:
+        packages[0] += f"={request.version}"
+    return packages
 
 
 class Apt:
@@ -40,14 +50,16 @@ class Apt:
         3. The lists are fetched when apt cannot plan with those it has. 4. The packages are fetched; this may be
         stopped. 5. They are unpacked and set up; this is not stopped.
         """
-        if not (shutil.which("apt-get") and shutil.which("dpkg")):
+        if not is_here():
             raise AptError("apt is for Debian and its relatives; this machine has no apt-get.")
-        if all(self._is_installed(package) for package in packages):
+        if self.has(packages):
             return
-        root = self._as_root(packages)
+        root = self.as_root()
+        if root is None:
+            raise AptError(f"sudo apt-get install --yes {' '.join(packages)}")
         with _uninterrupted():
             self._run([*root, "dpkg", "--configure", "-a"], UNLIMITED)
-        if not self._can_plan(packages):
+        if not self.can_plan(packages):
             self._update(root)
         if self._get(root, ["--download-only"], packages, self._timeout).returncode != 0:
             self._update(root)  # the lists name files that the archive no longer has
@@ -61,12 +73,17 @@ class Apt:
         paths = [Path(line) for name in names for line in listed if line.endswith(f"/{Path(name).name}")]
         return [path for path in paths if path.is_file() and os.access(path, os.X_OK)]
 
-    def _as_root(self, packages: list[str]) -> list[str]:
+    def has(self, packages: list[str]) -> bool:
+        """Whether all of them are installed: then neither root nor apt is needed."""
+        return all(self._is_installed(package) for package in packages)
+
+    def as_root(self) -> list[str] | None:
+        """What goes in front of a command that root has to run; None when sudo would ask for a password."""
         if os.geteuid() == 0:
             return [*_ENVIRONMENT]
         if shutil.which("sudo") and self._run(["sudo", "-n", "true"], ASKING).returncode == 0:
             return ["sudo", "-n", *_ENVIRONMENT]
-        raise AptError(f"sudo apt-get install --yes {' '.join(packages)}")
+        return None
 
     def _is_installed(self, package: str) -> bool:
         name, _, version = package.partition("=")
@@ -74,7 +91,7 @@ class Apt:
         status, _, installed = done.stdout.strip().partition(" ")
         return done.returncode == 0 and status == "installed" and version in ("", installed)
 
-    def _can_plan(self, packages: list[str]) -> bool:
+    def can_plan(self, packages: list[str]) -> bool:
         return self._run(["apt-get", "install", "--simulate", "--", *packages], ASKING).returncode == 0
 
     def _update(self, root: list[str]) -> None:
@@ -83,13 +100,16 @@ class Apt:
             log("apt-get update failed; going on with the lists that are there.")
 
     def _get(self, root: list[str], mode: list[str], packages: list[str], timeout: float) -> Finished:
+        return self._run([*root, *self.words(mode, packages)], timeout)
+
+    def words(self, mode: list[str], packages: list[str]) -> list[str]:
+        """The call of apt-get that fetches the packages, or unpacks them: which, is said by `mode`."""
         options = [
             f"-oDPkg::Lock::Timeout={LOCK_WAIT}",
             "-oDpkg::Options::=--force-confold",
             "-oAPT::Get::Assume-Yes=1",
         ]
-        command = [*root, "apt-get", "install", "--no-install-recommends", *mode, *options, *self._extra, "--"]
-        return self._run([*command, *packages], timeout)
+        return ["apt-get", "install", "--no-install-recommends", *mode, *options, *self._extra, "--", *packages]
 
     def _check(self, done: Finished, packages: list[str]) -> None:
         if done.timed_out:
@@ -101,6 +121,30 @@ class Apt:
 
     def _run(self, command: list[str], timeout: float) -> Finished:
         return run_program(command, timeout=timeout)
+
+
+def is_here() -> bool:
+    return bool(shutil.which("apt-get") and shutil.which("dpkg"))
+
+
+def in_one_command(wanted: list[tuple[Apt, list[str]]]) -> list[str]:
+    """The steps of `Apt.install` for all of these as one command for root, so that sudo asks for one password.
+
+    Its output is for the terminal it is run at, whose Ctrl-C ends it unless dpkg is at work.
+    """
+    fetch = " && ".join(shlex.join(apt.words(["--download-only"], packages)) for apt, packages in wanted)
+    unpack = " && ".join(shlex.join(apt.words(["--no-download"], packages)) for apt, packages in wanted)
+    steps = [
+        "trap '' INT TERM",
+        "dpkg --configure -a",
+        "trap - INT TERM",
+        *([] if all(apt.can_plan(packages) for apt, packages in wanted) else ["apt-get update"]),
+        f"fetch() {{ {fetch}; }}",
+        "fetch || { apt-get update; fetch; } || exit",
+        "trap '' INT TERM",
+        unpack,
+    ]
+    return [*_ENVIRONMENT, "sh", "-c", "; ".join(steps)]
 
 
 def _bare(package: str) -> str:

@@ -1,0 +1,226 @@
+"""Owns asking for a password, once and at the terminal, for the programs that only an administrator may install."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from archivebox.base_models.doorbell import ring
+from archivebox.base_models.transitions import TransitionRefusedError
+from archivebox.base_models.turn import turn
+from archivebox.cli.session import Session
+from archivebox.config.resolve import Resolved
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.binaries import BinaryRequest
+from archivebox.contract.schema import prefix
+from archivebox.hooks import (
+    APPLICATION,
+    Call,
+    base_layers,
+    lib_dir,
+    plugins,
+    prepare_hook,
+    process_hook_records,
+    resolve_settings,
+)
+from archivebox.lib import jsonl
+from archivebox.lib.jsonl import JSON
+from archivebox.lib.processes import ExitStatus, Identity
+from archivebox.machine.host import Machine
+from archivebox.machine.models import Binary, Process
+from archivebox.workers.binary_run import provider_hooks
+from archivebox.workers.crawl_run import wanted_programs
+
+PROVIDER = "apt"
+"""The one provider that needs an administrator."""
+SCRIPT = "administrator.py"
+"""Its script that says what it would need one for; nothing imports a plugin."""
+LOOKING = 300
+"""Seconds for that script: it starts dpkg-query for every package, and lets apt plan once on a cold disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What is to be run as root: one command, and the packages it brings, by the name of the program."""
+
+    command: list[str]
+    packages: dict[str, list[str]]
+
+    @classmethod
+    def read(cls, record: dict[str, JSON]) -> "Errand | None":
+        command, packages = record.get("command"), record.get("packages")
+        if record.get("type") != "Administrator" or not isinstance(command, list) or not isinstance(packages, dict):
+            return None
+        named = {name: [str(word) for word in words] for name, words in packages.items() if isinstance(words, list)}
+        return cls([str(word) for word in command], named)
+
+    @property
+    def sentence(self) -> str:
+        programs = (
+            f"{name} (package{'' if len(packages) == 1 else 's'} {', '.join(packages)})"
+            for name, packages in self.packages.items()
+        )
+        return (
+            f"Only an administrator can install {'; '.join(programs)}: "
+            "sudo asks for your password, and Ctrl-C goes on without."
+        )
+
+
+def ask_for_crawls(session: Session, crawls: Any) -> None:
+    """Ask for what these Crawls are about to look for on this machine; they go on whatever comes of it.
+
+    A program that was not to be had before is left to `archivebox install`, as the engine leaves it: who has refused,
+    or may not use sudo at all, is not asked by every command.
+    """
+    if not _somebody_can_be_asked():
+        return
+    wanted: dict[str, BinaryRequest] = {}
+    for settings in {resolve_settings(crawl.layers()) for crawl in crawls.only("config").iterator()}:
+        wanted = wanted_programs(settings) | wanted
+    given_up = _given_up_before(session)
+    installed = _ask(session, [request for name, request in wanted.items() if name not in given_up])
+    _look_again(installed)
+
+
+def ask_for(session: Session, requests: Iterable[BinaryRequest]) -> None:
+    """Ask for these programs, whatever was said before; the caller queues them then."""
+    if _somebody_can_be_asked():
+        _ask(session, requests)
+
+
+def _somebody_can_be_asked() -> bool:
+    """Whether we are at a terminal, in its foreground, where sudo and apt could be of use."""
+    if os.geteuid() == 0 or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    if not (shutil.which("sudo") and shutil.which("apt-get")):
+        return False
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except OSError:
+        return False  # a terminal, but not ours: sudo would have nobody to ask
+
+
+def _given_up_before(session: Session) -> set[str]:
+    """Programs that failed before this command began; one that an orchestrator at work gave up meanwhile is new."""
+    began: datetime | None = session.process.started_at if session.process is not None else None
+    failed = Binary.objects.here().filter(status=Binary.StatusChoices.FAILED)
+    return set((failed if began is None else failed.filter(modified_at__lt=began)).values_list("name", flat=True))
+
+
+def _ask(session: Session, requests: Iterable[BinaryRequest]) -> list[str]:
+    """Name what is missing, and run sudo for it. Returns the programs that were installed."""
+    settings = resolve_settings(base_layers())
+    there = {row.name for row in Binary.objects.here() if row.is_there}
+    missing = [request for request in requests if request.name not in there and _comes_to_it(request, settings)]
+    errand = _errand(session, missing, settings) if missing else None
+    if errand is None:
+        return []
+    session.out.warn(errand.sentence)
+    if _run_at_terminal(session, errand.command) == 0:
+        return list(errand.packages)
+    session.out.warn("That was not installed. The work goes on without; `archivebox install` asks again.")
+    return []
+
+
+def _comes_to_it(request: BinaryRequest, settings: Resolved) -> bool:
+    """Whether the provider is asked for this program, and none before it could install it without root."""
+    order = _order(request)
+    if PROVIDER not in order:
+        return False
+    return not any(_could_install(name, request, settings) for name in order[: order.index(PROVIDER)])
+
+
+def _order(request: BinaryRequest) -> list[str]:
+    return [hook.plugin for hook in provider_hooks(Binary(binproviders=",".join(request.binproviders)))]
+
+
+def _could_install(provider: str, request: BinaryRequest, settings: Resolved) -> bool:
+    """Provider env never, custom what it has a command for, npm and brew where they are."""
+    if provider == "env":
+        return False
+    if provider == "custom":
+        return bool(request.overrides.get(provider))
+    program = f"{prefix(provider)}_BINARY"
+    if program not in plugins()[provider].schema.settings:
+        return True
+    places = f"{lib_dir(settings)}/bin{os.pathsep}{os.environ.get('PATH') or os.defpath}"
+    return shutil.which(settings.get_text(program), path=places) is not None
+
+
+def _errand(session: Session, requests: list[BinaryRequest], settings: Resolved) -> Errand | None:
+    """What the provider says it needs root for, asked as its hook would be: in a session without a terminal."""
+    hook = next(hook for hook in provider_hooks(Binary(binproviders=PROVIDER)))
+    script = hook.path.with_name(SCRIPT)
+    if not script.is_file():
+        return None  # somebody's own provider of this name
+    programs = [
+        {"name": request.name, "binproviders": _order(request), "overrides": dict(request.overrides)}
+        for request in requests
+    ]
+    process = _process(session, [sys.executable, str(script), f"--programs={json.dumps(programs)}"])
+    process.timeout = LOOKING
+    call = Call(DATA_FOLDER.root, {}, {}, {}, settings, {})
+    process.launch_env = {**prepare_hook(hook, call).env, "PYTHONPATH": str(APPLICATION)}
+    process.launch()
+    records = list(jsonl.read(process.stdout_file))
+    process_hook_records([record for record in records if record.get("type") == "Process"], {"process": process})
+    return next(filter(None, map(Errand.read, records)), None)
+
+
+def _run_at_terminal(session: Session, command: list[str]) -> int:
+    """Run sudo where a person can answer it, and wait for its end. Returns its status.
+
+    It is never ended by us: dpkg may be at work under it.
+    """
+    process = _process(session, ["sudo", *command])
+    process.save(force_insert=True)
+    with _ctrl_c_is_for_others():
+        child = subprocess.Popen(process.cmd, stdout=sys.stderr.fileno())  # stdout is for programs that read ours
+        identity = Identity.of(child.pid)
+        if identity is not None:
+            process.take_identity(identity)
+            process.save()
+        code = child.wait()
+    process.settle(ExitStatus(code))
+    process.save()
+    return code
+
+
+@contextmanager
+def _ctrl_c_is_for_others() -> Iterator[None]:
+    """The terminal sends it to us, too. A handler that does nothing; one that ignores would be passed on to sudo."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _process(session: Session, cmd: list[str]) -> Process:
+    """The row of a program of this command's, not saved yet."""
+    return Process(
+        machine=Machine.current(),
+        parent=session.process,
+        process_type=Process.TypeChoices.BINARY,
+        plugin=PROVIDER,
+        cmd=cmd,
+        pwd=str(DATA_FOLDER.root),
+    )
+
+
+def _look_again(names: list[str]) -> None:
+    """An orchestrator that was at work may have given them up while the password was typed."""
+    if not names:
+        return
+    with turn():
+        for row in Binary.objects.here().filter(name__in=names, status=Binary.StatusChoices.FAILED):
+            with suppress(TransitionRefusedError):  # somebody else was first to ask again
+                row.transition("requeue")
+        ring()
