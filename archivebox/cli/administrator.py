@@ -20,6 +20,7 @@ from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.schema import prefix
+from archivebox.core.retry import retry_program
 from archivebox.hooks import (
     APPLICATION,
     Call,
@@ -216,11 +217,12 @@ def _process(session: Session, cmd: list[str]) -> Process:
 
 
 def _look_again(names: list[str]) -> None:
-    """An orchestrator that was at work may have given them up while the password was typed."""
+    """An orchestrator that was at work may have given them up, and what needs them, while the password was typed."""
     if not names:
         return
     with turn():
         for row in Binary.objects.here().filter(name__in=names, status=Binary.StatusChoices.FAILED):
             with suppress(TransitionRefusedError):  # somebody else was first to ask again
                 row.transition("requeue")
+            retry_program(row.name)
         ring()

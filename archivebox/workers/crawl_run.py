@@ -35,7 +35,7 @@ class CrawlRunRun(ObjectRun):
         planned = [Planned(hook) for hook in discover_hooks("Crawl")]
         super().__init__(engine, holder, loaded.call, Schedule(planned))
         self.crawl_id = loaded.crawl_id
-        self.is_ready = False
+        self.is_ready = loaded.is_ready
         self.restarts = 0
         self.failures: list[str] = []
         self._end_hooks: list[Planned] = []
@@ -128,9 +128,8 @@ class CrawlRunRun(ObjectRun):
 class LoadedCrawlRun:
     """What a worker reads when it takes a CrawlRun."""
 
-    def __init__(self, run: CrawlRun) -> None:
+    def __init__(self, run: CrawlRun, settings: Resolved) -> None:
         crawl = run.crawl
-        settings = resolve_settings(crawl.layers())
         folder = str(crawl.path)
         self.crawl_id: UUID = crawl.pk
         self.call = Call(
@@ -141,6 +140,7 @@ class LoadedCrawlRun:
             settings=settings,
             binaries={},
         )
+        self.is_ready = run.ready_at is not None and _has_nothing_to_hold(settings)
         hooks = crawl.process_set.running().of_type(Process.TypeChoices.HOOK).filter(snapshot_id=None, binary_id=None)
         self.running = list(hooks.order_by("id"))
 
@@ -150,19 +150,27 @@ def load(run_id: UUID, owner: UUID) -> LoadedCrawlRun | None:
     run = CrawlRun.objects.select_related("crawl", "crawl__created_by").filter(pk=run_id, owner=owner).first()
     if run is None:
         return None
+    settings = resolve_settings(run.crawl.layers())
     with turn():
         if run.status == CrawlRun.StatusChoices.SEALED:
             run.transition("requeue", owner=owner, retry_at=run.retry_at)
         if run.status == CrawlRun.StatusChoices.QUEUED:
-            run.transition("start")
-        want_programs(run)
+            run.transition("start", ready_at=timezone.now() if _has_nothing_to_hold(settings) else None)
+        want_programs(settings)
+    return LoadedCrawlRun(run, settings)
+
+
+def _has_nothing_to_hold(settings: Resolved) -> bool:
+    """Whether Snapshots can run at once: no `on_Crawl` hook comes before them."""
+    return not any(settings.is_enabled(hook.plugin) for hook in discover_hooks("Crawl"))
+
+
+def want_programs(settings: Resolved) -> None:
+    """Queue what a crawl's plugins need and this machine lacks; what was there is looked at again."""
+    wanted = wanted_programs(settings).values()
+    if wanted:
         ring()
-    return LoadedCrawlRun(run)
-
-
-def want_programs(run: CrawlRun) -> None:
-    """Queue what the crawl's plugins need and this machine lacks; what was there is looked at again."""
-    for request in wanted_programs(resolve_settings(run.crawl.layers())).values():
+    for request in wanted:
         binary = Binary.want(request)
         if binary.status == Binary.StatusChoices.SUCCEEDED and not binary.is_there:
             binary.transition("requeue")

@@ -60,16 +60,16 @@ def take(worker: UUID, machine: UUID, room: int, cursor: Cursor, scope: Scope | 
     taken.binaries = lease(Binary, [key for (key,) in _binaries_due(machine, now)], worker)
     runs = [key for key, crawl in _runs_due(machine, now) if scope is None or crawl in scope]
     taken.crawl_runs = lease(CrawlRun, runs, worker)
-    if room:
-        _take_snapshots(taken, cursor, scope, worker=worker, machine=machine, room=room)
+    take_snapshots(taken, cursor, scope, worker=worker, machine=machine, room=room)
     if not taken:
         taken.next_at = next_wanted(machine)
     return taken
 
 
-def _take_snapshots(
+def take_snapshots(
     taken: Taken, cursor: Cursor, scope: Scope | None, *, worker: UUID, machine: UUID, room: int
 ) -> None:
+    """Add due Snapshots of open crawls to what is taken, up to ``room``; and the runs of crawls that have none yet."""
     for crawl_id in _crawls_in_turn(cursor, scope):
         if room <= len(taken.snapshots):
             return

@@ -171,7 +171,7 @@ class Engine:
         return processes.spawn(launch)
 
     def fork_server(self) -> ForkServer | None:
-        """The running one; started on first use and again after its death; None where there is none."""
+        """The one at work or warming up; started at once by a new worker, and again after its death; None: cold."""
         if not ForkServer.available() or os.environ.get("ARCHIVEBOX_FORK") == "0":
             return None
         if self._fork_server is None or not self._fork_server.alive:
@@ -200,7 +200,7 @@ class Engine:
         }
         self.spawn_log.intent(str(key), {name: str(value) for name, value in columns.items() if name != "cmd"})
         try:
-            server.start()
+            server.begin()
         except ForkServerGone as reason:
             log.warning("Hooks are started cold: %s action=fork_server_failed", reason)
             return

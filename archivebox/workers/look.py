@@ -44,11 +44,12 @@ def look(worker: UUID, machine: UUID, room: int, cursor: Cursor, idle_crawls: li
 
     ``idle_crawls``: whose run this worker holds, and of which it has no Snapshot in a step.
     """
-    seen = Seen(dispatch.take(worker, machine, room, cursor, watchers.scope()))
-    for holder in (*seen.taken.crawl_runs, *seen.taken.binaries, *seen.taken.snapshots):
-        loaded = _load(holder)
-        if loaded is not None:
-            seen.loaded[holder] = loaded
+    scope = watchers.scope()
+    seen = Seen(dispatch.take(worker, machine, room, cursor, scope))
+    _load_all(seen)
+    if any(isinstance(one, crawl_run.LoadedCrawlRun) and one.is_ready for one in seen.loaded.values()):
+        dispatch.take_snapshots(seen.taken, cursor, scope, worker=worker, machine=machine, room=room)
+        _load_all(seen)
     # After the loads: what was taken may have been cancelled long ago, and must not start.
     seen.asked = requests(worker)
     seen.killed = [key for (key,) in _killed(machine)]
@@ -58,6 +59,13 @@ def look(worker: UUID, machine: UUID, room: int, cursor: Cursor, idle_crawls: li
         if path:
             seen.program_paths[name] = path
     return seen
+
+
+def _load_all(seen: Seen) -> None:
+    """What was taken and is not loaded yet."""
+    for holder in (*seen.taken.crawl_runs, *seen.taken.binaries, *seen.taken.snapshots):
+        if holder not in seen.loaded and (loaded := _load(holder)) is not None:
+            seen.loaded[holder] = loaded
 
 
 def _load(holder: Holder) -> Loaded | None:

@@ -69,28 +69,28 @@ class Worker:
 
     async def run(self) -> None:
         self._listen_for_the_end()
+        self.engine.fork_server()  # warms up while we look for work
         await self.engine.journal.read(sweep.reclaim_dead_workers)
         beats = [self.engine.in_background(self._beat()), self.engine.in_background(self._give_signs())]
         try:
             while not self._stopping.is_set():
-                next_at = await self._look()
-                await asyncio.sleep(GATHER_RINGS)
-                await self._sleep(next_at)
+                taken = await self._look()
+                if not taken:  # else there may be more
+                    await asyncio.sleep(GATHER_RINGS)
+                    await self._sleep(taken.next_at)
         finally:
             for beat in beats:
                 beat.cancel()
             await self._put_everything_down()
 
-    async def _look(self) -> datetime | None:
-        """Take what is due, begin it, do what was asked for. Returns when the next look is wanted."""
+    async def _look(self) -> dispatch.Taken:
+        """Take what is due, begin it, do what was asked for."""
         self._rung.clear()
         seen = await self._see()
         if not seen.taken and not self.runs:
             await self._wait(self._rung, LOOK_AGAIN)
             seen = await self._see()
-        if seen.taken:
-            self._rung.set()
-        return seen.taken.next_at
+        return seen.taken
 
     async def _see(self) -> look.Seen:
         idle = self._idle_crawl_runs()

@@ -38,6 +38,10 @@ Listener = Callable[["ForkedChild", ExitStatus | None], None]
 """Told of each child that ended, and with None of each that lost its server, which must be watched directly then."""
 
 
+WARM_UP_SECONDS = 30.0
+"""Seconds in which a fork server has to be ready; it takes 0.1 on an idle machine."""
+
+
 class ForkServerGone(Exception):  # noqa: N818  a state that callers expect, with a fallback: start it cold
     """The fork server does not take this start; nothing was started, start it cold."""
 
@@ -71,6 +75,7 @@ class ForkServer:
         self._lock = threading.RLock()
         self._channel: socket.socket | None = None
         self._popen: subprocess.Popen[bytes] | None = None
+        self._is_warm = False
         self._files: dict[str, float] = {}
         self._children: dict[int, ForkedChild] = {}
         self._answer: Mapping[str, object] | None = None
@@ -94,8 +99,13 @@ class ForkServer:
         """The server's own process; None when it is not running."""
         return Identity.of(self._popen.pid) if self._popen is not None and self.alive else None
 
-    def start(self, timeout: float = 30.0) -> None:
+    def start(self, timeout: float = WARM_UP_SECONDS) -> None:
         """Start it and wait until it is warm (0.1 s); ForkServerGone when that fails, its log says why."""
+        self.begin()
+        self.wait_until_warm(timeout)
+
+    def begin(self) -> None:
+        """Start it, and let it warm up; the first :meth:`spawn` waits for what is left of that."""
         if not self.available():
             raise ForkServerGone("there is no fork server on this platform")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -104,14 +114,21 @@ class ForkServer:
             self._popen = self._launch(theirs)
         finally:
             theirs.close()
-        self._channel = ours
-        try:
-            answer = self._await_answer(time.monotonic() + timeout)
-        except TimeoutError:
-            self._lose()
-            raise ForkServerGone(f"the fork server was not ready within {timeout} s") from None
-        files = answer.get("ready")
-        self._files = files if isinstance(files, dict) else {}
+        self._channel, self._is_warm = ours, False
+
+    def wait_until_warm(self, timeout: float = WARM_UP_SECONDS) -> None:
+        """Sleep until it can fork; ForkServerGone when it ends before, or takes longer."""
+        with self._lock:
+            if self._is_warm:
+                return
+            try:
+                answer = self._await_answer(time.monotonic() + timeout)
+            except TimeoutError:
+                self._lose()
+                raise ForkServerGone(f"the fork server was not ready within {timeout} s") from None
+            files = answer.get("ready")
+            self._files = files if isinstance(files, dict) else {}
+            self._is_warm = True
 
     def _launch(self, theirs: socket.socket) -> "subprocess.Popen[bytes]":
         log, spawn_log = open_output(self._log), None
@@ -150,6 +167,7 @@ class ForkServer:
         when its folder or output files cannot be opened.
         """
         request = self._request(launch)
+        self.wait_until_warm()
         with contextlib.ExitStack() as stack:
             fds = [open_output(launch.stdout)]
             stack.callback(os.close, fds[0])
