@@ -45,9 +45,9 @@ COMMANDS: tuple[click.Command, ...] = (
         "Work until nothing is left to do now.",
         [
             flag("--daemon", text="Stay, and take what comes."),
-            option("--crawl", text="Run this crawl.", metavar="ID"),
-            option("--snapshot", text="Run this snapshot.", metavar="ID"),
-            option("--archiveresult", text="Run this one result again.", metavar="ID"),
+            option("--crawl", text="Run this crawl, and nothing else.", metavar="ID"),
+            option("--snapshot", text="Run this snapshot, and nothing else.", metavar="ID"),
+            option("--archiveresult", text="Run this one result again, and nothing else.", metavar="ID"),
         ],
     ),
     command(
