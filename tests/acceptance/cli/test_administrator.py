@@ -10,6 +10,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -138,6 +139,13 @@ class Person:
             code = os.waitstatus_to_exitcode(_end(pid))
         return Seen(code, text)
 
+    def installs(self, *names: str) -> str:
+        """Lines for sudo that make programs of these names, as apt would."""
+        paths = [self.programs / name for name in names]
+        if IS_ROOT:
+            os.chown(self.programs, NOBODY, NOBODY)
+        return "\n".join(f"printf '#!/bin/sh\\necho 1.0\\n' > {path}; chmod 755 {path}" for path in paths)
+
     def binary(self, name: str) -> dict[str, object]:
         rows = [json.loads(line) for line in self.run("binary", "list").stdout.splitlines()]
         return next(row for row in rows if row["name"] == name)
@@ -189,13 +197,7 @@ def person() -> Iterator[Person]:
 
 def test_asks_once_for_all_packages_before_the_work_begins(person: Person) -> None:
     """What sudo does here is what apt would: the programs are there when it ends."""
-    made = "\n".join(
-        f"printf '#!/bin/sh\\necho 1.0\\n' > {person.programs}/{name}; chmod 755 {person.programs}/{name}"
-        for name in ("first-program", "second-program")
-    )
-    if IS_ROOT:
-        os.chown(person.programs, NOBODY, NOBODY)
-    person.sudo(f"{READS}\n{made}")
+    person.sudo(f"{READS}\n{person.installs('first-program', 'second-program')}")
     person.plugin("first", "first-program", overrides={"apt": {"packages": ["first-package", "its-fonts"]}})
     person.plugin("second", "second-program")
 
@@ -243,6 +245,29 @@ def test_ctrl_c_at_the_password_goes_on_without(person: Person) -> None:
     assert seen.code == 0, seen.text
     assert len(person.asked) == 1
     assert person.binary("first-program")["status"] == "failed"
+
+
+def test_what_an_orchestrator_gave_up_meanwhile_is_looked_for_again(person: Person) -> None:
+    """One is at work when URLs are added, and asks apt's hook, in vain, while the password is typed."""
+    gave_up = (
+        f'{shlex.join(Person(person.home, []).words("binary", "list"))} </dev/null | grep -q \'"status":"failed"\''
+    )
+    installs = person.installs("first-program")
+    person.sudo(f"{ASKS}\nuntil {gave_up}; do sleep 0.1; done\n{installs}")
+    person.plugin("first", "first-program")
+    daemon = subprocess.Popen(
+        person.words("run", "--daemon"), cwd=person.home, env=person.environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        seen = person.type("add", "--plugins", "first", URL)
+    finally:
+        daemon.send_signal(signal.SIGINT)
+        daemon.wait(60)
+
+    assert len(person.asked) == 1
+    assert seen.code == 0, seen.text
+    assert person.binary("first-program")["status"] == "succeeded"
 
 
 def test_the_commands_that_wait_for_work_ask(person: Person) -> None:
