@@ -34,6 +34,7 @@ class Reason(StrEnum):
     HOOK_FAILED = "hook_failed"
     INSTALL_FAILED = "install_failed"
     NEEDS_ROOT = "needs_root"
+    LOOKED_FOR_AGAIN = "looked_for_again"
     RATE_LIMITED = "rate_limited"
     ROBOTS_DENIED = "robots_denied"
     PRIVATE_ADDRESS = "private_address"
@@ -137,6 +138,7 @@ _TEXTS: dict[Reason, _Text] = {
         "It failed as often as it may be tried.", "Run `archivebox update` to try once more."
     ),
     Reason.HOOK_FAILED: _text("A hook failed; nothing was skipped for it.", "See its log.", "{} failed."),
+    Reason.LOOKED_FOR_AGAIN: _text("It was missing. Somebody may have installed it since: it is being looked for."),
     Reason.INSTALL_FAILED: _text(
         "No provider could install the program.", "Install it by hand, or set its path.", "{} could not be installed."
     ),

@@ -109,8 +109,16 @@ class BinaryRun:
 
 
 def provider_hooks(binary: Binary) -> list[Hook]:
-    """The hooks to ask, in the order of ``binproviders``; all of them, in file-name order, if it names none."""
-    hooks = [hook for hook in discover_hooks("Binary") if hook.plugin in plugins()]
+    """The hooks to ask, in the order of ``binproviders``; all of them, in file-name order, if it names none.
+
+    What was missing and is only looked for again is asked of ``env`` alone: a crawl's start installs nothing twice.
+    """
+    settings = resolve_settings(base_layers())
+    hooks = [
+        hook for hook in discover_hooks("Binary") if settings.get(plugins()[hook.plugin].enabled_setting) is not False
+    ]
+    if binary.reason == Reason.LOOKED_FOR_AGAIN:
+        hooks = [hook for hook in hooks if hook.plugin == "env"]
     if not binary.providers:
         return hooks
     order = {name: position for position, name in enumerate(binary.providers)}
@@ -176,6 +184,8 @@ def settle(holder: Holder, found: bool, problems: str, stopping: str) -> None:
         elif stopping:
             binary.transition("requeue")
         else:
+            if binary.reason == Reason.LOOKED_FOR_AGAIN:
+                problems = binary.message  # what was said when all were asked
             reason = Reason.NEEDS_ROOT if "sudo" in problems else Reason.INSTALL_FAILED.of(binary.name)
             binary.transition("fail", message=problems[:4000], reason=reason)
         ring()

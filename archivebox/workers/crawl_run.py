@@ -11,6 +11,7 @@ from archivebox.base_models.turn import turn
 from archivebox.config.resolve import Resolved
 from archivebox.contract.binaries import BinaryRequest, merge
 from archivebox.contract.outcomes import Outcome
+from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
 from archivebox.crawls.crawl import CrawlRun
 from archivebox.hooks import Call, discover_hooks, plugins, prepare_hook, process_hook_records, resolve_settings
@@ -166,7 +167,7 @@ def _has_nothing_to_hold(settings: Resolved) -> bool:
 
 
 def want_programs(settings: Resolved) -> None:
-    """Queue what a crawl's plugins need and this machine lacks; what was there is looked at again."""
+    """Queue what a crawl's plugins need and this machine lacks; what was there, or missing, is looked at again."""
     wanted = wanted_programs(settings).values()
     if wanted:
         ring()
@@ -174,6 +175,8 @@ def want_programs(settings: Resolved) -> None:
         binary = Binary.want(request)
         if binary.status == Binary.StatusChoices.SUCCEEDED and not binary.is_there:
             binary.transition("requeue")
+        elif binary.status == Binary.StatusChoices.FAILED and binary.owner is None:
+            binary.transition("requeue", reason=Reason.LOOKED_FOR_AGAIN)
 
 
 def wanted_programs(settings: Resolved) -> dict[str, BinaryRequest]:

@@ -101,3 +101,26 @@ def test_a_missing_program_fails_its_own_hooks_until_it_is_there(each_mode: Coll
     each_mode.leave()
     assert each_mode.ledger == ["rest", "needs"]
     assert each_mode.row("Binary", "abspath", name="nobody-has-this")["abspath"].endswith("/nobody-has-this")
+
+
+def test_a_program_that_somebody_installed_is_found_by_the_next_crawl(forked: Collection) -> None:
+    """The crawl asks `env` alone again, and what was missing it before is run as well."""
+    bin_dir = forked.base / "bin"
+    bin_dir.mkdir()
+    forked.settings["PATH"] = f"{bin_dir}:/usr/bin:/bin"
+    program = {"type": "Binary", "name": "nobody-has-this", "binproviders": "env"}
+    forked.plugin("needs", {"on_Snapshot__20_needs.sh": NOTE + 'note "needs $1"\n'}, binaries=[program])
+    first = forked.add("http://one.test/")
+    forked.run(first)
+    said = forked.row("Binary", "message", "reason", name="nobody-has-this")
+    forked.run(forked.add("http://two.test/"))
+    assert forked.row("Binary", "message", "reason", name="nobody-has-this") == said, (
+        "missing still, for the same reason"
+    )
+    path = bin_dir / "nobody-has-this"
+    path.write_text("#!/bin/sh\necho 1.2.3\n")
+    path.chmod(0o755)
+    forked.run()
+    assert forked.ledger == [], "nobody looks without a reason"
+    forked.run(first, forked.add("http://three.test/"))
+    assert sorted(forked.ledger) == [f"needs --url=http://{host}.test/" for host in ("one", "three", "two")]
