@@ -37,6 +37,9 @@ class CrawlRunRun(ObjectRun):
         super().__init__(engine, holder, loaded.call, Schedule(planned))
         self.crawl_id = loaded.crawl_id
         self.is_ready = loaded.is_ready
+        self.holds_something = loaded.holds_something
+        self.yields = False
+        self.began = engine.loop.time()
         self.restarts = 0
         self.failures: list[str] = []
         self._end_hooks: list[Planned] = []
@@ -83,7 +86,7 @@ class CrawlRunRun(ObjectRun):
     def steps_are_over(self) -> None:
         """Ready once its foreground hooks are final and its ready-declaring ones are ready, ended or late."""
         waiting = [i for i in self.schedule.planned if i.hook.background and i.hook.ready and not i.is_ready]
-        if not waiting and not self.is_ready and not self.ending:
+        if not waiting and not self.is_ready and not self.ending and not self.yields:
             self._write_ready(ready=True)
 
     def _write_ready(self, *, ready: bool) -> None:
@@ -94,6 +97,11 @@ class CrawlRunRun(ObjectRun):
         }
         self.engine.journal.update(CrawlRun, self.holder.pk, columns, self.holder)
         self.engine.journal.effect(_nothing, self.holder, ring=True)
+
+    def make_room(self) -> None:
+        """Another crawl waits: begin no more Snapshots; when those that run have ended, it is its turn."""
+        self.yields = True
+        self._write_ready(ready=False)
 
     def a_snapshot_was_sealed(self) -> None:
         self.restarts = 0
@@ -141,7 +149,8 @@ class LoadedCrawlRun:
             settings=settings,
             binaries={},
         )
-        self.is_ready = run.ready_at is not None and _has_nothing_to_hold(settings)
+        self.holds_something = _holds_something(settings)
+        self.is_ready = run.ready_at is not None and not self.holds_something
         hooks = crawl.process_set.running().of_type(Process.TypeChoices.HOOK).filter(snapshot_id=None, binary_id=None)
         self.running = list(hooks.order_by("id"))
 
@@ -156,14 +165,14 @@ def load(run_id: UUID, owner: UUID) -> LoadedCrawlRun | None:
         if run.status == CrawlRun.StatusChoices.SEALED:
             run.transition("requeue", owner=owner, retry_at=run.retry_at)
         if run.status == CrawlRun.StatusChoices.QUEUED:
-            run.transition("start", ready_at=timezone.now() if _has_nothing_to_hold(settings) else None)
+            run.transition("start", ready_at=None if _holds_something(settings) else timezone.now())
         want_programs(settings)
     return LoadedCrawlRun(run, settings)
 
 
-def _has_nothing_to_hold(settings: Resolved) -> bool:
-    """Whether Snapshots can run at once: no `on_Crawl` hook comes before them."""
-    return not any(settings.is_enabled(hook.plugin) for hook in discover_hooks("Crawl"))
+def _holds_something(settings: Resolved) -> bool:
+    """Whether `on_Crawl` hooks come before the Snapshots, such as the one that holds a browser."""
+    return any(settings.is_enabled(hook.plugin) for hook in discover_hooks("Crawl"))
 
 
 def want_programs(settings: Resolved) -> None:

@@ -7,6 +7,7 @@ are taken only of crawls whose run on this machine is ready for them.
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -39,6 +40,24 @@ class Cursor:
     host: dict[UUID, str] = field(default_factory=dict)
 
 
+class Room(NamedTuple):
+    """How much more a worker takes: Snapshots, and crawls of which it holds a browser or the like."""
+
+    snapshots: int
+    crawls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Looker:
+    """The worker that looks for work."""
+
+    worker: UUID
+    machine: UUID
+    room: Room
+    cursor: Cursor
+    scope: Scope | None = None
+
+
 @dataclass(slots=True)
 class Taken:
     """What one look took, and when the next is wanted."""
@@ -46,43 +65,44 @@ class Taken:
     crawl_runs: list[Holder] = field(default_factory=list)
     binaries: list[Holder] = field(default_factory=list)
     snapshots: list[Holder] = field(default_factory=list)
+    crawls_wait: bool = False
+    """Whether there was no room for a crawl that has work to do."""
     next_at: datetime | None = None
 
     def __bool__(self) -> bool:
         return bool(self.crawl_runs or self.binaries or self.snapshots)
 
 
-def take(worker: UUID, machine: UUID, room: int, cursor: Cursor, scope: Scope | None = None) -> Taken:
-    """Tick what is due, and lease what this worker can begin, within ``scope``: at most ``room`` Snapshots."""
+def take(who: Looker) -> Taken:
+    """Tick what is due, and lease what this worker can begin."""
     taken = Taken()
     tick_crawls()
     now = timezone.now()
-    taken.binaries = lease(Binary, [key for (key,) in _binaries_due(machine, now)], worker)
-    runs = [key for key, crawl in _runs_due(machine, now) if scope is None or crawl in scope]
-    taken.crawl_runs = lease(CrawlRun, runs, worker)
-    take_snapshots(taken, cursor, scope, worker=worker, machine=machine, room=room)
+    taken.binaries = lease(Binary, [key for (key,) in _binaries_due(who.machine, now)], who.worker)
+    runs = [key for key, crawl in _runs_due(who.machine, now) if who.scope is None or crawl in who.scope]
+    taken.crawl_runs = lease(CrawlRun, runs[: who.room.crawls], who.worker)
+    taken.crawls_wait = len(runs) > who.room.crawls
+    take_snapshots(taken, who)
     if not taken:
-        taken.next_at = next_wanted(machine)
+        taken.next_at = next_wanted(who.machine)
     return taken
 
 
-def take_snapshots(
-    taken: Taken, cursor: Cursor, scope: Scope | None, *, worker: UUID, machine: UUID, room: int
-) -> None:
-    """Add due Snapshots of open crawls to what is taken, up to ``room``; and the runs of crawls that have none yet."""
-    for crawl_id in _crawls_in_turn(cursor, scope):
-        if room <= len(taken.snapshots):
+def take_snapshots(taken: Taken, who: Looker) -> None:
+    """Add due Snapshots of open crawls to what is taken; and the runs of crawls that have none yet."""
+    for crawl_id in _crawls_in_turn(who.cursor, who.scope):
+        free = who.room.snapshots - len(taken.snapshots)
+        if free <= 0:
             return
-        if not _is_open(crawl_id, machine, taken, worker):
+        if not _is_open(crawl_id, taken, who):
             continue
-        cursor.crawl = crawl_id
+        who.cursor.crawl = crawl_id
         blocked = blocked_hosts()  # asked anew for each crawl: what was taken of the one before counts
-        chosen = scope[crawl_id] if scope is not None else None
-        free = room - len(taken.snapshots)
-        keys = _due_among(chosen, blocked)[:free] if chosen else due(crawl_id, blocked, free, cursor)
+        chosen = who.scope[crawl_id] if who.scope is not None else None
+        keys = _due_among(chosen, blocked)[:free] if chosen else due(crawl_id, blocked, free, who.cursor)
         if keys:
             with turn():
-                leased = lease(Snapshot, keys, worker)
+                leased = lease(Snapshot, keys, who.worker)
                 for holder in leased:
                     visited(holder.pk)
             taken.snapshots += leased
@@ -195,18 +215,25 @@ def _crawls_in_turn(cursor: Cursor, scope: Scope | None) -> Iterator[UUID]:
     yield from turns[:start]
 
 
-def _is_open(crawl_id: UUID, machine: UUID, taken: Taken, worker: UUID) -> bool:
-    """Whether the crawl's run on this machine is ready for Snapshots; queues and takes it when nobody has."""
-    for ready_at, status in _run_of(crawl_id, machine):
+def _is_open(crawl_id: UUID, taken: Taken, who: Looker) -> bool:
+    """Whether the crawl's run on this machine is ready for Snapshots; when nobody has queued it, it is queued.
+
+    And taken, if there is room. Of those that find none, one waits in the queue at a time: the others follow.
+    """
+    for ready_at, status in _run_of(crawl_id, who.machine):
         if ready_at is not None or status != CrawlRun.StatusChoices.SEALED:
             return ready_at is not None
-    if not _page_due(crawl_id, timezone.now()):
+    has_room = len(taken.crawl_runs) < who.room.crawls
+    if (taken.crawls_wait and not has_room) or not _page_due(crawl_id, timezone.now()):
         return False
     with turn():
-        fresh = CrawlRun.of(Crawl.objects.get(pk=crawl_id), machine)
+        fresh = CrawlRun.of(Crawl.objects.get(pk=crawl_id), who.machine)
         if fresh.status == CrawlRun.StatusChoices.SEALED:
             fresh.transition("requeue")
-    taken.crawl_runs += lease(CrawlRun, [fresh.pk], worker)
+    if has_room:
+        taken.crawl_runs += lease(CrawlRun, [fresh.pk], who.worker)
+    else:
+        taken.crawls_wait = True
     return False
 
 

@@ -108,9 +108,9 @@ class Engine:
         self.programs = Programs()
         self.in_log = 0
         cores = os.cpu_count() or 1
-        self.slots = Slots(_share(settings.get_number("HOOK_CONCURRENCY") or 2 * cores, workers))
-        self.session_slots = Slots(_share(settings.get_number("TABS") or cores, workers))
-        self.finite_slots = Slots(_share(settings.get_number("FINITE_CONCURRENCY") or 4 * cores, workers))
+        self.slots = Slots(share(settings.get_number("HOOK_CONCURRENCY") or 2 * cores, workers))
+        self.session_slots = Slots(share(settings.get_number("TABS") or cores, workers))
+        self.finite_slots = Slots(share(settings.get_number("FINITE_CONCURRENCY") or 4 * cores, workers))
         self.stop_grace = settings.get_number("STOP_GRACE") or 0.0
         self.seal_grace = settings.get_number("SEAL_GRACE") or 0.0
         self.ready_time = settings.get_number("READY_TIME") or 0.0
@@ -244,5 +244,6 @@ class Engine:
             self.spawn_log.truncate()
 
 
-def _share(whole: float, workers: int) -> int:
+def share(whole: float, workers: int) -> int:
+    """What one of so many workers may use of the whole, at least one."""
     return max(1, int(whole) // max(1, workers))

@@ -1,6 +1,7 @@
 """What a worker asks of the database at a look, in one visit: work that is due, requests, programs."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
 from archivebox.workers import binary_run, crawl_run, dispatch, snapshot_rows, watchers
-from archivebox.workers.dispatch import Cursor, Taken
+from archivebox.workers.dispatch import Looker, Taken
 from archivebox.workers.journal import Holder
 
 OF_CRAWLS_ABOVE = {Crawl.StatusChoices.PAUSED: "release", Crawl.StatusChoices.CANCELLED: "cancel"}
@@ -39,22 +40,22 @@ class Seen:
     program_paths: dict[str, str] = field(default_factory=dict)
 
 
-def look(worker: UUID, machine: UUID, room: int, cursor: Cursor, idle_crawls: list[UUID]) -> Seen:
+def look(who: Looker, idle_crawls: Mapping[UUID, bool]) -> Seen:
     """Take what is due and load it, and read everything else that a worker has to know now. On the database thread.
 
-    ``idle_crawls``: whose run this worker holds, and of which it has no Snapshot in a step.
+    ``idle_crawls``: whose run this worker holds, and of which it has no Snapshot in a step; True: it makes room.
     """
-    scope = watchers.scope()
-    seen = Seen(dispatch.take(worker, machine, room, cursor, scope))
+    who = replace(who, scope=watchers.scope())
+    seen = Seen(dispatch.take(who))
     _load_all(seen)
     if any(isinstance(one, crawl_run.LoadedCrawlRun) and one.is_ready for one in seen.loaded.values()):
-        dispatch.take_snapshots(seen.taken, cursor, scope, worker=worker, machine=machine, room=room)
+        dispatch.take_snapshots(seen.taken, who)
         _load_all(seen)
     # After the loads: what was taken may have been cancelled long ago, and must not start.
-    seen.asked = requests(worker)
-    seen.killed = [key for (key,) in _killed(machine)]
-    seen.unneeded = [crawl for crawl in idle_crawls if not is_needed(crawl)]
-    for name, status, path in _programs(machine):
+    seen.asked = requests(who.worker)
+    seen.killed = [key for (key,) in _killed(who.machine)]
+    seen.unneeded = [crawl for crawl, yields in idle_crawls.items() if not is_needed(crawl, yields=yields)]
+    for name, status, path in _programs(who.machine):
         seen.program_status[name] = status
         if path:
             seen.program_paths[name] = path
@@ -82,10 +83,14 @@ def requests(worker: UUID) -> dict[UUID, str]:
     return {key: str(request) or OF_CRAWLS_ABOVE[status] for key, request, status in rows}
 
 
-def is_needed(crawl_id: UUID) -> bool:
-    """Whether a Snapshot of the crawl wants to run or runs; what only waits for downloads needs no browser."""
-    now = timezone.now()
-    return bool(_page_wanted(crawl_id) or _page_held(crawl_id) or _retry_due(crawl_id, now))
+def is_needed(crawl_id: UUID, *, yields: bool = False) -> bool:
+    """Whether a Snapshot of the crawl runs, or wants to; what only waits for downloads needs no browser.
+
+    ``yields``: it makes room for another crawl, so that those that want to run do not count.
+    """
+    if yields:
+        return bool(_page_held(crawl_id))
+    return bool(_page_wanted(crawl_id) or _page_held(crawl_id) or _retry_due(crawl_id, timezone.now()))
 
 
 # --- asked at every look ----------------------------------------------------------------------------------------

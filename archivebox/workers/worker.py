@@ -26,7 +26,7 @@ from archivebox.machine.process import Process
 from archivebox.workers import crawl_run, dispatch, look, snapshot_rows, sweep
 from archivebox.workers.binary_run import BinaryRun
 from archivebox.workers.crawl_run import CrawlRunRun
-from archivebox.workers.engine import Engine
+from archivebox.workers.engine import Engine, share
 from archivebox.workers.journal import Holder
 from archivebox.workers.snapshot_run import SnapshotRun
 from archivebox.workers.strays import Strays
@@ -58,6 +58,8 @@ class Worker:
         self.runs: dict[Holder, Run] = {}
         self.strays = Strays(self.engine)
         self.in_flight = int(self.settings.get_number("SNAPSHOTS_IN_FLIGHT") or 4)
+        self.crawls_in_flight = share(self.settings.get_number("CRAWLS_IN_FLIGHT") or 4, workers)
+        self.crawl_turn = self.settings.get_number("CRAWL_TURN") or 0.0
         self.cursor = dispatch.Cursor()
         self._pulse = pulse
         self._rung = asyncio.Event()
@@ -94,16 +96,18 @@ class Worker:
 
     async def _see(self) -> look.Seen:
         idle = self._idle_crawl_runs()
-        seen: look.Seen = await self.engine.journal.read(
-            look.look, self.process.pk, self.process.machine_id, self._room(), self.cursor, list(idle)
-        )
+        who = dispatch.Looker(self.process.pk, self.process.machine_id, self._room(), self.cursor)
+        yields = {crawl_id: run.yields for crawl_id, run in idle.items()}
+        seen: look.Seen = await self.engine.journal.read(look.look, who, yields)
         self.engine.programs.learn(seen.program_status, seen.program_paths)
         for holder, loaded in seen.loaded.items():
             self._begin(holder, loaded)
         self._answer_requests(seen)
         for crawl_id in seen.unneeded:
             if not idle[crawl_id].ending:
-                self._spawn(idle[crawl_id].end("seal"))
+                self._spawn(idle[crawl_id].end("requeue" if idle[crawl_id].yields else "seal"))
+        if seen.taken.crawls_wait and not who.room.crawls:
+            self._make_room()
         self._advance_all()
         return seen
 
@@ -112,12 +116,26 @@ class Worker:
             if not isinstance(run, BinaryRun):
                 run.advance()
 
-    def _room(self) -> int:
-        """How many more Snapshots this worker takes."""
+    def _room(self) -> dispatch.Room:
+        """How much more this worker takes."""
         snapshots = [run for run in self.runs.values() if isinstance(run, SnapshotRun)]
         counted = sum(run.counts_as_in_flight for run in snapshots)
         uncounted = len(snapshots) - counted
-        return max(0, self.in_flight - counted - max(0, uncounted - MOST_FINISHING))
+        room = max(0, self.in_flight - counted - max(0, uncounted - MOST_FINISHING))
+        return dispatch.Room(room, max(0, self.crawls_in_flight - len(self._browsers())))
+
+    def _browsers(self) -> list[CrawlRunRun]:
+        """The runs of crawls that hold a browser or the like here."""
+        return [run for run in self.runs.values() if isinstance(run, CrawlRunRun) and run.holds_something]
+
+    def _make_room(self) -> None:
+        """A crawl waits: the one that has had its turn for longest lets it in, if its time is over."""
+        held = self._browsers()
+        if any(run.yields or run.ending for run in held):
+            return
+        longest = min(held, key=lambda run: run.began)
+        if self.loop.time() - longest.began >= self.crawl_turn:
+            longest.make_room()
 
     async def _sleep(self, next_at: datetime | None) -> None:
         seconds = LOOK_EVERY

@@ -57,6 +57,36 @@ def test_a_resource_of_the_machine_is_held_by_one_hook_of_all_pages(each_mode: C
     assert each_mode.ledger == ["starts", "ends"] * 6
 
 
+HOLDER = NOTE + 'note "up"\ntrap "note down; exit 0" TERM\necho ready\nwhile :; do sleep 0.05; done\n'
+
+
+def test_so_many_crawls_hold_a_browser_at_a_time(forked: Collection) -> None:
+    forked.plugin("holder", {"on_Crawl__20_holder.daemon.bg.sh": HOLDER})
+    forked.plugin("page", {"on_Snapshot__10_page.sh": note("page")})
+    forked.settings |= {"CRAWLS_IN_FLIGHT": "1", "SNAPSHOTS_IN_FLIGHT": "8"}
+    forked.run(*[forked.add(f"http://h{n}.test/") for n in range(4)])
+    assert forked.ledger == ["up", "page-starts", "page-ends", "down"] * 4
+
+
+def test_a_long_crawl_makes_room_for_one_that_waits(forked: Collection) -> None:
+    forked.plugin("holder", {"on_Crawl__20_holder.daemon.bg.sh": HOLDER})
+    forked.plugin("page", {"on_Snapshot__10_page.sh": NOTE + 'note "$1"\nsleep 0.2\n'})
+    forked.settings |= {"CRAWLS_IN_FLIGHT": "1", "SNAPSHOTS_IN_FLIGHT": "1", "CRAWL_TURN": "0.1"}
+    long = forked.add(*[f"http://long{n}.test/" for n in range(8)])
+    forked.watch()
+    forked.wait_ledger("--url=http://long0.test/")
+    short = forked.add("http://short.test/")
+    forked.wait_sealed(long, short)
+    forked.leave()
+    pages = [line for line in forked.ledger if line.startswith("--url")]
+    assert len(pages) == 9
+    assert pages.index("--url=http://short.test/") < 8
+    running = [0]
+    for line in forked.ledger:
+        running.append(running[-1] + {"up": 1, "down": -1}.get(line, 0))
+    assert max(running) == 1
+
+
 def test_step_five_is_exclusive_unless_it_says_otherwise(forked: Collection) -> None:
     turns = {f"on_Snapshot__5{n}_h{n}.sh": NOTE + f"note h{n}-starts\nsleep 0.1\nnote h{n}-ends\n" for n in (1, 2)}
     forked.plugin("turns", turns)

@@ -16,7 +16,7 @@ from archivebox.crawls.control import cancel
 from archivebox.crawls.models import Crawl, CrawlRun, Domain
 from archivebox.machine.models import Machine
 from archivebox.workers import dispatch
-from archivebox.workers.dispatch import Cursor, due, next_wanted, take, tick, tick_crawls
+from archivebox.workers.dispatch import Cursor, Looker, Room, due, next_wanted, take, tick, tick_crawls
 from archivebox.workers.hosts import blocked_hosts
 from archivebox.workers.journal import Holder
 from tests.rows import crawl, leased, snapshot
@@ -39,8 +39,11 @@ def urls(taken: dispatch.Taken) -> list[str]:
     return [found[key] for key in keys]
 
 
-def look(cursor: Cursor | None = None, room: int = 4) -> dispatch.Taken:
-    return take(new_id(), Machine.current().pk, room, cursor or Cursor())
+def look(
+    cursor: Cursor | None = None, room: int = 4, crawls: int = 4, machine: Machine | None = None
+) -> dispatch.Taken:
+    machine = machine or Machine.current()
+    return take(Looker(new_id(), machine.pk, Room(room, crawls), cursor or Cursor()))
 
 
 class TestTake:
@@ -52,6 +55,16 @@ class TestTake:
         assert not look().snapshots  # held, not ready yet
         CrawlRun.objects.filter(crawl=one).update(ready_at=timezone.now())
         assert urls(look()) == ["https://example.com/"]
+
+    def test_no_more_crawls_are_opened_than_there_is_room_and_one_waits_for_its_turn(self) -> None:
+        for host in "abcd":
+            crawl(f"https://{host}.example/")
+        taken = look(crawls=2)
+        assert (len(taken.crawl_runs), taken.crawls_wait) == (2, True)
+        assert CrawlRun.objects.count() == 3
+        taken = look(crawls=0)
+        assert (len(taken.crawl_runs), taken.crawls_wait) == (0, True)
+        assert len(look(crawls=4).crawl_runs) == 2
 
     def test_one_page_of_each_host_at_a_look_and_no_more_than_there_is_room(self) -> None:
         ready(crawl(*(f"https://{host}.example/{page}" for host in "abcd" for page in (1, 2))))
@@ -89,7 +102,7 @@ class TestTake:
         other = Machine.objects.create(hostname="other")
         run = CrawlRun.of(one, other.pk)
         assert look().crawl_runs == []
-        taken = take(new_id(), other.pk, 4, Cursor())
+        taken = look(machine=other)
         assert [holder.pk for holder in taken.crawl_runs] == [run.pk]
 
     def test_an_idle_worker_knows_when_to_look_again(self) -> None:
