@@ -190,7 +190,7 @@ class HookRun:
             return
         self.engine.outputs.watch(self.stdout_path, self.read, at_once=self.hook.ready)
         if self.hook.ready or self.taken_over:
-            self.engine.loop.call_soon(self.read)  # what it said before it was watched
+            self.engine.loop.call_soon(self._read_on)  # what it said before it was watched
         if not self.hook.name.daemon:  # a daemon works until it is told to stop
             self._deadline = self.engine.loop.call_later(seconds, self._timed_out)
         self.engine.exits.watch(self.child, self._exited)
@@ -220,6 +220,11 @@ class HookRun:
         if records:
             self.owner.hook_printed(self, records)
 
+    def _read_on(self) -> None:
+        """Read unless it has ended meanwhile: then all has been read, and the log is closed."""
+        if not self.ended:
+            self.read()
+
     @property
     def offset(self) -> int:
         """Bytes of stdout whose lines have been read completely."""
@@ -238,7 +243,7 @@ class HookRun:
             lines += self._reader.feed(data)
             self._let_go_beyond_cap(len(data))
             if not self.ended and len(data) == CHUNK:
-                self.engine.loop.call_soon(self.read)  # let others have their turn
+                self.engine.loop.call_soon(self._read_on)  # let others have their turn
                 break
         return lines
 
