@@ -20,6 +20,7 @@ from tests.suite.packages import postgres_folder
 ROLE = "archivebox"
 START_SECONDS = 60
 STOP_SECONDS = 20
+LOOK_SECONDS = 0.1
 # Nothing here outlives the tests, so nothing has to survive a power cut.
 OPTIONS = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses=", "max_connections=200")
 
@@ -112,14 +113,24 @@ def end_on_signals() -> None:
 
 
 def run_command(command: list[str], env: dict[str, str]) -> int:
-    """Runs a command to its end; one that is left by a signal is told to end and waited for."""
-    with subprocess.Popen(command, env=env) as child:
-        try:
-            return child.wait()
-        except (SystemExit, KeyboardInterrupt):
-            child.terminate()
-            child.wait()
-            raise
+    """Runs a command to its end; told to end, it tells the command, and waits for it.
+
+    Signals are noted and looked for: an exception in the middle of the start would lose the child.
+    """
+    told: list[int] = []
+    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    before = {signum: signal.signal(signum, lambda number, _: told.append(number)) for signum in ends}
+    try:
+        child = subprocess.Popen(command, env=env)
+        while not told:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return child.wait(LOOK_SECONDS)
+        child.terminate()
+        child.wait()
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+    raise SystemExit(128 + told[0])
 
 
 def main(command: list[str]) -> int:

@@ -45,6 +45,7 @@ def begin(made: Collection) -> None:
     made.watch()
     for name in CODES:
         made.wait_ledger(f"{name}-starts")
+    made.wait("what has ended is on record", lambda: made.results()["before"]["status"] == "noresults")
 
 
 def alive(made: Collection, kind: str) -> list[Row]:

@@ -55,7 +55,10 @@ def test_a_retried_page_hook_gets_its_page_again(each_mode: Collection) -> None:
 def test_a_page_that_dies_is_opened_again_for_what_needs_it(forked: Collection) -> None:
     """The tab is killed by a foreground hook between the navigation and the picture."""
     browser(forked, SHOT.replace("[ -e done ] || { touch done; exit 1; }\n", ""))
-    kill = "kill -9 $(cat ../.hooks/on_Snapshot__20_tab.daemon.bg.sh.*.pid)\nrm ../tab/page\n"
+    kill = (
+        "pid=$(cat ../.hooks/on_Snapshot__20_tab.daemon.bg.sh.*.pid)\nkill -9 $pid\nrm ../tab/page\n"
+        "while [ -e /proc/$pid ] && ! grep -q 'State:.Z' /proc/$pid/status; do sleep 0.01; done\n"  # dying takes a moment
+    )
     forked.plugin("crash", {"on_Snapshot__40_crash.sh": LEDGER + "note crash\n" + kill})
     forked.run(forked.add())
     assert forked.results()["shot"]["status"] == "succeeded"
