@@ -57,7 +57,8 @@ def test_a_page_that_dies_is_opened_again_for_what_needs_it(forked: Collection) 
     browser(forked, SHOT.replace("[ -e done ] || { touch done; exit 1; }\n", ""))
     kill = (
         "pid=$(cat ../.hooks/on_Snapshot__20_tab.daemon.bg.sh.*.pid)\nkill -9 $pid\nrm ../tab/page\n"
-        "while [ -e /proc/$pid ] && ! grep -q 'State:.Z' /proc/$pid/status; do sleep 0.01; done\n"  # dying takes a moment
+        # Dying takes a moment.
+        "while [ -e /proc/$pid ] && ! grep -q 'State:.Z' /proc/$pid/status; do sleep 0.01; done\n"
     )
     forked.plugin("crash", {"on_Snapshot__40_crash.sh": LEDGER + "note crash\n" + kill})
     forked.run(forked.add())
