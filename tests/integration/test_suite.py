@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import psutil
 import pytest
 
+from tests.suite.__main__ import Part, Runs, failed_in
 from tests.suite.packages import missing
 
 pytestmark = pytest.mark.skipif("postgresql" in missing(), reason="needs PostgreSQL's programs")
@@ -81,3 +82,44 @@ def test_a_run_that_executes_no_test_has_failed() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=env)
     assert done.returncode == 1
     assert "SQLite: 0 passed, 0 failed, 0 skipped  (no test was executed)" in done.stdout
+
+
+UNSTEADY = """
+from pathlib import Path
+import pytest
+
+@pytest.mark.parametrize("word", ["b", "c"])
+def test_second_time(word, request):
+    seen = Path(__file__).with_name(word)
+    if not seen.exists():
+        seen.touch()
+        raise AssertionError("the first time")
+
+def test_always():
+    pass
+"""
+
+
+def parts_of(tmp_path: Path, **files: str) -> list[Part]:
+    for name, text in files.items():
+        (tmp_path / f"test_{name}.py").write_text(text)
+    env = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    bare = ("-p", "no:django", "-c", os.devnull, f"--rootdir={tmp_path}")
+    return [Part(name, (*bare, str(tmp_path / f"test_{name}.py")), env) for name in files]
+
+
+def test_what_fails_beside_others_and_passes_in_peace_is_named(tmp_path: Path) -> None:
+    (outcome,) = Runs().run_all(parts_of(tmp_path, unsteady=UNSTEADY))
+    assert outcome.green
+    assert (outcome.passed, outcome.failed, len(outcome.unsteady)) == (1, 2, 2)
+    assert "unsteady: " in str(outcome)
+
+
+def test_what_fails_twice_has_failed(tmp_path: Path) -> None:
+    (outcome,) = Runs().run_all(parts_of(tmp_path, wrong="def test_right(): pass\ndef test_wrong(): assert 0\n"))
+    assert not outcome.green
+
+
+def test_failures_are_read_from_the_summary() -> None:
+    printed = "FAILED a/test_b.py::test_c[x-1] - assert 1 == 2\nERROR a/test_d.py::test_e\nnot FAILED at all\n"
+    assert failed_in(printed) == ("a/test_b.py::test_c[x-1]", "a/test_d.py::test_e")
