@@ -244,7 +244,7 @@ class TestEnding:
 
     def test_kill_tree_takes_the_children_too(self, collection: DataFolder) -> None:
         note = collection.root / "child"
-        running = shell(f"setsid sleep 60 & echo $! > {note}; wait").launch(background=True)
+        running = shell(f"setsid sleep 60 & echo $! > {note}; wait; sleep 60").launch(background=True)
         child = int(wait_for(note))
         assert child in running.get_children_pids()
         assert running.kill_tree()
