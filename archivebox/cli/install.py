@@ -5,9 +5,8 @@ import shutil
 from itertools import chain
 from uuid import UUID
 
-from django.db import transaction
-
 from archivebox.base_models.doorbell import ring
+from archivebox.base_models.turn import turn
 from archivebox.cli import administrator
 from archivebox.cli.binary import COLUMNS
 from archivebox.cli.errors import BadInputError
@@ -76,7 +75,7 @@ def _plan(request: BinaryRequest) -> dict[str, object]:
 
 def _queue(requests: list[BinaryRequest]) -> list[UUID]:
     """Those that are not there are looked for again, whatever was found out before."""
-    with transaction.atomic():
+    with turn():
         rows = [Binary.want(request) for request in requests]
         for row in rows:
             if row.status in Binary.SETTLED and not row.is_there:

@@ -18,8 +18,7 @@ def run(session: Session, *, daemon: bool, crawl: str | None, snapshot: str | No
         raise BadInputError("--daemon, --crawl, --snapshot and --archiveresult exclude each other: choose one.")
     if daemon:
         return worker(session)
-    only = _only(crawl, snapshot, archiveresult)
-    return watch(session, Watched(None if only is None else {only.crawl}, only))
+    return watch(session, Watched(only=_only(crawl, snapshot, archiveresult)))
 
 
 def _only(crawl: str | None, snapshot: str | None, archiveresult: str | None) -> Only | None:

@@ -63,9 +63,9 @@ class Watched:
     """
 
     def __init__(self, crawl_ids: Iterable[UUID] | None = None, only: Only | None = None) -> None:
-        self.everything = crawl_ids is None
+        self.everything = crawl_ids is None and only is None
         self.only = only
-        self.crawl_ids: set[UUID] = set(crawl_ids or ())
+        self.crawl_ids: set[UUID] = {only.crawl} if only is not None else set(crawl_ids or ())
         self.began = timezone.now()
 
     def is_done(self) -> bool:

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from django.db import models, transaction
+from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
+from archivebox.base_models.turn import turn
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
@@ -18,7 +19,7 @@ RETRIABLE = Q(status="backoff") | (Q(status="failed") & ~Q(reason__in=["declared
 
 def retry_results(results: "models.QuerySet[ArchiveResult]") -> int:
     """Queue these results again, due now, and reopen their Snapshots and Crawls. Returns how many."""
-    with transaction.atomic():
+    with turn():
         keys = list(results.values_list("pk", "snapshot_id"))
         count = 0
         for start in range(0, len(keys), 500):
@@ -38,7 +39,7 @@ def retry_results(results: "models.QuerySet[ArchiveResult]") -> int:
 def retry_missing(snapshots: "models.QuerySet[Snapshot]") -> int:
     """Queue again what these Snapshots lack, and look for hooks that were added since. Returns how many results."""
     sealed = set(snapshots.filter(status=Snapshot.StatusChoices.SEALED).values_list("pk", flat=True))
-    with transaction.atomic():
+    with turn():
         count = retry_results(ArchiveResult.objects.filter(RETRIABLE, snapshot__in=snapshots))
         _reopen(sealed)
         ring()

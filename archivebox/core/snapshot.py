@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from uuid import UUID
 
-from django.apps import apps
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -241,25 +240,20 @@ def tags_of(record: Mapping[str, JSON]) -> list[Tag]:
 # --- asked for every page ---------------------------------------------------------------------------------------
 
 
-def _results() -> "models.Manager[ArchiveResult]":
-    """The model of results is built on this one."""
-    return apps.get_model("core", "ArchiveResult")._default_manager
-
-
 @PreparedQuery
 def _hooks_with_results(snapshot: UUID) -> Rows:
-    return _results().filter(snapshot_id=snapshot).values_list("plugin", "hook_name")
+    return Snapshot(pk=snapshot).archiveresult_set.values_list("plugin", "hook_name")
 
 
 @PreparedQuery
 def _started_results(snapshot: UUID) -> Rows:
-    return _results().filter(snapshot_id=snapshot, status="started").values_list("pk")[:1]
+    return Snapshot(pk=snapshot).archiveresult_set.started().values_list("pk")[:1]
 
 
 @PreparedQuery
 def _running_hooks(snapshot: UUID) -> Rows:
-    hooks = Process.objects.running().of_type(Process.TypeChoices.HOOK)
-    return hooks.filter(snapshot_id=snapshot).values_list("pk")[:1]
+    hooks = Snapshot(pk=snapshot).process_set.running().of_type(Process.TypeChoices.HOOK)
+    return hooks.values_list("pk")[:1]
 
 
 register("Snapshot", Snapshot.from_jsonl)

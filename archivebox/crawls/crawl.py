@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from archivebox.base_models.literal import one_of
+from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.rows import Row, new_id
 from archivebox.base_models.work import FREE_AND_WANTED, HELD, StoppableItem, WorkItem, WorkQuerySet
 from archivebox.config.resolve import Layer
@@ -89,7 +90,7 @@ class Crawl(StoppableItem):
         self.crawlrun_set.exclude(status=CrawlRun.StatusChoices.SEALED).filter(HELD).update(request="cancel")
 
     def has_open_snapshots(self) -> bool:
-        return bool(self.snapshot_set.unsealed().exists())
+        return bool(_open_snapshot(self.pk))
 
     def has_pending_children(self) -> bool:
         """Whether a Snapshot or a run of it is unsealed."""
@@ -105,6 +106,12 @@ class Crawl(StoppableItem):
     def wake(self) -> None:
         """Ask for a look at this crawl as soon as possible."""
         Crawl.objects.filter(pk=self.pk).update(retry_at=timezone.now())
+
+
+@PreparedQuery
+def _open_snapshot(crawl: UUID) -> Rows:
+    """Asked at the seal of every page."""
+    return Crawl(pk=crawl).snapshot_set.unsealed().values_list("pk")[:1]
 
 
 class CrawlRunQuerySet(WorkQuerySet["CrawlRun"]):

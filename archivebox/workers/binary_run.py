@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import os
 from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import partial
 from typing import NamedTuple
 from uuid import UUID
@@ -30,7 +28,7 @@ from archivebox.machine.logtail import read_tail
 from archivebox.workers.engine import Engine
 from archivebox.workers.hook_run import HookRun
 from archivebox.workers.journal import Holder
-from archivebox.workers.machine_locks import PREFIX, of_machine, take_machine_lock
+from archivebox.workers.machine_locks import PREFIX, let_go, of_machine, take_machine_locks
 from archivebox.workers.object_run import take_programs
 
 
@@ -64,17 +62,17 @@ class BinaryRun:
 
     async def _ask(self, hook: Hook) -> str:
         """One provider; returns why it could not, for people."""
-        with ExitStack() as held:
-            fds = []
-            for name in (*of_machine(hook.exclusive), f"{PREFIX}binary-{self.binary.name}"):
-                fds.append(await take_machine_lock(lib_dir(self.call.settings), name))
-                held.callback(os.close, fds[-1])
+        names = (*of_machine(hook.exclusive), f"{PREFIX}binary-{self.binary.name}")
+        locks = await take_machine_locks(lib_dir(self.call.settings), names)
+        try:
             self.run = HookRun(self.engine, self, prepare_hook(hook, self.call), {"binary_id": self.binary.pk})
-            self.run.pass_fds = tuple(fds)
+            self.run.pass_fds = locks
             self._ended = self.engine.loop.create_future()
             if not self.run.start():
                 return f"{hook.plugin}: {self.run.failure}"
             await self._ended
+        finally:
+            let_go(locks)
         return f"{hook.plugin}: {_last_sentence(self.run)}"
 
     def hook_is_ready(self, run: HookRun) -> None:

@@ -78,16 +78,13 @@ class Slots:
 
 @dataclass(slots=True)
 class Programs:
-    """What is known of the programs of this machine; read again at each ring that may have changed it."""
+    """What is known of the programs of this machine; read again at each look."""
 
     paths: dict[str, str] = field(default_factory=dict)
     status: dict[str, str] = field(default_factory=dict)
-    wanted: bool = False
-    """Whether a hook waits for one that is still being looked for."""
 
     def learn(self, status: dict[str, str], paths: dict[str, str]) -> None:
         """Take over what the rows say now; in place, since the calls of running objects look at the same dicts."""
-        self.wanted = False
         for known, now in ((self.status, status), (self.paths, paths)):
             known.clear()
             known.update(now)

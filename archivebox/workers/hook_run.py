@@ -21,6 +21,7 @@ from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import Child, ExitStatus, Launch, Tree
 from archivebox.machine.logtail import TAIL, read_tail
 from archivebox.machine.process import Process
+from archivebox.machine.process_row import end_reason_of
 from archivebox.storage.layout import hook_file
 from archivebox.workers.engine import Engine
 
@@ -312,9 +313,7 @@ class HookRun:
 
     def final_reason(self) -> EndReason:
         """Why it ended: what we did to it, else what the kernel says."""
-        if self.status is None or self.status.exit_code is None:
-            return self.end_reason or EndReason.LOST
-        return self.end_reason or (EndReason.SIGNALLED if self.status.exit_code < 0 else EndReason.EXITED)
+        return self.end_reason or end_reason_of(None if self.status is None else self.status.exit_code)
 
     def _end_columns(self, status: ExitStatus) -> dict[str, object]:
         stderr, stderr_size = read_tail(self.stderr_path)

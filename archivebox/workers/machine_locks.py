@@ -3,6 +3,8 @@
 import asyncio
 import fcntl
 import os
+from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 
 PREFIX = "machine:"
@@ -15,19 +17,30 @@ def of_machine(names: tuple[str, ...]) -> list[str]:
     return sorted(name for name in names if name.startswith(PREFIX))
 
 
-async def take_machine_lock(lib: Path, name: str) -> int:
-    """The locked descriptor of a machine's resource, to be inherited by the hook; waits while somebody has it."""
+async def take_machine_locks(lib: Path, names: Iterable[str]) -> tuple[int, ...]:
+    """The locked descriptors of the machine's resources, to be inherited by the hook; waits while somebody has one."""
+    with ExitStack() as held:
+        descriptors = []
+        for name in names:
+            descriptors.append(_open(lib, name))
+            held.callback(os.close, descriptors[-1])
+            while not _is_taken(descriptors[-1]):  # noqa: ASYNC110 - whoever lets go tells nobody
+                await asyncio.sleep(LOOK_EVERY)
+        held.pop_all()
+    return tuple(descriptors)
+
+
+def let_go(descriptors: Iterable[int]) -> None:
+    """Our hold on the resources ends; a hook that has inherited them holds them until its end."""
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def _open(lib: Path, name: str) -> int:
     folder = lib / "locks"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name.removeprefix(PREFIX).replace("/", "_")
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        while not _is_taken(descriptor):  # noqa: ASYNC110 - whoever lets go tells nobody
-            await asyncio.sleep(LOOK_EVERY)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
 
 def _is_taken(descriptor: int) -> bool:

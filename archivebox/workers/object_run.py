@@ -2,10 +2,8 @@
 
 import asyncio
 import logging
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
@@ -22,7 +20,7 @@ from archivebox.machine.process import Process
 from archivebox.workers.engine import Engine, Slots
 from archivebox.workers.hook_run import HookRun
 from archivebox.workers.journal import Holder
-from archivebox.workers.machine_locks import of_machine, take_machine_lock
+from archivebox.workers.machine_locks import let_go, of_machine, take_machine_locks
 from archivebox.workers.schedule import LAST_STEP, Planned, Schedule
 
 log = logging.getLogger(__name__)
@@ -129,8 +127,7 @@ class ObjectRun(ABC):
         run.pass_fds = self._machine_locks.pop(item, ())
         self._take_on(item, run)
         started = run.start()
-        for descriptor in run.pass_fds:
-            os.close(descriptor)  # the hook has it: the resource is free when the hook has ended
+        let_go(run.pass_fds)
         if not started:
             self._give_slot_back(item)
             self.settle(item, could_not_start(), Reason.COULD_NOT_START.of(str(run.failure)[:100]))
@@ -161,7 +158,6 @@ class ObjectRun(ABC):
             if status == "failed":
                 return request.name
             if status != "succeeded":
-                self.engine.programs.wanted = True
                 return WAIT
         return ""
 
@@ -197,22 +193,15 @@ class ObjectRun(ABC):
         return False
 
     async def _take_machine_locks(self, item: Planned, wanted: Sequence[str]) -> None:
-        lib = lib_dir(self.call.settings)
-        with ExitStack() as held:
-            descriptors = []
-            for name in wanted:
-                descriptors.append(await take_machine_lock(lib, name))
-                held.callback(os.close, descriptors[-1])
-            held.pop_all()
+        self._machine_locks[item] = await take_machine_locks(lib_dir(self.call.settings), wanted)
         del self._wants_machine[item]
-        self._machine_locks[item] = tuple(descriptors)
         self.advance()
 
     def _let_go_of_machine(self) -> None:
         for task in self._wants_machine.values():
             task.cancel()
-        for descriptor in (fd for held in self._machine_locks.values() for fd in held):
-            os.close(descriptor)
+        for descriptors in self._machine_locks.values():
+            let_go(descriptors)
         self._machine_locks.clear()
 
     # --- what hooks tell --------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from uuid import UUID
 
-from django.db import connection, connections, transaction
+from django.db import connection, connections
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.work import LEASE
@@ -313,8 +313,6 @@ def main(process_id: UUID | None = None, *, wait: bool = False) -> int:
         connections.close_all()
         Orchestrator(process, count, lock).run()
         sweep.close_the_last()
-        with transaction.atomic():
-            sweep.close_rows(Process.objects.here().running())
     except Exception as problem:
         error = problem
         log.exception("The orchestrator broke action=orchestrator_broke")

@@ -160,7 +160,7 @@ def seal(snapshot: Snapshot) -> None:
         snapshot.transition("seal", **fields, current_step=LAST_STEP, attempts=0)
         if _programs_left(snapshot.pk):
             Process.lose_programs(snapshot_id=snapshot.pk)
-        if connection.vendor != "sqlite" or not _open_page(snapshot.crawl_id):
+        if connection.vendor != "sqlite" or not snapshot.crawl.has_open_snapshots():
             snapshot.crawl.wake()  # only the last of them can end it; where writers do not take turns, any may be
         ring()
 
@@ -208,8 +208,3 @@ def _next_retry(snapshot: UUID) -> Rows:
 def _programs_left(snapshot: UUID) -> Rows:
     programs = Process.objects.running().of_type(Process.TypeChoices.BINARY)
     return programs.filter(snapshot_id=snapshot).values_list("pk")[:1]
-
-
-@PreparedQuery
-def _open_page(crawl: UUID) -> Rows:
-    return Snapshot.objects.unsealed().filter(crawl_id=crawl).values_list("pk")[:1]

@@ -12,6 +12,7 @@ from archivebox.lib import processes
 from archivebox.lib.processes import ExitStatus, Identity, Tree
 from archivebox.machine.process import Process
 from archivebox.machine.process_current import command_line
+from archivebox.machine.process_row import end_reason_of
 from archivebox.workers.engine import Engine
 
 log = logging.getLogger(__name__)
@@ -35,9 +36,10 @@ class Strays:
     async def end(self) -> None:
         """End all of them: no Snapshot of this worker is left that they could belong to."""
         self.look()
-        self._told = set(self.listed)
-        for identity in self._told:
-            tree = Tree(root=identity, process_id=str(self.listed.get(identity, "")), data_dir=DATA_FOLDER.root)
+        listed = dict(self.listed)
+        self._told = set(listed)
+        for identity, key in listed.items():
+            tree = Tree(root=identity, process_id=str(key), data_dir=DATA_FOLDER.root)
             gone = await tree.end(grace=self.engine.stop_grace)
             log.info("Ended a stray that bore no mark action=stray_ended pid=%d gone=%s", identity.pid, gone)
         self.engine.bury_strays()
@@ -49,8 +51,7 @@ class Strays:
         key = self.listed.pop(identity, None)
         if key is None:
             return
-        by_itself = EndReason.SIGNALLED if (status.exit_code or 0) < 0 else EndReason.EXITED
-        reason = EndReason.SEALED if identity in self._told else by_itself
+        reason = EndReason.SEALED if identity in self._told else end_reason_of(status.exit_code)
         ended = {"status": "exited", "ended_at": timezone.now(), "end_reason": reason, "exit_code": status.exit_code}
         self.engine.journal.update(Process, key, ended)
 

@@ -140,10 +140,11 @@ def close_rows(rows: "models.QuerySet[Process]", *, reapers_live: bool = True) -
     return count
 
 
-def close_the_last() -> int:
+def close_the_last() -> None:
     """At an orchestrator's end: what is a zombie now came to a parent outside, and will not be reaped by us."""
-    changed = reclaim_dead_workers()
-    return changed + close_rows(Process.objects.here().running(), reapers_live=False)
+    reclaim_dead_workers()
+    with turn():
+        close_rows(Process.objects.here().running(), reapers_live=False)
 
 
 _HAS_REAPER_OF_OURS = (Process.TypeChoices.HOOK, Process.TypeChoices.WORKER, Process.TypeChoices.BINARY)

@@ -34,12 +34,11 @@ _INTERPRETER_FREE = {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
 MESSAGE_SECONDS = 0.01
 """Longest sleep between the end of a process and the message about it."""
 
-Listener = Callable[["ForkedChild", ExitStatus | None], None]
-"""Told of each child that ended, and with None of each that lost its server, which must be watched directly then."""
-
-
 WARM_UP_SECONDS = 30.0
 """Seconds in which a fork server has to be ready; it takes 0.1 on an idle machine."""
+
+Listener = Callable[["ForkedChild", ExitStatus | None], None]
+"""Told of each child that ended, and with None of each that lost its server, which must be watched directly then."""
 
 
 class ForkServerGone(Exception):  # noqa: N818  a state that callers expect, with a fallback: start it cold

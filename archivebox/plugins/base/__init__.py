@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         Finished,
         Program,
         find_program,
+        open_process,
         run_program,
         start_program,
         start_ticks,
@@ -65,6 +66,7 @@ __all__ = [
     "misconfigured",
     "noresults",
     "on_stop",
+    "open_process",
     "patch_snapshot",
     "ready",
     "run_program",
@@ -77,7 +79,9 @@ __all__ = [
     "write_atomically",
 ]
 
-_OF_PROGRAMS = frozenset({"Finished", "Program", "find_program", "run_program", "start_program", "start_ticks"})
+_OF_PROGRAMS = frozenset(
+    {"Finished", "Program", "find_program", "open_process", "run_program", "start_program", "start_ticks"}
+)
 
 
 def __getattr__(name: str) -> object:

@@ -228,6 +228,18 @@ def start_ticks(pid: int) -> int | None:
         return None
 
 
+def open_process(pid: int, ticks: int) -> int | None:
+    """Return a pidfd of exactly the process that started then (opened first, compared then); None if it is gone."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None
+    if start_ticks(pid) == ticks:
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
 def new_id() -> str:
     """Return a UUIDv7 (RFC 9562): 48 bits of milliseconds, the rest random."""
     bits = int(time.time() * 1000) << 80 | 7 << 76 | int.from_bytes(os.urandom(10), "big") & ~(0xF << 76)

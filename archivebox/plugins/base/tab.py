@@ -149,14 +149,11 @@ def read_json(path: str) -> Params | None:
 
 
 def _tell(holder: int, ticks: int) -> None:
-    """Send USR1 to exactly that process (opened first, compared then): it ends whoever does not know it."""
+    """Send USR1 to exactly that process: it ends whoever does not know it."""
+    descriptor = base.open_process(holder, ticks)
+    if descriptor is None:
+        raise TargetGone("the tab's holder is gone")
     try:
-        descriptor = os.pidfd_open(holder)
-    except ProcessLookupError:
-        raise TargetGone("the tab's holder is gone") from None
-    try:
-        if base.start_ticks(holder) != ticks:
-            raise TargetGone("the tab's holder is gone")
         signal.pidfd_send_signal(descriptor, signal.SIGUSR1)
     finally:
         os.close(descriptor)

@@ -29,7 +29,7 @@ from archivebox.plugins.base import (
 )
 from archivebox.plugins.base.cdp import CDPError, Connection
 from archivebox.plugins.base.files import remove
-from archivebox.plugins.base.programs import start_ticks
+from archivebox.plugins.base.programs import open_process, start_ticks
 from archivebox.plugins.base.tab import read_json
 from archivebox.plugins.chrome.launch import find_chromium, flags
 
@@ -139,7 +139,7 @@ class Watch:
         held = HOLDER.match(info["url"])
         if not held or info["targetId"] in self._holders:
             return
-        descriptor = exit_descriptor(int(held[1]), int(held[2]))
+        descriptor = open_process(int(held[1]), int(held[2]))
         if descriptor is None:
             self.holder_gone(info["targetId"])
             return
@@ -151,18 +151,6 @@ class Watch:
         if descriptor is not None:
             self._selector.unregister(descriptor)
             os.close(descriptor)
-
-
-def exit_descriptor(pid: int, ticks: int) -> int | None:
-    """Return a pidfd of exactly that process (opened first, compared then); None if it is gone."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return None
-    if start_ticks(pid) == ticks:
-        return descriptor
-    os.close(descriptor)
-    return None
 
 
 def keep_watch(browser: Browser, stop: StopRequest) -> int:

@@ -1,5 +1,7 @@
 """What is tried again, when, how often, and what a program that was missing holds up."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.integration.engine.driver import FINAL, Collection
@@ -78,12 +80,24 @@ def test_update_runs_hooks_that_were_added_since(forked: Collection) -> None:
     assert forked.ledger == ["old", "new"]
 
 
-def test_a_missing_program_fails_its_own_hooks_until_it_is_there(each_mode: Collection) -> None:
-    bin_dir = each_mode.base / "bin"
+def needs_a_program(made: Collection, script: str) -> Callable[[], None]:
+    """A plugin `needs` whose program nobody has; what is returned puts it on the PATH, as a person would."""
+    bin_dir = made.base / "bin"
     bin_dir.mkdir()
-    each_mode.settings["PATH"] = f"{bin_dir}:/usr/bin:/bin"
+    made.settings["PATH"] = f"{bin_dir}:/usr/bin:/bin"
     program = {"type": "Binary", "name": "nobody-has-this", "binproviders": "env"}
-    each_mode.plugin("needs", {"on_Snapshot__20_needs.sh": NOTE + "note needs\nnobody-has-this\n"}, binaries=[program])
+    made.plugin("needs", {"on_Snapshot__20_needs.sh": NOTE + script}, binaries=[program])
+
+    def install() -> None:
+        path = bin_dir / "nobody-has-this"
+        path.write_text("#!/bin/sh\necho 1.2.3\n")
+        path.chmod(0o755)
+
+    return install
+
+
+def test_a_missing_program_fails_its_own_hooks_until_it_is_there(each_mode: Collection) -> None:
+    install = needs_a_program(each_mode, "note needs\nnobody-has-this\n")
     each_mode.plugin("rest", {"on_Snapshot__30_rest.sh": NOTE + "note rest\n"})
     each_mode.run(each_mode.add())
     result = each_mode.results()["needs"]
@@ -91,9 +105,7 @@ def test_a_missing_program_fails_its_own_hooks_until_it_is_there(each_mode: Coll
     assert not each_mode.hooks("needs")
     assert each_mode.ledger == ["rest"]
     assert each_mode.row("Binary", "status", name="nobody-has-this")["status"] == "failed"
-    path = bin_dir / "nobody-has-this"
-    path.write_text("#!/bin/sh\necho 1.2.3\n")
-    path.chmod(0o755)
+    install()
     each_mode.actor.ask("look_again_for", name="nobody-has-this")
     each_mode.watch()
     each_mode.wait("the program is found", lambda: each_mode.results()["needs"]["status"] == "noresults")
@@ -105,11 +117,7 @@ def test_a_missing_program_fails_its_own_hooks_until_it_is_there(each_mode: Coll
 
 def test_a_program_that_somebody_installed_is_found_by_the_next_crawl(forked: Collection) -> None:
     """The crawl asks `env` alone again, and what was missing it before is run as well."""
-    bin_dir = forked.base / "bin"
-    bin_dir.mkdir()
-    forked.settings["PATH"] = f"{bin_dir}:/usr/bin:/bin"
-    program = {"type": "Binary", "name": "nobody-has-this", "binproviders": "env"}
-    forked.plugin("needs", {"on_Snapshot__20_needs.sh": NOTE + 'note "needs $1"\n'}, binaries=[program])
+    install = needs_a_program(forked, 'note "needs $1"\n')
     first = forked.add("http://one.test/")
     forked.run(first)
     said = forked.row("Binary", "message", "reason", name="nobody-has-this")
@@ -117,9 +125,7 @@ def test_a_program_that_somebody_installed_is_found_by_the_next_crawl(forked: Co
     assert forked.row("Binary", "message", "reason", name="nobody-has-this") == said, (
         "missing still, for the same reason"
     )
-    path = bin_dir / "nobody-has-this"
-    path.write_text("#!/bin/sh\necho 1.2.3\n")
-    path.chmod(0o755)
+    install()
     forked.run()
     assert forked.ledger == [], "nobody looks without a reason"
     forked.run(first, forked.add("http://three.test/"))
