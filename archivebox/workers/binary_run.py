@@ -180,7 +180,7 @@ def settle(holder: Holder, found: bool, problems: str, stopping: str) -> None:
             binary.transition("succeed", message="")
             retry_program(binary.name)
         elif stopping:
-            binary.transition("requeue")
+            binary.transition("requeue", reason=binary.reason)  # what was looked for in env alone still is
         else:
             if binary.reason == Reason.LOOKED_FOR_AGAIN:
                 problems = binary.message  # what was said when all were asked
