@@ -67,7 +67,8 @@ def flags(settings: Settings, profile: str) -> list[str]:
         f"--window-size={width},{height + (FURNITURE if settings.bool('CHROME_HEADLESS', True) else 0)}",
     ]
     if settings.bool("CHROME_HEADLESS", True):
-        arguments.append("--headless=new")
+        # A window of nobody's would keep the browser busy for 0.2 s before it answers; with a head it would end.
+        arguments += ["--headless=new", "--no-startup-window"]
     if not use_sandbox(settings):
         arguments.append("--no-sandbox")
     if _shm_size() < SHM_NEEDED:
