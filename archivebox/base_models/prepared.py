@@ -6,12 +6,13 @@ Compiling costs 0.15 to 0.5 ms, many times what such a query takes in the databa
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from inspect import get_annotations
-from typing import Any
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from django.db import connection, models
 
 Value = UUID | datetime | int | str
+Row = TypeVar("Row")
 Rows = models.QuerySet[Any, Any]
 _STAND_INS: dict[type, Callable[[int], Value]] = {
     UUID: lambda n: UUID(int=(0xA5 << 120) + n),
@@ -22,19 +23,20 @@ _STAND_INS: dict[type, Callable[[int], Value]] = {
 """Values of each kind that no query names by itself: where they turn up in the compiled one, arguments go."""
 
 
-class PreparedQuery:
-    """Decorates a function of UUIDs, moments, numbers or texts that returns ``values_list(…)`` of a query set.
+class PreparedQuery(Generic[Row]):
+    """Decorates a function of UUIDs, moments, numbers or texts that returns a query set, or ``values_list(…)`` of one.
 
-    Called with such values, it returns the rows. The function is called once: it may use each value any number of
-    times, but do nothing with it other than hand it to the query set.
+    Called with such values, it returns the rows: objects (with what ``select_related`` names) or tuples. The function
+    is called once: it may use each value any number of times, but do nothing with it other than hand it to the query
+    set. One that locks its rows is called in a transaction.
     """
 
-    def __init__(self, query: Callable[..., "Rows"]) -> None:
+    def __init__(self, query: Callable[..., "models.QuerySet[Any, Row]"]) -> None:
         self._query = query
         self.__doc__ = query.__doc__
         self._compiled: _Compiled | None = None
 
-    def __call__(self, *values: Value) -> list[tuple[Any, ...]]:
+    def __call__(self, *values: Value) -> list[Row]:
         if self._compiled is None:
             kinds = [kind for name, kind in get_annotations(self._query).items() if name != "return"]
             stand_ins = [_STAND_INS[kind](place) for place, kind in enumerate(kinds)]
@@ -43,7 +45,7 @@ class PreparedQuery:
 
 
 class _Compiled:
-    """The statement, which of its parameters are which arguments, and what makes Python values of its columns."""
+    """The statement, which of its parameters are which arguments, and what makes values or objects of its columns."""
 
     def __init__(self, query_set: "Rows", stand_ins: list[Value]) -> None:
         self._compiler = query_set.query.get_compiler(connection=connection)
@@ -55,8 +57,11 @@ class _Compiled:
             raise ValueError(f"an argument has no place in: {self._statement}")
         columns = self._compiler.select[: self._compiler.col_count]
         self._converters = self._compiler.get_converters([column for column, _, _ in columns])
+        self._object_of = (
+            None if query_set.query.values_select else _object_maker(self._compiler.klass_info, self._compiler.select)
+        )
 
-    def run(self, values: tuple[Value, ...]) -> list[tuple[Any, ...]]:
+    def run(self, values: tuple[Value, ...]) -> list[Any]:
         given = [prepared(value) for value in values]
         parameters = [
             parameter if place is None else given[place]
@@ -66,8 +71,32 @@ class _Compiled:
             cursor.execute(self._statement, parameters)
             rows: list[tuple[Any, ...]] = cursor.fetchall()
         if self._converters and rows:
-            return [tuple(row) for row in self._compiler.apply_converters(rows, self._converters)]
-        return rows
+            rows = [tuple(row) for row in self._compiler.apply_converters(rows, self._converters)]
+        return rows if self._object_of is None else [self._object_of(row) for row in rows]
+
+
+def _object_maker(described: dict[str, Any], select: list[Any]) -> Callable[[tuple[Any, ...]], models.Model | None]:
+    """What makes an object of a row, and those it is selected with; None where the row has none."""
+    model, places = described["model"], described["select_fields"]
+    names = [select[place][0].target.attname for place in places]
+    key = places[names.index(model._meta.pk.attname)]
+    related = [
+        (_object_maker(one, select), one["local_setter"], one["remote_setter"])
+        for one in described.get("related_klass_infos", ())
+    ]
+
+    def object_of(row: tuple[Any, ...]) -> models.Model | None:
+        if row[key] is None:
+            return None
+        made: models.Model = model.from_db(connection.alias, names, [row[place] for place in places])
+        for make, set_here, set_there in related:
+            other = make(row)
+            set_here(made, other)
+            if other is not None:
+                set_there(other, made)
+        return made
+
+    return object_of
 
 
 def prepared(value: Value) -> Any:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from archivebox.base_models.literal import one_of
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.rows import Row, new_id
+from archivebox.base_models.table import table_of
 from archivebox.base_models.work import FREE_AND_WANTED, HELD, StoppableItem, WorkItem, WorkQuerySet
 from archivebox.config.resolve import Layer
 from archivebox.config.settings import DATA_FOLDER
@@ -94,24 +95,19 @@ class Crawl(StoppableItem):
 
     def has_pending_children(self) -> bool:
         """Whether a Snapshot or a run of it is unsealed."""
-        return self.has_open_snapshots() or self.crawlrun_set.exclude(status=CrawlRun.StatusChoices.SEALED).exists()
+        return self.has_open_snapshots() or bool(_open_run(self.pk))
 
     def next_wanted(self) -> datetime | None:
         """When the first of its Snapshots wants attention again."""
-        moment: datetime | None = self.snapshot_set.filter(FREE_AND_WANTED).aggregate(models.Min("retry_at"))[
-            "retry_at__min"
-        ]
-        return moment
+        return next((moment for (moment,) in _next_snapshot(self.pk)), None)
+
+    def look_at(self, moment: datetime | None) -> None:
+        """Ask for a look at this crawl at a moment, or for none."""
+        table_of(Crawl).change({"retry_at": moment}, {"id": self.pk})
 
     def wake(self) -> None:
         """Ask for a look at this crawl as soon as possible."""
-        Crawl.objects.filter(pk=self.pk).update(retry_at=timezone.now())
-
-
-@PreparedQuery
-def _open_snapshot(crawl: UUID) -> Rows:
-    """Asked at the seal of every page."""
-    return Crawl(pk=crawl).snapshot_set.unsealed().values_list("pk")[:1]
+        self.look_at(timezone.now())
 
 
 class CrawlRunQuerySet(WorkQuerySet["CrawlRun"]):
@@ -141,11 +137,15 @@ class CrawlRun(WorkItem):
         return f"{self.crawl} on {self.machine}"
 
     @classmethod
-    def of(cls, crawl: Crawl, machine_id: UUID) -> "CrawlRun":
-        """The run of ``crawl`` on this machine, made on first use."""
-        defaults = {"created_by_id": crawl.created_by_id, "output_dir": crawl.output_dir}
-        run, _ = cls.objects.get_or_create(crawl=crawl, machine_id=machine_id, defaults=defaults)
-        return run
+    def of(cls, crawl_id: UUID, machine_id: UUID) -> "CrawlRun":
+        """The run of a crawl on this machine, made on first use."""
+        runs = _run_of(crawl_id, machine_id)
+        if not runs:
+            ((user, folder),) = _user_and_folder(crawl_id)
+            fresh = cls(crawl_id=crawl_id, machine_id=machine_id, created_by_id=user, output_dir=folder)
+            cls.objects.bulk_create([fresh], ignore_conflicts=True)  # another worker may be quicker
+            runs = _run_of(crawl_id, machine_id)
+        return runs[0]
 
     @property
     def path(self) -> Path:
@@ -175,3 +175,33 @@ class Domain(Row):
 
     def __str__(self) -> str:
         return self.name
+
+
+# --- asked for every page or crawl ------------------------------------------------------------------------------
+
+
+@PreparedQuery
+def _open_snapshot(crawl: UUID) -> Rows:
+    return Crawl(pk=crawl).snapshot_set.unsealed().values_list("pk")[:1]
+
+
+@PreparedQuery
+def _next_snapshot(crawl: UUID) -> Rows:
+    wanted = Crawl(pk=crawl).snapshot_set.filter(FREE_AND_WANTED)
+    return wanted.order_by("retry_at").values_list("retry_at")[:1]
+
+
+@PreparedQuery
+def _open_run(crawl: UUID) -> Rows:
+    runs = CrawlRun.objects.filter(crawl_id=crawl).exclude(status=CrawlRun.StatusChoices.SEALED)
+    return runs.values_list("pk")[:1]
+
+
+@PreparedQuery
+def _user_and_folder(crawl: UUID) -> Rows:
+    return Crawl.objects.filter(pk=crawl).values_list("created_by_id", "output_dir")
+
+
+@PreparedQuery
+def _run_of(crawl: UUID, machine: UUID) -> models.QuerySet[CrawlRun]:
+    return CrawlRun.objects.filter(crawl_id=crawl, machine_id=machine)

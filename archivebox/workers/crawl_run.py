@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from functools import partial
 from uuid import UUID
 
+from django.db import models
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
+from archivebox.base_models.prepared import PreparedQuery
 from archivebox.base_models.turn import turn
 from archivebox.config.resolve import Resolved
 from archivebox.contract.binaries import BinaryRequest, merge
@@ -151,13 +153,12 @@ class LoadedCrawlRun:
         )
         self.holds_something = _holds_something(settings)
         self.is_ready = run.ready_at is not None and not self.holds_something
-        hooks = crawl.process_set.running().of_type(Process.TypeChoices.HOOK).filter(snapshot_id=None, binary_id=None)
-        self.running = list(hooks.order_by("id"))
+        self.running = _running_hooks(crawl.pk)
 
 
 def load(run_id: UUID, owner: UUID) -> LoadedCrawlRun | None:
     """Take up a leased CrawlRun: queue the programs that its plugins need, and read what is to be done."""
-    run = CrawlRun.objects.select_related("crawl", "crawl__created_by").filter(pk=run_id, owner=owner).first()
+    run = next(iter(_leased(run_id, owner)), None)
     if run is None:
         return None
     settings = resolve_settings(run.crawl.layers())
@@ -217,3 +218,17 @@ def _put_down(holder: Holder, event: str) -> None:
 
 def _nothing() -> None:
     """An effect without effect: it carries the ring of its batch."""
+
+
+# --- asked for every crawl --------------------------------------------------------------------------------------
+
+
+@PreparedQuery
+def _leased(run: UUID, owner: UUID) -> models.QuerySet[CrawlRun]:
+    return CrawlRun.objects.select_related("crawl").filter(pk=run, owner=owner)
+
+
+@PreparedQuery
+def _running_hooks(crawl: UUID) -> models.QuerySet[Process]:
+    hooks = Process.objects.running().of_type(Process.TypeChoices.HOOK)
+    return hooks.filter(crawl_id=crawl, snapshot_id=None, binary_id=None).order_by("id")

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, models
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
@@ -157,9 +157,7 @@ def tick_crawls() -> None:
     """Start, check, seal and reopen every Crawl that wants a look; each in one transaction of its own."""
     for (key,) in _crawls_due(timezone.now()):
         with turn():  # one each: a tick may have a thousand Snapshots to cancel
-            rows = Crawl.objects.filter(pk=key, owner__isnull=True)
-            crawl = (rows.select_for_update() if connection.features.has_select_for_update else rows).first()
-            if crawl is not None:
+            for crawl in _crawl_locked(key):
                 tick(crawl)
 
 
@@ -173,18 +171,18 @@ def tick(crawl: Crawl) -> None:
     wanted = crawl.next_wanted()
     if crawl.status == Crawl.StatusChoices.SEALED:
         if wanted is None or wanted > timezone.now():
-            Crawl.objects.filter(pk=crawl.pk).update(retry_at=wanted)
+            crawl.look_at(wanted)
             return
         crawl.transition("reopen", retry_at=None)
         ring()
     if crawl.status == Crawl.StatusChoices.STARTED and not crawl.has_pending_children():
         if wanted is not None and wanted <= timezone.now():
-            Crawl.objects.filter(pk=crawl.pk).update(retry_at=None)
+            crawl.look_at(None)
             return
         crawl.transition("seal", retry_at=wanted)
         ring()
     elif crawl.status in {Crawl.StatusChoices.STARTED, Crawl.StatusChoices.PAUSED}:
-        Crawl.objects.filter(pk=crawl.pk).update(retry_at=None)
+        crawl.look_at(None)
 
 
 def _cancel_snapshots(crawl: Crawl) -> None:
@@ -196,7 +194,7 @@ def _cancel_snapshots(crawl: Crawl) -> None:
     more, held = len(keys) == 1000, crawl.snapshot_set.filter(HELD).exists()
     # A leased one may come back by its worker's death: look again, but not in a circle.
     again = timezone.now() if more else timezone.now() + LOOK_AT_HELD if held else None
-    Crawl.objects.filter(pk=crawl.pk).update(retry_at=again)
+    crawl.look_at(again)
     if more:
         ring()
 
@@ -227,7 +225,7 @@ def _is_open(crawl_id: UUID, taken: Taken, who: Looker) -> bool:
     if (taken.crawls_wait and not has_room) or not _page_due(crawl_id, timezone.now()):
         return False
     with turn():
-        fresh = CrawlRun.of(Crawl.objects.get(pk=crawl_id), who.machine)
+        fresh = CrawlRun.of(crawl_id, who.machine)
         if fresh.status == CrawlRun.StatusChoices.SEALED:
             fresh.transition("requeue")
     if has_room:
@@ -312,6 +310,12 @@ def next_wanted(machine: UUID) -> datetime | None:
 @PreparedQuery
 def _crawls_due(now: datetime) -> Rows:
     return Crawl.objects.due(now).values_list("pk")[:64]
+
+
+@PreparedQuery
+def _crawl_locked(crawl: UUID) -> models.QuerySet[Crawl]:
+    rows = Crawl.objects.filter(pk=crawl, owner__isnull=True)
+    return rows.select_for_update() if connection.features.has_select_for_update else rows
 
 
 @PreparedQuery

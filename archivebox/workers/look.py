@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from archivebox.base_models.prepared import PreparedQuery, Rows
+from archivebox.base_models.turn import visit
 from archivebox.base_models.work import HELD, Request, WorkItem
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
@@ -46,11 +47,12 @@ def look(who: Looker, idle_crawls: Mapping[UUID, bool]) -> Seen:
     ``idle_crawls``: whose run this worker holds, and of which it has no Snapshot in a step; True: it makes room.
     """
     who = replace(who, scope=watchers.scope())
-    seen = Seen(dispatch.take(who))
-    _load_all(seen)
-    if any(isinstance(one, crawl_run.LoadedCrawlRun) and one.is_ready for one in seen.loaded.values()):
-        dispatch.take_snapshots(seen.taken, who)
+    with visit():
+        seen = Seen(dispatch.take(who))
         _load_all(seen)
+        if any(isinstance(one, crawl_run.LoadedCrawlRun) and one.is_ready for one in seen.loaded.values()):
+            dispatch.take_snapshots(seen.taken, who)
+            _load_all(seen)
     # After the loads: what was taken may have been cancelled long ago, and must not start.
     seen.asked = requests(who.worker)
     seen.killed = [key for (key,) in _killed(who.machine)]

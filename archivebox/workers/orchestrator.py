@@ -39,6 +39,8 @@ WIND_DOWN = 8.0
 """Seconds that workers have to put everything down."""
 FIRST_WATCHER = 3.0
 """Seconds in which somebody has to watch a new orchestrator."""
+OTHERS_AFTER = 2.0
+"""Seconds for which the first worker is alone: what one page needs is done sooner without others that wake up too."""
 CRASH_DELAY = (0.0, 0.0, 0.5, 2.0, 5.0)
 """Seconds before a worker is started again, by how many died within a minute of their start."""
 
@@ -166,6 +168,7 @@ class Orchestrator:
     def _start_missing_workers(self) -> None:
         while len(self.workers) < self.count and not self.stopping and time.monotonic() >= self._start_at:
             self._start_worker()
+            self._start_at = max(self._start_at, self._born + OTHERS_AFTER)
 
     def _start_worker(self) -> None:
         key = new_id()

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, models
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import ring
@@ -97,8 +97,7 @@ def _is_unjudged(result: Known, row: Process | None) -> bool:
 
 def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
     """Take up a leased Snapshot: enter `started` if it is not, and read what is to be done. None: no longer ours."""
-    rows = Snapshot.objects.select_related("crawl").filter(pk=snapshot_id, owner=owner)
-    snapshot = next(iter(rows), None)
+    snapshot = next(iter(_leased(snapshot_id, owner)), None)
     if snapshot is None:
         return None
     if snapshot.attempts and put_aside_if_deadly(Holder(Snapshot, snapshot_id, owner, snapshot.fence)):
@@ -190,6 +189,11 @@ def only_while_ours(snapshot: Snapshot) -> Iterator[None]:
 
 
 # --- asked for every page ---------------------------------------------------------------------------------------
+
+
+@PreparedQuery
+def _leased(snapshot: UUID, owner: UUID) -> models.QuerySet[Snapshot]:
+    return Snapshot.objects.select_related("crawl").filter(pk=snapshot, owner=owner)
 
 
 @PreparedQuery

@@ -101,7 +101,7 @@ def test_a_retry_runs_the_failed_hook_alone() -> None:
 def test_a_crawl_is_sealed_when_its_pages_and_runs_are() -> None:
     one = crawl("https://example.com/1", "https://example.com/2")
     tick(Crawl.objects.get(pk=one.pk))
-    run = CrawlRun.of(one, Machine.current().pk)
+    run = CrawlRun.of(one.pk, Machine.current().pk)
     run.transition("start")
     for page in one.snapshot_set.all():
         held = leased(page)

@@ -35,7 +35,7 @@ TABLES: dict[str, tuple[type[WorkMachine], Callable[[], WorkItem], dict[str, dic
     ),
     "crawl run": (
         CrawlRunMachine,
-        lambda: CrawlRun.of(crawl(), Machine.current().pk),
+        lambda: CrawlRun.of(crawl().pk, Machine.current().pk),
         {
             "queued": {"start": "started", "seal": "sealed"},
             "started": {"seal": "sealed", "requeue": "queued"},

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 from django.db import connection, models
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from archivebox.base_models.literal import Literal, one_of
@@ -35,6 +36,12 @@ def pages_by_host() -> Rows:
     return Snapshot.objects.order_by("domain").values_list("domain").annotate(pages=models.Count("pk"))
 
 
+@PreparedQuery
+def outlinks_with_parents(crawl: UUID) -> models.QuerySet[Snapshot]:
+    rows = Snapshot.objects.select_related("crawl", "parent_snapshot")
+    return rows.filter(crawl_id=crawl).order_by("depth")
+
+
 class TestPreparedQuery:
     def test_rows_have_python_values_and_each_call_its_own_arguments(self) -> None:
         one, other = snapshot("https://a.example/"), snapshot("https://b.example/")
@@ -53,6 +60,22 @@ class TestPreparedQuery:
         snapshot("https://a.example/2")
         snapshot("https://b.example/")
         assert pages_by_host() == [("a.example", 2), ("b.example", 1)]
+
+    def test_objects_come_with_those_they_are_selected_with(self) -> None:
+        parent = snapshot("https://a.example/")
+        child = Snapshot.from_jsonl({"url": "https://a.example/below"}, {"snapshot": parent})
+        assert child is not None
+        with CaptureQueriesContext(connection) as asked:
+            first, second = outlinks_with_parents(parent.crawl_id)
+            assert (first, second) == (parent, child)
+            assert first.parent_snapshot is None
+            assert second.parent_snapshot == parent
+            assert second.crawl == parent.crawl
+            assert second.retry_at == child.retry_at
+        assert len(asked) == 1
+        first.title = "changed"
+        first.save()
+        assert outlinks_with_parents(parent.crawl_id)[0].title == "changed"
 
     def test_an_argument_that_is_used_nowhere_is_an_error(self) -> None:
         @PreparedQuery

@@ -19,7 +19,7 @@ def test_pending_children_are_unsealed_snapshots_and_runs() -> None:
     assert one.has_pending_children()
     one.snapshot_set.update(status="sealed", retry_at=None)
     assert not one.has_pending_children()
-    run = CrawlRun.of(one, Machine.current().pk)
+    run = CrawlRun.of(one.pk, Machine.current().pk)
     assert one.has_pending_children()
     run.transition("start")
     run.transition("seal")
@@ -40,7 +40,7 @@ def test_next_wanted_is_the_earliest_of_its_free_snapshots() -> None:
 
 def test_the_end_asks_every_run_to_end() -> None:
     one = crawl()
-    here, there = CrawlRun.of(one, Machine.current().pk), CrawlRun.of(one, Machine.objects.create().pk)
+    here, there = CrawlRun.of(one.pk, Machine.current().pk), CrawlRun.of(one.pk, Machine.objects.create().pk)
     CrawlRun.objects.filter(pk=here.pk).update(owner=new_id())
     one.transition("cancel")
     assert CrawlRun.objects.get(pk=here.pk).request == "cancel"
@@ -49,10 +49,10 @@ def test_the_end_asks_every_run_to_end() -> None:
 
 def test_one_run_per_machine_with_the_crawls_folder() -> None:
     one = crawl()
-    run = CrawlRun.of(one, Machine.current().pk)
-    assert CrawlRun.of(one, Machine.current().pk) == run
+    run = CrawlRun.of(one.pk, Machine.current().pk)
+    assert CrawlRun.of(one.pk, Machine.current().pk) == run
     assert (run.path, run.created_by) == (one.path, one.created_by)
-    other = CrawlRun.of(one, Machine.objects.create().pk)
+    other = CrawlRun.of(one.pk, Machine.objects.create().pk)
     assert other != run
     with pytest.raises(IntegrityError):
         CrawlRun.objects.create(crawl=one, machine=Machine.current(), created_by=one.created_by)
@@ -60,7 +60,7 @@ def test_one_run_per_machine_with_the_crawls_folder() -> None:
 
 def test_starting_a_run_makes_its_folder_and_sealing_it_wakes_the_crawl() -> None:
     one = crawl()
-    run = CrawlRun.of(one, Machine.current().pk)
+    run = CrawlRun.of(one.pk, Machine.current().pk)
     run.transition("start")
     assert run.path.is_dir()
     Crawl.objects.update(retry_at=None)

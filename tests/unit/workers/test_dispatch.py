@@ -28,7 +28,7 @@ SEALED = {"status": "sealed", "retry_at": None}
 def ready(crawl: Crawl) -> Crawl:
     """The crawl started, and its run on this machine up."""
     tick(Crawl.objects.get(pk=crawl.pk))
-    run = CrawlRun.of(crawl, Machine.current().pk)
+    run = CrawlRun.of(crawl.pk, Machine.current().pk)
     CrawlRun.objects.filter(pk=run.pk).update(status="started", ready_at=timezone.now(), retry_at=None)
     return Crawl.objects.get(pk=crawl.pk)
 
@@ -100,7 +100,7 @@ class TestTake:
     def test_a_machine_takes_only_its_own_runs_and_programs(self) -> None:
         one = ready(crawl())
         other = Machine.objects.create(hostname="other")
-        run = CrawlRun.of(one, other.pk)
+        run = CrawlRun.of(one.pk, other.pk)
         assert look().crawl_runs == []
         taken = look(machine=other)
         assert [holder.pk for holder in taken.crawl_runs] == [run.pk]

@@ -55,7 +55,7 @@ class TestReclaim:
         worker = dead(process_type="worker")
         page = leased(snapshot(), worker)
         page.transition("start")
-        run = CrawlRun.of(page.crawl, Machine.current().pk)
+        run = CrawlRun.of(page.crawl_id, Machine.current().pk)
         CrawlRun.objects.all().lease(worker.pk)
         finished = dead(process_type="hook", parent=worker, snapshot_id=page.pk)
         lost = dead(process_type="hook", parent=worker, snapshot_id=page.pk, pid=None)
