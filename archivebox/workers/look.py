@@ -47,12 +47,15 @@ def look(who: Looker, idle_crawls: Mapping[UUID, bool]) -> Seen:
     ``idle_crawls``: whose run this worker holds, and of which it has no Snapshot in a step; True: it makes room.
     """
     who = replace(who, scope=watchers.scope())
+    # A lease is committed before what it holds is loaded: should that break the worker, it counts as an attempt.
     with visit():
         seen = Seen(dispatch.take(who))
+    with visit():
         _load_all(seen)
         if any(isinstance(one, crawl_run.LoadedCrawlRun) and one.is_ready for one in seen.loaded.values()):
             dispatch.take_snapshots(seen.taken, who)
-            _load_all(seen)
+    with visit():
+        _load_all(seen)
     # After the loads: what was taken may have been cancelled long ago, and must not start.
     seen.asked = requests(who.worker)
     seen.killed = [key for (key,) in _killed(who.machine)]

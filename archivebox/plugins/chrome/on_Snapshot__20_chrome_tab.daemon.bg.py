@@ -31,7 +31,7 @@ from archivebox.plugins.base.tab import read_json
 from archivebox.plugins.chrome.netlog import FILE, NetworkLog
 
 TARGET = "target.json"
-LOOK_AGAIN = 0.025  # seconds between two looks for the crawl's browser; normally it is there at the first
+LOOK_AGAIN = 0.005  # seconds between two looks for the crawl's browser, which is 0.2 s away at most
 CLOSE_TIME = 2.0  # seconds for the browser to say that it closes the tab; that itself takes 30 ms more
 
 
