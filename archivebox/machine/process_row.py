@@ -144,7 +144,12 @@ class ProcessRow(Row):
 
     @property
     def cmd_summary(self) -> str:
-        text = " ".join(str(word) for word in self.cmd)
+        """Its first 50 characters; of a hook from its own name on, since its interpreter and folder say nothing."""
+        words = [str(word) for word in self.cmd]
+        at = next((n for n, word in enumerate(words) if self.hook_name and word.endswith(f"/{self.hook_name}")), None)
+        if at is not None:
+            words[: at + 1] = [f"{self.plugin}/{self.hook_name}"]
+        text = " ".join(words)
         return text if len(text) <= 50 else f"{text[:50]}…"
 
     @property

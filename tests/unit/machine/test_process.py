@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -49,6 +50,10 @@ class TestWords:
     def test_summary_is_fifty_characters(self) -> None:
         assert row(cmd=["wget", "x"]).cmd_summary == "wget x"
         assert row(cmd=["x" * 80]).cmd_summary == "x" * 50 + "…"
+        hook: dict[str, Any] = {"plugin": "title", "hook_name": "on_Snapshot__54_title.py"}
+        cmd = ["python3", "/somewhere/title/on_Snapshot__54_title.py", "--depth=0"]
+        assert row(**hook, cmd=cmd).cmd_summary == "title/on_Snapshot__54_title.py --depth=0"
+        assert row(**hook, cmd=["wget", "x"]).cmd_summary == "wget x", "a program that a hook has started"
 
     def test_the_table_of_transitions(self) -> None:
         states = ("queued", "running", "exited")
