@@ -100,5 +100,5 @@ def _report(session: Session, keys: list[UUID]) -> int:
     for row in rows:
         reason, detail = reasons.split(row.reason) if row.reason else (None, "")
         if reason is Reason.NEEDS_ROOT:
-            session.out.say(f"{row.name} needs an administrator: {detail or row.message}, then `archivebox install`.")
+            session.out.say(f"{row.name} needs an administrator: `{detail}`, then `archivebox install`.")
     return NOT_INSTALLED if any(row.status == Binary.StatusChoices.FAILED for row in rows) else 0

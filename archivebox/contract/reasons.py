@@ -143,7 +143,7 @@ _TEXTS: dict[Reason, _Text] = {
         "No provider could install the program.", "Install it by hand, or set its path.", "{} could not be installed."
     ),
     Reason.NEEDS_ROOT: _text(
-        "It has to be installed by the administrator.", "Run it, then `archivebox install`.", "It needs: {}"
+        "It has to be installed by the administrator.", "Run {}, then `archivebox install`.", "It needs: {}"
     ),
     Reason.RATE_LIMITED: _text("The site asked us to come back later.", "It is tried again by itself."),
     Reason.ROBOTS_DENIED: _text("The site's robots.txt asks not to fetch it."),

@@ -131,6 +131,12 @@ def _last_sentence(run: HookRun) -> str:
     return lines[-1] if lines else "does not have it"
 
 
+def _why(name: str, problems: str) -> str:
+    """The reason code of what the providers said: the administrator's command, where one would help."""
+    command = next((line[line.index("sudo") :] for line in problems.splitlines() if "sudo" in line), "")
+    return (Reason.NEEDS_ROOT.of(command) if command else Reason.INSTALL_FAILED.of(name))[:128]
+
+
 # --- on the database thread -------------------------------------------------------------------------------------
 
 
@@ -184,6 +190,5 @@ def settle(holder: Holder, found: bool, problems: str, stopping: str) -> None:
         else:
             if binary.reason == Reason.LOOKED_FOR_AGAIN:
                 problems = binary.message  # what was said when all were asked
-            reason = Reason.NEEDS_ROOT if "sudo" in problems else Reason.INSTALL_FAILED.of(binary.name)
-            binary.transition("fail", message=problems[:4000], reason=reason)
+            binary.transition("fail", message=problems[:4000], reason=_why(binary.name, problems))
         ring()
