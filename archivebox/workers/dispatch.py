@@ -154,9 +154,9 @@ def renew(holders: list[Holder]) -> set[Holder]:
 
 
 def tick_crawls() -> None:
-    """Start, check, seal and reopen every Crawl that wants a look; each in one transaction of its own."""
+    """Start, check, seal and reopen the Crawls that want a look, those that have waited longest first."""
     for (key,) in _crawls_due(timezone.now()):
-        with turn():  # one each: a tick may have a thousand Snapshots to cancel
+        with turn():
             for crawl in _crawl_locked(key):
                 tick(crawl)
 
@@ -309,7 +309,8 @@ def next_wanted(machine: UUID) -> datetime | None:
 
 @PreparedQuery
 def _crawls_due(now: datetime) -> Rows:
-    return Crawl.objects.due(now).values_list("pk")[:64]
+    """So many at a look: each may have a thousand Snapshots to cancel, and others wait to write meanwhile."""
+    return Crawl.objects.due(now).values_list("pk")[:16]
 
 
 @PreparedQuery
