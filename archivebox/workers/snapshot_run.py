@@ -182,8 +182,14 @@ class SnapshotRun(ObjectRun):
         self._final_changed |= not item.hook.derived
         if item.result_id is not None:
             columns["status"] = str(columns["status"])
-            self.engine.journal.update(Snapshot, self.snapshot.pk, {"attempts": 0}, self.holder)
             self.engine.journal.update(ArchiveResult, item.result_id, columns, self.holder)
+            self._has_got_on()
+
+    def _has_got_on(self) -> None:
+        """A worker's death counts against the page only while no hook of it comes to an end in between."""
+        if self.snapshot.attempts:
+            self.snapshot.attempts = 0
+            self.engine.journal.update(Snapshot, self.snapshot.pk, {"attempts": 0}, self.holder)
 
     def _back_to_queue(self, item: Planned) -> None:
         item.status, item.run = "queued", None

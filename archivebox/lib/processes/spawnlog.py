@@ -9,6 +9,8 @@ from typing import NamedTuple
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes.identity import Identity
 
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
 
 class SpawnEntry(NamedTuple):
     """One start: the columns of its row (empty when only its start was left in the log), and who it became."""
@@ -45,7 +47,7 @@ class SpawnLog:
         os.close(self._fd)
 
     def _write(self, line: Mapping[str, object]) -> None:
-        data = b"\n" + json.dumps(line, separators=(",", ":")).encode()
+        data = b"\n" + _encode(line).encode()
         if os.write(self._fd, data) != len(data):
             raise OSError(f"the spawn log {self.path} takes no more: the disk is full")
 
