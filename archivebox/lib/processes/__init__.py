@@ -7,7 +7,7 @@ from archivebox.lib.processes.adoption import AdoptedChild, adopt
 from archivebox.lib.processes.children import Child, unreaped
 from archivebox.lib.processes.exits import UNSEEN, ExitJournal, ExitStatus
 from archivebox.lib.processes.forkserver import ForkedChild, ForkServer, ForkServerGone
-from archivebox.lib.processes.identity import Identity, start_ticks_to_epoch, started_at
+from archivebox.lib.processes.identity import Identity
 from archivebox.lib.processes.launch import MARK, Launch
 from archivebox.lib.processes.linux import punch_hole
 from archivebox.lib.processes.marks import NOBODY, mark_environment, mark_of, marked
@@ -47,8 +47,6 @@ __all__ = [
     "marked",
     "punch_hole",
     "spawn",
-    "start_ticks_to_epoch",
-    "started_at",
     "unreaped",
     "wait",
     "wait_gone",

@@ -3,7 +3,6 @@
 import errno
 import os
 import signal
-import time
 from functools import cache
 from typing import NamedTuple
 
@@ -23,8 +22,8 @@ PIDFD_SIGNAL_PROCESS_GROUP = 4
 class Identity(NamedTuple):
     """(boot, pid namespace, pid, start), compared exactly: no tolerance, no time window.
 
-    ``start_ticks`` is field 22 of proc_pid_stat(5), in clock ticks since boot, which no clock step moves; on the
-    portable path the start in microseconds since the epoch.
+    ``start_ticks`` is field 22 of proc_pid_stat(5), in clock ticks since boot; on the portable path microseconds, since
+    whenever the kernel counts. No step of the clock moves either.
     """
 
     boot_id: str
@@ -136,18 +135,3 @@ def _current(pid: int) -> Identity:
     if identity is None:
         raise psutil.NoSuchProcess(pid)
     return identity
-
-
-def start_ticks_to_epoch(start_ticks: int) -> float:
-    """Seconds since the epoch of a start under this boot, by today's wall clock: for people, never for comparing."""
-    if PORTABLE:
-        return start_ticks / 1e6
-    boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
-    return boot + start_ticks / os.sysconf("SC_CLK_TCK")
-
-
-def started_at(identity: Identity) -> float:
-    """Seconds since the epoch at which a process of this boot started; ValueError for one of another boot."""
-    if identity.boot_id != boot_id():
-        raise ValueError(f"pid {identity.pid} belongs to another boot: its ticks cannot be turned into a time")
-    return start_ticks_to_epoch(identity.start_ticks)

@@ -33,11 +33,16 @@ def pid_namespace() -> int:
 
 
 def look(pid: int) -> Look | None:
-    """One look at ``pid``; None: there is no such process."""
+    """One look at ``pid``; None: there is no such process.
+
+    Its start is the one that psutil tells processes apart by, as the kernel keeps it: ``create_time()`` follows the
+    wall clock, and one step of that made strangers of all our processes.
+    """
     try:
         process = psutil.Process(pid)
+        _, start = vars(process)["_ident"]  # which has no public name
         zombie = process.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
-        return Look(round(process.create_time() * 1e6), process.ppid(), _session(pid), zombie)
+        return Look(round(start * 1e6), process.ppid(), _session(pid), zombie)
     except (psutil.NoSuchProcess, psutil.AccessDenied, ValueError):
         return None
 

@@ -6,9 +6,10 @@ import subprocess
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
-from archivebox.lib.processes import PORTABLE, Identity, Tree, started_at, wait
+from archivebox.lib.processes import PORTABLE, Identity, Tree, portable, wait
 from tests.unit.lib.processes.starting import LIMIT, Starter
 
 LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
@@ -19,7 +20,6 @@ def test_current_process_has_an_identity_that_lives() -> None:
     assert here == Identity.of(os.getpid())
     assert here.is_alive()
     assert not here.is_zombie()
-    assert abs(started_at(here) - time.time()) < 3600
 
 
 def test_no_process_no_identity(cold: Starter) -> None:
@@ -51,9 +51,16 @@ def test_same_pid_is_not_enough(cold: Starter, change: dict[str, str | int]) -> 
     assert child.peek() is None
 
 
-def test_start_of_another_boot_is_no_time() -> None:
-    with pytest.raises(ValueError, match="another boot"):
-        started_at(Identity.current()._replace(boot_id="another"))
+@pytest.mark.skipif(not LAST_PID.exists(), reason="psutil reads /proc on Linux alone")
+def test_a_step_of_the_clock_makes_nobody_a_stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel tells the time of the boot by today's clock; the portable path does not rest on it."""
+    before = portable.look(os.getpid())
+    told = Path("/proc/stat").read_text().replace("btime ", "btime 1")
+    (tmp_path / "stat").write_text(told)
+    (tmp_path / str(os.getpid())).symlink_to(f"/proc/{os.getpid()}")
+    monkeypatch.setattr(psutil, "PROCFS_PATH", str(tmp_path))
+    assert psutil.boot_time() > 1e10
+    assert portable.look(os.getpid()) == before
 
 
 def reuse(pid: int) -> "subprocess.Popen[bytes]":
