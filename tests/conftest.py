@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,11 @@ from tests.site.serve import Site
 
 ROWS = frozenset({"db", "transactional_db", "library", "public_library"})
 """Fixtures that open a database: this process's own, or that of a collection which commands work on."""
+
+
+def pytest_configure() -> None:
+    """A shell starts what runs in its background with SIGINT ignored; every process of a test would inherit it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)  # before the choice by marks

@@ -61,6 +61,7 @@ class Tree:
         self._leaders: dict[int, Identity] = {}  # sessions seen in the tree, known by them when the leader is gone
         self._leads = False
         self._dead: set[Identity] = set()
+        self._missed = False
         if root is not None:
             self._leaders[root.pid] = root
             self._leads = self._owns_its_groups
@@ -68,6 +69,7 @@ class Tree:
     def members(self) -> set[Identity]:
         """Its live processes; a zombie is none, it waits for its reaper alone."""
         found: dict[int, tuple[Identity, Look]] = {}
+        self._missed = False
         children_of = kinship()
         if self.root is None or PORTABLE:
             bearers = marked(self.data_dir).items()
@@ -85,7 +87,9 @@ class Tree:
         waiting = [pid for pid in pids if pid != here.pid]
         while waiting:
             pid = waiting.pop()
-            seen = look(pid) if pid not in found else None
+            if pid in found:
+                continue
+            seen = self._look(pid)
             if seen is None or (self.root is not None and seen.start_ticks < self.root.start_ticks):
                 continue
             identity = here.of_neighbour(pid, seen.start_ticks)
@@ -94,13 +98,19 @@ class Tree:
                 self._leaders[pid] = identity
             waiting.extend(children_of(pid))
 
+    def _look(self, pid: int) -> Look | None:
+        """A look at one of a list; who is gone since it was made may have left a child that is not on it."""
+        seen = look(pid)
+        self._missed |= seen is None
+        return seen
+
     def _reparented(self, root: Identity, children_of: Kinship) -> list[int]:
         """Children of the reapers that belong here: in a session of the tree or with its mark, not older than it."""
         pids = {pid for reaper in self._all_reapers() for pid in children_of(reaper)}
         return [pid for pid in pids if pid != root.pid and self._belongs(pid, root)]
 
     def _belongs(self, pid: int, root: Identity) -> bool:
-        seen = look(pid)
+        seen = self._look(pid)
         if seen is None or seen.start_ticks < root.start_ticks:
             return False
         mark = mark_of(pid, self.data_dir)
@@ -161,17 +171,17 @@ class Tree:
         return True
 
     def _members_for_sure(self) -> Generator[Pause, None, set[Identity]]:
-        """Its live processes; none only if two looks found nobody alive, and the second nobody who died in between.
+        """Its live processes; none only if two looks found nobody alive, and the second nobody who went in between.
 
         Who passes execve bears no mark for a moment, and of a daemon that forks and exits all the while a look may find
-        nothing but the dead.
+        nothing but the dead, or, where they are buried at once, nothing at all.
         """
         members = self.members()
         while not members:
             dead = self._dead
             yield Pause([], EXEC_SECONDS)
             members = self.members()
-            if self._dead <= dead:
+            if self._dead <= dead and not self._missed:
                 break
         return members
 

@@ -8,6 +8,7 @@ import re
 import secrets
 import shutil
 import sys
+import sysconfig
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,19 +102,25 @@ class Environment:
         """How the new environment's interpreter runs a pip that is not installed in it.
 
         Ours where we have one; else the wheel that ensurepip carries, which runs from inside the file; else that of
-        the interpreter our own environment was made from. Debian's python3 has neither of the first two.
+        the interpreter our own environment was made from. Debian's python3 may have none of them.
         """
         ours = importlib.util.find_spec("pip")
         if ours is not None and ours.origin is not None:
             return [str(Path(ours.origin).with_name("__pip-runner__.py"))]
-        bundled = importlib.util.find_spec("ensurepip")
-        if bundled is not None and bundled.origin is not None:
-            wheels = sorted(Path(bundled.origin).parent.glob("_bundled/pip-*.whl"))
-            if wheels:
-                return [str(wheels[-1] / "pip")]
+        wheels = sorted(wheel for folder in _wheel_folders() for wheel in folder.glob("pip-*.whl"))
+        if wheels:
+            return [str(wheels[-1] / "pip")]
         version = f"python{sys.version_info.major}.{sys.version_info.minor}"
         for site in (f"lib/{version}/site-packages", "lib/python3/dist-packages", f"local/lib/{version}/dist-packages"):
             runner = Path(sys.base_prefix, site, "pip", "__pip-runner__.py")
             if runner.is_file():
                 return [str(runner)]
         raise PipError("There is no pip beside the application's Python. Install it: python3 -m ensurepip")
+
+
+def _wheel_folders() -> list[Path]:
+    """Where ensurepip has its wheels: beside itself, or where the distribution says (python3-pip-whl of Debian)."""
+    ensurepip = importlib.util.find_spec("ensurepip")
+    beside = [Path(ensurepip.origin).with_name("_bundled")] if ensurepip is not None and ensurepip.origin else []
+    elsewhere = sysconfig.get_config_var("WHEEL_PKG_DIR")
+    return [*beside, Path(elsewhere)] if elsewhere else beside

@@ -50,7 +50,12 @@ def begin(made: Collection) -> None:
 
 def alive(made: Collection, kind: str) -> list[Row]:
     rows = made.processes(worker_type=kind) if kind in {"worker", "forkserver"} else made.processes(process_type=kind)
-    return [row for row in rows if row["pid"] and identity_of(row).is_alive() and not identity_of(row).is_zombie()]
+    return [row for row in rows if row["pid"] and runs(identity_of(row))]
+
+
+def runs(identity: Identity) -> bool:
+    """A zombie does not: who reaps an orphan, and when, is pid 1's affair where we are no subreaper."""
+    return identity.is_alive() and not identity.is_zombie()
 
 
 def on_record(made: Collection) -> list[Row]:
@@ -163,7 +168,7 @@ def test_a_dead_orchestrator_is_replaced_and_all_is_finished(each_mode: Collecti
     each_mode.wait(
         "another orchestrator", lambda: [r for r in alive(each_mode, "orchestrator") if identity_of(r) != old]
     )
-    each_mode.wait("its workers are gone", lambda: not [worker for worker in workers if worker.is_alive()])
+    each_mode.wait("its workers are gone", lambda: not any(map(runs, workers)))
     finish(each_mode)
     assert {(row["status"], row["attempts"]) for row in each_mode.results(attempts__gt=0).values()} >= {("failed", 1)}
     for name, code in CODES.items():
