@@ -12,6 +12,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake import Seed, create_crawl
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.jsonl import JSON
+from archivebox.machine.process import Process
 from archivebox.workers.watch import Watch
 from benchmarks import trees
 
@@ -70,11 +71,18 @@ class Room:
         return crawl.modified_at.timestamp() - start, trees.cpu(self.root).since(before)
 
 
+def workers_are_up() -> bool:
+    """Whether those that start a moment after the first are there as well."""
+    workers = Process.objects.here().running().filter(worker_type="worker")
+    return workers.count() >= int(os.environ.get("WORKERS") or CORES)
+
+
 @contextmanager
 def room(plugins: Sequence[str], *, warm_up: int = 8) -> Iterator[Room]:
     """An engine whose workers and fork servers are up and idle, and which runs these plugins alone."""
     with Watch() as watch:
         engine = Room(watch, {"PLUGINS": list(plugins)})
+        watch.wait(workers_are_up)
         if warm_up:
             engine.run([f"https://warm.example/{number}" for number in range(warm_up)])
         yield engine
