@@ -209,6 +209,13 @@ class Collection:
         self.watchers.append(process)
         return process
 
+    def watch_with(self, workers: int) -> None:
+        """The same, and wait until so many workers are at work: the first is alone for a while."""
+        self.settings["WORKERS"] = str(workers)
+        self.watch()
+        running = {"worker_type": "worker", "status": "running"}
+        self.wait(f"{workers} workers", lambda: len(self.rows("Process", "pk", **running)) == workers)
+
     def wait(self, what: str, look: Callable[[], T], *, seconds: float = PATIENCE) -> T:
         try:
             return wait_for(what, look, seconds=seconds)
