@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from archivebox.lib.processes.children import unreaped
 from archivebox.lib.processes.identity import Identity
 from archivebox.lib.processes.looks import Look
 from archivebox.lib.processes.marks import mark_of, marked
@@ -27,6 +28,9 @@ KILL_SECONDS = 10.0
 
 EXEC_SECONDS = 0.002
 """Until a second look at an empty tree: while a process passes execve(2) it shows no environment, thus no mark."""
+
+SURE_SECONDS = 1.0
+"""How long an empty tree is looked at again because somebody of unknown origin has just ended beside it."""
 
 PORTABLE_LOOK_SECONDS = 0.05
 """How often to look where there is no pidfd to sleep on."""
@@ -69,7 +73,7 @@ class Tree:
     def members(self) -> set[Identity]:
         """Its live processes; a zombie is none, it waits for its reaper alone."""
         found: dict[int, tuple[Identity, Look]] = {}
-        self._missed = False
+        self._dead, self._missed = set(), False
         children_of = kinship()
         if self.root is None or PORTABLE:
             bearers = marked(self.data_dir).items()
@@ -78,7 +82,7 @@ class Tree:
             if self.root.is_alive():
                 self._walk([self.root.pid], found, children_of)
             self._walk(self._reparented(self.root, children_of), found, children_of)
-        self._dead = {identity for identity, seen in found.values() if seen.zombie}
+        self._dead |= {identity for identity, seen in found.values() if seen.zombie}
         return {identity for identity, seen in found.values() if not seen.zombie}
 
     def _walk(self, pids: Iterable[int], found: dict[int, tuple[Identity, Look]], children_of: Kinship) -> None:
@@ -105,9 +109,13 @@ class Tree:
         return seen
 
     def _reparented(self, root: Identity, children_of: Kinship) -> list[int]:
-        """Children of the reapers that belong here: in a session of the tree or with its mark, not older than it."""
+        """Children of the reapers that belong here: in a session of the tree or with its mark, not older than it.
+
+        Those that we have started ourselves are no orphans.
+        """
         pids = {pid for reaper in self._all_reapers() for pid in children_of(reaper)}
-        return [pid for pid in pids if pid != root.pid and self._belongs(pid, root)]
+        pids -= {root.pid, *(identity.pid for identity in unreaped())}
+        return [pid for pid in pids if self._belongs(pid, root)]
 
     def _belongs(self, pid: int, root: Identity) -> bool:
         seen = self._look(pid)
@@ -118,9 +126,17 @@ class Tree:
             return True
         leader = self._leaders.get(seen.session)
         if leader is None:
+            if mark is None:
+                self._look_again(pid, seen)
             return False
         now = look(leader.pid)  # once reaped, its pid may have led a stranger's session: then a mark decides
         return mark is None if now is None else now.start_ticks == leader.start_ticks
+
+    def _look_again(self, pid: int, before: Look) -> None:
+        """Who bears no mark may be a stranger, or have died before it was read: that one may have left a child too."""
+        seen = self._look(pid)
+        if seen is not None and (seen.zombie or seen.start_ticks != before.start_ticks):
+            self._dead.add(Identity.current().of_neighbour(pid, before.start_ticks))
 
     def _all_reapers(self) -> set[int]:
         """Who can have inherited an orphan: those named, and this process with its ancestors up to pid 1."""
@@ -176,8 +192,8 @@ class Tree:
         Who passes execve bears no mark for a moment, and of a daemon that forks and exits all the while a look may find
         nothing but the dead, or, where they are buried at once, nothing at all.
         """
-        members = self.members()
-        while not members:
+        members, until = self.members(), time.monotonic() + SURE_SECONDS
+        while not members and time.monotonic() < until:
             dead = self._dead
             yield Pause([], EXEC_SECONDS)
             members = self.members()
