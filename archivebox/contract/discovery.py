@@ -28,7 +28,7 @@ INSTALL_TIMEOUT = "INSTALL_TIMEOUT"
 Source = Literal["bundled", "package", "data"]
 
 HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork")
-HOOK_LISTS = ("exclusive", "after", "argv")
+HOOK_LISTS = ("exclusive", "after", "argv", "sources")
 
 _PLUGIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
 
@@ -40,9 +40,10 @@ class Hook:
     """One script of a plugin, with what its name and ``x-hooks`` say of it.
 
     ``ready``: prints a line as soon as others may rely on it. ``finite``: ends by itself. ``session``: its effect
-    is the live page. ``page``: needs the live page. ``derived``: made from other results. ``exclusive``: resources
-    it holds alone. ``after``: hooks or plugins it waits for. ``fork``: may run in a child of the fork server.
-    ``argv``: options it accepts, without dashes; None: every one.
+    is the live page. ``page``: needs the live page. ``derived``: made from other results, and made again when those
+    change; from those of the plugins that ``sources`` names, else from all. ``exclusive``: resources it holds alone.
+    ``after``: hooks or plugins it waits for. ``fork``: may run in a child of the fork server. ``argv``: options it
+    accepts, without dashes; None: every one.
     """
 
     plugin: str
@@ -53,6 +54,7 @@ class Hook:
     session: bool = False
     page: bool = False
     derived: bool = False
+    sources: tuple[str, ...] = ()
     exclusive: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     fork: bool = False
@@ -237,6 +239,7 @@ def _read_hook(plugin: str, path: Path, name: HookName, declared: JSON, warnings
         session=flags.get("session", False),
         page=flags.get("page", False) or TAB in exclusive,
         derived=flags.get("derived", False),
+        sources=lists.get("sources", ()),
         exclusive=exclusive,
         after=lists.get("after", ()),
         fork=flags.get("fork", True) and interpreter == "python",

@@ -285,12 +285,8 @@ class SnapshotRun(ObjectRun):
         started = item.run.started_at if item.run is not None else None
         if started is None:
             return self._final_changed
-        ends = [
-            other.run.ended_at
-            for other in self.schedule.planned
-            if other.run is not None and other.run.ended_at is not None and not other.hook.derived
-        ]
-        return any(end > started for end in ends)
+        runs = [other.run for other in self.schedule.made_from(item)]
+        return any(run.ended_at > started for run in runs if run is not None and run.ended_at is not None)
 
     def _start_end_hooks(self) -> None:
         """``on_SnapshotEnd`` hooks have no results of their own; they run at every seal."""

@@ -198,13 +198,22 @@ def test_derived_hooks_run_again_after_a_late_result(each_mode: Collection) -> N
     each_mode.plugin("late", {"on_Snapshot__60_late.finite.bg.sh": finite})
     each_mode.plugin(
         "derived",
-        {"on_Snapshot__92_derived.sh": NOTE + "note derived-starts\nls ../late 2>/dev/null > list.txt; exit 0\n"},
-        config={"x-hooks": {"on_Snapshot__92_derived.sh": {"derived": True}}},
+        {
+            "on_Snapshot__92_derived.sh": NOTE + "note derived-starts\nls ../late 2>/dev/null > list.txt; exit 0\n",
+            "on_Snapshot__91_other.sh": "exit 0\n",
+        },
+        config={
+            "x-hooks": {
+                "on_Snapshot__92_derived.sh": {"derived": True},
+                "on_Snapshot__91_other.sh": {"derived": True, "sources": ["dom"]},
+            }
+        },
     )
     each_mode.plugin("end", {"on_SnapshotEnd__10_end.sh": note("end")})
     each_mode.run(each_mode.add())
     assert each_mode.ledger == ["derived-starts", "finite-ends", "derived-starts", "end-starts", "end-ends"]
     assert len(each_mode.hooks("derived")) == 2
+    assert len(each_mode.hooks("other")) == 1, "what it is made from did not change"
     assert each_mode.results()["derived"]["output_files"]["list.txt"]["size"] == len("late.txt\n")
     assert each_mode.results()["derived"]["status"] == "succeeded"
 

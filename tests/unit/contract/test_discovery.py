@@ -134,6 +134,7 @@ def test_metadata_is_read(tmp_path: Path) -> None:
             "page": True,
             "fork": False,
             "after": ["x"],
+            "sources": ["dom"],
             "argv": ["--url", "depth"],
         },
         "on_Snapshot__55_title.py": {"exclusive": [], "after": ["dom"]},
@@ -148,7 +149,7 @@ def test_metadata_is_read(tmp_path: Path) -> None:
         True,
         False,
     )
-    assert (tab.after, tab.argv) == (("x",), ("url", "depth"))
+    assert (tab.after, tab.sources, tab.argv) == (("x",), ("dom",), ("url", "depth"))
     assert (title.exclusive, title.page, title.after) == ((), False, ("dom",))
     assert plugin.warnings == ()
 
