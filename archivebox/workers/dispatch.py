@@ -155,9 +155,10 @@ def renew(holders: list[Holder]) -> set[Holder]:
 
 def tick_crawls() -> None:
     """Start, check, seal and reopen the Crawls that want a look, those that have waited longest first."""
-    for (key,) in _crawls_due(timezone.now()):
+    now = timezone.now()
+    for (key,) in _crawls_due(now):
         with turn():
-            for crawl in _crawl_locked(key):
+            for crawl in _crawl_locked(key, now):  # unless another worker was quicker
                 tick(crawl)
 
 
@@ -314,8 +315,8 @@ def _crawls_due(now: datetime) -> Rows:
 
 
 @PreparedQuery
-def _crawl_locked(crawl: UUID) -> models.QuerySet[Crawl]:
-    rows = Crawl.objects.filter(pk=crawl, owner__isnull=True)
+def _crawl_locked(crawl: UUID, now: datetime) -> models.QuerySet[Crawl]:
+    rows = Crawl.objects.due(now).filter(pk=crawl)
     return rows.select_for_update() if connection.features.has_select_for_update else rows
 
 
