@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.files import locked
 
-_visit: ContextVar[ExitStack | None] = ContextVar("visit", default=None)
+_of_this_visit: ContextVar[ExitStack | None] = ContextVar("visit", default=None)
 
 
 @contextmanager
@@ -19,13 +19,13 @@ def turn() -> Iterator[None]:
     On SQLite it queues for a file lock first: the kernel wakes the next writer at once, where SQLite's own back-off
     sleeps up to 100 ms and lets late-comers pass. Who does not queue is still safe, by the busy timeout.
     """
-    visit = _visit.get()
+    held = _of_this_visit.get()
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        if visit is None:
+        if held is None:
             with _place_of_the_writer():
                 yield
             return
-        visit.enter_context(_place_of_the_writer())
+        held.enter_context(_place_of_the_writer())
     with transaction.atomic():
         yield
 
@@ -37,11 +37,11 @@ def visit() -> Iterator[None]:
     Only on SQLite. Where rows are locked, who locks many of them for long meets others that hold what he wants.
     """
     with ExitStack() as held:
-        before = _visit.set(held)
+        before = _of_this_visit.set(held)
         try:
             yield
         finally:
-            _visit.reset(before)
+            _of_this_visit.reset(before)
 
 
 @contextmanager

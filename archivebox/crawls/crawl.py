@@ -193,7 +193,7 @@ def _next_snapshot(crawl: UUID) -> Rows:
 
 @PreparedQuery
 def _open_run(crawl: UUID) -> Rows:
-    runs = CrawlRun.objects.filter(crawl_id=crawl).exclude(status=CrawlRun.StatusChoices.SEALED)
+    runs = Crawl(pk=crawl).crawlrun_set.exclude(status=CrawlRun.StatusChoices.SEALED)
     return runs.values_list("pk")[:1]
 
 

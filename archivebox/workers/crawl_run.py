@@ -15,7 +15,7 @@ from archivebox.contract.binaries import BinaryRequest, merge
 from archivebox.contract.outcomes import Outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
-from archivebox.crawls.crawl import CrawlRun
+from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.hooks import Call, discover_hooks, plugins, prepare_hook, process_hook_records, resolve_settings
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
@@ -230,5 +230,5 @@ def _leased(run: UUID, owner: UUID) -> models.QuerySet[CrawlRun]:
 
 @PreparedQuery
 def _running_hooks(crawl: UUID) -> models.QuerySet[Process]:
-    hooks = Process.objects.running().of_type(Process.TypeChoices.HOOK)
-    return hooks.filter(crawl_id=crawl, snapshot_id=None, binary_id=None).order_by("id")
+    hooks = Crawl(pk=crawl).process_set.running().of_type(Process.TypeChoices.HOOK)
+    return hooks.filter(snapshot_id=None, binary_id=None).order_by("id")

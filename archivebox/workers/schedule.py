@@ -118,8 +118,9 @@ class Schedule:
 
     def made_from(self, item: Planned) -> list[Planned]:
         """What a derived hook is made from: the hooks of the plugins that it names, or all that are not derived."""
-        sources = item.hook.sources
-        return [o for o in self.planned if (o.hook.plugin in sources if sources else not o.hook.derived)]
+        if item.hook.sources:
+            return [other for other in self.planned if other.hook.plugin in item.hook.sources]
+        return [other for other in self.planned if not other.hook.derived]
 
     def running(self) -> list[Planned]:
         return [item for item in self.planned if item.is_running]

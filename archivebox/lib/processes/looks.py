@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Look(NamedTuple):
-    """One look at one pid; ``start_ticks`` is in clock ticks since boot (portable: microseconds since the epoch)."""
+    """One look at one pid; ``start_ticks`` is in clock ticks since boot (portable: microseconds)."""
 
     start_ticks: int
     parent: int

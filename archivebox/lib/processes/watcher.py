@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-import select
+import selectors
 from collections.abc import Callable
 from functools import partial
 
@@ -20,21 +20,19 @@ class ExitWatcher:
     """Calls back once for each watched child that has ended; 0.2 ms after, no timer but the one named below.
 
     Own and adopted children by pidfd, which costs what SIGCHLD does (0.82 ms a hook) without a look at all the others;
-    forked ones by their server's messages. The pidfds are in an epoll set of ours, of which the loop knows as of one
-    descriptor: to have it watch each costs ten times as much. All calls, and the callbacks, on the loop's thread.
+    forked ones by their server's messages. The pidfds are in a selector of our own, which the loop watches as one
+    descriptor: it makes a handle for each that it watches itself. All calls, and the callbacks, on the loop's thread.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._callbacks: dict[Child, OnExit] = {}
         self._pidfds: dict[Child, int] = {}
-        self._children: dict[int, Child] = {}
         self._timers: dict[Child, asyncio.TimerHandle] = {}
         self._servers: dict[ForkServer, int] = {}
         self._portable = PortableWatch(loop, self._look_at_all) if PORTABLE else None
-        self._epoll = None if PORTABLE else select.epoll()
-        if self._epoll is not None:
-            loop.add_reader(self._epoll.fileno(), self._look_at_ended, self._epoll)
+        self._selector = selectors.DefaultSelector()
+        loop.add_reader(self._selector, self._look_at_ended)
 
     def watch(self, child: Child, on_exit: OnExit) -> None:
         """Call ``on_exit(child, status)`` when it has ended, also if it has already; it is not reaped."""
@@ -67,23 +65,20 @@ class ExitWatcher:
             self._detach(server)
         if self._portable is not None:
             self._portable.close()
-        if self._epoll is not None:
-            self._loop.remove_reader(self._epoll.fileno())
-            self._epoll.close()
+        self._loop.remove_reader(self._selector)
+        self._selector.close()
 
     def _watch_pidfd(self, child: Child) -> None:
         fd = child.open_pidfd()
-        if fd is None or self._epoll is None:
+        if fd is None:
             self._loop.call_soon(self._look, child)
             return
-        self._pidfds[child], self._children[fd] = fd, child
-        self._epoll.register(fd, select.EPOLLIN)
+        self._pidfds[child] = fd
+        self._selector.register(fd, selectors.EVENT_READ, child)
 
-    def _look_at_ended(self, epoll: "select.epoll") -> None:
-        """A callback may let go of others, and their numbers may have new meanings: that look finds nothing new."""
-        for fd, _ in epoll.poll(0):
-            if fd in self._children:
-                self._look(self._children[fd])
+    def _look_at_ended(self) -> None:
+        for key, _ in self._selector.select(0):
+            self._look(key.data)
 
     def _look(self, child: Child) -> None:
         """Look at a child about which something may be known now."""
@@ -111,9 +106,8 @@ class ExitWatcher:
 
     def _forget(self, child: Child) -> None:
         fd = self._pidfds.pop(child, None)
-        if fd is not None and self._epoll is not None:
-            del self._children[fd]
-            self._epoll.unregister(fd)
+        if fd is not None:
+            self._selector.unregister(fd)
             os.close(fd)
         timer = self._timers.pop(child, None)
         if timer is not None:
