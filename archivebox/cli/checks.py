@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from django.db import DatabaseError, connection
 
+from archivebox.config.collection import is_collection
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.binaries import BinaryRequest, merge
@@ -68,7 +69,7 @@ def _python() -> Check:
 
 def _data_folder() -> Check:
     root = DATA_FOLDER.root
-    if not DATA_FOLDER.run.is_dir():
+    if not is_collection(DATA_FOLDER):
         return Check(
             "data folder", "warning", f"There is no collection in {root}.", "`archivebox init` makes one there."
         )

@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING, Protocol
 from archivebox.cli.errors import BadInputError, StoppedError
 from archivebox.cli.output import Output
 from archivebox.config import logs
-from archivebox.config.collection import NotACollectionError, choose_data_dir, open_collection
+from archivebox.config.collection import (
+    CollectionError,
+    choose_data_dir,
+    is_collection,
+    open_collection,
+    refuse_others,
+)
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
 from archivebox.storage.layout import DataFolder
@@ -65,10 +71,10 @@ class Session:
 
     @property
     def is_collection(self) -> bool:
-        return self.folder.run.is_dir()
+        return is_collection(self.folder)
 
     def open(self, *, create: bool = False) -> None:
-        """Open the collection and record this command in it; NotACollectionError if there is none to open."""
+        """Open the collection and record this command in it; CollectionError if there is none to open."""
         if self.process is not None:
             return
         open_collection(create=create)
@@ -88,7 +94,7 @@ def carry_out(target: str, needs: Needs, given: Globals, params: Mapping[str, ob
     try:
         with _signals():
             code = _prepare_and_run(session, target, needs, given, params)
-    except (BadInputError, NotACollectionError, SettingError, ConfError) as problem:
+    except (BadInputError, CollectionError, SettingError, ConfError) as problem:
         code, error = BAD_INPUT, str(problem)
     except StoppedError as stop:
         code, error = stop.exit_code, "Stopped. What had been accepted is kept, and goes on with `archivebox run`."
@@ -104,6 +110,7 @@ def _prepare_and_run(session: Session, target: str, needs: Needs, given: Globals
     module_name, _, function = target.partition(":")
     session.folder = DataFolder(choose_data_dir(given.data_dir))
     if needs is not Needs.NOTHING:
+        refuse_others(session.folder)
         _set_up_django()
     body = importlib.import_module(module_name)
     _refuse_early(body, params)

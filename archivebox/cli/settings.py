@@ -1,13 +1,12 @@
 """Owns settings as they are typed: KEY=VALUE checked against what exists, and plugins by name."""
 
 import difflib
-import os
 from collections.abc import Iterable
 
 from archivebox.cli.errors import BadInputError
-from archivebox.config.conffile import read_conf
 from archivebox.config.core import CORE_SETTINGS
-from archivebox.config.resolve import Layer, Resolved
+from archivebox.config.early import early_layers
+from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.schema import SettingSpec, check_value
 from archivebox.hooks import base_layers, plugins, resolve_settings
@@ -70,4 +69,4 @@ def current(*, is_collection: bool) -> Resolved:
     """What holds on this machine; without a collection, what the environment says."""
     if is_collection:
         return resolve_settings(base_layers())
-    return resolve_settings([Layer("file", read_conf(DATA_FOLDER.conf)), Layer("environment", dict(os.environ))])
+    return resolve_settings(early_layers(DATA_FOLDER))

@@ -3,41 +3,70 @@
 import hashlib
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+from archivebox.config.database import database_url
+from archivebox.config.origin import APPLICATION_ID, Origin, origin_of
 from archivebox.lib.files import atomic_write, locked
 from archivebox.storage.layout import DataFolder
 
 MIGRATED_APPS = ("machine", "crawls", "core", "web")
 
 
-class NotACollectionError(Exception):
-    """There is no collection in this folder."""
+class CollectionError(Exception):
+    """A data folder that cannot be used as things are; the message says what to do."""
 
 
 def choose_data_dir(option: str | None = None) -> Path:
-    """``--data-dir``, else ``DATA_DIR``, else the current folder if it is a collection, else ``./data``.
+    """``--data-dir``, else ``DATA_DIR``, else the current folder if an ArchiveBox made it, else ``./data``.
 
     Sets ``DATA_DIR``; call it before anything of Django is imported.
     """
-    here = Path.cwd()
-    chosen = option or os.environ.get("DATA_DIR") or (here if DataFolder(here).run.is_dir() else here / "data")
+    here = DataFolder(Path.cwd())
+    known = is_collection(here) or origin_of(here.database).is_older
+    chosen = option or os.environ.get("DATA_DIR") or (here.root if known else here.root / "data")
     folder = Path(chosen).expanduser().resolve()
     os.environ["DATA_DIR"] = str(folder)
     return folder
 
 
+def is_collection(folder: DataFolder) -> bool:
+    """Whether a collection of ours is there; a copy without ``run/`` is one too."""
+    return folder.run.is_dir() or origin_of(folder.database) is Origin.OURS
+
+
+def refuse_others(folder: DataFolder) -> None:
+    """CollectionError for a folder that an older ArchiveBox or another program works with. It stays as it is.
+
+    Its tables would be taken for ours: the apps have the same names, and ``0001_initial`` counts as applied.
+    """
+    origin = origin_of(folder.database)
+    if origin.is_older:
+        raise CollectionError(
+            f"{folder.root} holds an archive of {origin.value}. This version cannot open it, and has changed nothing "
+            f"there: go on with the ArchiveBox that made it. `archivebox --data-dir FOLDER init` begins a new "
+            "collection in another folder."
+        )
+    if origin is Origin.FOREIGN:
+        raise CollectionError(
+            f"{folder.database} belongs to another program, and was left as it is. --data-dir or DATA_DIR names "
+            "another folder."
+        )
+
+
 def open_collection(*, create: bool) -> None:
     """Make the collection of ``DATA_DIR`` ready; cheap when nothing is to be done. Needs Django set up.
 
-    Raises NotACollectionError when there is none and ``create`` is not set.
+    CollectionError when there is none and ``create`` is not set, or when it is not ours.
     """
     folder = DataFolder(Path(os.environ["DATA_DIR"]))
-    stamp = _schema()
+    refuse_others(folder)
+    stamp = _schema(folder)
     if _is_ready(folder, stamp):
         return
-    if not create and not folder.run.is_dir():
-        raise NotACollectionError(
+    if not create and not is_collection(folder):
+        raise CollectionError(
             f"There is no collection in {folder.root}. `archivebox init` makes one there; "
             "--data-dir or DATA_DIR names another folder."
         )
@@ -55,28 +84,32 @@ def _stamp_file(folder: DataFolder) -> Path:
 
 
 def _is_ready(folder: DataFolder, stamp: str) -> bool:
+    """Migrated by this version, and the database that was migrated is still there."""
     try:
-        return _stamp_file(folder).read_text() == stamp
+        if _stamp_file(folder).read_text() != stamp:
+            return False
     except FileNotFoundError:
         return False
+    return bool(database_url(folder)) or origin_of(folder.database) is not Origin.NOBODYS
 
 
 def _migrate(folder: DataFolder) -> None:
     from django.core.management import call_command  # what `status` on a ready collection need not import
 
-    if not os.environ.get("DATABASE_URL"):
-        with sqlite3.connect(folder.database, timeout=30) as database:
-            database.execute("PRAGMA auto_vacuum=INCREMENTAL")
+    if not database_url(folder):
+        with closing(sqlite3.connect(folder.database, timeout=30)) as database:
+            database.execute("PRAGMA auto_vacuum=INCREMENTAL")  # before the first page is written
+            database.execute(f"PRAGMA application_id={APPLICATION_ID}")  # before WAL: into the file itself
             database.execute("PRAGMA journal_mode=WAL")
-        database.close()
     call_command("migrate", verbosity=0, interactive=False)
 
 
-def _schema() -> str:
-    """Names every migration that this version has, and the database they are meant for."""
+def _schema(folder: DataFolder) -> str:
+    """Names every migration that this version has, the mark, and the database they are meant for."""
     package = Path(__file__).parent.parent
     names = sorted(
         f"{app}.{path.stem}" for app in MIGRATED_APPS for path in package.glob(f"{app}/migrations/[0-9]*.py")
     )
-    names.append(hashlib.sha256(os.environ.get("DATABASE_URL", "").encode()).hexdigest())
+    names.append(f"application_id {APPLICATION_ID:#x}")
+    names.append(hashlib.sha256(database_url(folder).encode()).hexdigest())
     return "\n".join(names) + "\n"

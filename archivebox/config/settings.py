@@ -2,8 +2,8 @@
 
 import os
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
 
+from archivebox.config.database import connection_settings
 from archivebox.storage.layout import DataFolder
 
 DATA_FOLDER = DataFolder(Path(os.environ.get("DATA_DIR") or "data").resolve())
@@ -15,39 +15,7 @@ def _read_secret_key() -> str:
     return path.read_text().strip() if path.exists() else "not-used-before-the-server-has-made-one"
 
 
-def _database(url: str) -> dict[str, object]:
-    """Django's connection settings of ``DATABASE_URL`` (``postgres://user:password@host:port/name?option=value``)."""
-    if not url:
-        return {
-            "ENGINE": "django.db.backends.sqlite3",
-            "NAME": DATA_FOLDER.database,
-            "OPTIONS": {
-                "transaction_mode": "IMMEDIATE",
-                "timeout": 30,
-                # FULL: an accepted URL survives a power cut. WAL itself is switched on under init.lock.
-                "init_command": "PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16000;"
-                "PRAGMA mmap_size=268435456; PRAGMA journal_size_limit=67108864;",
-            },
-        }
-    parts = urlsplit(url)
-    if parts.scheme not in {"postgres", "postgresql"}:
-        message = f"DATABASE_URL must begin with postgres:// (or be empty for SQLite), not {parts.scheme}://"
-        raise ValueError(message)
-    options = dict(parse_qsl(parts.query))
-    host = options.pop("host", None) or unquote(parts.hostname or "")
-    return {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": unquote(parts.path.lstrip("/")),
-        "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
-        "HOST": host,
-        "PORT": parts.port or "",
-        # jit costs 3 to 20 times the query on the recursive ones.
-        "OPTIONS": {"options": "-c jit=off", **options},
-    }
-
-
-DATABASES = {"default": _database(os.environ.get("DATABASE_URL", ""))}
+DATABASES = {"default": connection_settings(DATA_FOLDER)}
 SECRET_KEY = os.environ.get("SECRET_KEY") or _read_secret_key()
 USE_TZ = True
 TIME_ZONE = "UTC"

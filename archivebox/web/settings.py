@@ -4,9 +4,8 @@ import os
 from urllib.parse import urlsplit
 
 from archivebox.config import settings as base
-from archivebox.config.conffile import read_conf
+from archivebox.config.early import early_settings
 from archivebox.config.keys import secret_key
-from archivebox.config.resolve import Layer, resolve
 
 DATABASES = base.DATABASES
 DEFAULT_AUTO_FIELD = base.DEFAULT_AUTO_FIELD
@@ -18,7 +17,7 @@ USE_TZ = base.USE_TZ
 
 SECRET_KEY = os.environ.get("SECRET_KEY") or secret_key(base.DATA_FOLDER)
 
-_resolved = resolve({}, [Layer("file", read_conf(base.DATA_FOLDER.conf)), Layer("environment", dict(os.environ))])
+_resolved = early_settings(base.DATA_FOLDER)
 
 BASE_URL = _resolved.get_text("BASE_URL").rstrip("/")
 REPLAY_URL = _resolved.get_text("REPLAY_URL").rstrip("/")

@@ -2,12 +2,15 @@
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
 from uuid import UUID
 
 import django
 
-from archivebox.config.collection import choose_data_dir, open_collection
+from archivebox.config.collection import CollectionError, choose_data_dir, open_collection
+from archivebox.config.conffile import ConfError
+from archivebox.config.resolve import SettingError
 
 
 def orchestrate(arguments: Sequence[str]) -> int:
@@ -19,8 +22,12 @@ def orchestrate(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     choose_data_dir(given.data_dir)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "archivebox.config.settings")
-    django.setup()
-    open_collection(create=False)
+    try:
+        django.setup()
+        open_collection(create=False)
+    except (CollectionError, ConfError, SettingError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
     from archivebox.workers import orchestrator  # models can be imported only now
 
     return orchestrator.main(given.process_id, wait=given.wait)

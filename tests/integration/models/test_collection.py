@@ -13,12 +13,12 @@ CHECKOUT = Path(__file__).parents[3]
 OPEN = """
 import json, os, sys
 import django
-from archivebox.config.collection import NotACollectionError, choose_data_dir, open_collection
+from archivebox.config.collection import CollectionError, choose_data_dir, open_collection
 choose_data_dir()
 django.setup()
 try:
     open_collection(create=sys.argv[1] == "create")
-except NotACollectionError as error:
+except CollectionError as error:
     print(error)
     raise SystemExit(2)
 from archivebox.machine.models import Machine, Process
