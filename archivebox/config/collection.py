@@ -8,6 +8,7 @@ from pathlib import Path
 
 from archivebox.config.database import database_url
 from archivebox.config.origin import APPLICATION_ID, Origin, origin_of
+from archivebox.config.privacy import keep_private
 from archivebox.lib.files import atomic_write, locked
 from archivebox.storage.layout import DataFolder
 
@@ -63,13 +64,15 @@ def open_collection(*, create: bool) -> None:
     folder = DataFolder(Path(os.environ["DATA_DIR"]))
     refuse_others(folder)
     stamp = _schema(folder)
-    if _is_ready(folder, stamp):
-        return
-    if not create and not is_collection(folder):
+    is_ready = _is_ready(folder, stamp)
+    if not is_ready and not create and not is_collection(folder):
         raise CollectionError(
             f"There is no collection in {folder.root}. `archivebox init` makes one there; "
             "--data-dir or DATA_DIR names another folder."
         )
+    keep_private(folder)  # before anything is made
+    if is_ready:
+        return
     folder.create()
     # The switch to WAL and migrations are not covered by SQLite's busy timeout: 12 of 320 first uses were "locked".
     with locked(folder.init_lock):
@@ -97,6 +100,7 @@ def _migrate(folder: DataFolder) -> None:
     from django.core.management import call_command  # what `status` on a ready collection need not import
 
     if not database_url(folder):
+        folder.database.touch(0o600)
         with closing(sqlite3.connect(folder.database, timeout=30)) as database:
             database.execute("PRAGMA auto_vacuum=INCREMENTAL")  # before the first page is written
             database.execute(f"PRAGMA application_id={APPLICATION_ID}")  # before WAL: into the file itself

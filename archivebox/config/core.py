@@ -17,6 +17,13 @@ _SHARED = (
 
 _PLACES = (
     SettingSpec("LIB_DIR", "string", "", "Folder of installed programs; empty: archivebox/lib in XDG_DATA_HOME"),
+    SettingSpec(
+        "OUTPUT_PERMISSIONS",
+        "string",
+        "600",
+        "Who may read archived files, in octal; 644: every user of this machine",
+        pattern=r"^0?[67][0-7][0-7]$",
+    ),
     SettingSpec("DATABASE_URL", "string", "", "PostgreSQL for several machines; empty: SQLite", sensitive=True),
     SettingSpec("STORAGE_URL", "string", "", "S3-compatible store of sealed files; empty: disk only", sensitive=True),
     SettingSpec("MACHINE_ID", "string", "", "Name of this machine in a fleet; empty: kept in the data folder"),

@@ -65,7 +65,7 @@ class OutputFile(NamedTuple):
     mimetype: str
 
 
-def atomic_write(path: Path, data: bytes | str, mode: int = 0o644, *, durable: bool = False) -> None:
+def atomic_write(path: Path, data: bytes | str, mode: int = 0o600, *, durable: bool = False) -> None:
     """Put ``data`` into place by rename, so that readers see the old file or the new one; OSError if it cannot be.
 
     ``durable``: also survives a power cut (two fsyncs). The folder must exist.

@@ -136,11 +136,15 @@ class DataFolder:
         return self.machines / str(machine_id) / "binaries" / name / str(binary_id)
 
     def create(self) -> None:
-        """Make the folders of an empty collection; those that are there stay as they are."""
-        for folder in (self.users, self.machines, self.personas, self.sources, self.logs, self.plugins):
-            folder.mkdir(parents=True, exist_ok=True)
+        """Make the folders of an empty collection; those that are there stay as they are.
+
+        All are their owner's alone, but for `users`, where the archived files are: its mode follows from the umask.
+        """
+        self.users.mkdir(parents=True, exist_ok=True)
+        for folder in (self.machines, self.personas, self.sources, self.logs, self.plugins, self.run):
+            folder.mkdir(mode=0o700, exist_ok=True)
         for folder in (self.workers, self.watchers, self.spawn_logs, self.exits):
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
 
     def relative(self, path: Path) -> str:
         """``path`` as it is stored in rows: relative to the collection, so that a collection can be moved."""

@@ -80,6 +80,7 @@ LOGOUT_REDIRECT_URL = "login"
 
 # `__Host-`: a name below or beside ours cannot set it. Browsers take the prefix over https only.
 _prefix = "__Host-" if BEHIND_HTTPS else ""
+SESSION_ENGINE = "archivebox.web.sessions"
 SESSION_COOKIE_NAME = f"{_prefix}archivebox_session"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Strict"

@@ -165,9 +165,9 @@ class HookRun:
         }
 
     def _make_folders(self) -> None:
-        for folder in (self.call.cwd, self.stdout_path.parent):
+        for folder, mode in ((self.call.cwd, 0o777), (self.stdout_path.parent, 0o700)):
             if not os.path.isdir(folder):  # noqa: PTH112 - pathlib's way costs four times as much, for every hook
-                folder.mkdir(parents=True, exist_ok=True)
+                folder.mkdir(mode, parents=True, exist_ok=True)
         if self.hook.background:
             self._file("cmd.sh").write_text(
                 f"#!/bin/sh\ncd {shlex.quote(str(self.call.cwd))}\n{shlex.join(self.call.argv)}\n"

@@ -38,7 +38,10 @@ def let_go(descriptors: Iterable[int]) -> None:
 
 def _open(lib: Path, name: str) -> int:
     folder = lib / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
+    for made in (lib, folder):
+        if not made.is_dir():
+            made.mkdir(parents=True, exist_ok=True)
+            made.chmod(0o755)  # whatever our umask: several users may share the programs that are installed there
     path = folder / name.removeprefix(PREFIX).replace("/", "_")
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 

@@ -12,6 +12,7 @@ LONGEST_SOCKET = 100
 _CONF = """\
 [supervisord]
 nodaemon = true
+umask = 077
 logfile = /dev/null
 logfile_maxbytes = 0
 pidfile = %(here)s/supervisord.pid

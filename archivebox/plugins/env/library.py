@@ -28,6 +28,7 @@ class Library:
 
     @classmethod
     def current(cls) -> Library:
+        os.umask(0o022)  # programs are no secrets, and whoever shares the folder runs them
         given = os.environ.get("LIB_DIR", "")
         shared = os.environ.get("XDG_DATA_HOME", "") or "~/.local/share"
         return cls(Path(given or f"{shared}/archivebox/lib").expanduser().absolute())

@@ -133,6 +133,22 @@ def test_leaving_ends_the_session(library: Library) -> None:
     assert kept.get("/").status == 302, "the old cookie is worth nothing"
 
 
+def test_what_the_database_says_of_a_session_lets_nobody_in(library: Library) -> None:
+    somebody = library.stranger()
+    somebody.log_in(NAME, PASSWORD)
+    code = (
+        "from django.db import connection\n"
+        "with connection.cursor() as cursor:\n"
+        "    cursor.execute('SELECT session_key FROM django_session')\n"
+        "    print(*(key for (key,) in cursor.fetchall()))"
+    )
+    names = in_collection(library.server.folder, code).split()
+    assert names
+    assert somebody.jar["archivebox_session"] not in names
+    for name in names:
+        assert Visitor(library.server, {"archivebox_session": name}).get("/crawls/").status == 302
+
+
 def test_settings_open_the_list_and_the_pages_and_nothing_else(public_library: Library) -> None:
     passer_by = public_library.stranger()
     assert "Story 59" in passer_by.get("/").text

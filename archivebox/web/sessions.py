@@ -1,0 +1,58 @@
+"""Owns how sessions are stored: under a digest of their key, so that a reader of the database cannot take one over."""
+
+import hashlib
+from typing import Any
+
+from django.contrib.sessions.backends import db
+from django.contrib.sessions.base_session import AbstractBaseSession
+from django.db.models import QuerySet
+from django.utils import timezone
+
+
+def digest(key: str) -> str:
+    """The name of a session in the database: 160 bits, as its column holds 40 characters."""
+    return hashlib.blake2b(key.encode(), digest_size=20).hexdigest()
+
+
+class SessionStore(db.SessionStore):
+    """Django's sessions in the database; the key itself is known to the visitor's browser alone."""
+
+    def _own(self) -> QuerySet[AbstractBaseSession]:
+        name = digest(self.session_key or "")
+        return self.model._default_manager.filter(session_key=name, expire_date__gt=timezone.now())
+
+    def _get_session_from_db(self) -> AbstractBaseSession | None:
+        return self._found(self._own().first())
+
+    async def _aget_session_from_db(self) -> AbstractBaseSession | None:
+        return self._found(await self._own().afirst())
+
+    def _found(self, session: AbstractBaseSession | None) -> AbstractBaseSession | None:
+        if session is None:
+            self._session_key = None  # an unknown key is never taken over for a new session
+        return session
+
+    def exists(self, session_key: str) -> bool:
+        return super().exists(digest(session_key))
+
+    async def aexists(self, session_key: str) -> bool:
+        return await super().aexists(digest(session_key))
+
+    def create_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
+        return _hidden(super().create_model_instance(data))
+
+    async def acreate_model_instance(self, data: dict[str, Any]) -> AbstractBaseSession:
+        return _hidden(await super().acreate_model_instance(data))
+
+    def delete(self, session_key: str | None = None) -> None:
+        if key := session_key or self.session_key:
+            super().delete(digest(key))
+
+    async def adelete(self, session_key: str | None = None) -> None:
+        if key := session_key or self.session_key:
+            await super().adelete(digest(key))
+
+
+def _hidden(session: AbstractBaseSession) -> AbstractBaseSession:
+    session.session_key = digest(session.session_key)
+    return session
