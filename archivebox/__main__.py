@@ -11,9 +11,9 @@ def main() -> int:
         sys.stdout.write(f"archivebox {__version__}\n")
         return 0
     if sys.argv[1:2] == ["orchestrator"]:
-        from archivebox.workers.entry import orchestrate  # the first of every crawl waits for it: no click, no rich
+        from archivebox.workers.supervise import entry  # the first of every crawl waits for it: no click, no rich
 
-        return orchestrate(sys.argv[2:])
+        return entry.orchestrate(sys.argv[2:])
     from archivebox.cli.main import main as run_command  # Django and click: what `version` need not pay
 
     return run_command()

@@ -1,6 +1,6 @@
 """How long a worker takes to find the next page in a million rows, of which one crawl has 900,000 and one host 899,000.
 
-``dispatch.due`` is asked once per open crawl by every look of every worker, so it may not depend on how much waits.
+``due.due`` is asked once per open crawl by every look of every worker, so it may not depend on how much waits.
 The peer is the plain way: the longest waiting rows of the crawl, less those of blocked hosts.
 """
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
-from archivebox.workers.dispatch import Cursor, due
+from archivebox.workers.queue.due import Cursor, due
 from benchmarks.finding import Bound, Finding, interleaved
 from benchmarks.queue_rows import crawl, fill, settle
 

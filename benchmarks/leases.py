@@ -15,7 +15,8 @@ from django.db import connections
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.snapshot import Snapshot
-from archivebox.workers.dispatch import Cursor, due, lease
+from archivebox.workers.queue.claim import claim
+from archivebox.workers.queue.due import Cursor, due
 from benchmarks.finding import Bound, Finding, interleaved
 from benchmarks.queue_rows import crawl, fill, settle
 
@@ -33,16 +34,16 @@ def run(rounds: int) -> list[Finding]:
         all_pages.filter(pk=pattern.pk).update(owner=None, retry_at=pattern.retry_at)
         fill(work, next(numbers), PAGES, HOSTS)
         settle([work])
-        seconds, taken, races = together(str(work.pk))
+        seconds, claimed, races = together(str(work.pk))
         all_pages.update(retry_at=None, owner=None)
-        finding.ours.append(taken / seconds)
-        lost.append(races / taken)
+        finding.ours.append(claimed / seconds)
+        lost.append(races / claimed)
 
     def peer() -> None:
         path = DATA_FOLDER.run / "peer.sqlite3"
         prepare_peer(str(path))
-        seconds, taken, _ = together(str(path), peer=True)
-        finding.floor.append(taken / seconds)
+        seconds, claimed, _ = together(str(path), peer=True)
+        finding.floor.append(claimed / seconds)
 
     interleaved(rounds, peer, ours)
     finding.notes = {"races lost per lease": sum(lost) / len(lost)}
@@ -70,8 +71,8 @@ def together(what: str, *, peer: bool = False) -> tuple[float, int, int]:
 def take_all(what: str, peer: bool, barrier: Barrier, answers: "multiprocessing.SimpleQueue[object]") -> None:
     barrier.wait()
     start = time.monotonic()
-    taken, races = take_from_peer(what) if peer else take_from_crawl(what)
-    answers.put((start, time.monotonic(), taken, races))
+    claimed, races = take_from_peer(what) if peer else take_from_crawl(what)
+    answers.put((start, time.monotonic(), claimed, races))
     connections.close_all()
 
 
@@ -79,12 +80,12 @@ def take_from_crawl(key: str) -> tuple[int, int]:
     """Look and lease until nothing is due, as a worker with nothing in flight does."""
     me, cursor = uuid4(), Cursor()
     crawl_id = UUID(key)
-    taken = races = 0
+    claimed = races = 0
     while keys := due(crawl_id, set(), IN_FLIGHT, cursor):
-        won = len(lease(Snapshot, keys, me))
-        taken += won
+        won = len(claim(Snapshot, keys, me))
+        claimed += won
         races += len(keys) - won
-    return taken, races
+    return claimed, races
 
 
 def prepare_peer(path: str) -> None:
@@ -104,8 +105,8 @@ def take_from_peer(path: str) -> tuple[int, int]:
         "UPDATE task SET owner = ? WHERE id IN"
         " (SELECT id FROM task WHERE owner IS NULL ORDER BY due LIMIT 1) RETURNING id"
     )
-    me, taken = uuid4().hex, 0
+    me, claimed = uuid4().hex, 0
     while database.execute(statement, [me]).fetchall():
-        taken += 1
+        claimed += 1
     database.close()
-    return taken, 0
+    return claimed, 0

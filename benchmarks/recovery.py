@@ -36,7 +36,7 @@ WATCH = """
 from contextlib import suppress
 import django
 django.setup()
-from archivebox.workers.watch import Interrupted, Watch
+from archivebox.workers.supervise.watch import Interrupted, Watch
 with suppress(Interrupted), Watch() as watch:
     print(watch.orchestrator.pid, flush=True)
     watch.wait(lambda: False)

@@ -13,7 +13,7 @@ from archivebox.core.intake import Seed, create_crawl
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.process import Process
-from archivebox.workers.watch import Watch
+from archivebox.workers.supervise.watch import Watch
 from benchmarks import trees
 
 CORES = os.cpu_count() or 1

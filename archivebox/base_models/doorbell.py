@@ -7,12 +7,12 @@ from django.db import transaction
 from archivebox.config.settings import DATA_FOLDER
 
 
-def ring() -> None:
-    """Ring once the transaction that this is called in has been committed; at once outside of one."""
-    transaction.on_commit(touch)
+def notify_workers() -> None:
+    """Wake sleeping workers once the transaction that this is called in has been committed; at once outside of one."""
+    transaction.on_commit(ring_doorbell)
 
 
-def touch() -> None:
+def ring_doorbell() -> None:
     """Change the doorbell file's times; its watchers are told by the kernel."""
     path = DATA_FOLDER.doorbell
     try:

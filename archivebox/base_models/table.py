@@ -76,7 +76,7 @@ class Table:
             self._updates[names] = f"UPDATE {self.name} SET {sets} WHERE {self.key} = %s"  # noqa: S608 - our own names
         return self._updates[names]
 
-    def look(self, names: Sequence[str], keys: Sequence[UUID]) -> dict[Any, tuple[Any, ...]]:
+    def select_for_update(self, names: Sequence[str], keys: Sequence[UUID]) -> dict[Any, tuple[Any, ...]]:
         """Columns of the rows ``keys`` by key, all as :meth:`prepared` gives them; keeps others from them."""
         wanted = ", ".join(self._quoted[name] for name in ("id", *names))
         marks = ", ".join(["%s"] * len(keys))

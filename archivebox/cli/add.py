@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import NamedTuple
 from uuid import UUID
 
-from archivebox.base_models.turn import turn
+from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
 from archivebox.cli import settings
 from archivebox.cli.errors import BadInputError
@@ -23,10 +23,10 @@ from archivebox.core.versions import latest_versions, retire_older
 from archivebox.crawls.models import Crawl
 from archivebox.crawls.seedfiles import Parser
 from archivebox.lib.jsonl import JSON
-from archivebox.workers.watch import orchestrator_is_running
+from archivebox.workers.supervise.watch import orchestrator_is_running
 
 
-class Wish(NamedTuple):
+class AddOptions(NamedTuple):
     """How the URLs are to be archived."""
 
     depth: int
@@ -64,11 +64,11 @@ def run(
     if update and overwrite:
         raise BadInputError("--update keeps the versions that are there, --overwrite retires them: choose one.")
     tags = [name for text in tag for name in split_tags(text)]
-    wish = Wish(depth, tags, _config(config, plugins), label[:255], update, overwrite, index_only)
+    options = AddOptions(depth, tags, _config(config, plugins), label[:255], update, overwrite, index_only)
     with ExitStack() as stack:
         given = _read(session, urls, file, Parser(parser), stack)
         session.open(create=True)
-        crawl, others = _accept(session, given, wish)
+        crawl, others = _accept(session, given, options)
     crawl_ids = others | ({crawl.pk} if crawl else set())
     if index_only:
         session.out.say(f"On record. `archivebox crawl resume {crawl.pk if crawl else ''}` runs it.")
@@ -108,15 +108,15 @@ def _read(session: Session, urls: tuple[str, ...], files: tuple[str, ...], parse
     return given
 
 
-def _accept(session: Session, given: Given, wish: Wish) -> tuple[Crawl | None, set[UUID]]:
+def _accept(session: Session, given: Given, options: AddOptions) -> tuple[Crawl | None, set[UUID]]:
     """Write it down. Returns the new Crawl, if any URL is new, and the Crawls of those that are only updated."""
-    known = latest_versions(given.seeds) if wish.update else {}
+    known = latest_versions(given.seeds) if options.update else {}
     fresh = [seed for seed in given.seeds.values() if seed.url not in known]
     source = keep_sources(session.folder, given.kept)
-    with turn():
-        crawl = _create(fresh, source, wish) if fresh else None
-        retired = retire_older(crawl) if crawl is not None and wish.overwrite else 0
-        others = _update_known(list(known.values()), wish) if known else set()
+    with write_transaction():
+        crawl = _create(fresh, source, options) if fresh else None
+        retired = retire_older(crawl) if crawl is not None and options.overwrite else 0
+        others = _update_known(list(known.values()), options) if known else set()
     if crawl is not None:
         record = record_of(crawl, snapshots=len(fresh), refused=given.refused, retired=retired)
         record["urls"] = "\n".join(seed.url for seed in fresh[:10])  # its row has them all
@@ -126,27 +126,27 @@ def _accept(session: Session, given: Given, wish: Wish) -> tuple[Crawl | None, s
     return crawl, others
 
 
-def _create(seeds: Sequence[Seed], source: str, wish: Wish) -> Crawl:
+def _create(seeds: Sequence[Seed], source: str, options: AddOptions) -> Crawl:
     return create_crawl(
         seeds,
         created_by=system_user(),
-        max_depth=wish.depth,
-        tags=wish.tags,
-        config=wish.config,
-        label=wish.label,
+        max_depth=options.depth,
+        tags=options.tags,
+        config=options.config,
+        label=options.label,
         source=source,
-        hold=wish.index_only,
+        hold=options.index_only,
     )
 
 
-def _update_known(keys: list[UUID], wish: Wish) -> set[UUID]:
+def _update_known(keys: list[UUID], options: AddOptions) -> set[UUID]:
     crawl_ids: set[UUID] = set()
     for start in range(0, len(keys), 500):
         rows = Snapshot.objects.filter(pk__in=keys[start : start + 500])
-        if not wish.index_only:
+        if not options.index_only:
             retry_missing(rows)
         crawl_ids |= set(rows.values_list("crawl_id", flat=True))
-    return set() if wish.index_only else crawl_ids
+    return set() if options.index_only else crawl_ids
 
 
 def _who_runs_it() -> str:

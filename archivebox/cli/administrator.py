@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from archivebox.base_models.doorbell import ring
+from archivebox.base_models.doorbell import notify_workers
+from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.transitions import TransitionRefusedError
-from archivebox.base_models.turn import turn
 from archivebox.cli.session import Session
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
@@ -36,8 +36,8 @@ from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import ExitStatus, Identity
 from archivebox.machine.host import Machine
 from archivebox.machine.models import Binary, Process
-from archivebox.workers.binary_run import provider_hooks
-from archivebox.workers.crawl_run import wanted_programs
+from archivebox.workers.execute.binary_executor import provider_hooks
+from archivebox.workers.execute.crawl_executor import wanted_programs
 
 PROVIDER = "apt"
 """The one provider that needs an administrator."""
@@ -220,9 +220,9 @@ def _look_again(names: list[str]) -> None:
     """An orchestrator that was at work may have given them up, and what needs them, while the password was typed."""
     if not names:
         return
-    with turn():
+    with write_transaction():
         for row in Binary.objects.here().filter(name__in=names, status=Binary.StatusChoices.FAILED):
             with suppress(TransitionRefusedError):  # somebody else was first to ask again
                 row.transition("requeue")
             retry_program(row.name)
-        ring()
+        notify_workers()

@@ -1,7 +1,7 @@
 """Owns the hidden commands that start the engine's own processes."""
 
 from archivebox.cli.session import Session
-from archivebox.workers import entry
+from archivebox.workers.supervise import entry
 
 
 def orchestrator(session: Session, *, args: tuple[str, ...]) -> int:

@@ -5,8 +5,8 @@ import shutil
 from itertools import chain
 from uuid import UUID
 
-from archivebox.base_models.doorbell import ring
-from archivebox.base_models.turn import turn
+from archivebox.base_models.doorbell import notify_workers
+from archivebox.base_models.transactions import write_transaction
 from archivebox.cli import administrator
 from archivebox.cli.binary import COLUMNS
 from archivebox.cli.errors import BadInputError
@@ -18,7 +18,7 @@ from archivebox.contract.binaries import BinaryRequest, merge
 from archivebox.contract.reasons import Reason
 from archivebox.hooks import base_layers, plugins, resolve_settings
 from archivebox.machine.models import Binary
-from archivebox.workers.watch import Interrupted, OrchestratorFailedError, Watch
+from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedError, Watch
 
 NOT_INSTALLED = 1
 
@@ -75,12 +75,12 @@ def _plan(request: BinaryRequest) -> dict[str, object]:
 
 def _queue(requests: list[BinaryRequest]) -> list[UUID]:
     """Those that are not there are looked for again, whatever was found out before."""
-    with turn():
+    with write_transaction():
         rows = [Binary.want(request) for request in requests]
         for row in rows:
             if row.status in Binary.SETTLED and not row.is_there:
                 row.sm.send("requeue")
-        ring()
+        notify_workers()
     return [row.pk for row in rows]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
-from archivebox.base_models.doorbell import touch
+from archivebox.base_models.doorbell import ring_doorbell
 from archivebox.base_models.work import Request
 from archivebox.cli.bell import Bell
 from archivebox.cli.errors import BadInputError
@@ -145,7 +145,7 @@ def _ask_its_worker(row: Process) -> bool:
         return False
     Process.objects.filter(pk=row.pk).update(request=Request.KILL)
     bell = Bell(DATA_FOLDER.doorbell, ATTRIB)
-    touch()
+    ring_doorbell()
     deadline = time.monotonic() + KILL_WITHIN
     ended = Process.objects.exited().filter(pk=row.pk)
     while not (gone := ended.exists()) and time.monotonic() < deadline:

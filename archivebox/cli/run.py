@@ -8,7 +8,7 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.retry import retry_results
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
-from archivebox.workers.watchers import Only
+from archivebox.workers.queue.watchers import Only
 
 
 def run(session: Session, *, daemon: bool, crawl: str | None, snapshot: str | None, archiveresult: str | None) -> int:

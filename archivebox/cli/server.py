@@ -5,7 +5,7 @@ import re
 from archivebox.cli import settings
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.session import Session
-from archivebox.workers import supervisord_util
+from archivebox.workers.supervise import supervisord_util
 
 _ADDRESS = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):)?(?P<port>\d{1,5})")
 

@@ -9,7 +9,7 @@ from archivebox.contract import reasons
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl
 from archivebox.machine.models import Binary, Process
-from archivebox.workers.watch import orchestrator_is_running
+from archivebox.workers.supervise.watch import orchestrator_is_running
 
 LABELS = {
     "path": "collection", "snapshots": "snapshots", "crawls": "open crawls", "running": "running hooks",

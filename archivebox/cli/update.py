@@ -13,7 +13,7 @@ from archivebox.cli.watching import Watched, watch
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.retry import RETRIABLE, retry_missing, retry_results
 from archivebox.hooks import discover_hooks
-from archivebox.workers.watch import orchestrator_is_running
+from archivebox.workers.supervise.watch import orchestrator_is_running
 
 
 def run(session: Session, *, plugins: str | None, bg: bool, **choice: Any) -> int:

@@ -18,8 +18,8 @@ from archivebox.cli.session import Session
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.machine.models import Binary
-from archivebox.workers.watch import Interrupted, OrchestratorFailedError, Watch
-from archivebox.workers.watchers import Only
+from archivebox.workers.queue.watchers import Only
+from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedError, Watch
 
 ALL_SEALED, OUR_ERROR, NO_SUCCESS = 0, 1, 3
 LOOK_BACK = timedelta(seconds=5)

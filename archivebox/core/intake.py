@@ -8,9 +8,9 @@ from typing import TypeVar
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import ring
+from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.table import table_of
-from archivebox.base_models.turn import turn
+from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import Resolved
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
@@ -99,12 +99,12 @@ def create_crawl(
         Snapshot.plan_row(crawl=crawl, url=seed.url, username=created_by.username, now=now, title=seed.title[:512])
         for seed in seeds
     )
-    with turn():
+    with write_transaction():
         crawl.save(force_insert=True)
         for batch in _batches(rows):  # bulk_create costs four times as much
             table_of(Snapshot).insert(batch)
         _tag(crawl, tags, seeds)
-        ring()
+        notify_workers()
     return crawl
 
 
@@ -155,7 +155,7 @@ def take_found(parent: Snapshot, records: Sequence[Mapping[str, JSON]]) -> Found
         count += 1
     if found.taken:
         crawl.wake()
-        ring()
+        notify_workers()
     return found
 
 

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from archivebox.base_models.turn import turn
+from archivebox.base_models.transactions import write_transaction
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.machine.process import Process
 
@@ -49,7 +49,7 @@ def _delete(rows: "models.QuerySet[Process]") -> int:
         keys = list(part.order_by("id").values_list("pk", flat=True)[:BATCH])
         if not keys:
             return count
-        with turn():
+        with write_transaction():
             ArchiveResult.objects.filter(process__in=keys).update(process=None)
             count += Process.objects.filter(pk__in=keys).delete()[0]
         last = keys[-1]

@@ -6,8 +6,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import ring
-from archivebox.base_models.turn import turn
+from archivebox.base_models.doorbell import notify_workers
+from archivebox.base_models.transactions import write_transaction
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
@@ -19,7 +19,7 @@ RETRIABLE = Q(status="backoff") | (Q(status="failed") & ~Q(reason__in=["declared
 
 def retry_results(results: "models.QuerySet[ArchiveResult]") -> int:
     """Queue these results again, due now, and reopen their Snapshots and Crawls. Returns how many."""
-    with turn():
+    with write_transaction():
         keys = list(results.values_list("pk", "snapshot_id"))
         count = 0
         for start in range(0, len(keys), 500):
@@ -32,17 +32,17 @@ def retry_results(results: "models.QuerySet[ArchiveResult]") -> int:
                 rows, ArchiveResultMachine.requeue, retry_at=timezone.now(), attempts=0, reason=""
             )
             _reopen({snapshot_id for _, snapshot_id in part})
-        ring()
+        notify_workers()
     return count
 
 
 def retry_missing(snapshots: "models.QuerySet[Snapshot]") -> int:
     """Queue again what these Snapshots lack, and look for hooks that were added since. Returns how many results."""
     sealed = set(snapshots.filter(status=Snapshot.StatusChoices.SEALED).values_list("pk", flat=True))
-    with turn():
+    with write_transaction():
         count = retry_results(ArchiveResult.objects.filter(RETRIABLE, snapshot__in=snapshots))
         _reopen(sealed)
-        ring()
+        notify_workers()
     return count
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import models
 from django.utils import timezone
 
-from archivebox.base_models.turn import turn
+from archivebox.base_models.transactions import write_transaction
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
 
@@ -39,7 +39,7 @@ def retire_older(crawl: Crawl) -> int:
     """Retire every other version of the URLs of ``crawl``. Returns how many."""
     count = 0
     urls = list(Snapshot.objects.filter(crawl=crawl).values_list("url", flat=True))
-    with turn():
+    with write_transaction():
         for batch in _batches(urls):
             count += retire(Snapshot.objects.filter(url__in=batch).exclude(crawl=crawl))
     return count

@@ -3,9 +3,9 @@
 from django.db import connection
 from statemachine.exceptions import TransitionNotAllowed
 
-from archivebox.base_models.doorbell import ring
+from archivebox.base_models.doorbell import notify_workers
+from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.transitions import TransitionRefusedError
-from archivebox.base_models.turn import turn
 from archivebox.base_models.work import Request, WorkItem
 
 ASKED = {"pause": Request.PAUSE, "cancel": Request.CANCEL}
@@ -28,11 +28,11 @@ def cancel(item: WorkItem) -> bool:
 
 def _ask(item: WorkItem, event: str) -> bool:
     """Only the holder of the lease changes a leased row: the asker acts itself where nobody holds it."""
-    with turn():
+    with write_transaction():
         rows = type(item)._default_manager
         current = (rows.select_for_update() if _locks_rows() else rows).get(pk=item.pk)
         done = _request(current, event) if current.owner is not None else _carry_out(current, event)
-        ring()
+        notify_workers()
     item.refresh_from_db()
     return done
 

@@ -26,7 +26,7 @@ choose_data_dir(None)
 os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.config.settings"
 import django
 django.setup()
-from archivebox.workers.supervisord_util import serve
+from archivebox.workers.supervise.supervisord_util import serve
 sys.exit(serve(sys.argv[1]))
 """
 """What the command line does for `archivebox server`."""

@@ -14,7 +14,7 @@ from archivebox.lib.processes.marks import NOBODY, mark_environment, mark_of, ma
 from archivebox.lib.processes.platform import PORTABLE
 from archivebox.lib.processes.spawn import fork, spawn
 from archivebox.lib.processes.spawnlog import SpawnEntry, SpawnLog
-from archivebox.lib.processes.subreaper import become_subreaper, bury_foster_children, foster_children
+from archivebox.lib.processes.subreaper import become_subreaper, orphans, reap_orphans
 from archivebox.lib.processes.tree import Tree
 from archivebox.lib.processes.waiting import wait, wait_gone
 from archivebox.lib.processes.watcher import ExitWatcher
@@ -39,13 +39,13 @@ __all__ = [
     "Tree",
     "adopt",
     "become_subreaper",
-    "bury_foster_children",
     "fork",
-    "foster_children",
     "mark_environment",
     "mark_of",
     "marked",
+    "orphans",
     "punch_hole",
+    "reap_orphans",
     "spawn",
     "unreaped",
     "wait",

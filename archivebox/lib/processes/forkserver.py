@@ -302,7 +302,7 @@ class ForkServer:
                 return
         raise ForkServerGone("the fork server is not running")
 
-    def bury(self, pid: int) -> bool:
+    def reap_pid(self, pid: int) -> bool:
         """Let the server reap a child; False: there is no server any more, and the zombie is ours."""
         with self._lock:
             try:
@@ -348,7 +348,7 @@ class ForkedChild(Child):
     def reap(self) -> None:
         if self.peek() is None:
             raise RuntimeError(f"pid {self.identity.pid} still runs")
-        if not self._reaped and not self._server.bury(self.identity.pid):
+        if not self._reaped and not self._server.reap_pid(self.identity.pid):
             reap_directly(self.identity)
         self._reaped = True
         release(self)

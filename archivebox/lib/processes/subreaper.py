@@ -20,7 +20,7 @@ def become_subreaper() -> bool:
     return not PORTABLE and set_child_subreaper()
 
 
-def foster_children(own: Container[int] = ()) -> set[Identity]:
+def orphans(own: Container[int] = ()) -> set[Identity]:
     """Children of this process that it has not started: dead workers' hooks, and strays that escaped their tree.
 
     ``own`` are pids of children started by other means than this package (a web server, a worker).
@@ -30,13 +30,13 @@ def foster_children(own: Container[int] = ()) -> set[Identity]:
     return {identity for pid in pids if (identity := Identity.of(pid)) is not None}
 
 
-def bury_foster_children(journal: ExitJournal | None, own: Container[int] = ()) -> dict[Identity, ExitStatus]:
+def reap_orphans(journal: ExitJournal | None, own: Container[int] = ()) -> dict[Identity, ExitStatus]:
     """Reap every foster child that has ended; its status goes to ``journal`` first. Call it on SIGCHLD.
 
     Looks at each by pid: ``waitid(P_ALL, WNOWAIT)`` would return the same zombie for ever.
     """
     buried: dict[Identity, ExitStatus] = {}
-    for identity in foster_children(own) if not PORTABLE else ():
+    for identity in orphans(own) if not PORTABLE else ():
         try:
             waited = waitid(P_PID, identity.pid, reap=False)
             if waited is None:

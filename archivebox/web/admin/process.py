@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from archivebox.base_models.doorbell import ring
+from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.work import Request
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
@@ -83,7 +83,7 @@ class ProcessAdmin(RowAdmin[Process]):
         """Leaves a request with whoever started it, and signals what runs on this machine; never a stranger."""
         running = Process.objects.running().filter(pk__in=queryset.values("pk"))
         asked = running.update(request=Request.KILL)
-        ring()
+        notify_workers()
         for process in running.on(Machine.current()):
             if process.identity is not None:
                 process.identity.signal(signal.SIGTERM)

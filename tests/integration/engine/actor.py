@@ -16,7 +16,7 @@ from django.db import connection, models, transaction  # noqa: E402 - models can
 from django.db.models import Q  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from archivebox.base_models.doorbell import ring  # noqa: E402
+from archivebox.base_models.doorbell import notify_workers  # noqa: E402
 from archivebox.base_models.users import system_user  # noqa: E402
 from archivebox.base_models.work import Request  # noqa: E402
 from archivebox.config.collection import open_collection  # noqa: E402
@@ -74,7 +74,7 @@ def kill_process(key: str) -> int:
     """Ask for the end of one hook."""
     with transaction.atomic():
         count = Process.objects.filter(pk=key).update(request=Request.KILL)
-        ring()
+        notify_workers()
     return int(count)
 
 
@@ -85,7 +85,7 @@ def time_has_come() -> int:
         count = ArchiveResult.objects.filter(status="backoff").update(retry_at=now)
         Snapshot.objects.filter(status="sealed", owner=None, retry_at__isnull=False).update(retry_at=now)
         Crawl.objects.filter(status="sealed", retry_at__isnull=False).update(retry_at=now)
-        ring()
+        notify_workers()
     return int(count)
 
 
@@ -99,7 +99,7 @@ def look_again_for(name: str) -> int:
     with transaction.atomic():
         binary = Binary.objects.get(name=name)
         binary.transition("requeue")
-        ring()
+        notify_workers()
     return 1
 
 
@@ -128,7 +128,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
 
 def main() -> int:
     open_collection(create=True)
-    import_module("archivebox.workers.watch")  # what registers takers of records
+    import_module("archivebox.workers.supervise.watch")  # what registers takers of records
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     for line in sys.stdin:

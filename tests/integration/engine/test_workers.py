@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from archivebox.workers.orchestrator import OTHERS_AFTER
+from archivebox.workers.supervise.orchestrator import OTHERS_AFTER
 from tests.integration.engine.driver import Collection
 
 

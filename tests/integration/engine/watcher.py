@@ -11,7 +11,7 @@ django.setup()
 from archivebox.config.collection import open_collection  # noqa: E402 - models can be imported only now
 from archivebox.lib import processes  # noqa: E402
 from archivebox.machine.models import Process  # noqa: E402
-from archivebox.workers.watch import Interrupted, Watch  # noqa: E402
+from archivebox.workers.supervise.watch import Interrupted, Watch  # noqa: E402
 
 
 def main() -> int:

@@ -11,8 +11,8 @@ from archivebox.core.retry import retry_missing
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.hooks import discover_hooks, process_hook_records, run_hook
 from archivebox.machine.models import Machine, Process
-from archivebox.workers.dispatch import tick
-from tests.rows import crawl, leased, plugin, snapshot
+from archivebox.workers.queue.ticks import tick
+from tests.factories import crawl, leased, plugin, snapshot
 
 pytestmark = pytest.mark.usefixtures("collection")
 LISTENS = "trap 'echo got > listened.txt; exit 0' TERM; echo up; while :; do sleep 0.1; done\n"

@@ -17,7 +17,7 @@ from archivebox.crawls.models import CrawlRun
 from archivebox.crawls.statemachines import CrawlMachine, CrawlRunMachine
 from archivebox.machine.models import Binary, Machine
 from archivebox.machine.statemachines import BinaryMachine
-from tests.rows import crawl, row, snapshot
+from tests.factories import crawl, row, snapshot
 
 pytestmark = pytest.mark.usefixtures("collection")
 

@@ -15,7 +15,7 @@ from archivebox.base_models.table import table_of
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl
 from archivebox.machine.models import Machine, Process
-from tests.rows import snapshot
+from tests.factories import snapshot
 
 pytestmark = pytest.mark.usefixtures("collection")
 

@@ -6,14 +6,14 @@ import pytest
 from django.db import DatabaseError
 from django.utils import timezone
 
-from archivebox.base_models.doorbell import ring, touch
+from archivebox.base_models.doorbell import notify_workers, ring_doorbell
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.base_models.users import system_user
 from archivebox.base_models.work import LEASE, Request
 from archivebox.core.models import Snapshot
 from archivebox.storage.layout import DataFolder
-from tests.rows import crawl, leased, snapshot
+from tests.factories import crawl, leased, snapshot
 
 pytestmark = pytest.mark.usefixtures("collection")
 
@@ -182,9 +182,9 @@ def test_the_doorbell_rings_when_the_transaction_is_over(
     collection: DataFolder, django_capture_on_commit_callbacks: object
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True) as callbacks:  # type: ignore[operator]
-        ring()
+        notify_workers()
         assert not collection.doorbell.exists()
     assert len(callbacks) == 1
     before = collection.doorbell.stat().st_mtime_ns
-    touch()
+    ring_doorbell()
     assert collection.doorbell.stat().st_mtime_ns >= before

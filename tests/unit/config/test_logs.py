@@ -24,11 +24,11 @@ def as_it_was() -> Iterator[None]:
 def test_a_line_is_a_sentence_then_action_and_ids(tmp_path: Path) -> None:
     logs.set_up("INFO", tmp_path / "x.log")
     extra = {"process_id": "0198", "action": "hook_ended", "note": 'a "b" = c', "empty": ""}
-    logging.getLogger("archivebox.workers.worker").info("The hook %s ended.", "wget", extra=extra)
+    logging.getLogger("archivebox.workers.execute.worker").info("The hook %s ended.", "wget", extra=extra)
     logging.getLogger("archivebox.workers").debug("unheard")
     (line,) = (tmp_path / "x.log").read_text().splitlines()
     assert re.fullmatch(
-        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO archivebox\.workers\.worker The hook wget ended\. "
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO archivebox\.workers\.execute\.worker The hook wget ended\. "
         r'action=hook_ended empty="" note="a \\"b\\" = c" process_id=0198',
         line,
     )

@@ -15,7 +15,7 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.statemachines import SnapshotMachine
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.models import Process
-from tests.rows import plugin, row, snapshot
+from tests.factories import plugin, row, snapshot
 
 pytestmark = pytest.mark.usefixtures("collection")
 NAME = "on_Snapshot__10_tiny.sh"

@@ -10,7 +10,7 @@ from archivebox.core.models import Snapshot, Tag
 from archivebox.crawls.models import Crawl
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.jsonl import JSON
-from tests.rows import crawl, snapshot
+from tests.factories import crawl, snapshot
 
 pytestmark = pytest.mark.usefixtures("collection")
 

@@ -15,7 +15,7 @@ from archivebox.crawls.control import cancel, pause, resume
 from archivebox.crawls.models import Crawl
 from archivebox.machine.models import Process
 from archivebox.storage.layout import DataFolder
-from tests.rows import crawl, leased, plugin, row, shell, snapshot
+from tests.factories import crawl, leased, plugin, row, shell, snapshot
 
 pytestmark = pytest.mark.usefixtures("collection")
 NEXT = "https://example.com/next"

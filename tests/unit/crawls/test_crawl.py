@@ -9,7 +9,7 @@ from django.utils import timezone
 from archivebox.base_models.rows import new_id
 from archivebox.crawls.models import Crawl, CrawlRun, CrawlSchedule, Domain
 from archivebox.machine.models import Machine
-from tests.rows import crawl, row
+from tests.factories import crawl, row
 
 pytestmark = pytest.mark.usefixtures("collection")
 

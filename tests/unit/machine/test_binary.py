@@ -11,7 +11,7 @@ from archivebox.contract.binaries import BinaryRequest, parse_binaries
 from archivebox.machine.binary import binary_paths
 from archivebox.machine.models import Binary, Machine
 from archivebox.storage.layout import DataFolder
-from tests.rows import row, shell
+from tests.factories import row, shell
 
 pytestmark = pytest.mark.usefixtures("collection")
 WGET = BinaryRequest("wget", ("env", "apt"), {"apt": {"packages": ["wget"]}})

@@ -14,7 +14,7 @@ from archivebox.lib.processes import ExitJournal, ExitStatus, Identity
 from archivebox.machine.models import Machine, Process
 from archivebox.machine.statemachines import ProcessMachine
 from archivebox.storage.layout import DataFolder
-from tests.rows import again, row, shell
+from tests.factories import again, row, shell
 
 pytestmark = pytest.mark.usefixtures("collection")
 

@@ -11,7 +11,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.lib.processes import Identity
 from archivebox.machine.logtail import TAIL
 from archivebox.machine.models import Process
-from tests.rows import again, row
+from tests.factories import again, row
 
 pytestmark = pytest.mark.usefixtures("collection")
 

@@ -14,7 +14,7 @@ from archivebox.lib.processes import ExitJournal, ExitStatus, Identity
 from archivebox.machine.logtail import TAIL
 from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
-from tests.rows import LIMIT, again, process, python, row, shell
+from tests.factories import LIMIT, again, process, python, row, shell
 
 pytestmark = pytest.mark.usefixtures("collection")
 

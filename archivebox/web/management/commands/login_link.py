@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from archivebox.config import keys
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.web import settings
-from archivebox.workers.first_admin import admin_to_log_in, login_address
+from archivebox.workers.supervise.first_admin import admin_to_log_in, login_address
 
 
 class Command(BaseCommand):

@@ -14,9 +14,9 @@ from archivebox.lib.processes import (
     Child,
     ForkServer,
     Launch,
-    bury_foster_children,
     mark_environment,
     marked,
+    reap_orphans,
     spawn,
     wait,
 )
@@ -89,4 +89,4 @@ class Starter:
             child.reap()
         if self.server is not None:
             self.server.close()
-        bury_foster_children(None)
+        reap_orphans(None)

@@ -18,8 +18,8 @@ from archivebox.lib.processes import (
     ExitStatus,
     Identity,
     adopt,
-    bury_foster_children,
-    foster_children,
+    orphans,
+    reap_orphans,
     unreaped,
     wait,
     wait_gone,
@@ -152,7 +152,7 @@ def hook_of_a_dead_worker(folder: Path, body: str, mode: str) -> Identity:
 def buried_status(identity: Identity, journal: ExitJournal) -> ExitStatus | None:
     """What the subreaper above journals of a dead worker's hook, once that has ended."""
     wait_gone(identity, LIMIT)
-    assert identity in bury_foster_children(journal)
+    assert identity in reap_orphans(journal)
     return journal.read(identity)
 
 
@@ -161,7 +161,7 @@ def adopted_status(identity: Identity, journal: ExitJournal) -> ExitStatus | Non
     child = adopt("w", identity, journal.path(identity))
     assert child is not None
     status = wait(child, LIMIT)
-    assert identity not in bury_foster_children(journal)
+    assert identity not in reap_orphans(journal)
     assert identity.is_zombie()
     child.reap()
     return status
@@ -174,7 +174,7 @@ def test_status_survives_a_worker_that_dies_before_it_reaped(
     tmp_path: Path, mode: str, body: str, see: Callable[[Identity, ExitJournal], ExitStatus | None]
 ) -> None:
     identity = hook_of_a_dead_worker(tmp_path, body, mode)
-    assert identity in foster_children()
+    assert identity in orphans()
     status = see(identity, ExitJournal(tmp_path))
     assert status is not None
     assert status.exit_code == 7
@@ -186,14 +186,14 @@ def test_status_survives_a_worker_that_dies_before_it_reaped(
 def test_own_children_are_never_buried(cold: Starter, tmp_path: Path) -> None:
     child = cold.hook("#!/bin/bash\nexit 5")
     wait(child, LIMIT)
-    assert child.identity not in bury_foster_children(ExitJournal(tmp_path))
+    assert child.identity not in reap_orphans(ExitJournal(tmp_path))
     assert child.identity.is_zombie()
 
 
 ORCHESTRATOR = textwrap.dedent("""
     import signal, subprocess, sys, time
     from pathlib import Path
-    from archivebox.lib.processes import ExitJournal, become_subreaper, bury_foster_children
+    from archivebox.lib.processes import ExitJournal, become_subreaper, reap_orphans
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     become_subreaper()
     folder, worker, writes = Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "journal"
@@ -204,7 +204,7 @@ ORCHESTRATOR = textwrap.dedent("""
     print(line, end="", flush=True)
     while True:
         signal.sigwait({signal.SIGCHLD})
-        bury_foster_children(ExitJournal(folder) if writes else None)
+        reap_orphans(ExitJournal(folder) if writes else None)
 """)
 
 

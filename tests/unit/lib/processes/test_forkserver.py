@@ -17,9 +17,9 @@ from archivebox.lib.processes import (
     ForkServerGone,
     Identity,
     SpawnLog,
-    bury_foster_children,
-    foster_children,
     marked,
+    orphans,
+    reap_orphans,
     spawn,
     wait,
     wait_gone,
@@ -159,7 +159,7 @@ def test_a_server_killed_between_fork_and_answer_has_run_nothing(forked: Starter
         server.close()
     assert refused < 12
     deadline = time.monotonic() + LIMIT  # a child that waited for its go ends by itself, a moment after its server
-    while alive := [child for child in foster_children() if child.is_alive() and not child.is_zombie()]:
+    while alive := [child for child in orphans() if child.is_alive() and not child.is_zombie()]:
         assert time.monotonic() < deadline, alive
         time.sleep(0.005)
 
@@ -194,7 +194,7 @@ time.sleep(60)
 def status_of(orphan: Identity) -> ExitStatus:
     """How an orphan ended that came to this process."""
     wait_gone(orphan, LIMIT)
-    return bury_foster_children(None)[orphan]
+    return reap_orphans(None)[orphan]
 
 
 @needs_fork

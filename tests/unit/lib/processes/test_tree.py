@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from archivebox.lib.processes import PORTABLE, Identity, Tree, bury_foster_children, foster_children, wait
+from archivebox.lib.processes import PORTABLE, Identity, Tree, orphans, reap_orphans, wait
 from tests.unit.lib.processes.starting import LIMIT, Starter
 
 HEAD = """
@@ -57,22 +57,22 @@ open(sys.argv[0] + ".outlived", "w").close()
 
 
 @contextmanager
-def burying() -> Iterator[None]:
+def reaping() -> Iterator[None]:
     """Reap what is reparented to this process all the while, as a worker does."""
     over = threading.Event()
 
-    def bury() -> None:
+    def reap() -> None:
         while not over.wait(0.02):
-            bury_foster_children(None)
+            reap_orphans(None)
 
-    thread = threading.Thread(target=bury)
+    thread = threading.Thread(target=reap)
     thread.start()
     try:
         yield
     finally:
         over.set()
         thread.join()
-        bury_foster_children(None)
+        reap_orphans(None)
 
 
 def tree_of(starter: Starter, body: str) -> tuple[Tree, list[Identity]]:
@@ -126,7 +126,7 @@ def test_daemons_that_fork_every_two_milliseconds_and_ignore_term_are_caught(sta
         "for _ in range(3):\n    subprocess.Popen(argv, pass_fds=(writing,))\n    os.read(reading, 1)\n"
         "left(os.getpid())"
     )
-    with burying():  # else 500 zombies a second use up the system's pids
+    with reaping():  # else 500 zombies a second use up the system's pids
         tree, _ = tree_of(starter, body)
         wait(starter.children[0], LIMIT)
         assert tree.end_blocking(grace=0.1)
@@ -149,7 +149,7 @@ def test_a_double_fork_without_environment_is_seen_as_a_stray(starter: Starter) 
     try:
         assert tree.end_blocking(grace=0.3)
         assert survivors(left) == left
-        assert set(left) <= foster_children()
+        assert set(left) <= orphans()
     finally:
         for stray in left:
             stray.signal(signal.SIGKILL)
@@ -179,7 +179,7 @@ def test_other_hooks_and_other_folders_are_left_alone(starter: Starter, tmp_path
         assert survivors(others) == []
     finally:
         stranger.signal(signal.SIGKILL)
-        bury_foster_children(None)
+        reap_orphans(None)
 
 
 @pytest.mark.skipif(PORTABLE, reason="it is about the kernel's own list")

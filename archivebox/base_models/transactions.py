@@ -1,0 +1,50 @@
+"""Transactions that write: one writer at a time on SQLite, and several of them as one."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+
+from django.db import connection, transaction
+
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.lib.files import locked
+
+_batch: ContextVar[ExitStack | None] = ContextVar("batch", default=None)
+
+
+@contextmanager
+def write_transaction() -> Iterator[None]:
+    """A transaction that writes.
+
+    On SQLite it queues for a file lock first: the kernel wakes the next writer at once, where SQLite's own back-off
+    sleeps up to 100 ms and lets late-comers pass. Who does not queue is still safe, by the busy timeout.
+    """
+    held = _batch.get()
+    if connection.vendor == "sqlite" and not connection.in_atomic_block:
+        if held is None:
+            with _as_only_writer():
+                yield
+            return
+        held.enter_context(_as_only_writer())
+    with transaction.atomic():
+        yield
+
+
+@contextmanager
+def batched_transaction() -> Iterator[None]:
+    """The write transactions in here become one, from the first on: one flush of the disk instead of one for each.
+
+    Only on SQLite. Where rows are locked one by one, a long transaction that locks many of them risks deadlocks.
+    """
+    with ExitStack() as held:
+        before = _batch.set(held)
+        try:
+            yield
+        finally:
+            _batch.reset(before)
+
+
+@contextmanager
+def _as_only_writer() -> Iterator[None]:
+    with locked(DATA_FOLDER.write_lock), transaction.atomic():
+        yield

@@ -1,0 +1,194 @@
+"""Finding or installing one program: its providers are asked in their order, and the first success wins."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+from uuid import UUID
+
+from archivebox.base_models.doorbell import notify_workers
+from archivebox.base_models.transactions import write_transaction
+from archivebox.contract.discovery import Hook
+from archivebox.contract.reasons import Reason
+from archivebox.contract.records import EndReason, Record
+from archivebox.core.retry import retry_program
+from archivebox.hooks import (
+    Call,
+    base_layers,
+    discover_hooks,
+    lib_dir,
+    plugins,
+    prepare_hook,
+    process_hook_records,
+    resolve_settings,
+)
+from archivebox.machine.binary import Binary, binary_paths
+from archivebox.machine.logtail import read_tail
+from archivebox.workers.execute.engine import Engine
+from archivebox.workers.execute.executor import take_programs
+from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.machine_locks import PREFIX, let_go, of_machine, take_machine_locks
+from archivebox.workers.queue.lease import Lease
+
+
+class BinaryExecutor:
+    """Asks one provider after another for one program."""
+
+    def __init__(self, engine: Engine, lease: Lease, loaded: "LoadedBinary") -> None:
+        self.engine = engine
+        self.lease = lease
+        self.binary, self.call = loaded
+        self.over: asyncio.Future[None] = engine.loop.create_future()
+        self.run: HookProcess | None = None
+        self._ended: asyncio.Future[None] | None = None
+        self._found = False
+        self._task = engine.in_background(self._ask_providers())
+        self._stopping = ""
+
+    async def _ask_providers(self) -> None:
+        problems: list[str] = []
+        for hook in provider_hooks(self.binary):
+            if self._stopping:
+                break
+            problem = await self._ask(hook)
+            if self._found:
+                break
+            problems.append(problem)
+        await self.engine.journal.read(
+            settle, self.lease, self._found, "\n".join(filter(None, problems)), self._stopping
+        )
+        self.over.set_result(None)
+
+    async def _ask(self, hook: Hook) -> str:
+        """One provider; returns why it could not, for people."""
+        names = (*of_machine(hook.exclusive), f"{PREFIX}binary-{self.binary.name}")
+        locks = await take_machine_locks(lib_dir(self.call.settings), names)
+        try:
+            self.run = HookProcess(self.engine, self, prepare_hook(hook, self.call), {"binary_id": self.binary.pk})
+            self.run.pass_fds = locks
+            self._ended = self.engine.loop.create_future()
+            if not self.run.start():
+                return f"{hook.plugin}: {self.run.failure}"
+            await self._ended
+        finally:
+            let_go(locks)
+        return f"{hook.plugin}: {_last_sentence(self.run)}"
+
+    def hook_is_ready(self, run: HookProcess) -> None:
+        """No provider declares readiness; nothing waits for one."""
+
+    def hook_printed(self, run: HookProcess, records: list[Record]) -> None:
+        reported = [record for record in records if record.type == "Process"]
+        if reported:
+            self.engine.journal.effect(partial(take_programs, run.process_id, reported))
+        found = [r for r in records if r.type == "Binary" and r.fields.get("abspath")]
+        self._found |= any(record.fields.get("name") == self.binary.name for record in found)
+        if found:
+            self.engine.journal.effect(partial(take_found, self.binary.pk, found), self.lease)
+
+    def hook_ended(self, run: HookProcess) -> None:
+        del run
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)
+
+    async def release(self, event: str = "requeue") -> None:
+        """Put it back into the queue; an installer that runs is asked to finish."""
+        self._stopping = event
+        if self.run is not None and not self.run.ended:
+            # What holds the machine's package manager is not killed in the middle: dpkg would be left half configured.
+            slow = bool(of_machine(self.run.hook.exclusive))
+            left = max(0.0, self.run.deadline - self.engine.loop.time())
+            self.run.stop(EndReason.SEALED, left if slow else self.engine.stop_grace)
+        await self._task
+
+    async def abandon(self) -> None:
+        await self.release("lost")
+
+
+def provider_hooks(binary: Binary) -> list[Hook]:
+    """The hooks to ask, in the order of ``binproviders``; all of them, in file-name order, if it names none.
+
+    What was missing and is only looked for again is asked of ``env`` alone: a crawl's start installs nothing twice.
+    """
+    settings = resolve_settings(base_layers())
+    hooks = [
+        hook for hook in discover_hooks("Binary") if settings.get(plugins()[hook.plugin].enabled_setting) is not False
+    ]
+    if binary.reason == Reason.LOOKED_FOR_AGAIN:
+        hooks = [hook for hook in hooks if hook.plugin == "env"]
+    if not binary.providers:
+        return hooks
+    order = {name: position for position, name in enumerate(binary.providers)}
+    named = [hook for hook in hooks if hook.plugin in order]
+    return sorted(named, key=lambda hook: order[hook.plugin])
+
+
+def _last_sentence(run: HookProcess) -> str:
+    lines = read_tail(run.stderr_path)[0].strip().splitlines()
+    if run.end_reason is EndReason.TIMEOUT:
+        return f"took longer than {run.call.timeout} s"
+    return lines[-1] if lines else "does not have it"
+
+
+def _why(name: str, problems: str) -> str:
+    """The reason code of what the providers said: the administrator's command, where one would help."""
+    command = next((line[line.index("sudo") :] for line in problems.splitlines() if "sudo" in line), "")
+    return (Reason.NEEDS_ROOT.of(command) if command else Reason.INSTALL_FAILED.of(name))[:128]
+
+
+# --- on the database thread -------------------------------------------------------------------------------------
+
+
+class LoadedBinary(NamedTuple):
+    """What a worker reads when it takes a Binary."""
+
+    binary: Binary
+    call: Call
+
+
+def load(binary_id: UUID, owner: UUID) -> LoadedBinary | None:
+    """Take up a leased Binary."""
+    binary = Binary.objects.filter(pk=binary_id, owner=owner).first()
+    if binary is None:
+        return None
+    if binary.status in Binary.SETTLED:
+        binary.transition("requeue", owner=owner, retry_at=binary.retry_at)
+    binary.transition("start")
+    call = Call(
+        object_dir=binary.path,
+        arguments={
+            "binary-id": str(binary.pk),
+            "machine-id": str(binary.machine_id),
+            "name": binary.name,
+            "binproviders": binary.binproviders or ",".join(hook.plugin for hook in provider_hooks(binary)),
+            "overrides": json.dumps(binary.overrides),
+        },
+        context={"binary_id": str(binary.pk)},
+        folders={},
+        settings=resolve_settings(base_layers()),
+        binaries=binary_paths(binary.machine_id),
+    )
+    return LoadedBinary(binary, call)
+
+
+def take_found(binary_id: UUID, records: Sequence[Record]) -> None:
+    process_hook_records(records, {"binary": Binary.objects.get(pk=binary_id)})
+
+
+def settle(lease: Lease, found: bool, problems: str, stopping: str) -> None:
+    """Succeeded, failed with what each provider said, or back in the queue. Success makes what lacked it due."""
+    binary = Binary.objects.filter(pk=lease.pk, owner=lease.owner, fence=lease.fence).first()
+    if binary is None:
+        return
+    with write_transaction():
+        if found:
+            binary.transition("succeed", message="")
+            retry_program(binary.name)
+        elif stopping:
+            binary.transition("requeue", reason=binary.reason)  # what was looked for in env alone still is
+        else:
+            if binary.reason == Reason.LOOKED_FOR_AGAIN:
+                problems = binary.message  # what was said when all were asked
+            binary.transition("fail", message=problems[:4000], reason=_why(binary.name, problems))
+        notify_workers()

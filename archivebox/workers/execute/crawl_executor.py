@@ -1,0 +1,234 @@
+"""A crawl on this machine: its browser and other `on_Crawl` hooks, held for as long as Snapshots need them."""
+
+from collections.abc import Sequence
+from functools import partial
+from uuid import UUID
+
+from django.db import models
+from django.utils import timezone
+
+from archivebox.base_models.doorbell import notify_workers
+from archivebox.base_models.prepared import PreparedQuery
+from archivebox.base_models.transactions import write_transaction
+from archivebox.config.resolve import Resolved
+from archivebox.contract.binaries import BinaryRequest, merge
+from archivebox.contract.outcomes import Outcome
+from archivebox.contract.reasons import Reason
+from archivebox.contract.records import EndReason, Record
+from archivebox.crawls.crawl import Crawl, CrawlRun
+from archivebox.hooks import Call, discover_hooks, plugins, prepare_hook, process_hook_records, resolve_settings
+from archivebox.machine.binary import Binary
+from archivebox.machine.process import Process
+from archivebox.workers.execute.engine import Engine
+from archivebox.workers.execute.executor import Executor
+from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.schedule import Planned, Schedule
+from archivebox.workers.queue.lease import Lease
+
+MOST_RESTARTS = 3
+"""How often a dead background hook is started again without a Snapshot sealed in between."""
+
+
+class CrawlRunExecutor(Executor):
+    """Holds a CrawlRun: its hooks in ten steps, ready for Snapshots, ended when no Snapshot needs it."""
+
+    event = "Crawl"
+
+    def __init__(self, engine: Engine, lease: Lease, loaded: "LoadedCrawlRun") -> None:
+        planned = [Planned(hook) for hook in discover_hooks("Crawl")]
+        super().__init__(engine, lease, loaded.call, Schedule(planned))
+        self.crawl_id = loaded.crawl_id
+        self.is_ready = loaded.is_ready
+        self.holds_something = loaded.holds_something
+        self.yields = False
+        self.began = engine.loop.time()
+        self.restarts = 0
+        self.failures: list[str] = []
+        self._end_hooks: list[Planned] = []
+        for row in loaded.running:
+            self._take_up(row)
+
+    def _take_up(self, row: Process) -> None:
+        """Go on with a browser that an earlier worker started."""
+        for item in self.schedule.planned:
+            if (item.hook.plugin, item.hook.file_name) == (row.plugin, row.hook_name) and item.run is None:
+                run = HookProcess(
+                    self.engine, self, prepare_hook(item.hook, self.call), self.work_of(item), process_id=row.pk
+                )
+                if run.adopt(row):
+                    self._take_on(item, run)
+
+    def work_of(self, item: Planned) -> dict[str, UUID]:
+        del item
+        return {"crawl_id": self.crawl_id}
+
+    def settle(self, item: Planned, result: Outcome, reason: str = "") -> None:
+        item.status = str(result.status)
+        if item.status == "failed":
+            self.failures.append(reason or f"{result.reason}:{item.hook.file_name}")
+
+    def settle_run(self, item: Planned, run: HookProcess) -> None:
+        failed = run.end_reason is None and (run.status is None or run.status.exit_code not in {0, 10})
+        item.status = "failed" if failed else "succeeded"
+        if failed:
+            self.failures.append(f"hook_failed:{item.hook.file_name}")
+        if not self.ending and failed and item.hook.background:
+            self._start_again(item)
+
+    def _start_again(self, item: Planned) -> None:
+        """A dead background hook alone is started again; what it was ready for is not, until it is ready anew."""
+        self._write_ready(ready=False)
+        if self.restarts < MOST_RESTARTS:
+            self.restarts += 1
+            item.status, item.run, item.late = "queued", None, False
+
+    def take_records(self, run: HookProcess, records: Sequence[Record]) -> None:
+        self.engine.journal.effect(partial(_take_records, self.lease.pk, run.process_id, records), self.lease)
+
+    def steps_are_over(self) -> None:
+        """Ready once its foreground hooks are final and its ready-declaring ones are ready, ended or late."""
+        waiting = [i for i in self.schedule.planned if i.hook.background and i.hook.ready and not i.is_ready]
+        if not waiting and not self.is_ready and not self.ending and not self.yields:
+            self._write_ready(ready=True)
+
+    def _write_ready(self, *, ready: bool) -> None:
+        self.is_ready = ready
+        columns = {
+            "ready_at": timezone.now() if ready else None,
+            "reason": self.failures[-1][:128] if self.failures else "",
+        }
+        self.engine.journal.update(CrawlRun, self.lease.pk, columns, self.lease)
+        self.engine.journal.effect(_nothing, self.lease, ring=True)
+
+    def make_room(self) -> None:
+        """Another crawl waits: begin no more Snapshots; when those that run have ended, it is its turn."""
+        self.yields = True
+        self._write_ready(ready=False)
+
+    def a_snapshot_was_sealed(self) -> None:
+        self.restarts = 0
+
+    async def end(self, event: str = "seal") -> None:
+        """End its trees, run ``on_CrawlEnd``, and put the row down: sealed, or back in the queue."""
+        await self.end_everything(EndReason.SEALED, self.engine.stop_grace)
+        if event == "seal":
+            await self._run_end_hooks()
+        await self.engine.journal.read(_put_down, self.lease, event)
+        if not self.over.done():
+            self.over.set_result(None)
+
+    async def _run_end_hooks(self) -> None:
+        self._end_hooks = [
+            Planned(hook) for hook in discover_hooks("CrawlEnd") if self.call.settings.is_enabled(hook.plugin)
+        ]
+        for item in self._end_hooks:
+            self._launch(item)
+        if self._by_run:
+            self._idle = self.engine.loop.create_future()
+            await self._idle
+
+    async def abandon(self) -> None:
+        await self.end_everything(EndReason.CANCELLED, 0.0)
+        if not self.over.done():
+            self.over.set_result(None)
+
+
+# --- on the database thread -------------------------------------------------------------------------------------
+
+
+class LoadedCrawlRun:
+    """What a worker reads when it takes a CrawlRun."""
+
+    def __init__(self, run: CrawlRun, settings: Resolved) -> None:
+        crawl = run.crawl
+        folder = str(crawl.path)
+        self.crawl_id: UUID = crawl.pk
+        self.call = Call(
+            object_dir=crawl.path,
+            arguments={"crawl-id": str(crawl.pk), "source-url": crawl.urls.partition("\n")[0]},
+            context={"crawl_id": str(crawl.pk)},
+            folders={"CRAWL_DIR": folder, "CRAWL_OUTPUT_DIR": folder},
+            settings=settings,
+            binaries={},
+        )
+        self.holds_something = _holds_something(settings)
+        self.is_ready = run.ready_at is not None and not self.holds_something
+        self.running = _running_hooks(crawl.pk)
+
+
+def load(run_id: UUID, owner: UUID) -> LoadedCrawlRun | None:
+    """Take up a leased CrawlRun: queue the programs that its plugins need, and read what is to be done."""
+    run = next(iter(_leased(run_id, owner)), None)
+    if run is None:
+        return None
+    settings = resolve_settings(run.crawl.layers())
+    with write_transaction():
+        if run.status == CrawlRun.StatusChoices.SEALED:
+            run.transition("requeue", owner=owner, retry_at=run.retry_at)
+        if run.status == CrawlRun.StatusChoices.QUEUED:
+            run.transition("start", ready_at=None if _holds_something(settings) else timezone.now())
+        want_programs(settings)
+    return LoadedCrawlRun(run, settings)
+
+
+def _holds_something(settings: Resolved) -> bool:
+    """Whether `on_Crawl` hooks come before the Snapshots, such as the one that holds a browser."""
+    return any(settings.is_enabled(hook.plugin) for hook in discover_hooks("Crawl"))
+
+
+def want_programs(settings: Resolved) -> None:
+    """Queue what a crawl's plugins need and this machine lacks; what was there, or missing, is looked at again."""
+    wanted = wanted_programs(settings).values()
+    if wanted:
+        notify_workers()
+    for request in wanted:
+        binary = Binary.want(request)
+        if binary.status == Binary.StatusChoices.SUCCEEDED and not binary.is_there:
+            binary.transition("requeue")
+        elif binary.status == Binary.StatusChoices.FAILED and binary.owner is None:
+            binary.transition("requeue", reason=Reason.LOOKED_FOR_AGAIN)
+
+
+def wanted_programs(settings: Resolved) -> dict[str, BinaryRequest]:
+    """By name, what the plugins need whose hooks run under these settings."""
+    wanted = [
+        request
+        for plugin in plugins().values()
+        if settings.is_enabled(plugin) and plugin.hooks
+        for request in plugin.binaries
+    ]
+    return merge(wanted)[0]
+
+
+def _take_records(run_id: UUID, process_id: UUID, records: Sequence[Record]) -> None:
+    run = CrawlRun.objects.select_related("crawl").get(pk=run_id)
+    overrides = {"crawl": run.crawl, "process": Process(pk=process_id), "created_by_id": run.created_by_id}
+    process_hook_records([record for record in records if record.type in {"Machine", "Binary"}], overrides)
+
+
+def _put_down(lease: Lease, event: str) -> None:
+    run = CrawlRun.objects.filter(pk=lease.pk, owner=lease.owner, fence=lease.fence).first()
+    if run is None:
+        return
+    with write_transaction():
+        run.transition(event)
+        Process.lose_programs(crawl_id=run.crawl_id, snapshot_id=None)
+        notify_workers()
+
+
+def _nothing() -> None:
+    """An effect without effect: it carries the ring of its batch."""
+
+
+# --- asked for every crawl --------------------------------------------------------------------------------------
+
+
+@PreparedQuery
+def _leased(run: UUID, owner: UUID) -> models.QuerySet[CrawlRun]:
+    return CrawlRun.objects.select_related("crawl").filter(pk=run, owner=owner)
+
+
+@PreparedQuery
+def _running_hooks(crawl: UUID) -> models.QuerySet[Process]:
+    hooks = Crawl(pk=crawl).process_set.running().of_type(Process.TypeChoices.HOOK)
+    return hooks.filter(snapshot_id=None, binary_id=None).order_by("id")

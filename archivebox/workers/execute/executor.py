@@ -1,0 +1,294 @@
+"""Running the hooks of one object: what Snapshots and CrawlRuns have in common."""
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from uuid import UUID
+
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.binaries import BinaryRequest
+from archivebox.contract.outcomes import Outcome, Status, could_not_start
+from archivebox.contract.reasons import Reason
+from archivebox.contract.records import EndReason, Record
+from archivebox.hooks import Call, lib_dir, plugins, prepare_hook, process_hook_records
+from archivebox.lib import processes
+from archivebox.lib.processes import Identity, Tree
+from archivebox.machine.process import Process
+from archivebox.workers.execute.engine import Engine, Slots
+from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.machine_locks import let_go, of_machine, take_machine_locks
+from archivebox.workers.execute.schedule import LAST_STEP, Planned, Schedule
+from archivebox.workers.queue.lease import Lease
+
+log = logging.getLogger(__name__)
+
+
+class Executor(ABC):
+    """A leased object whose hooks this worker runs.
+
+    Everything happens in :meth:`advance`, which is called after each event and does what can be done then: nothing in
+    here waits. Subclasses say what an end means for their rows.
+    """
+
+    event: str
+
+    def __init__(self, engine: Engine, lease: Lease, call: Call, schedule: Schedule) -> None:
+        self.engine = engine
+        self.lease = lease
+        self.call = replace(call, binaries=engine.programs.paths)
+        self.schedule = schedule
+        self.process_ids: set[str] = set()
+        self.adopted: list[HookProcess] = []
+        self.ending = False
+        self.over: asyncio.Future[None] = engine.loop.create_future()
+        self._by_run: dict[HookProcess, Planned] = {}
+        self._machine_locks: dict[Planned, tuple[int, ...]] = {}
+        self._wants_machine: dict[Planned, asyncio.Task[None]] = {}
+        self._idle: asyncio.Future[None] | None = None
+        self._advancing = False
+        self._again = False
+
+    # --- what subclasses say ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def work_of(self, item: Planned) -> dict[str, UUID]:
+        """The columns by which a Process row names the work it served."""
+
+    @abstractmethod
+    def settle(self, item: Planned, result: Outcome, reason: str = "") -> None:
+        """Put the outcome of a hook on record and set ``item.status``."""
+
+    @abstractmethod
+    def steps_are_over(self) -> None:
+        """Every step is over; background hooks may still run. Called after each event from then on."""
+
+    @abstractmethod
+    def take_records(self, run: HookProcess, records: Sequence[Record]) -> None:
+        """Records a hook printed, other than of its own result."""
+
+    def before_step(self) -> None:  # noqa: B027 - a CrawlRun keeps no step
+        """A step has begun."""
+
+    def refuses(self, item: Planned) -> bool:
+        """Whether a hook whose turn it is has to wait for something that only this kind of object knows."""
+        del item
+        return False
+
+    # --- the one loop -----------------------------------------------------------------------------------------
+
+    def advance(self) -> None:
+        """Start what may start, go on to the next step when this one is over, and so on until nothing can be done."""
+        if self._advancing or self.ending:
+            self._again = True
+            return
+        self._advancing = True
+        try:
+            self._again = True
+            while self._again and not self.over.done():
+                self._again = False
+                self._advance_once()
+        finally:
+            self._advancing = False
+
+    def _advance_once(self) -> None:
+        for item in list(self.schedule.may_start()):
+            self._start(item)
+        if not self.schedule.step_is_over():
+            return
+        if self.schedule.step < LAST_STEP:
+            self.schedule.step += 1
+            self.before_step()
+            self._again = True
+        else:
+            self.steps_are_over()
+
+    def _start(self, item: Planned) -> None:
+        """Start one hook, or settle it without a process when it cannot run."""
+        disabled = self.call.settings.disabled_reason(item.hook.plugin)
+        if disabled is not None:
+            self.settle(item, Outcome(Status.SKIPPED, counts=False), disabled)
+            self._again = True
+            return
+        missing = self._missing_program(item)
+        if missing == WAIT or self.refuses(item) or not self._has_machine_locks(item) or not self._take_slot(item):
+            return
+        if missing:
+            self._give_slot_back(item)
+            self.settle(item, could_not_start(Reason.MISSING_BINARY), Reason.MISSING_BINARY.of(missing))
+            self._again = True
+            return
+        self._launch(item)
+
+    def _launch(self, item: Planned) -> None:
+        run = HookProcess(self.engine, self, prepare_hook(item.hook, self.call), self.work_of(item))
+        run.pass_fds = self._machine_locks.pop(item, ())
+        self._take_on(item, run)
+        started = run.start()
+        let_go(run.pass_fds)
+        if not started:
+            self._give_slot_back(item)
+            self.settle(item, could_not_start(), Reason.COULD_NOT_START.of(str(run.failure)[:100]))
+            self._again = True
+        elif item.hook.ready:
+            self.engine.loop.call_later(self.engine.ready_time, self._is_late, item, run)
+
+    def _take_on(self, item: Planned, run: HookProcess) -> None:
+        item.run, item.status, item.late = run, "started", False
+        self._by_run[run] = item
+        self.process_ids.add(run.mark)
+        self.hook_started(item, run)
+
+    def hook_started(self, item: Planned, run: HookProcess) -> None:  # noqa: B027 - a CrawlRun keeps no results
+        """A hook is about to be started."""
+
+    def _is_late(self, item: Planned, run: HookProcess) -> None:
+        if item.run is run and not item.is_ready:
+            item.late = True
+            self.advance()
+
+    # --- programs, slots and resources -----------------------------------------------------------------------
+
+    def _missing_program(self, item: Planned) -> str:
+        """A program of its plugin that is not there; WAIT while one is still being looked for."""
+        for request in needed_programs(item.hook.plugin):
+            status = self.engine.programs.status.get(request.name, "queued")
+            if status == "failed":
+                return request.name
+            if status != "succeeded":
+                return WAIT
+        return ""
+
+    def _slots_for(self, item: Planned) -> Slots | None:
+        if not item.hook.background:
+            return self.engine.slots
+        if item.hook.session and item.hook.ready:
+            return self.engine.session_slots
+        return self.engine.finite_slots if item.hook.finite else None
+
+    def _take_slot(self, item: Planned) -> bool:
+        slots = self._slots_for(item)
+        if slots is None or item.slot:
+            return True
+        item.slot = slots.take()
+        if not item.slot:
+            slots.tell_when_free(self.advance)
+        return item.slot
+
+    def _give_slot_back(self, item: Planned) -> None:
+        slots = self._slots_for(item)
+        if slots is not None and item.slot:
+            item.slot = False
+            slots.give_back()
+
+    def _has_machine_locks(self, item: Planned) -> bool:
+        """Whether the machine's resources that a hook wants are held for it; asks for them if not."""
+        wanted = of_machine(item.hook.exclusive)
+        if not wanted or item in self._machine_locks:
+            return True
+        if item not in self._wants_machine:
+            self._wants_machine[item] = self.engine.in_background(self._take_machine_locks(item, wanted))
+        return False
+
+    async def _take_machine_locks(self, item: Planned, wanted: Sequence[str]) -> None:
+        self._machine_locks[item] = await take_machine_locks(lib_dir(self.call.settings), wanted)
+        del self._wants_machine[item]
+        self.advance()
+
+    def _let_go_of_machine(self) -> None:
+        for task in self._wants_machine.values():
+            task.cancel()
+        for descriptors in self._machine_locks.values():
+            let_go(descriptors)
+        self._machine_locks.clear()
+
+    # --- what hooks tell --------------------------------------------------------------------------------------
+
+    def hook_is_ready(self, run: HookProcess) -> None:
+        del run
+        self.advance()
+
+    def hook_printed(self, run: HookProcess, records: list[Record]) -> None:
+        """Hand the records of one read to the database, together with the offset up to which they were read."""
+        reported = [record for record in records if record.type == "Process"]
+        others = [record for record in records if record.type not in {"Process", "Ready"}]
+        if others:
+            self.take_records(run, others)
+        if reported:
+            self.engine.journal.effect(partial(take_programs, run.process_id, reported))
+        self.engine.journal.effect(partial(_keep_offset, run.process_id, run.offset), self.lease)
+
+    def hook_ended(self, run: HookProcess) -> None:
+        item = self._by_run.pop(run)
+        if item.run is run:
+            self.settle_run(item, run)
+        self._give_slot_back(item)
+        if self._idle is not None and not self._by_run:
+            self._idle.set_result(None)
+            self._idle = None
+        self.advance()
+
+    @abstractmethod
+    def settle_run(self, item: Planned, run: HookProcess) -> None:
+        """A hook's process has ended: judge it."""
+
+    # --- ending -----------------------------------------------------------------------------------------------
+
+    def stop_background(self, items: Sequence[Planned], grace: float) -> None:
+        """TERM to all of them at the same moment; each has what is left of its own time, at least ``grace``."""
+        now = self.engine.loop.time()
+        for item in items:
+            if item.run is not None:
+                left = 0.0 if item.hook.name.daemon else item.run.deadline - now
+                item.run.stop(EndReason.SEALED, max(grace, left))
+
+    async def end_everything(self, reason: EndReason, grace: float) -> None:
+        """End every tree of this object, and wait until nothing of it is left; nothing is started any more."""
+        self.ending = True
+        self._let_go_of_machine()
+        for run in list(self._by_run):
+            run.stop(reason, grace)
+        if self._by_run:
+            self._idle = self.engine.loop.create_future()
+            await self._idle
+        await self.end_orphans(grace)
+
+    async def end_orphans(self, grace: float) -> None:
+        """End what hooks of this object left behind: orphans come to this worker, which is a subreaper.
+
+        Those of adopted hooks came to the orchestrator; their trees are looked for there.
+        """
+        self.engine.reap_orphans()
+        for run in self.adopted:
+            await run.tree().end(grace=grace)
+        for identity, mark in self._orphans().items():
+            if mark in self.process_ids:
+                tree = Tree(root=identity, process_id=mark, data_dir=DATA_FOLDER.root)
+                await tree.end(grace=grace)
+
+    def _orphans(self) -> dict[Identity, str]:
+        """Processes that may have been left behind, and their marks: where nobody is a subreaper, all that bear one."""
+        if processes.PORTABLE:
+            return processes.marked(DATA_FOLDER.root)
+        marks = {i: processes.mark_of(i.pid, DATA_FOLDER.root) for i in self.engine.orphans()}
+        return {identity: mark for identity, mark in marks.items() if mark is not None}
+
+
+WAIT = "\0wait"
+"""No program's name: one is still being looked for."""
+
+
+def needed_programs(plugin: str) -> tuple[BinaryRequest, ...]:
+    return plugins()[plugin].binaries
+
+
+def _keep_offset(process_id: UUID, offset: int) -> None:
+    """Up to where the records are in the database: committed with them, under the same lease."""
+    Process.objects.filter(pk=process_id).update(stdout_offset=offset)
+
+
+def take_programs(hook_id: UUID, records: Sequence[Record]) -> None:
+    """Programs that a hook reports become its children."""
+    process_hook_records(records, {"process": Process.objects.get(pk=hook_id)})

@@ -1,0 +1,342 @@
+"""One run of one hook: started or adopted, listened to, ended, and put on record."""
+
+import asyncio
+import logging
+import os
+import shlex
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+from uuid import UUID
+
+from django.utils import timezone
+
+from archivebox.base_models.rows import new_id
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.records import EndReason, LineReader, Record, parse_line
+from archivebox.core.archiveresult import Declaration, declared_in, read_records
+from archivebox.hooks import HookCall
+from archivebox.lib import processes
+from archivebox.lib.jsonl import JSON
+from archivebox.lib.processes import Child, ExitStatus, Launch, Tree
+from archivebox.machine.logtail import TAIL, read_tail
+from archivebox.machine.process import Process
+from archivebox.machine.process_row import end_reason_of
+from archivebox.storage.layout import hook_file
+from archivebox.workers.execute.engine import Engine
+
+log = logging.getLogger(__name__)
+
+CHUNK = 1 << 20
+"""Bytes of output read at a time, so that a hook that floods does not hold up the loop."""
+
+
+class Owner(Protocol):
+    """Whose hook it is: told of everything that happens to it."""
+
+    def hook_is_ready(self, run: "HookProcess") -> None: ...
+    def hook_printed(self, run: "HookProcess", records: list[Record]) -> None: ...
+    def hook_ended(self, run: "HookProcess") -> None: ...
+
+
+class HookProcess:
+    """One process of one hook. ``ended`` is set once its status is known and its output read to the end."""
+
+    def __init__(
+        self, engine: Engine, owner: Owner, call: HookCall, work: dict[str, UUID], process_id: UUID | None = None
+    ) -> None:
+        self.engine = engine
+        self.owner = owner
+        self.call = call
+        self.hook = call.hook
+        self.work = work
+        self.process_id = process_id or new_id()
+        self.mark = str(self.process_id)
+        self.stdout_path = self._file("stdout.log")
+        self.stderr_path = self._file("stderr.log")
+        self.pass_fds: tuple[int, ...] = ()
+        self.child: Child | None = None
+        self.status: ExitStatus | None = None
+        self.started_at: datetime | None = None
+        self.ended_at: datetime | None = None
+        self.end_reason: EndReason | None = None
+        self.declared: Declaration | None = None
+        self.ended_unwatched = False
+        """Whether it ended while no worker had it."""
+        self.is_ready = False
+        self.ended = False
+        self.taken_over = False
+        self.failure: OSError | None = None
+        self._reader = LineReader()
+        self._tail = b""
+        self._read_upto = 0
+        self._log_fd: int | None = None
+        self._cut = False
+        self._deadline: asyncio.TimerHandle | None = None
+        self._ending: asyncio.Task[None] | None = None
+
+    def _file(self, suffix: str) -> Path:
+        return hook_file(self.call.object_dir, self.hook.file_name, self.mark, suffix)
+
+    @property
+    def told_to_stop(self) -> bool:
+        return self.end_reason is EndReason.SEALED
+
+    @property
+    def deadline(self) -> float:
+        """Loop time at which its own timeout is over."""
+        return self._deadline.when() if self._deadline is not None else self.engine.loop.time()
+
+    # --- starting ---------------------------------------------------------------------------------------------
+
+    def start(self) -> bool:
+        """Start it; False when it could not be (``failure`` says why): it has ended then, and is on record."""
+        columns = self._columns()
+        self.engine.spawn_log.intent(self.mark, _as_json(columns))
+        self.engine.started_one()
+        self.started_at = timezone.now()
+        try:
+            self._make_folders()
+            self.child = self.engine.spawn(self._launch())
+        except OSError as error:
+            self._could_not_start(error, columns)
+            return False
+        identity = self.child.identity
+        self.engine.spawn_log.started(self.mark, identity)
+        columns |= {
+            "status": Process.StatusChoices.RUNNING,
+            "boot_id": identity.boot_id,
+            "pid_ns": identity.pid_ns,
+            "pid": identity.pid,
+            "start_ticks": identity.start_ticks,
+            "started_at": self.started_at,
+        }
+        self.engine.journal.insert(Process, self.process_id, columns)
+        self.engine.journal.after_commit(self.engine.committed_one)
+        if self.hook.background:
+            self._file("pid").write_text(f"{identity.pid}\n")
+        self._listen(self.call.timeout)
+        return True
+
+    def adopt(self, row: Process) -> bool:
+        """Go on with a process that an earlier worker started; False when it is gone without a trace."""
+        identity = row.identity
+        self.taken_over = True
+        self.started_at = row.started_at
+        self.declared = declared_in(read_records(self.stdout_path))
+        self._reader.offset = self._read_upto = row.stdout_offset
+        if identity is None:
+            return False
+        self.ended_unwatched = not identity.is_alive() or identity.is_zombie()
+        record = DATA_FOLDER.exit_record(identity.pid, identity.start_ticks)
+        self.child = processes.adopt(str(row.pk), identity, record)
+        if self.child is None:
+            return False
+        if self.hook.ready and row.stdout_offset:
+            self.is_ready = True
+        left = self.call.timeout - (row.seconds or 0.0)
+        self._listen(max(0.0, left))
+        return True
+
+    def recall(self, row: Process) -> None:
+        """Take over a run that has ended while nobody judged it, from its row and its log."""
+        self.started_at, self.ended_at = row.started_at, row.ended_at
+        self.ended = self.taken_over = self.ended_unwatched = True
+        self.status = ExitStatus(row.exit_code)
+        self.end_reason = EndReason(row.end_reason) if row.end_reason else None
+        self.declared = declared_in(read_records(self.stdout_path))
+        self._reader.offset = self._read_upto = row.stdout_offset
+        self.read()
+        self._read_last_line()
+        self._close_log()
+
+    def _columns(self) -> dict[str, object]:
+        return {
+            "machine_id": self.engine.machine_id,
+            "parent_id": self.engine.process_id,
+            "process_type": Process.TypeChoices.HOOK,
+            "plugin": self.hook.plugin,
+            "hook_name": self.hook.file_name,
+            "cmd": list(self.call.argv),
+            "pwd": str(self.call.cwd),
+            "env": self.call.env_names,
+            "timeout": self.call.timeout,
+            **self.work,
+        }
+
+    def _make_folders(self) -> None:
+        for folder, mode in ((self.call.cwd, 0o777), (self.stdout_path.parent, 0o700)):
+            if not os.path.isdir(folder):  # noqa: PTH112 - pathlib's way costs four times as much, for every hook
+                folder.mkdir(mode, parents=True, exist_ok=True)
+        if self.hook.background:
+            self._file("cmd.sh").write_text(
+                f"#!/bin/sh\ncd {shlex.quote(str(self.call.cwd))}\n{shlex.join(self.call.argv)}\n"
+            )
+
+    def _launch(self) -> Launch:
+        return Launch(
+            process_id=self.mark,
+            argv=self.call.argv,
+            cwd=self.call.cwd,
+            env={**self.call.env, processes.MARK: self.mark},
+            stdout=self.stdout_path,
+            stderr=self.stderr_path,
+            script=self.hook.path if self.hook.fork else None,
+            file_size_limit=self.engine.file_max,
+            pass_fds=self.pass_fds,
+        )
+
+    def _listen(self, seconds: float) -> None:
+        if self.child is None:
+            return
+        self.engine.outputs.watch(self.stdout_path, self.read, at_once=self.hook.ready)
+        if self.hook.ready or self.taken_over:
+            self.engine.loop.call_soon(self._read_on)  # what it said before it was watched
+        if not self.hook.name.daemon:  # a daemon works until it is told to stop
+            self._deadline = self.engine.loop.call_later(seconds, self._timed_out)
+        self.engine.exits.watch(self.child, self._exited)
+
+    def _could_not_start(self, error: OSError, columns: dict[str, object]) -> None:
+        self.failure = error
+        self.ended = True
+        now = timezone.now()
+        ended = {"status": "exited", "started_at": now, "ended_at": now, "stderr": str(error), "end_reason": "exited"}
+        self.engine.journal.insert(Process, self.process_id, columns | ended)
+        self.engine.journal.after_commit(self.engine.committed_one)
+
+    # --- listening --------------------------------------------------------------------------------------------
+
+    def read(self) -> None:
+        """Read what is new in its stdout, and hand over the records in it."""
+        records: list[Record] = []
+        for line in self._new_lines():
+            record = parse_line(line)
+            if record is not None and record.type == "ArchiveResult":
+                self.declared = Declaration.of(record)
+            elif record is not None:
+                records.append(record)
+        if self.hook.ready and not self.is_ready and self._reader.offset:
+            self.is_ready = True
+            self.owner.hook_is_ready(self)
+        if records:
+            self.owner.hook_printed(self, records)
+
+    def _read_on(self) -> None:
+        """Read unless it has ended meanwhile: then all has been read, and the log is closed."""
+        if not self.ended:
+            self.read()
+
+    @property
+    def offset(self) -> int:
+        """Bytes of stdout whose lines have been read completely."""
+        return self._reader.offset
+
+    def _new_lines(self) -> list[bytes]:
+        if self._log_fd is None:
+            try:
+                self._log_fd = os.open(self.stdout_path, os.O_RDWR | os.O_CLOEXEC)
+            except FileNotFoundError:
+                return []
+        lines: list[bytes] = []
+        while data := os.pread(self._log_fd, CHUNK, self._read_upto):
+            self._read_upto += len(data)
+            self._tail = (self._tail + data)[-TAIL:]
+            lines += self._reader.feed(data)
+            self._let_go_beyond_cap(len(data))
+            if not self.ended and len(data) == CHUNK:
+                self.engine.loop.call_soon(self._read_on)  # let others have their turn
+                break
+        return lines
+
+    def _let_go_beyond_cap(self, length: int) -> None:
+        """Give back the disk of what was read beyond the cap. Never truncated: that loses lines being written."""
+        beyond = self._read_upto - self.engine.output_max
+        if beyond <= 0 or self._log_fd is None:
+            return
+        self._cut = True
+        start = max(self.engine.output_max, self._read_upto - length)
+        if (
+            not processes.punch_hole(self._log_fd, start, self._read_upto - start)
+            and beyond > 15 * self.engine.output_max
+        ):
+            self.stop(EndReason.SIGNALLED, 0.0)
+
+    # --- ending -----------------------------------------------------------------------------------------------
+
+    def stop(self, reason: EndReason, grace: float) -> None:
+        """End its whole tree: TERM, grace, KILL. The first reason stays; a second call only shortens nothing."""
+        if self.ended or self._ending is not None:
+            return
+        if self.child is not None and self.child.peek() is not None:
+            return  # it has ended by itself, which we are about to be told
+        self.end_reason = reason
+        self._ending = self.engine.in_background(self._end_tree(grace))
+
+    async def _end_tree(self, grace: float) -> None:
+        await self.tree().end(grace=grace)
+
+    def tree(self) -> Tree:
+        root = self.child.identity if self.child is not None else None
+        return Tree(root=root, process_id=self.mark, data_dir=DATA_FOLDER.root, reapers=(os.getpid(),))
+
+    def _timed_out(self) -> None:
+        self.stop(EndReason.TIMEOUT, self.engine.stop_grace)
+
+    def _exited(self, child: Child, status: ExitStatus) -> None:
+        self.status = status
+        self.ended = True
+        self.ended_at = timezone.now()
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self.engine.outputs.unwatch(self.stdout_path)
+        self.read()
+        self._read_last_line()
+        self._close_log()
+        self.engine.journal.update(Process, self.process_id, self._end_columns(status))
+        self.owner.hook_ended(self)
+        self.engine.journal.after_commit(child.reap)  # its status stays with the kernel until the row is committed
+
+    def _close_log(self) -> None:
+        if self._log_fd is not None:
+            os.close(self._log_fd)
+            self._log_fd = None
+
+    def _read_last_line(self) -> None:
+        """A last line without a line feed counts as well."""
+        records = [record for line in self._reader.close() if (record := parse_line(line)) is not None]
+        for record in records:
+            if record.type == "ArchiveResult":
+                self.declared = Declaration.of(record)
+        others = [record for record in records if record.type != "ArchiveResult"]
+        if others:
+            self.owner.hook_printed(self, others)
+
+    def final_reason(self) -> EndReason:
+        """Why it ended: what we did to it, else what the kernel says."""
+        return self.end_reason or end_reason_of(None if self.status is None else self.status.exit_code)
+
+    def _end_columns(self, status: ExitStatus) -> dict[str, object]:
+        stderr, stderr_size = read_tail(self.stderr_path)
+        return {
+            "status": Process.StatusChoices.EXITED,
+            "ended_at": self.ended_at,
+            "exit_code": status.exit_code,
+            "end_reason": self.final_reason(),
+            "user_seconds": status.user_seconds,
+            "system_seconds": status.system_seconds,
+            "max_rss": status.max_rss,
+            "stdout": self._tail.decode("utf-8", "replace").replace("\0", "\ufffd"),
+            "stdout_size": self._read_upto,
+            "stderr": stderr,
+            "stderr_size": stderr_size,
+            "output_cut": self._cut,
+        }
+
+
+def _as_json(columns: dict[str, object]) -> dict[str, JSON]:
+    """The columns that a row cannot do without, should it have to be made from the spawn log."""
+    return {
+        name: value if isinstance(value, int | list | str) else str(value)
+        for name, value in columns.items()
+        if name != "env"
+    }

@@ -1,0 +1,226 @@
+"""The one writer of a worker: gathers changes of rows and commits them together.
+
+SQLite pays a disk flush per transaction, so that changes are gathered for 0.2 s, or until somebody waits; insert,
+start and end of a short hook become one INSERT. Every part of a batch that speaks of leased work is checked against
+the lease: a worker that has lost it cannot write.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.db import (
+    DatabaseError,
+    DataError,
+    IntegrityError,
+    OperationalError,
+    connection,
+    connections,
+    models,
+    transaction,
+)
+
+from archivebox.base_models.doorbell import ring_doorbell
+from archivebox.base_models.table import table_of
+from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.work import WorkItem
+from archivebox.workers.queue.lease import Lease
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+PATIENCE = 30
+"""Tries, a second apart, before a worker gives up on its database; its work is then taken back by the next."""
+REFUSALS = (
+    IntegrityError, DataError, ValueError, TypeError, LookupError, ArithmeticError, models.ObjectDoesNotExist
+)  # fmt: skip
+"""What an odd record may raise; a database that is away is no fault of the record."""
+GATHER = 0.2
+"""Seconds that changes are gathered before they are committed, unless somebody waits for them."""
+
+
+@dataclass(slots=True)
+class Change:
+    """What is to become of one row."""
+
+    model: type[models.Model]
+    pk: UUID
+    insert: bool
+    columns: dict[str, Any]
+    lease: Lease | None
+
+
+@dataclass(slots=True)
+class Batch:
+    """Changes that are committed together, in the order in which their rows were first named."""
+
+    changes: dict[tuple[type[models.Model], UUID], Change] = field(default_factory=dict)
+    effects: list[tuple[Lease | None, Callable[[], object]]] = field(default_factory=list)
+    afterwards: list[Callable[[], object]] = field(default_factory=list)
+    committed: "asyncio.Future[None] | None" = None
+    ring: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.changes or self.effects or self.afterwards)
+
+
+class Journal:
+    """The database thread of a worker: reads on request, and the batches, one after the other on one connection."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="database")
+        self._batch = Batch()
+        self._timer: asyncio.TimerHandle | None = None
+        self._writing: set[asyncio.Task[None]] = set()
+        self.on_lost: Callable[[Lease], None] = lambda _: None
+        self.on_broken: Callable[[DatabaseError], None] = lambda _: None
+
+    async def read(self, work: Callable[..., T], *arguments: object) -> T:
+        """Run ``work`` on the database thread, after every batch handed in before."""
+        self._hand_in()
+        return await self._loop.run_in_executor(self._thread, work, *arguments)
+
+    def insert(self, model: type[models.Model], pk: UUID, columns: dict[str, Any], lease: Lease | None = None) -> None:
+        """A new row; ``columns`` by attribute name, those left out get their default. The dict is copied."""
+        self._batch.changes[model, pk] = Change(model, pk, True, dict(columns), lease)
+        self._soon()
+
+    def update(self, model: type[models.Model], pk: UUID, columns: dict[str, Any], lease: Lease | None = None) -> None:
+        """Columns of a row that is there, or was inserted in this very batch."""
+        known = self._batch.changes.get((model, pk))
+        if known is None:
+            self._batch.changes[model, pk] = Change(model, pk, False, dict(columns), lease)
+        else:
+            known.columns.update(columns)
+        self._soon()
+
+    def effect(self, work: Callable[[], object], lease: Lease | None = None, *, ring: bool = False) -> None:
+        """Something that needs the ORM, in the same transaction, after the rows of this batch."""
+        self._batch.effects.append((lease, work))
+        self._batch.ring |= ring
+        self._soon(0.0 if ring else GATHER)
+
+    def after_commit(self, work: Callable[[], object]) -> None:
+        """Call ``work`` on the loop once everything so far is committed."""
+        self._batch.afterwards.append(work)
+        self._soon()
+
+    async def flush(self) -> None:
+        """Wait until everything so far is committed."""
+        if self._batch:
+            self._hand_in()
+        if self._writing:
+            await asyncio.gather(*self._writing)
+
+    async def close(self) -> None:
+        await self.flush()
+        await self._loop.run_in_executor(self._thread, connections.close_all)
+        self._thread.shutdown()
+
+    def _soon(self, seconds: float = GATHER) -> None:
+        """Commit after so long; what others wait for goes at once, and takes the rest with it."""
+        if self._timer is None or self._timer.when() > self._loop.time() + seconds:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_later(seconds, self._hand_in)
+
+    def _hand_in(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._batch:
+            return
+        batch, self._batch = self._batch, Batch()
+        # Submitted here, not in the task: what is read next must see it.
+        task = self._loop.create_task(self._follow(batch, self._loop.run_in_executor(self._thread, commit, batch)))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+    async def _follow(self, batch: Batch, committing: "asyncio.Future[list[Lease]]") -> None:
+        try:
+            lost = await committing
+        except DatabaseError as error:
+            self.on_broken(error)
+            return
+        if batch.ring:
+            ring_doorbell()
+        for work in batch.afterwards:
+            work()
+        for lease in lost:
+            self.on_lost(lease)
+
+
+def commit(batch: Batch) -> list[Lease]:
+    """Write one batch; while the disk is full or the database away, try again rather than lose what happened."""
+    for _ in range(PATIENCE):
+        try:
+            return _commit(batch)
+        except OperationalError as error:
+            log.warning("The database did not take a batch: %s action=commit_retried", error)
+            time.sleep(1.0)
+            connection.close_if_unusable_or_obsolete()
+    return _commit(batch)
+
+
+def _commit(batch: Batch) -> list[Lease]:
+    """Write one batch in one transaction; returns the leases whose lease was gone, whose part was dropped."""
+    with write_transaction():
+        lost = _lost_leases(batch)
+        kept = [change for change in batch.changes.values() if change.lease not in lost]
+        _write_rows(kept)
+        for lease, work in batch.effects:
+            if lease not in lost:
+                _carry_out(work)
+    return list(lost)
+
+
+def _carry_out(work: Callable[[], object]) -> None:
+    """One effect in a savepoint of its own: what a hook printed must not take the batch down with it.
+
+    A second try where another worker was quicker to insert the same row: it finds that row then.
+    """
+    try:
+        try:
+            with transaction.atomic():
+                work()
+        except IntegrityError:
+            with transaction.atomic():
+                work()
+    except REFUSALS as error:
+        log.warning("A record could not be taken: %s action=record_refused", error)
+
+
+def _lost_leases(batch: Batch) -> set[Lease]:
+    leases = {change.lease for change in batch.changes.values()} | {lease for lease, _ in batch.effects}
+    by_model: dict[type[WorkItem], list[Lease]] = {}
+    for lease in leases:
+        if lease is not None:
+            by_model.setdefault(lease.model, []).append(lease)
+    lost: set[Lease] = set()
+    for model, group in by_model.items():
+        table = table_of(model)
+        now = table.select_for_update(("owner", "fence"), [lease.pk for lease in group])
+        for lease in group:
+            held = (table.prepared("owner", lease.owner), lease.fence)
+            if now.get(table.prepared("id", lease.pk)) != held:
+                lost.add(lease)
+    return lost
+
+
+def _write_rows(changes: Iterable[Change]) -> None:
+    inserts: dict[type[models.Model], list[Change]] = {}
+    updates: dict[tuple[type[models.Model], tuple[str, ...]], list[Change]] = {}
+    for change in changes:
+        if change.insert:
+            inserts.setdefault(change.model, []).append(change)
+        else:
+            updates.setdefault((change.model, tuple(sorted(change.columns))), []).append(change)
+    for model, group in inserts.items():
+        table_of(model).insert((change.pk, change.columns) for change in group)
+    for (model, columns), group in updates.items():
+        table_of(model).update(columns, ((change.pk, change.columns) for change in group))

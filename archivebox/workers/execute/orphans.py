@@ -1,0 +1,74 @@
+"""Processes that shed session and mark: their worker lists them, and ends them at its last seal."""
+
+import logging
+from uuid import UUID
+
+from django.utils import timezone
+
+from archivebox.base_models.rows import new_id
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.records import EndReason
+from archivebox.lib import processes
+from archivebox.lib.processes import ExitStatus, Identity, Tree
+from archivebox.machine.process import Process
+from archivebox.machine.process_current import command_line
+from archivebox.machine.process_row import end_reason_of
+from archivebox.workers.execute.engine import Engine
+
+log = logging.getLogger(__name__)
+
+
+class Orphans:
+    """Orphans that came to this worker and bear no mark (``env -i`` and a double fork)."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.listed: dict[Identity, UUID] = {}
+        self._told: set[Identity] = set()
+        engine.on_reaped = self._close
+
+    def record_new(self) -> None:
+        """Put those on record that are new: children of the worker."""
+        for identity in self.engine.orphans():
+            if identity not in self.listed and processes.mark_of(identity.pid, DATA_FOLDER.root) is None:
+                self.listed[identity] = self._record(identity)
+
+    async def end(self) -> None:
+        """End all of them: no Snapshot of this worker is left that they could belong to."""
+        self.record_new()
+        listed = dict(self.listed)
+        self._told = set(listed)
+        for identity, key in listed.items():
+            tree = Tree(root=identity, process_id=str(key), data_dir=DATA_FOLDER.root)
+            gone = await tree.end(grace=self.engine.stop_grace)
+            log.info("Ended a stray that bore no mark action=orphan_ended pid=%d gone=%s", identity.pid, gone)
+        self.engine.reap_orphans()
+        for identity in self._told:
+            self._close(identity, processes.UNSEEN)
+
+    def _close(self, identity: Identity, status: ExitStatus) -> None:
+        """One has been reaped, whoever looked; of those that were not listed there is no row."""
+        key = self.listed.pop(identity, None)
+        if key is None:
+            return
+        reason = EndReason.SEALED if identity in self._told else end_reason_of(status.exit_code)
+        ended = {"status": "exited", "ended_at": timezone.now(), "end_reason": reason, "exit_code": status.exit_code}
+        self.engine.journal.update(Process, key, ended)
+
+    def _record(self, identity: Identity) -> UUID:
+        key = new_id()
+        boot_id, pid_ns, pid, ticks = identity
+        columns = {
+            "machine_id": self.engine.machine_id,
+            "parent_id": self.engine.process_id,
+            "process_type": Process.TypeChoices.BINARY,
+            "status": Process.StatusChoices.RUNNING,
+            "cmd": command_line(pid),
+            "boot_id": boot_id,
+            "pid_ns": pid_ns,
+            "pid": pid,
+            "start_ticks": ticks,
+            "started_at": timezone.now(),
+        }
+        self.engine.journal.insert(Process, key, columns)
+        return key

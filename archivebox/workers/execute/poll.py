@@ -1,0 +1,151 @@
+"""What a worker asks of the database at a look, in one visit: work that is due, requests, programs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Q
+from django.utils import timezone
+
+from archivebox.base_models.prepared import PreparedQuery, Rows
+from archivebox.base_models.transactions import batched_transaction
+from archivebox.base_models.work import HELD, Request, WorkItem
+from archivebox.core.snapshot import Snapshot
+from archivebox.crawls.crawl import Crawl, CrawlRun
+from archivebox.machine.binary import Binary
+from archivebox.machine.process import Process
+from archivebox.workers.execute import binary_executor, crawl_executor, snapshot_rows
+from archivebox.workers.queue import claim, watchers
+from archivebox.workers.queue.claim import Claimed, FetchRequest
+from archivebox.workers.queue.lease import Lease
+
+OF_CRAWLS_ABOVE = {Crawl.StatusChoices.PAUSED: "release", Crawl.StatusChoices.CANCELLED: "cancel"}
+"""What the state of a Crawl means for what is held of it."""
+
+Loaded = snapshot_rows.Loaded | crawl_executor.LoadedCrawlRun | binary_executor.LoadedBinary
+
+
+@dataclass(slots=True)
+class Polled:
+    """What one look found. What it took is loaded: its worker can begin."""
+
+    claimed: Claimed
+    loaded: dict[Lease, Loaded] = field(default_factory=dict)
+    asked: dict[UUID, str] = field(default_factory=dict)
+    """Key of an item that this worker holds → the event that somebody asked for."""
+    killed: list[UUID] = field(default_factory=list)
+    """Processes that somebody wants ended."""
+    unneeded: list[UUID] = field(default_factory=list)
+    """Of the crawls that were asked about: those whose browser no Snapshot needs any more."""
+    program_status: dict[str, str] = field(default_factory=dict)
+    program_paths: dict[str, str] = field(default_factory=dict)
+
+
+def poll(who: FetchRequest, idle_crawls: Mapping[UUID, bool]) -> Polled:
+    """Take what is due and load it, and read everything else that a worker has to know now. On the database thread.
+
+    ``idle_crawls``: whose run this worker holds, and of which it has no Snapshot in a step; True: it makes room.
+    """
+    who = replace(who, scope=watchers.scope())
+    # A lease is committed before what it holds is loaded: should that break the worker, it counts as an attempt.
+    with batched_transaction():
+        polled = Polled(claim.claim_work(who))
+    with batched_transaction():
+        _load_all(polled)
+        if any(isinstance(one, crawl_executor.LoadedCrawlRun) and one.is_ready for one in polled.loaded.values()):
+            claim.claim_snapshots(polled.claimed, who)
+    with batched_transaction():
+        _load_all(polled)
+    # After the loads: what was claimed may have been cancelled long ago, and must not start.
+    polled.asked = requests(who.worker)
+    polled.killed = [key for (key,) in _killed(who.machine)]
+    polled.unneeded = [crawl for crawl, yields in idle_crawls.items() if not is_needed(crawl, yields=yields)]
+    for name, status, path in _programs(who.machine):
+        polled.program_status[name] = status
+        if path:
+            polled.program_paths[name] = path
+    return polled
+
+
+def _load_all(polled: Polled) -> None:
+    """What was claimed and is not loaded yet."""
+    for lease in (*polled.claimed.crawl_runs, *polled.claimed.binaries, *polled.claimed.snapshots):
+        if lease not in polled.loaded and (loaded := _load(lease)) is not None:
+            polled.loaded[lease] = loaded
+
+
+def _load(lease: Lease) -> Loaded | None:
+    if lease.model is Snapshot:
+        return snapshot_rows.load(lease.pk, lease.owner)
+    if lease.model is CrawlRun:
+        return crawl_executor.load(lease.pk, lease.owner)
+    return binary_executor.load(lease.pk, lease.owner)
+
+
+def requests(worker: UUID) -> dict[UUID, str]:
+    """What was asked of the items that a worker holds, or of the Crawls above them."""
+    rows = [*_asked_of_snapshots(worker), *_asked_of_runs(worker), *_asked_of_binaries(worker)]
+    return {key: str(request) or OF_CRAWLS_ABOVE[status] for key, request, status in rows}
+
+
+def is_needed(crawl_id: UUID, *, yields: bool = False) -> bool:
+    """Whether a Snapshot of the crawl runs, or wants to; what only waits for downloads needs no browser.
+
+    ``yields``: it makes room for another crawl, so that those that want to run do not count.
+    """
+    if yields:
+        return bool(_page_held(crawl_id))
+    return bool(_page_wanted(crawl_id) or _page_held(crawl_id) or _retry_due(crawl_id, timezone.now()))
+
+
+# --- asked at every look ----------------------------------------------------------------------------------------
+
+
+def _asked(model: type[WorkItem], worker: UUID) -> Rows:
+    asked = ~Q(request="") | Q(crawl__status__in=list(OF_CRAWLS_ABOVE))
+    return model.rows(owner=worker).filter(asked).values_list("pk", "request", "crawl__status")
+
+
+@PreparedQuery
+def _asked_of_snapshots(worker: UUID) -> Rows:
+    return _asked(Snapshot, worker)
+
+
+@PreparedQuery
+def _asked_of_runs(worker: UUID) -> Rows:
+    return _asked(CrawlRun, worker)
+
+
+@PreparedQuery
+def _asked_of_binaries(worker: UUID) -> Rows:
+    return Binary.rows(owner=worker).exclude(request="").values_list("pk", "request", "status")
+
+
+@PreparedQuery
+def _killed(machine: UUID) -> Rows:
+    return Process.objects.running().filter(machine_id=machine, request=Request.KILL).values_list("pk")
+
+
+@PreparedQuery
+def _programs(machine: UUID) -> Rows:
+    return Binary.objects.filter(machine_id=machine).values_list("name", "status", "abspath")
+
+
+@PreparedQuery
+def _page_wanted(crawl: UUID) -> Rows:
+    """The index of wanted pages in its own order: those that never ran come first, before what waits for a retry."""
+    open_ones = Snapshot.objects.free().filter(crawl_id=crawl, status__in=Snapshot.OPEN, crawl__status__in=Crawl.OPEN)
+    return open_ones.order_by("retry_at").values_list("pk")[:1]
+
+
+@PreparedQuery
+def _page_held(crawl: UUID) -> Rows:
+    held = Snapshot.objects.filter(HELD, crawl_id=crawl, finishing=False, crawl__status__in=Crawl.OPEN)
+    return held.order_by("owner").values_list("pk")[:1]
+
+
+@PreparedQuery
+def _retry_due(crawl: UUID, now: datetime) -> Rows:
+    due = Snapshot.objects.free().filter(crawl_id=crawl, retry_at__lte=now, crawl__status__in=Crawl.OPEN)
+    return due.order_by("retry_at").values_list("pk")[:1]

@@ -1,0 +1,214 @@
+"""A Snapshot's rows at both ends of its work: read and planned when a worker takes it, sealed or put down after."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import connection, models
+from django.utils import timezone
+
+from archivebox.base_models.doorbell import notify_workers
+from archivebox.base_models.prepared import PreparedQuery, Rows
+from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.transitions import TransitionRefusedError
+from archivebox.contract.reasons import Reason
+from archivebox.contract.records import Record
+from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.intake import take_found
+from archivebox.core.snapshot import Snapshot
+from archivebox.core.statemachines import ArchiveResultMachine
+from archivebox.hooks import Call, discover_hooks, process_hook_records
+from archivebox.lib.jsonl import JSON
+from archivebox.machine.process import Process
+from archivebox.workers.execute.schedule import LAST_STEP, Planned
+from archivebox.workers.queue.lease import Lease
+from archivebox.workers.queue.quarantine import quarantine
+
+log = logging.getLogger(__name__)
+
+
+class Known(NamedTuple):
+    """What the row of a result says of it."""
+
+    pk: UUID
+    plugin: str
+    hook_name: str
+    status: str
+    attempts: int
+    retry_at: datetime | None
+    process_id: UUID | None
+
+
+class Loaded:
+    """What a worker reads when it takes a Snapshot: its row, plan, settings, and hooks still running."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.call = call_of(snapshot)
+        self.running: list[tuple[Process, Planned]] = []
+        self.planned = self._plan()
+        self.step = self._first_step()
+
+    def _plan(self) -> list[Planned]:
+        results = {(row[1], row[2]): Known(*row) for row in _results_of(self.snapshot.pk)}
+        latest: dict[UUID | None, Process] = {}
+        if self.snapshot.fence > 1:  # somebody held it before
+            hooks = self.snapshot.process_set.of_type(Process.TypeChoices.HOOK).order_by("id")
+            latest = {row.archiveresult_id: row for row in hooks}
+        planned = []
+        for hook in discover_hooks("Snapshot"):
+            result = results.get((hook.plugin, hook.file_name))
+            if result is None:
+                continue
+            item = Planned(hook, result.status, result.pk, result.attempts)
+            row = latest.get(result.pk)
+            if _is_unjudged(result, row):
+                self._resume(item, row)
+            elif result.status == "backoff" and result.retry_at is not None and result.retry_at <= timezone.now():
+                item.status = "queued"
+            planned.append(item)
+        return planned
+
+    def _resume(self, item: Planned, row: Process | None) -> None:
+        if row is None:
+            item.status = "queued"
+        else:
+            self.running.append((row, item))
+
+    def _first_step(self) -> int:
+        """The step of the earliest unfinished hook: after a start, a takeover and a reopening alike."""
+        open_steps = [item.hook.step for item in self.planned if not item.is_settled]
+        return min(open_steps, default=LAST_STEP)
+
+
+def _is_unjudged(result: Known, row: Process | None) -> bool:
+    """Whether its latest run is still to be judged: it runs, or its end came while nobody was there to take it over.
+
+    A worker may die after a start and before that is committed: the run has a row then, by the spawn log, of which the
+    result knows nothing.
+    """
+    if result.status == "started" or row is None or row.status == Process.StatusChoices.RUNNING:
+        return result.status == "started" or row is not None
+    return result.status in {"queued", "backoff"} and row.pk != result.process_id
+
+
+def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
+    """Take up a leased Snapshot: enter `started` if it is not, and read what is to be done. None: no longer ours."""
+    snapshot = next(iter(_leased(snapshot_id, owner)), None)
+    if snapshot is None:
+        return None
+    if snapshot.attempts and quarantine(Lease(Snapshot, snapshot_id, owner, snapshot.fence)):
+        return None
+    with write_transaction():
+        if snapshot.status == Snapshot.StatusChoices.SEALED:
+            snapshot.sm.send("reopen")
+        if snapshot.status == Snapshot.StatusChoices.QUEUED:
+            snapshot.sm.send("start")
+    snapshot.path.mkdir(parents=True, exist_ok=True)
+    return Loaded(snapshot)
+
+
+def call_of(snapshot: Snapshot) -> Call:
+    """What all hooks of a Snapshot have in common."""
+    crawl_dir = str(snapshot.crawl.path)
+    ids = {"snapshot_id": str(snapshot.pk), "crawl_id": str(snapshot.crawl_id), "url": snapshot.url}
+    return Call(
+        object_dir=snapshot.path,
+        arguments={
+            "url": snapshot.url,
+            "snapshot-id": str(snapshot.pk),
+            "crawl-id": str(snapshot.crawl_id),
+            "depth": str(snapshot.depth),
+        },
+        context=ids,
+        folders={"SNAP_DIR": str(snapshot.path), "CRAWL_DIR": crawl_dir, "CRAWL_OUTPUT_DIR": crawl_dir},
+        settings=snapshot.settings(),
+        binaries={},
+    )
+
+
+def take_records(snapshot_id: UUID, process_id: UUID, records: Sequence[Record]) -> None:
+    """Records of one read: URLs found go through the door, the rest to the models that signed up for it."""
+    snapshot = Snapshot.objects.select_related("crawl", "crawl__created_by").get(pk=snapshot_id)
+    found: list[dict[str, JSON]] = []
+    others: list[Record] = []
+    for record in records:
+        if record.type == "Snapshot" and not record.fields.get("id"):
+            found.append(record.fields)
+        else:
+            others.append(record)
+    if found:
+        take_found(snapshot, found)
+    overrides = {
+        "snapshot": snapshot,
+        "crawl": snapshot.crawl,
+        "process": Process(pk=process_id),
+        "created_by_id": snapshot.created_by_id,
+    }
+    process_hook_records(others, overrides)
+
+
+def seal(snapshot: Snapshot) -> None:
+    """The transaction that ends a Snapshot: its status, its next retry, and its Crawl's wish for a look."""
+    with only_while_ours(snapshot), write_transaction():
+        ((retry_at,),) = _next_retry(snapshot.pk) or [(None,)]
+        fields = {"owner": None, "retry_at": retry_at, "sealed_at": timezone.now(), "finishing": False}
+        snapshot.transition("seal", **fields, current_step=LAST_STEP, attempts=0)
+        if _programs_left(snapshot.pk):
+            Process.lose_programs(snapshot_id=snapshot.pk)
+        if connection.vendor != "sqlite" or not snapshot.crawl.has_open_snapshots():
+            snapshot.crawl.wake()  # only the last of them can end it; where writers do not take turns, any may be
+        notify_workers()
+
+
+def put_down(snapshot: Snapshot, event: str) -> None:
+    """Give back, pause or cancel a Snapshot whose trees have ended."""
+    with only_while_ours(snapshot), write_transaction():
+        unfinished = snapshot.archiveresult_set.unfinished()
+        if event == "cancel":
+            line = ArchiveResultMachine.skip
+            ArchiveResultMachine.apply(unfinished, line, reason=Reason.CANCELLED, retry_at=None)
+        else:
+            ArchiveResultMachine.apply(unfinished.started(), ArchiveResultMachine.requeue, retry_at=timezone.now())
+        snapshot.transition(event)
+        Process.lose_programs(snapshot_id=snapshot.pk)
+        snapshot.crawl.wake()
+        notify_workers()
+
+
+@contextmanager
+def only_while_ours(snapshot: Snapshot) -> Iterator[None]:
+    """What is written in here is undone when the lease is lost: the guard of the transition says so."""
+    try:
+        yield
+    except TransitionRefusedError as refusal:
+        log.warning("Not ours any more: %s action=lease_lost snapshot=%s", refusal, snapshot.pk)
+
+
+# --- asked for every page ---------------------------------------------------------------------------------------
+
+
+@PreparedQuery
+def _leased(snapshot: UUID, owner: UUID) -> models.QuerySet[Snapshot]:
+    return Snapshot.objects.select_related("crawl").filter(pk=snapshot, owner=owner)
+
+
+@PreparedQuery
+def _results_of(snapshot: UUID) -> Rows:
+    columns = ("pk", "plugin", "hook_name", "status", "attempts", "retry_at", "process_id")
+    return ArchiveResult.objects.filter(snapshot_id=snapshot).values_list(*columns)
+
+
+@PreparedQuery
+def _next_retry(snapshot: UUID) -> Rows:
+    waiting = ArchiveResult.objects.filter(snapshot_id=snapshot).in_back_off()
+    return waiting.order_by("retry_at").values_list("retry_at")[:1]
+
+
+@PreparedQuery
+def _programs_left(snapshot: UUID) -> Rows:
+    programs = Process.objects.running().of_type(Process.TypeChoices.BINARY)
+    return programs.filter(snapshot_id=snapshot).values_list("pk")[:1]

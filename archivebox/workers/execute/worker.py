@@ -1,0 +1,360 @@
+"""A worker: leases Crawls, Snapshots and Binaries, runs their hooks, and gives everything back when told to stop."""
+
+import asyncio
+import fcntl
+import logging
+import os
+import signal
+from collections.abc import Coroutine
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from archivebox.base_models.work import RENEW_EVERY
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.records import EndReason
+from archivebox.hooks import base_layers, resolve_settings
+from archivebox.lib import processes
+from archivebox.lib.inotify import ATTRIB, Inotify
+from archivebox.machine.host import Machine
+from archivebox.machine.process import Process
+from archivebox.workers.execute import crawl_executor, poll, snapshot_rows
+from archivebox.workers.execute.binary_executor import BinaryExecutor
+from archivebox.workers.execute.crawl_executor import CrawlRunExecutor
+from archivebox.workers.execute.engine import Engine, share
+from archivebox.workers.execute.orphans import Orphans
+from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
+from archivebox.workers.queue import claim, due, reclaim
+from archivebox.workers.queue.lease import Lease
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY = 30.0
+"""Seconds after which a worker looks without having been rung: a ringer may be killed before it rang."""
+GATHER_RINGS = 0.005
+"""Seconds between two looks: each seal of each worker rings, and a look costs some milliseconds."""
+LOOK_AGAIN = 0.02
+"""Seconds until a woken worker that found nothing looks once more."""
+MOST_FINISHING = 32
+"""Snapshots that only wait for downloads and do not count as in flight."""
+
+Run = SnapshotExecutor | CrawlRunExecutor | BinaryExecutor
+
+
+class Worker:
+    """One worker process. ``run`` returns when it was told to stop and has put everything down."""
+
+    def __init__(self, process: Process, *, workers: int, pulse: int | None = None) -> None:
+        self.process = process
+        self.settings = resolve_settings(base_layers())
+        self.loop = asyncio.get_running_loop()
+        self.engine = Engine(self.loop, process, self.settings, workers)
+        self.engine.journal.on_lost = self._lease_lost
+        self.engine.journal.on_broken = self._journal_broke
+        self.runs: dict[Lease, Run] = {}
+        self.orphans = Orphans(self.engine)
+        self.in_flight = int(self.settings.get_number("SNAPSHOTS_IN_FLIGHT") or 4)
+        self.crawls_in_flight = share(self.settings.get_number("CRAWLS_IN_FLIGHT") or 4, workers)
+        self.crawl_turn = self.settings.get_number("CRAWL_TURN") or 0.0
+        self.cursor = due.Cursor()
+        self._pulse = pulse
+        self._rung = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._bell = self._watch_doorbell()
+
+    # --- the loop ---------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        self._listen_for_the_end()
+        self.engine.fork_server()  # warms up while we look for work
+        beats = [self.engine.in_background(self._beat()), self.engine.in_background(self._give_signs())]
+        try:
+            while not self._stopping.is_set():
+                claimed = await self._look()
+                if not claimed:  # else there may be more
+                    await asyncio.sleep(GATHER_RINGS)
+                    await self._sleep(claimed.next_at)
+        finally:
+            for beat in beats:
+                beat.cancel()
+            await self._put_everything_down()
+
+    async def _look(self) -> claim.Claimed:
+        """Take what is due, begin it, do what was asked for."""
+        self._rung.clear()
+        polled = await self._poll()
+        if not polled.claimed and not self.runs:
+            await self._wait(self._rung, LOOK_AGAIN)
+            polled = await self._poll()
+        return polled.claimed
+
+    async def _poll(self) -> poll.Polled:
+        idle = self._idle_crawl_runs()
+        who = claim.FetchRequest(self.process.pk, self.process.machine_id, self._capacity(), self.cursor)
+        yields = {crawl_id: run.yields for crawl_id, run in idle.items()}
+        polled: poll.Polled = await self.engine.journal.read(poll.poll, who, yields)
+        self.engine.programs.learn(polled.program_status, polled.program_paths)
+        for lease, loaded in polled.loaded.items():
+            self._begin(lease, loaded)
+        self._answer_requests(polled)
+        for crawl_id in polled.unneeded:
+            if not idle[crawl_id].ending:
+                self._spawn(idle[crawl_id].end("requeue" if idle[crawl_id].yields else "seal"))
+        if polled.claimed.crawls_wait and not who.capacity.crawls:
+            self._make_room()
+        self._advance_all()
+        return polled
+
+    def _advance_all(self) -> None:
+        for run in list(self.runs.values()):
+            if not isinstance(run, BinaryExecutor):
+                run.advance()
+
+    def _capacity(self) -> claim.Capacity:
+        """How much more this worker takes."""
+        snapshots = [run for run in self.runs.values() if isinstance(run, SnapshotExecutor)]
+        counted = sum(run.counts_as_in_flight for run in snapshots)
+        uncounted = len(snapshots) - counted
+        capacity = max(0, self.in_flight - counted - max(0, uncounted - MOST_FINISHING))
+        return claim.Capacity(capacity, max(0, self.crawls_in_flight - len(self._browsers())))
+
+    def _browsers(self) -> list[CrawlRunExecutor]:
+        """The runs of crawls that hold a browser or the like here."""
+        return [run for run in self.runs.values() if isinstance(run, CrawlRunExecutor) and run.holds_something]
+
+    def _make_room(self) -> None:
+        """A crawl waits: the one that has had its turn for longest lets it in, if its time is over."""
+        held = self._browsers()
+        if any(run.yields or run.ending for run in held):
+            return
+        longest = min(held, key=lambda run: run.began)
+        if self.loop.time() - longest.began >= self.crawl_turn:
+            longest.make_room()
+
+    async def _sleep(self, next_at: datetime | None) -> None:
+        seconds = LOOK_EVERY
+        if next_at is not None:
+            seconds = min(seconds, max(0.0, (next_at - timezone.now()).total_seconds()))
+        await self._wait(self._rung, seconds)
+
+    async def _wait(self, event: asyncio.Event, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(event.wait(), seconds)
+
+    # --- beginning and ending runs ----------------------------------------------------------------------------
+
+    def _begin(self, lease: Lease, loaded: poll.Loaded) -> None:
+        run: Run
+        if isinstance(loaded, snapshot_rows.Loaded):
+            run = SnapshotExecutor(self.engine, lease, loaded)
+        elif isinstance(loaded, crawl_executor.LoadedCrawlRun):
+            run = CrawlRunExecutor(self.engine, lease, loaded)
+        else:
+            run = BinaryExecutor(self.engine, lease, loaded)
+        self.runs[lease] = run
+        run.over.add_done_callback(partial(self._is_over, lease))
+
+    def _is_over(self, lease: Lease, _: object) -> None:
+        run = self.runs.pop(lease, None)
+        if isinstance(run, SnapshotExecutor):
+            for other in self.runs.values():
+                if isinstance(other, CrawlRunExecutor) and other.crawl_id == run.snapshot.crawl_id:
+                    other.a_snapshot_was_sealed()
+            self.orphans.record_new()
+            if not any(isinstance(other, SnapshotExecutor) for other in self.runs.values()):
+                self._spawn(self.orphans.end())
+        self._rung.set()
+
+    def _idle_crawl_runs(self) -> dict[UUID, CrawlRunExecutor]:
+        """By crawl: the runs held here that serve no Snapshot of this worker."""
+        pages = [run for run in self.runs.values() if isinstance(run, SnapshotExecutor)]
+        served = {run.snapshot.crawl_id for run in pages if run.is_in_step}
+        held = [run for run in self.runs.values() if isinstance(run, CrawlRunExecutor) and not run.ending]
+        return {run.crawl_id: run for run in held if run.crawl_id not in served}
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self.engine.in_background(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # --- requests and leases ----------------------------------------------------------------------------------
+
+    def _answer_requests(self, polled: poll.Polled) -> None:
+        """Pause, cancel and kill what others asked for since the last look."""
+        held = {lease.pk: run for lease, run in self.runs.items()}
+        for key, event in polled.asked.items():
+            run = held.get(key)
+            if isinstance(run, SnapshotExecutor) and not run.ending:
+                run.ending = True  # from this moment on nothing of it starts
+                self._spawn(run.release(event))
+            elif isinstance(run, CrawlRunExecutor) and not run.ending:
+                run.ending = True
+                self._spawn(run.end("seal"))
+            elif isinstance(run, BinaryExecutor):
+                self._spawn(run.release())
+        for process_id in polled.killed:
+            self._kill(process_id)
+
+    def _kill(self, process_id: UUID) -> None:
+        for run in self.runs.values():
+            hooks = [run.run] if isinstance(run, BinaryExecutor) else [item.run for item in run.schedule.planned]
+            for hook in hooks:
+                if hook is not None and hook.process_id == process_id:
+                    hook.stop(EndReason.CANCELLED, self.engine.stop_grace)
+
+    async def _renew(self) -> None:
+        for lease in await self.engine.journal.read(claim.renew, list(self.runs)):
+            self._lease_lost(lease)
+
+    def _lease_lost(self, lease: Lease) -> None:
+        run = self.runs.get(lease)
+        if run is not None and not (isinstance(run, SnapshotExecutor | CrawlRunExecutor) and run.ending):
+            log.warning("The lease of %s %s is lost action=lease_lost", lease.model.__name__, lease.pk)
+            self._spawn(run.abandon())
+
+    async def _beat(self) -> None:
+        """Every ten seconds: the leases, and the workers that died."""
+        while True:
+            self.engine.reap_orphans()
+            if self.runs:
+                await self._renew()
+            if await self.engine.journal.read(_take_back, self.process.machine_id):
+                self._rung.set()
+            await asyncio.sleep(RENEW_EVERY)
+
+    async def _give_signs(self) -> None:
+        """A sign of life to the orchestrator; it waits for no database: a stalled disk is no hung worker."""
+        while self._pulse is not None:
+            with suppress(BlockingIOError, BrokenPipeError):
+                os.write(self._pulse, b".")
+            await asyncio.sleep(RENEW_EVERY)
+
+    # --- the outside ------------------------------------------------------------------------------------------
+
+    def _watch_doorbell(self) -> Inotify | None:
+        DATA_FOLDER.doorbell.touch()
+        if processes.PORTABLE:
+            self._last_ring = DATA_FOLDER.doorbell.stat().st_mtime_ns
+            self.loop.call_later(0.1, self._look_at_doorbell)
+            return None
+        bell = Inotify()
+        bell.add(DATA_FOLDER.doorbell, ATTRIB)
+        self.loop.add_reader(bell.fileno(), self._on_ring, bell)
+        return bell
+
+    def _on_ring(self, bell: Inotify) -> None:
+        bell.read()
+        self._rung.set()
+
+    def _look_at_doorbell(self) -> None:
+        """Where no kernel tells of changed files: one stat ten times a second."""
+        now = DATA_FOLDER.doorbell.stat().st_mtime_ns
+        if now != self._last_ring:
+            self._last_ring = now
+            self._rung.set()
+        self.loop.call_later(0.1, self._look_at_doorbell)
+
+    def _listen_for_the_end(self) -> None:
+        for signum in (signal.SIGTERM, signal.SIGINT):
+            self.loop.add_signal_handler(signum, self.stop)
+        if self._pulse is not None:
+            os.set_blocking(self._pulse, False)
+            self._watch_orchestrator()
+
+    def _watch_orchestrator(self) -> None:
+        """Our end of its socket: readable means that the orchestrator is gone."""
+        self.loop.add_reader(self._pulse or 0, self._orchestrator_spoke)
+
+    def _orchestrator_spoke(self) -> None:
+        try:
+            data = os.read(self._pulse or 0, 64)
+        except (BlockingIOError, ConnectionResetError):
+            data = b""
+        if not data:
+            self.loop.remove_reader(self._pulse or 0)
+            self.stop()
+
+    def _journal_broke(self, error: Exception) -> None:
+        """Nothing can be put on record any more: end at once; whoever comes next takes everything back."""
+        log.critical("The database is gone: %s action=journal_broke", error)
+        os._exit(1)
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._rung.set()
+
+    async def _put_everything_down(self) -> None:
+        """Release every item: trees end first, rows go back to the queue, nothing is counted as an attempt."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        ends = []
+        for run in list(self.runs.values()):
+            if isinstance(run, SnapshotExecutor):
+                ends.append(run.release("release"))
+            elif isinstance(run, CrawlRunExecutor):
+                ends.append(run.end("requeue"))
+            else:
+                ends.append(run.release("requeue"))
+        await asyncio.gather(*ends)
+        if self._bell is not None:
+            self.loop.remove_reader(self._bell.fileno())
+            self._bell.close()
+        await self.engine.close()
+
+
+# --- on the database thread -------------------------------------------------------------------------------------
+
+
+def _take_back(machine_id: UUID) -> int:
+    """What dead workers held is due again, here and, where a fleet shares the database, elsewhere."""
+    count = reclaim.reclaim_dead_workers()
+    ours = Process.objects.here().running().exclude(process_type__in=_CLOSED_BY_THEIR_WORKER)
+    with transaction.atomic():
+        reclaim.close_rows(ours)  # a command or orchestrator that was killed: nobody of ours waited for it
+    if connection.vendor == "postgresql":
+        count += reclaim.reclaim_elsewhere()
+        Machine.objects.filter(pk=machine_id).update(seen_at=timezone.now())
+    return count
+
+
+_CLOSED_BY_THEIR_WORKER = (Process.TypeChoices.HOOK, Process.TypeChoices.BINARY)
+
+
+# --- the process ------------------------------------------------------------------------------------------------
+
+
+def main(process_id: UUID, orchestrator_id: UUID | None, *, workers: int, pulse: int | None = None) -> int:
+    """Be a worker until told to stop; returns the exit status. The lock file says for how long it lives."""
+    processes.become_subreaper()
+    DATA_FOLDER.workers.mkdir(parents=True, exist_ok=True)
+    lock = os.open(DATA_FOLDER.worker_lock(process_id), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    process = Process.begin(
+        process_id,
+        process_type=Process.TypeChoices.WORKER,
+        worker_type="worker",
+        parent_id=orchestrator_id,
+        cmd=["archivebox", "worker", "--process-id", str(process_id)],  # forked: the kernel shows its parent's
+    )
+    error: BaseException | None = None
+    try:
+        asyncio.run(_work(process, workers, pulse))
+    except Exception as problem:
+        error = problem
+        log.exception("The worker broke action=worker_broke")
+    process.finish(0 if error is None else 1, "" if error is None else repr(error))
+    connection.close()
+    if error is None:
+        DATA_FOLDER.worker_lock(process_id).unlink(missing_ok=True)  # else it says what is to be claimed back
+    os.close(lock)
+    return 0 if error is None else 1
+
+
+async def _work(process: Process, workers: int, pulse: int | None) -> None:
+    await Worker(process, workers=workers, pulse=pulse).run()

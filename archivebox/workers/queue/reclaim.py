@@ -1,0 +1,146 @@
+"""After a worker's death: what it held goes back to the queue, and its processes are put on record.
+
+It runs nothing; it only puts work back. Reclaiming twice changes nothing.
+"""
+
+import fcntl
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import UUID
+
+from django.db import models, transaction
+from django.utils import timezone
+
+from archivebox.base_models.doorbell import notify_workers
+from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.work import WorkItem
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.records import EndReason
+from archivebox.core.snapshot import Snapshot
+from archivebox.crawls.crawl import Crawl, CrawlRun
+from archivebox.lib import processes
+from archivebox.lib.processes import ExitJournal, ExitStatus, Identity, SpawnEntry, SpawnLog
+from archivebox.machine.binary import Binary
+from archivebox.machine.host import Machine
+from archivebox.machine.process import Process
+
+log = logging.getLogger(__name__)
+
+LEASED: tuple[type[WorkItem], ...] = (Snapshot, CrawlRun, Binary, Crawl)
+
+
+def reclaim_dead_workers() -> int:
+    """Reclaim for every worker of this folder whose lock nobody holds any more; returns how many items came back."""
+    count = 0
+    for path in sorted(DATA_FOLDER.workers.glob("*-*")):
+        with abandoned(path) as dead:
+            if dead:
+                count += reclaim(UUID(path.name))
+                path.unlink(missing_ok=True)
+    return count
+
+
+@contextmanager
+def abandoned(path: Path) -> Iterator[bool]:
+    """Hold the lock of a dead worker; False while it lives, or another is reclaiming it."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield False
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        yield False
+    else:
+        yield path.exists()
+    finally:
+        os.close(descriptor)
+
+
+def reclaim(worker_id: UUID) -> int:
+    """Its spawn log becomes rows, its rows say how its processes ended, its items are due; then the log goes."""
+    log_path = DATA_FOLDER.spawn_log(worker_id)
+    with write_transaction():
+        for entry in SpawnLog.read(log_path):
+            record_start(entry, worker_id)
+        close_rows(Process.objects.here().running().filter(parent_id=worker_id))
+        close_rows(Process.objects.here().running().filter(pk=worker_id))
+        count = sum(model.rows().reclaim(worker_id) for model in LEASED)
+        notify_workers()
+    log_path.unlink(missing_ok=True)
+    if count:
+        log.info("Took back %d items of a dead worker action=reclaimed worker=%s", count, worker_id)
+    return count
+
+
+def reclaim_elsewhere() -> int:
+    """Leases of other machines' workers that were not renewed: only their clock can tell us that they are gone."""
+    count = 0
+    for model in LEASED:
+        expired = model.rows(owner__isnull=False, retry_at__lt=timezone.now()).values_list("owner", flat=True)
+        elsewhere = Process.objects.filter(pk__in=set(expired)).exclude(machine=Machine.current())
+        for owner in elsewhere.values_list("pk", flat=True):
+            count += model.rows(retry_at__lt=timezone.now()).reclaim(owner)
+    return count
+
+
+def record_start(entry: SpawnEntry, worker_id: UUID) -> None:
+    """A start whose row was not committed yet."""
+    key = UUID(entry.process_id)
+    if Process.objects.filter(pk=key).exists():
+        return
+    identity = entry.identity or _find_by_mark(entry.process_id)
+    fields = {name: value for name, value in entry.row.items() if name in _COLUMNS}
+    row = Process(pk=key, **{"parent_id": worker_id, "machine": Machine.current(), **fields})
+    if identity is not None:
+        row.take_identity(identity)
+        row.started_at = timezone.now()
+    else:
+        row.status, row.end_reason = Process.StatusChoices.EXITED, EndReason.LOST
+        row.started_at = row.ended_at = timezone.now()
+    row.save(force_insert=True)
+
+
+_COLUMNS = frozenset(field.attname for field in Process._meta.concrete_fields)
+
+
+def _find_by_mark(process_id: str) -> Identity | None:
+    bearers = processes.marked(DATA_FOLDER.root)
+    found = sorted((identity for identity, mark in bearers.items() if mark == process_id), key=lambda i: i.start_ticks)
+    return found[0] if found else None
+
+
+def close_rows(rows: "models.QuerySet[Process]", *, reapers_live: bool = True) -> int:
+    """RUNNING rows whose process is gone: EXITED with what the journal says, else lost. Returns how many.
+
+    ``reapers_live``: somebody of ours will still look at what is a zombie now.
+    """
+    journal = ExitJournal(DATA_FOLDER.exits)
+    count = 0
+    for row in list(rows):
+        identity = row.identity
+        if identity is not None and identity.is_alive() and not identity.is_zombie():
+            continue
+        seen = journal.read(identity) if identity is not None else None
+        waits = reapers_live and row.process_type in _HAS_REAPER_OF_OURS
+        if seen is None and identity is not None and identity.is_zombie() and waits:
+            continue  # which has not looked yet; whoever adopts it waits for that
+        _close(row, seen or processes.UNSEEN)
+        if identity is not None:
+            transaction.on_commit(lambda identity=identity: journal.forget(identity))  # type: ignore[misc]
+        count += 1
+    return count
+
+
+_HAS_REAPER_OF_OURS = (Process.TypeChoices.HOOK, Process.TypeChoices.WORKER, Process.TypeChoices.BINARY)
+
+
+def _close(row: Process, seen: ExitStatus) -> None:
+    row.refresh_from_db()  # its reaper commits before it reaps: what is seen to be gone may be on record by now
+    if row.status != Process.StatusChoices.EXITED:
+        row.settle(seen)
+        row.save()

@@ -1,0 +1,1 @@
+"""What keeps workers at work: the orchestrator, whoever watches, supervisord, recovery after a crash."""

@@ -1,0 +1,137 @@
+"""Owns ``archivebox server``: supervisord as a process on record, and everything below it, from start to end."""
+
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+
+from archivebox.config import keys
+from archivebox.config.collection import open_collection
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.hooks import APPLICATION
+from archivebox.lib.addresses import Address
+from archivebox.lib.files import atomic_write
+from archivebox.machine.host import Machine
+from archivebox.machine.process import Process
+from archivebox.workers.supervise.first_admin import admin_to_log_in, login_address, somebody_can_log_in
+from archivebox.workers.supervise.supervisord_conf import conf_text
+from archivebox.workers.supervise.watch import Interrupted, Watch
+
+ORDERLY = 45.0
+"""Seconds that supervisord has to end its programs; their own limits add up to 40."""
+UP = 30.0
+"""Seconds until the web server has to answer; on a first start it makes its tables."""
+
+Tell = Callable[[str], None]
+
+
+def _to_terminal(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def serve(bind: str, replay: str = "", tell: Tell = _to_terminal) -> int:
+    """Make or open the collection, and serve it until SIGTERM or Ctrl-C. Returns the exit status.
+
+    ``bind`` and ``replay`` are ``host:port``; without ``replay`` archived pages are on the next port. 2: an address
+    that is none or taken; 1: supervisord died; 130 and 143: interrupted.
+    """
+    try:
+        app = Address.parse(bind)
+        pages = Address.parse(replay) if replay else app.next_port
+    except ValueError as error:
+        tell(f"{error}.")
+        return 2
+    for address in (app, pages):
+        if problem := address.problem():
+            tell(f"Cannot listen on {address}: {problem}. Choose another address with --bind, or stop who has it.")
+            return 2
+    open_collection(create=True)
+    keys.secret_key(DATA_FOLDER)
+    with ServerWatch() as watch:
+        return _serve(watch, app, pages, tell)
+
+
+class ServerWatch(Watch):
+    """Watches like everybody who waits for work, but its orchestrator is kept alive by supervisord."""
+
+    supervisord: Process | None = None
+
+    def keep_orchestrator(self) -> None:
+        """Nothing: supervisord does."""
+
+    def _own_pids(self) -> set[int]:
+        return {self.supervisord.pid} if self.supervisord is not None and self.supervisord.pid else set()
+
+    def _force(self) -> None:
+        if self.supervisord is not None:
+            self.supervisord.kill_tree()
+        super()._force()
+
+
+def _serve(watch: ServerWatch, app: Address, pages: Address, tell: Tell) -> int:
+    supervisord = watch.supervisord = start_supervisord(app, pages)
+    try:
+        _tell_where(supervisord, app, tell)
+        watch.wait(lambda: supervisord.poll() is not None)
+    except Interrupted as interrupted:
+        return 128 + interrupted.signum
+    finally:
+        stop_supervisord(supervisord)
+    tell(f"supervisord has ended by itself (exit status {supervisord.exit_code}); see {supervisord.stdout_file}.")
+    return 1
+
+
+def start_supervisord(app: Address, pages: Address) -> Process:
+    """Start it as our child, on record before it can have an effect."""
+    for earlier in Process.objects.here().running().of_type(Process.TypeChoices.SUPERVISORD):
+        earlier.poll()  # one whose cli was killed: nobody wrote down its end
+    conf = conf_text(app, pages, socket_path=str(DATA_FOLDER.supervisord_socket))
+    atomic_write(DATA_FOLDER.supervisord_conf, conf, 0o600)
+    module = "archivebox.workers.supervise.supervisord_main"
+    process = Process(
+        machine=Machine.current(),
+        parent=Process.current(),
+        process_type=Process.TypeChoices.SUPERVISORD,
+        cmd=[sys.executable, "-m", module, str(os.getpid()), "-c", str(DATA_FOLDER.supervisord_conf)],
+        pwd=str(DATA_FOLDER.root),
+    )
+    process.launch_env = {**os.environ, "PYTHONPATH": str(APPLICATION)}
+    return process.launch(background=True)
+
+
+def stop_supervisord(supervisord: Process) -> None:
+    """Let it end its programs in order; end what is left of them, also when it was killed itself."""
+    if supervisord.poll() is None:
+        supervisord.kill(signal.SIGTERM)
+        try:
+            supervisord.wait(ORDERLY)
+        except TimeoutError:
+            supervisord.kill(signal.SIGKILL)
+    supervisord.terminate()
+
+
+def _tell_where(supervisord: Process, app: Address, tell: Tell) -> None:
+    if not _answers(supervisord, app):
+        tell(f"The web server does not answer yet; see {DATA_FOLDER.logs / 'web.log'}.")
+        return
+    tell(f"ArchiveBox is at {app.url}")
+    if not somebody_can_log_in():
+        token = keys.make_login_link(DATA_FOLDER, admin_to_log_in().pk)
+        tell(f"Log in as administrator, once, within an hour: {login_address(app.url, token)}")
+
+
+def _answers(supervisord: Process, app: Address) -> bool:
+    """Whether somebody listens on ``app`` within :data:`UP` seconds; nothing tells us of that, so we try."""
+    end = time.monotonic() + UP
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(app.host, app.host)  # noqa: S104 - connects, binds nothing
+    while time.monotonic() < end and supervisord.poll() is None:
+        try:
+            socket.create_connection((host, app.port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return True
+    return False

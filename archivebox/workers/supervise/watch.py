@@ -1,0 +1,224 @@
+"""Being the one who watches: whoever waits for work keeps an orchestrator alive for as long as it waits."""
+
+import fcntl
+import os
+import selectors
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from types import FrameType, TracebackType
+from typing import Self
+from uuid import UUID
+
+from django.db import connections
+
+from archivebox.base_models.doorbell import ring_doorbell
+from archivebox.base_models.rows import new_id
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.hooks import APPLICATION
+from archivebox.lib import processes
+from archivebox.lib.inotify import ATTRIB, Inotify
+from archivebox.machine.host import Machine
+from archivebox.machine.process import Process
+from archivebox.workers.queue import watchers
+from archivebox.workers.queue.watchers import Only
+from archivebox.workers.supervise import orchestrator
+
+LOOK_EVERY = 5.0
+"""Seconds after which a watcher looks without having been rung."""
+GATHER = 0.05
+"""Seconds that rings are gathered before somebody looks: under load there are hundreds a second."""
+WIND_DOWN = 12.0
+EARLY = 5.0
+MOST_EARLY_DEATHS = 3
+
+
+class Interrupted(Exception):  # noqa: N818 - what happened, not what went wrong
+    """Ctrl-C or SIGTERM while watching; ``signum`` says which."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(f"interrupted by signal {signum}")
+        self.signum = signum
+
+
+def orchestrator_is_running() -> bool:
+    """Whether somebody holds the orchestrator's lock."""
+    try:
+        descriptor = os.open(DATA_FOLDER.orchestrator_lock, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+class OrchestratorFailedError(Exception):
+    """The orchestrator ends in error each time it is started; the message has its last words."""
+
+
+class Watch:
+    """Keeps an orchestrator alive; as a context manager it leaves at the end, whatever happened."""
+
+    def __init__(self, parent: Process | None = None, only: Only | None = None) -> None:
+        self.parent = parent or Process.current()
+        self.only = only
+        self.path = DATA_FOLDER.watcher_lock(self.parent.pk)
+        self.orchestrator: Process | None = None
+        self._selector = selectors.DefaultSelector()
+        self._bell: Inotify | None = None
+        self._signum = 0
+        self._early_deaths = 0
+        self._signals_r, self._signals_w = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._lock: int | None = None
+
+    def __enter__(self) -> Self:
+        processes.become_subreaper()
+        DATA_FOLDER.watchers.mkdir(parents=True, exist_ok=True)
+        DATA_FOLDER.doorbell.touch()
+        watchers.write(self.path, self.only)
+        self._lock = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        if not processes.PORTABLE:
+            self._bell = Inotify()
+            self._bell.add(DATA_FOLDER.doorbell, ATTRIB)
+            self._selector.register(self._bell.fileno(), selectors.EVENT_READ)
+        self._selector.register(self._signals_r, selectors.EVENT_READ)
+        self._previous = {signum: signal.signal(signum, self._interrupt) for signum in (signal.SIGINT, signal.SIGTERM)}
+        self._wakeup = signal.set_wakeup_fd(self._signals_w, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        ring_doorbell()  # workers that were at work for others alone may take more now
+        self.keep_orchestrator()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.leave()
+
+    # --- waiting ----------------------------------------------------------------------------------------------
+
+    def wait(self, until: Callable[[], bool], on_change: Callable[[], None] | None = None) -> None:
+        """Sleep until ``until()`` holds, which is asked after each ring. Raises Interrupted."""
+        while not until():
+            if on_change is not None:
+                on_change()
+            self._sleep()
+            if self._signum:
+                raise Interrupted(self._signum)
+            self.keep_orchestrator()
+        if on_change is not None:
+            on_change()
+
+    def _sleep(self) -> None:
+        if self._selector.select(0.2 if processes.PORTABLE else LOOK_EVERY):
+            if self._bell is not None:
+                self._bell.read()
+            with suppress(BlockingIOError):
+                os.read(self._signals_r, 512)
+        processes.reap_orphans(None, own=self._own_pids())
+
+    def _own_pids(self) -> set[int]:
+        return {self.orchestrator.pid} if self.orchestrator is not None and self.orchestrator.pid else set()
+
+    def _interrupt(self, signum: int, _frame: FrameType | None) -> None:
+        if self._signum:
+            self._force()
+        self._signum = signum
+
+    def _force(self) -> None:
+        """A second Ctrl-C: end everything at once; what was accepted stays in the database."""
+        if self.orchestrator is not None:
+            self.orchestrator.kill_tree()
+        self.path.unlink(missing_ok=True)
+        os._exit(128 + self._signum)
+
+    # --- the orchestrator -------------------------------------------------------------------------------------
+
+    def keep_orchestrator(self) -> None:
+        """Start one when none is at work: ours may have died, or that of the server beside us."""
+        if self.orchestrator is not None and self.orchestrator.poll() is None:
+            return
+        if self.orchestrator is not None:
+            self._end_leftovers()
+            self._judge_death(self.orchestrator)
+        self.orchestrator = None
+        if not orchestrator_is_running():
+            self.orchestrator = start_orchestrator(self.parent, self._be_orchestrator)
+
+    def _be_orchestrator(self, process_id: UUID) -> int:
+        """In the child: let go of what is the watcher's, above all its lock."""
+        self._close()
+        return orchestrator.main(process_id)
+
+    def _judge_death(self, dead: Process) -> None:
+        """One that ends in error soon after its start, again and again, cannot work: say so instead of storming."""
+        failed_early = dead.exit_code not in {0, None} and (dead.exit_code or 0) > 0 and (dead.seconds or 0) < EARLY
+        self._early_deaths = self._early_deaths + 1 if failed_early else 0
+        if self._early_deaths >= MOST_EARLY_DEATHS:
+            tail = dead.stderr.strip().splitlines()
+            raise OrchestratorFailedError(f"The orchestrator does not start: {tail[-1] if tail else dead.exit_code}")
+
+    def _end_leftovers(self) -> None:
+        """What a dead orchestrator left comes to us, who are a subreaper; workers end by themselves."""
+        processes.reap_orphans(processes.ExitJournal(DATA_FOLDER.exits))
+
+    def leave(self) -> None:
+        """Watch no longer: when nobody does, the orchestrator winds down; ours is waited for."""
+        self.path.unlink(missing_ok=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+        ring_doorbell()
+        if self.orchestrator is not None and not _others_watch():
+            try:
+                self.orchestrator.wait(WIND_DOWN)
+            except TimeoutError:
+                self.orchestrator.kill_tree()
+            self._end_leftovers()
+        signal.set_wakeup_fd(self._wakeup)
+        for signum, previous in self._previous.items():
+            signal.signal(signum, previous)
+        self._close()
+
+    def _close(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+        self._selector.close()
+        if self._bell is not None:
+            self._bell.close()
+        os.close(self._signals_r)
+        os.close(self._signals_w)
+
+
+def _others_watch() -> bool:
+    return any(watchers.files())
+
+
+def start_orchestrator(parent: Process, body: Callable[[UUID], int]) -> Process:
+    """Start an orchestrator as a child of ours, on record before it can have an effect.
+
+    Forked where this process has one thread: loading Django once more would hold up the first page by 0.3 s.
+    """
+    key: UUID = new_id()
+    process = Process(
+        id=key,
+        machine=Machine.current(),
+        parent=parent,
+        process_type=Process.TypeChoices.ORCHESTRATOR,
+        cmd=[sys.executable, "-m", "archivebox", "orchestrator", "--process-id", str(key)],
+        pwd=str(DATA_FOLDER.root),
+    )
+    process.launch_env = {**os.environ, "PYTHONPATH": str(APPLICATION)}
+    if processes.PORTABLE or threading.active_count() > 1:
+        return process.launch(background=True)
+    process.launch_env = dict(os.environ)
+    process.save(force_insert=True)
+    connections.close_all()  # no connection of SQLite may be carried over a fork
+    return process.launch(background=True, body=partial(body, key))

@@ -1,0 +1,68 @@
+"""Which hooks may start."""
+
+from pathlib import Path
+
+import pytest
+
+from archivebox.contract.discovery import Hook
+from archivebox.contract.hooknames import parse_hook_name
+from archivebox.workers.execute.schedule import Planned, Schedule
+
+
+def planned(text: str, plugin: str = "", after: tuple[str, ...] = (), exclusive: tuple[str, ...] = ()) -> Planned:
+    name = parse_hook_name(f"on_Snapshot__{text}")
+    assert name is not None
+    path = Path(name.file_name)
+    return Planned(Hook(plugin or name.what, path, name, ready=name.daemon, exclusive=exclusive, after=after))
+
+
+def may_start(schedule: Schedule) -> list[str]:
+    return [item.hook.name.what for item in schedule.may_start()]
+
+
+def test_hooks_of_a_step_start_together_and_those_of_the_next_wait() -> None:
+    first, second, later = planned("60_a.py"), planned("61_b.py"), planned("70_c.py")
+    schedule = Schedule([later, second, first], step=6)
+    assert may_start(schedule) == ["a", "b"]
+    first.status = second.status = "succeeded"
+    assert may_start(schedule) == []
+    assert schedule.step_is_over()
+    schedule.step = 7
+    assert may_start(schedule) == ["c"]
+
+
+@pytest.mark.parametrize("name", ["on_Snapshot__60_dom.py", "on_Snapshot__60_dom", "dom", "page"])
+def test_after_waits_until_all_that_it_names_are_settled(name: str) -> None:
+    dom, text = planned("60_dom.py", plugin="page"), planned("61_text.py", after=(name, "absent"))
+    schedule = Schedule([dom, text], step=6)
+    assert may_start(schedule) == ["dom"]
+    dom.status = "started"
+    assert may_start(schedule) == []
+    dom.status = "backoff"
+    assert may_start(schedule) == ["text"]
+
+
+def test_what_waits_for_a_daemon_starts_once_it_is_late() -> None:
+    tab, listener, page = planned("20_tab.daemon.bg.py"), planned("21_log.bg.py", after=("tab",)), planned("22_go.py")
+    schedule = Schedule([tab, listener, page], step=2)
+    assert may_start(schedule) == ["tab"]
+    tab.late = True
+    assert may_start(schedule) == ["tab", "log", "go"]
+
+
+def test_a_circle_holds_nobody_up(caplog: pytest.LogCaptureFixture) -> None:
+    a, b = planned("60_a.py", after=("b",)), planned("61_b.py", after=("a",))
+    schedule = Schedule([a, b], step=6)
+    assert may_start(schedule) == ["b"]
+    b.status = "failed"
+    assert may_start(schedule) == ["a"]
+    assert "is after on_Snapshot__60_a.py, which in turn waits for it" in caplog.text
+
+
+def test_holders_of_a_resource_go_in_the_order_of_their_names() -> None:
+    first = planned("51_a.py", exclusive=("tab",), after=("c",))
+    second, third = planned("52_b.py", exclusive=("tab",)), planned("53_c.py")
+    schedule = Schedule([first, second, third], step=5)
+    assert may_start(schedule) == ["c"]
+    third.status = "skipped"
+    assert may_start(schedule) == ["a"]

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from archivebox.base_models.rows import new_id
+from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.core.retry import retry_missing
+from archivebox.crawls.models import Crawl, CrawlRun
+from archivebox.lib.jsonl import JSON
+from archivebox.lib.processes import ExitJournal, ExitStatus, Identity, SpawnLog, mark_environment
+from archivebox.machine.models import Machine, Process
+from archivebox.storage.layout import DataFolder
+from archivebox.workers.queue.lease import Lease
+from archivebox.workers.queue.quarantine import MOST_DEATHS, quarantine
+from archivebox.workers.queue.reclaim import reclaim, reclaim_dead_workers
+from archivebox.workers.supervise.recovery import sweep_machine
+from tests.factories import leased, row, shell, snapshot
+
+pytestmark = pytest.mark.usefixtures("collection")
+
+
+def dead(**fields: Any) -> Process:
+    """A RUNNING row whose process is gone."""
+    gone = row(**fields)
+    gone.take_identity(Identity.current()._replace(start_ticks=1))
+    gone.save()
+    return gone
+
+
+def again(process: Process) -> Process:
+    return Process.objects.get(pk=process.pk)
+
+
+@contextmanager
+def sleeper(folder: DataFolder, process_id: object) -> Iterator[Identity]:
+    """A live process that bears the mark of ``process_id``."""
+    env = os.environ | mark_environment(str(process_id), folder.root)
+    with subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.stdin.read()"], env=env, stdin=subprocess.PIPE
+    ) as popen:
+        identity = Identity.of(popen.pid)
+        assert identity is not None
+        yield identity
+        popen.kill()
+
+
+class TestReclaim:
+    def test_everything_of_a_dead_worker_comes_back(self, collection: DataFolder) -> None:
+        worker = dead(process_type="worker")
+        page = leased(snapshot(), worker)
+        page.transition("start")
+        run = CrawlRun.of(page.crawl_id, Machine.current().pk)
+        CrawlRun.objects.all().lease(worker.pk)
+        finished = dead(process_type="hook", parent=worker, snapshot_id=page.pk)
+        lost = dead(process_type="hook", parent=worker, snapshot_id=page.pk, pid=None)
+        Process.objects.filter(pk=lost.pk).update(start_ticks=2)
+        assert finished.identity is not None
+        ExitJournal(collection.exits).write(finished.identity, ExitStatus(0, 1.0, 0.5, 1000))
+        assert reclaim(worker.pk) == 2
+        free = Snapshot.objects.get(pk=page.pk)
+        assert (free.owner, free.status, free.attempts) == (None, "started", 1)
+        assert CrawlRun.objects.get(pk=run.pk).owner is None
+        assert (again(finished).exit_code, again(finished).end_reason) == (0, "exited")
+        assert (again(lost).exit_code, again(lost).end_reason) == (None, "lost")
+        assert again(worker).status == "exited"
+
+    def test_twice_changes_nothing(self) -> None:
+        worker = dead(process_type="worker")
+        page = leased(snapshot(), worker)
+        assert reclaim(worker.pk) == 1
+        before = [dict(one) for model in (Snapshot, Process) for one in model.objects.values()]
+        assert reclaim(worker.pk) == 0
+        assert before == [dict(one) for model in (Snapshot, Process) for one in model.objects.values()]
+        assert Snapshot.objects.get(pk=page.pk).attempts == 1
+
+    def test_live_hooks_stay_running_for_their_adopter(self, collection: DataFolder) -> None:
+        worker = dead(process_type="worker")
+        key = new_id()
+        with sleeper(collection, key) as identity:
+            hook = Process(pk=key, machine=Machine.current(), process_type="hook", parent=worker)
+            hook.take_identity(identity)
+            hook.save(force_insert=True)
+            reclaim(worker.pk)
+            assert again(hook).status == "running"
+
+    def test_a_spawn_log_torn_in_the_middle_becomes_rows(self, collection: DataFolder) -> None:
+        worker = dead(process_type="worker")
+        page = leased(snapshot(), worker)
+        alive, unmarked, never, known = (new_id() for _ in range(4))
+        columns: dict[str, JSON] = {
+            "process_type": "hook",
+            "cmd": ["wget"],
+            "snapshot_id": str(page.pk),
+            "pwd": "/x",
+            "no_such_column": 1,
+        }
+        log = SpawnLog(collection.spawn_log(worker.pk))
+        row(id=known, cmd=["committed"])
+        with sleeper(collection, alive) as first, sleeper(collection, unmarked) as second:
+            log.intent(str(alive), columns)
+            log.started(str(alive), first)
+            log.intent(str(known), columns)
+            log.intent(str(unmarked), columns)  # its started line is torn; its mark tells who it is
+            log.intent(str(never), columns)
+            log.close()
+            path = collection.spawn_log(worker.pk)
+            with path.open("ab") as file:
+                file.write(b'\n{"started":"' + str(unmarked).encode()[:20])
+            reclaim(worker.pk)
+            found = {one.pk: one for one in Process.objects.filter(cmd=["wget"])}
+            assert set(found) == {alive, unmarked, never}
+            assert (found[alive].identity, found[alive].status) == (first, "running")
+            assert (found[unmarked].identity, found[unmarked].status) == (second, "running")
+        assert (found[never].status, found[never].end_reason, found[never].exit_code) == ("exited", "lost", None)
+        assert all(one.parent_id == worker.pk and one.snapshot_id == page.pk for one in found.values())
+        assert Process.objects.get(pk=known).cmd == ["committed"]
+        assert not path.exists()
+
+    def test_a_worker_that_holds_its_lock_is_left_alone(self, collection: DataFolder) -> None:
+        worker = row(process_type="worker", status="running")
+        page = leased(snapshot(), worker)
+        with collection.worker_lock(worker.pk).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            assert reclaim_dead_workers() == 0
+            assert Snapshot.objects.get(pk=page.pk).owner == worker.pk
+        assert reclaim_dead_workers() == 1
+        assert Snapshot.objects.get(pk=page.pk).owner is None
+        assert not collection.worker_lock(worker.pk).exists()
+
+    def test_the_reapers_word_is_not_overwritten(self) -> None:
+        """A row that was committed between the look at the rows and the look at the process."""
+        worker = dead(process_type="worker")
+        hook = dead(process_type="hook", parent=worker)
+        Process.objects.filter(pk=hook.pk).update(status="exited", exit_code=4, end_reason="exited")
+        reclaim(worker.pk)
+        assert again(hook).exit_code == 4
+
+
+class TestSweep:
+    def test_leases_without_a_worker_return_and_twice_changes_nothing(self) -> None:
+        vanished = leased(snapshot("https://example.com/1"))
+        Process.objects.all().delete()  # not even its row is there
+        known = leased(snapshot("https://example.com/2"), dead(process_type="worker"))
+        sweep_machine()
+        assert set(Snapshot.objects.values_list("owner", flat=True)) == {None}
+        before = list(Snapshot.objects.order_by("id").values())
+        assert sweep_machine() == 0
+        assert before == list(Snapshot.objects.order_by("id").values())
+        assert {vanished.pk, known.pk} == {one["id"] for one in before}
+
+    def test_a_living_worker_keeps_what_it_holds(self) -> None:
+        worker = row(process_type="worker")
+        worker.take_identity(Identity.current())
+        worker.save()
+        page = leased(snapshot(), worker)
+        sweep_machine()
+        assert Snapshot.objects.get(pk=page.pk).owner == worker.pk
+        assert again(worker).status == "running"
+
+    def test_strays_are_ended_and_hooks_of_open_work_are_not(self, collection: DataFolder) -> None:
+        page = snapshot()
+        Snapshot.objects.filter(pk=page.pk).update(status="started")
+        wanted = shell("exec sleep 60")
+        wanted.process_type, wanted.snapshot_id = "hook", page.pk
+        wanted.launch(background=True)
+        sealed = snapshot("https://example.com/sealed")
+        Snapshot.objects.filter(pk=sealed.pk).update(status="sealed", retry_at=None)
+        stray = shell("exec sleep 60")
+        stray.process_type, stray.snapshot_id = "hook", sealed.pk
+        stray.launch(background=True)
+        sweep_machine()
+        assert wanted.is_running
+        assert stray.wait(30) == -15
+        assert collection.exits.is_dir()
+
+
+class TestPutAside:
+    def held(self, status: str, deaths: int) -> Snapshot:
+        page = leased(snapshot())
+        if status != "queued":
+            page.transition("start")
+            done = page.archiveresult_set.first()
+            assert done is not None
+            ArchiveResult.objects.filter(pk=done.pk).update(status="succeeded")
+        if status == "sealed":
+            page.transition("seal", retry_at=page.retry_at)
+        Snapshot.objects.filter(pk=page.pk).update(attempts=deaths)
+        return Snapshot.objects.get(pk=page.pk)
+
+    @pytest.mark.parametrize("status", ["queued", "started", "sealed"])
+    def test_what_killed_five_workers_is_sealed(self, status: str) -> None:
+        page = self.held(status, MOST_DEATHS)
+        Crawl.objects.update(retry_at=None)
+        assert page.owner is not None
+        assert quarantine(Lease(Snapshot, page.pk, page.owner, page.fence))
+        sealed = Snapshot.objects.get(pk=page.pk)
+        assert (sealed.status, sealed.reason, sealed.owner, sealed.retry_at) == ("sealed", "worker_lost", None, None)
+        assert sealed.sealed_at is not None
+        assert not sealed.has_pending_children()
+        failed = sealed.archiveresult_set.filter(status="failed")
+        assert set(failed.values_list("reason", "retry_at")) == {("worker_lost", None)}
+        assert sealed.archiveresult_set.filter(status="succeeded").count() == (status != "queued")
+        assert Crawl.objects.get(pk=page.crawl_id).retry_at is not None
+
+    def test_fewer_deaths_are_no_reason(self) -> None:
+        page = self.held("started", MOST_DEATHS - 1)
+        assert page.owner is not None
+        assert not quarantine(Lease(Snapshot, page.pk, page.owner, page.fence))
+        assert Snapshot.objects.get(pk=page.pk).status == "started"
+
+    def test_it_can_be_tried_again(self) -> None:
+        page = self.held("started", MOST_DEATHS)
+        assert page.owner is not None
+        quarantine(Lease(Snapshot, page.pk, page.owner, page.fence))
+        assert retry_missing(Snapshot.objects.filter(pk=page.pk)) > 0
+        page = leased(Snapshot.objects.get(pk=page.pk))
+        assert page.owner is not None
+        assert not quarantine(Lease(Snapshot, page.pk, page.owner, page.fence))

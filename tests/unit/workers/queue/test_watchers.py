@@ -1,0 +1,41 @@
+"""Who says for what it waits narrows what is worked on, until somebody waits for everything."""
+
+import pytest
+
+from archivebox.base_models.rows import new_id
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.lib.processes import Identity
+from archivebox.workers.queue import watchers
+from archivebox.workers.queue.watchers import Only, Watcher
+
+pytestmark = pytest.mark.usefixtures("collection")
+
+
+def watch(only: Only | None = None) -> None:
+    watchers.write(DATA_FOLDER.watcher_lock(new_id()), only)
+
+
+def test_nobody_and_somebody_who_waits_for_everything_mean_everything() -> None:
+    assert watchers.scope() is None
+    watch(Only(new_id()))
+    watch()
+    assert watchers.scope() is None
+
+
+def test_crawls_and_snapshots_add_up_and_a_whole_crawl_is_all_of_it() -> None:
+    crawl, other, one, two = (new_id() for _ in range(4))
+    watch(Only(crawl, one))
+    watch(Only(crawl, two))
+    watch(Only(other))
+    assert watchers.scope() == {crawl: {one, two}, other: set()}
+    watch(Only(crawl))
+    assert watchers.scope() == {crawl: set(), other: set()}
+
+
+def test_a_file_says_who_wrote_it_and_a_torn_one_nothing() -> None:
+    path, only = DATA_FOLDER.watcher_lock(new_id()), Only(new_id(), new_id())
+    watchers.write(path, only)
+    assert watchers.read(path) == Watcher(Identity.current(), only)
+    path.write_text(path.read_text()[:-5])
+    assert watchers.read(path) is None
+    assert watchers.scope() is None
