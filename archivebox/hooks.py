@@ -220,10 +220,11 @@ def process_hook_records(
 ) -> dict[str, int]:
     """Hand each record to the model that signed up for its type; returns how many of each type were taken.
 
-    ``overrides`` name the object whose hook printed them: ``snapshot``, ``crawl``, ``binary``, ``process``,
-    ``created_by_id``. A type that nobody knows stays in the log and is counted under ``unknown``.
+    ``overrides`` name the object whose hook printed them (``snapshot``, ``crawl``, ``binary``, ``process``, or any of
+    them as ``model``), and who owns what is made (``created_by_id``; else the owner of its crawl). A type that nobody
+    knows stays in the log and is counted under ``unknown``.
     """
-    given = dict(overrides or {})
+    given = _named(overrides or {})
     counts: dict[str, int] = {}
     for record in records:
         if isinstance(record, Record):
@@ -236,6 +237,16 @@ def process_hook_records(
         elif taker(fields, given) is not None:
             counts[kind] = counts.get(kind, 0) + 1
     return counts
+
+
+def _named(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """``model``, by which a caller may name its object whatever it is, as the object it is and those above it."""
+    model = overrides.get("model")
+    if model is None:
+        return dict(overrides)
+    found = {model._meta.model_name: model}
+    found |= {name: above for name in ("snapshot", "crawl") if (above := getattr(model, name, None)) is not None}
+    return {**found, **overrides}
 
 
 # --- the synchronous way --------------------------------------------------------------------------------------

@@ -85,8 +85,10 @@ COMMANDS: tuple[click.Command, ...] = (
     command(
         "manage",
         "manage",
-        "Look after the collection: `cleanup_processes --older-than=30d [--dry-run]`, and every command of Django's.",
+        "Look after the collection: `cleanup_processes --older-than=30d [--dry-run]`, `login_link [USER]`, and every "
+        "command of Django's.",
         [word("action", "COMMAND"), click.Argument(["args"], nargs=-1, metavar="[OPTION]...")],
+        needs=Needs.PAGES,
         passes_on=True,
     ),
 )

@@ -1,7 +1,5 @@
 """Owns `archivebox doctor`."""
 
-from django.db import DatabaseError
-
 from archivebox.cli import settings
 from archivebox.cli.checks import all_checks
 from archivebox.cli.output import Column, counted
@@ -41,6 +39,6 @@ def _open(session: Session) -> str:
         return ""
     try:
         session.open()
-    except (DatabaseError, OSError) as error:
-        return f"The collection cannot be opened: {error}."
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with it is what this command is asked for
+        return f"The collection cannot be opened: {str(error).rstrip('.')}."
     return ""

@@ -98,7 +98,7 @@ def tail(session: Session, *, id: str, follow: bool, stderr: bool) -> int:  # no
     row = _find(id)
     path = row.stderr_file if stderr else row.stdout_file
     if not path.exists():
-        session.out.text(row.stderr if stderr else row.stdout)
+        session.out.log((row.stderr if stderr else row.stdout).encode("utf-8", "replace"))
         return 0
     for data in _growing(path, row) if follow else [path.read_bytes()]:
         session.out.log(data)

@@ -24,6 +24,7 @@ from archivebox.config.collection import (
     is_collection,
     open_collection,
     refuse_others,
+    require_collection,
 )
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
@@ -44,6 +45,7 @@ class Needs(Enum):
     MODELS = "Django; it opens the collection itself, or starts a program that records itself"
     ANY = "a collection is opened if there is one"
     COLLECTION = "a collection"
+    PAGES = "a collection, with the settings and tables of its web pages"
     NEW = "a collection, made if there is none"
 
 
@@ -111,10 +113,10 @@ def _prepare_and_run(session: Session, target: str, needs: Needs, given: Globals
     session.folder = DataFolder(choose_data_dir(given.data_dir))
     if needs is not Needs.NOTHING:
         refuse_others(session.folder)
-        _set_up_django()
+        _set_up_django(session.folder, needs)
     body = importlib.import_module(module_name)
     _refuse_early(body, params)
-    if needs in (Needs.COLLECTION, Needs.NEW) or (needs is Needs.ANY and session.is_collection):
+    if needs in (Needs.COLLECTION, Needs.PAGES, Needs.NEW) or (needs is Needs.ANY and session.is_collection):
         session.open(create=needs is Needs.NEW)
     run: Body = getattr(body, function or "run")
     return run(session, **params)
@@ -127,8 +129,11 @@ def _refuse_early(body: ModuleType, params: Mapping[str, object]) -> None:
         check(params)
 
 
-def _set_up_django() -> None:
+def _set_up_django(folder: DataFolder, needs: Needs) -> None:
     """Imports make hundreds of thousands of objects that stay: looking for garbage among them costs 100 of 380 ms."""
+    if needs is Needs.PAGES:
+        require_collection(folder)  # the key that its pages are signed with is made in it
+        os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.web.settings"
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "archivebox.config.settings")
     gc.disable()
     try:
@@ -164,7 +169,7 @@ def _explain(session: Session, problem: Exception) -> str:
         session.out.trace("".join(traceback.format_exception(problem)))
         return f"The command failed: {sentence}. `archivebox doctor` looks for the cause."
     logs.set_up(file=log)
-    logger.error("The command failed.", exc_info=problem, extra={"action": "command_failed", "argv": sys.argv[1:3]})
+    logger.error("The command failed.", exc_info=problem, extra={"action": "command_failed", "command": sys.argv[1:2]})
     return f"The command failed: {sentence}. Details are in {log}; `archivebox doctor` looks for the cause."
 
 

@@ -37,6 +37,15 @@ def is_collection(folder: DataFolder) -> bool:
     return folder.run.is_dir() or origin_of(folder.database) is Origin.OURS
 
 
+def require_collection(folder: DataFolder) -> None:
+    """CollectionError where none is."""
+    if not is_collection(folder):
+        raise CollectionError(
+            f"There is no collection in {folder.root}. `archivebox init` makes one there; "
+            "--data-dir or DATA_DIR names another folder."
+        )
+
+
 def refuse_others(folder: DataFolder) -> None:
     """CollectionError for a folder that an older ArchiveBox or another program works with. It stays as it is.
 
@@ -63,15 +72,11 @@ def open_collection(*, create: bool) -> None:
     """
     folder = DataFolder(Path(os.environ["DATA_DIR"]))
     refuse_others(folder)
-    stamp = _schema(folder)
-    is_ready = _is_ready(folder, stamp)
-    if not is_ready and not create and not is_collection(folder):
-        raise CollectionError(
-            f"There is no collection in {folder.root}. `archivebox init` makes one there; "
-            "--data-dir or DATA_DIR names another folder."
-        )
+    if not create:
+        require_collection(folder)
     keep_private(folder)  # before anything is made
-    if is_ready:
+    stamp = _schema(folder)
+    if _is_ready(folder, stamp):
         return
     folder.create()
     # The switch to WAL and migrations are not covered by SQLite's busy timeout: 12 of 320 first uses were "locked".

@@ -4,8 +4,7 @@ import logging
 import os
 from pathlib import Path
 
-from archivebox.config.conffile import read_conf
-from archivebox.config.resolve import Layer, resolve
+from archivebox.config.early import early_settings
 from archivebox.storage.layout import DataFolder
 
 log = logging.getLogger(__name__)
@@ -22,7 +21,7 @@ def keep_private(folder: DataFolder) -> None:
     tightened once: every name in the data folder, then the folder itself, which closes all below it.
     SettingError or ConfError when OUTPUT_PERMISSIONS cannot be read.
     """
-    opened = _opened(folder.conf)
+    opened = _opened(folder)
     os.umask(_OTHERS & ~opened)
     folder.root.mkdir(mode=0o700, parents=True, exist_ok=True)
     wanted = 0o700 | (opened & 0o011)  # others may pass through to `users`, and see no name beside it
@@ -36,10 +35,9 @@ def keep_private(folder: DataFolder) -> None:
         log.warning("%s belongs to another user: who may read it cannot be set (%s).", folder.root, error.strerror)
 
 
-def _opened(conf: Path) -> int:
+def _opened(folder: DataFolder) -> int:
     """The bits of a folder of outputs that others get: reading a folder takes passing through it."""
-    layers = [Layer("file", read_conf(conf)), Layer("environment", dict(os.environ))]
-    bits = int(resolve({}, layers).get_text("OUTPUT_PERMISSIONS"), 8) & _READ_OR_WRITE
+    bits = int(early_settings(folder).get_text("OUTPUT_PERMISSIONS"), 8) & _READ_OR_WRITE
     return bits | (bits & _READ) >> 2
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -93,7 +94,7 @@ class Snapshot(StoppableItem):
     def plan(cls, *, crawl: Crawl, url: str, username: str, now: datetime, **fields: Any) -> Self:
         """A Snapshot that is not saved yet, with its folder decided. ``url`` has been admitted."""
         key, columns = cls.plan_row(crawl=crawl, url=url, username=username, now=now)
-        return cls(id=key, **columns, **fields)
+        return cls(id=key, **(columns | fields))
 
     @classmethod
     def plan_row(
@@ -123,17 +124,20 @@ class Snapshot(StoppableItem):
         if record.get("id"):
             return parent.patch(record) if parent is not None and str(parent.pk) == record["id"] else None
         crawl: Crawl = given.get("crawl") or parent.crawl  # type: ignore[union-attr]  # one of both is always given
+        owner_id = given.get("created_by_id") or crawl.created_by_id
+        owner = crawl.created_by if owner_id == crawl.created_by_id else User.objects.get(pk=owner_id)
         depth = record.get("depth")
         depth = depth if isinstance(depth, int) and not isinstance(depth, bool) else None
         fresh = cls.plan(
             crawl=crawl,
             url=str(record.get("url")),
-            username=crawl.created_by.username,
+            username=owner.username,
             now=timezone.now(),
             parent_snapshot=parent,
             depth=depth if depth is not None else parent.depth + 1 if parent else 0,
             title=str(record.get("title") or "")[:512],
             config=dict(parent.config) if parent else {},
+            created_by_id=owner.pk,
         )
         # Two workers of a crawl may find one URL in one moment; who comes second takes the row that is there.
         cls.objects.bulk_create([fresh], ignore_conflicts=True)

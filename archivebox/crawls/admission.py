@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from archivebox.contract.reasons import Reason, action
-from archivebox.lib.urls import BadUrl, Url, parse_url
+from archivebox.lib.urls import BadUrl, Url, parse_url, without_credentials
 
 SCHEMES = frozenset({"http", "https"})
 """What is archived unless a setting allows more."""
@@ -161,6 +161,6 @@ def _refuse(url: Url, code: Reason, why: str) -> Admission:
 
 def shown(text: str) -> str:
     """A text of unknown origin as a sentence may hold it: printable, at most 100 characters, no password."""
-    text = re.sub(r"(?<=//)[^/?#\s]*@", "", text)
+    text = without_credentials(text)
     printable = "".join(char if char.isprintable() else "\ufffd" for char in text[:200]).strip()
     return (printable[:99] + "…" if len(printable) > 100 else printable) or "An empty line"

@@ -15,6 +15,8 @@ _HOST_AND_PORT = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{1,5}(?:[/?#]|
 _PLAIN = re.compile(r"(https?|wss?|ftp)://([^/@:\[]+)(?::(\d+))?/")
 """The beginning of an href without user, password or IPv6: all that there is to read in nearly every URL."""
 _BARE_HOST = re.compile(r"[^\s/:]+\.[^\s/:]+(/\S*)?")
+_CREDENTIALS = re.compile(r"(?<=//)[^/?#\s]*@|(?<![^\s=])[^/?#\s:@=]+:[^/?#\s@]+@")
+"""User and password before a host, with its scheme or at the beginning of a word."""
 _UNSAFE_IN_FOLDER = re.compile(r"[^a-z0-9._-]+")
 _MAX_FOLDER = 240
 """A file name may have 255 bytes on every file system we meet; a host name at most 253."""
@@ -93,6 +95,11 @@ def _parse(text: str) -> Url:
         username=parsed.username,
         password=parsed.password,
     )
+
+
+def without_credentials(text: str) -> str:
+    """``text`` without users and passwords of URLs in it: what is kept or shown of something that was refused."""
+    return _CREDENTIALS.sub("", text)
 
 
 def _what_is_missing(text: str) -> str:

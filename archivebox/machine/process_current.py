@@ -12,6 +12,7 @@ from django.utils import timezone
 from archivebox.base_models.rows import new_id
 from archivebox.contract.records import EndReason
 from archivebox.lib.processes import Identity
+from archivebox.lib.urls import without_credentials
 from archivebox.machine.host import Machine
 from archivebox.machine.logtail import TAIL
 from archivebox.machine.process_life import StartedProcess
@@ -43,7 +44,7 @@ class OwnProcess(StartedProcess):
             machine=Machine.current(),
             parent_id=cls._find_parent_id(),
             process_type=cls._detect_type(),
-            cmd=command_line(os.getpid()) or sys.argv,
+            cmd=[without_credentials(word) for word in command_line(os.getpid()) or sys.argv],
             pwd=str(Path.cwd()),
         )
         row.take_identity(Identity.current())
@@ -95,7 +96,7 @@ class OwnProcess(StartedProcess):
         self.ended_at = timezone.now()
         self.status = self.StatusChoices.EXITED
         self.end_reason = EndReason.EXITED
-        self.stderr = error[-TAIL:]
+        self.stderr = without_credentials(error)[-TAIL:]
         fields = ["exit_code", "ended_at", "status", "end_reason", "stderr", "modified_at"]
         self.save(update_fields=fields)
 

@@ -40,14 +40,14 @@ class Settings:
         try:
             return int(text) if text else default
         except ValueError:
-            misconfigured(f"{name} must be a whole number, not {text!r}. Set it with: archivebox config --set {name}=…")
+            misconfigured(f"{name} must be a whole number, not {text!r}. Set it with: archivebox config set {name}=…")
 
     def float(self, name: Text, default: Number = 0.0) -> Number:
         text = self.str(name)
         try:
             return float(text) if text else default
         except ValueError:
-            misconfigured(f"{name} must be a number, not {text!r}. Set it with: archivebox config --set {name}=…")
+            misconfigured(f"{name} must be a number, not {text!r}. Set it with: archivebox config set {name}=…")
 
     def bool(self, name: Text, default: Truth = False) -> Truth:
         text = self.str(name).lower()
@@ -56,7 +56,7 @@ class Settings:
         if not text:
             return default
         return misconfigured(
-            f"{name} must be true or false, not {text!r}. Set it with: archivebox config --set {name}=true"
+            f"{name} must be true or false, not {text!r}. Set it with: archivebox config set {name}=true"
         )
 
     def list(self, name: Text, default: Texts | None = None) -> Texts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -227,6 +228,50 @@ def test_old_records_are_counted_then_deleted(cli: Type, collection: Path) -> No
     assert (dry["succeeded"], dry["failed"], dry["dry_run"]) == (0, 0, True)
     assert cli("manage", "check").code == 0
     assert collection.is_dir()
+
+
+def test_a_link_that_logs_in_is_printed(cli: Type, collection: Path) -> None:
+    done = cli("manage", "login_link")
+    assert (done.code, done.err) == (0, "")
+    assert "http://127.0.0.1:8000/" in done.out
+    assert len(list(collection.glob("run/login-links/*"))) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["add", "http://me:hunter2@example.com/"], ["add", "me:hunter2@example.com"], ["list", "ftp://a:hunter2@b"]],
+)
+def test_a_refused_password_is_not_kept(cli: Type, collection: Path, words: list[str]) -> None:
+    done = cli(*words)
+    assert done.code == 2
+    assert "hunter2" not in cli("process", "list", "--type", "cli").out
+    assert [path for path in collection.rglob("*") if path.is_file() and b"hunter2" in path.read_bytes()] == []
+
+
+def test_what_a_process_printed_steers_no_terminal(cli: Type, collection: Path, tmp_path: Path) -> None:
+    """Its log is gone, so that its row is read."""
+    with sqlite3.connect(collection / "index.sqlite3") as database:
+        database.execute("UPDATE machine_process SET stdout = 'one' || char(27) || '[2Jtwo'")
+    database.close()
+    row = str(cli("process", "list", "--limit", "2").records[1]["id"])
+    shown = on_a_terminal("process", "tail", row, cwd=tmp_path)
+    assert "[2Jtwo" in shown
+    assert "\x1b" not in shown
+
+
+def test_doctor_says_what_ails_a_collection_that_init_could_not_open(cli: Type, collection: Path) -> None:
+    with sqlite3.connect(collection / "index.sqlite3") as database:
+        database.execute("DELETE FROM django_migrations WHERE app = 'auth'")
+    database.close()
+    for stamp in collection.glob("run/schema.*"):
+        stamp.unlink()
+    assert cli("init").code == 1
+    sick = cli("doctor")
+    checks = {check["name"]: check for check in sick.records}
+    assert sick.code == 1
+    assert checks["database"]["state"] == "error"
+    assert "auth.0001_initial" in str(checks["database"]["sentence"])
+    assert checks["disk"]["state"] != "error"
 
 
 def on_a_terminal(*words: str, cwd: Path, **env: str) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 
 import pytest
+from django.contrib.auth.models import User
 
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.retry import retry_missing
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.hooks import discover_hooks, process_hook_records, run_hook
+from archivebox.lib.jsonl import JSON
 from archivebox.machine.models import Machine, Process
 from archivebox.workers.queue.ticks import tick
 from tests.factories import crawl, leased, plugin, snapshot
@@ -149,6 +151,25 @@ def test_hooks_by_hand() -> None:
         {"snapshot": page},
     )
     assert counts == {"Tag": 2, "unknown": 2}
+
+
+def test_records_belong_to_the_model_and_the_owner_that_are_named() -> None:
+    """``overrides["model"]`` stands for whatever object printed them, ``created_by_id`` for who owns what is made."""
+    plugin("named", {"on_Snapshot__10_a.sh": "true\n"})
+    page, somebody = snapshot(), User.objects.create_user("somebody")
+    page.create_pending_archiveresults()
+    result = page.archiveresult_set.get(plugin="named")
+    found: list[dict[str, JSON]] = [{"type": "Tag", "name": "a"}, {"type": "Snapshot", "url": f"{page.url}#next"}]
+    assert process_hook_records(found, {"model": page}) == {"Tag": 1, "Snapshot": 1}
+    assert [tag.name for tag in page.tags.all()] == ["a"]
+    child = page.outlinks.get()
+    assert (child.crawl, child.created_by) == (page.crawl, page.created_by)
+    process_hook_records([{"type": "Tag", "name": "b"}], {"model": result})
+    assert page.tags.filter(name="b").exists()
+    given = {"model": page.crawl, "created_by_id": somebody.pk}
+    process_hook_records([{"type": "Snapshot", "url": f"{page.url}#third"}], given)
+    owned = page.crawl.snapshot_set.get(created_by=somebody)
+    assert owned.output_dir.startswith("users/somebody/")
 
 
 def test_a_result_belongs_to_one_hook_of_one_snapshot() -> None:

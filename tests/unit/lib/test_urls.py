@@ -2,7 +2,7 @@
 
 import pytest
 
-from archivebox.lib.urls import MAX_LENGTH, BadUrl, parse_url, path_domain, path_domain_of
+from archivebox.lib.urls import MAX_LENGTH, BadUrl, parse_url, path_domain, path_domain_of, without_credentials
 
 
 @pytest.mark.parametrize(
@@ -112,3 +112,20 @@ def test_no_character_of_a_host_leaves_its_folder(char: str) -> None:
         assert folder[0] not in ".-"
         assert not set(folder) - set("abcdefghijklmnopqrstuvwxyz0123456789._-")
         assert len(folder) < 256
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("http://me:hunter2@example.com/", "http://example.com/"),
+        ("took http://me@example.com/a and ftp://a:b@c", "took http://example.com/a and ftp://c"),
+        ("//me:hunter2@example.com/", "//example.com/"),
+        ("me:hunter2@example.com", "example.com"),
+        ("--url=me:hunter2@example.com", "--url=example.com"),
+        ("https://example.com/@me", "https://example.com/@me"),
+        ("https://example.com:8000/?mail=me@example.com", "https://example.com:8000/?mail=me@example.com"),
+        ("mail me@example.com", "mail me@example.com"),
+    ],
+)
+def test_credentials_are_left_out(text: str, kept: str) -> None:
+    assert without_credentials(text) == kept
