@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TextIO
 
 from archivebox.lib import jsonl
+from archivebox.lib.quantities import size
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 Record = Mapping[str, object]
 """What one line says: field names of the models → values."""
 
+GAP = 3
+"""Letters between two columns, and about a table."""
+READABLE = 20
+"""Letters of a line below which sentences are a ladder."""
+LONGEST_WORD = 36
+"""Letters of a word up to which a column is made wide enough for it: an id has 36. URLs are broken anywhere."""
 _C1 = re.compile("[\x7f-\x9f]")
 
 
@@ -134,15 +141,17 @@ class Output:
             return count
         return self._draw_table(columns, list(records), empty)
 
-    def facts(self, record: Record, labels: Mapping[str, str]) -> None:
-        """One record: a line per labelled field on a terminal, one JSON line in a pipe."""
+    def facts(self, record: Record, labels: Mapping[str, str], sizes: frozenset[str] = frozenset()) -> None:
+        """One record: a line per labelled field on a terminal, one JSON line in a pipe. ``sizes`` are in bytes."""
         if not self.is_for_people:
             self.record(record)
             return
         width = max(map(len, labels.values()))
         for name, label in labels.items():
-            if record.get(name) not in (None, "", [], {}):
-                self.say(f"{label:<{width}}  {plain(record[name])}")
+            value = record.get(name)
+            if value not in (None, "", [], {}):
+                text = size(value) if name in sizes and isinstance(value, int) else plain(value)
+                self.say(f"{label:<{width}}  {text}")
 
     # --- drawings: rich costs 17 ms, which a pipe need not pay ------------------------------------------------
 
@@ -156,23 +165,46 @@ class Output:
             if empty:
                 self.say(empty)
             return 0
+        cells = [[column.text(record) for column in columns] for record in records]
+        if sum(_widths(columns, cells)) + GAP * len(columns) <= self._console().width:
+            self._draw_grid(columns, cells)
+        else:
+            self._draw_blocks(columns, cells)
+        return len(records)
+
+    def _draw_grid(self, columns: Sequence[Column], cells: list[list[str]]) -> None:
+        """A line each, with long texts in columns of their own."""
         from rich import box  # drawing costs 17 ms, and only a terminal needs it
         from rich.table import Table  # drawing costs 17 ms, and only a terminal needs it
         from rich.text import Text  # drawing costs 17 ms, and only a terminal needs it
 
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for column in columns:
+        for column, width in zip(columns, _widths(columns, cells), strict=True):
             table.add_column(
                 column.title,
                 justify="right" if column.right else "left",
                 no_wrap=not column.wraps,
-                min_width=18 if column.wraps else None,
-                overflow="fold" if column.wraps else "ellipsis",
+                min_width=width,
+                overflow="fold",
             )
-        for record in records:
-            table.add_row(*(Text(column.text(record)) for column in columns))
+        for row in cells:
+            table.add_row(*map(Text, row))
         self._console().print(table)
-        return len(records)
+
+    def _draw_blocks(self, columns: Sequence[Column], cells: list[list[str]]) -> None:
+        """Where a terminal is too narrow for that: the short ones in a line, each long text below it."""
+        from rich.padding import Padding  # drawing costs 17 ms, and only a terminal needs it
+        from rich.text import Text  # drawing costs 17 ms, and only a terminal needs it
+
+        console, widths = self._console(), _widths(columns, cells)
+        for row in cells:
+            named = list(zip(columns, row, widths, strict=True))
+            short = (text.rjust(width) if column.right else text.ljust(width)
+                     for column, text, width in named if not column.wraps)  # fmt: skip
+            console.print(Text("  ".join(short).rstrip()))
+            for column, text, _ in named:
+                if column.wraps and text:
+                    console.print(Padding(Text(f"{column.title}: {text}"), (0, 0, 0, 4), expand=False))
 
     def tree(self, roots: Iterable[Node]) -> None:
         """Trees as drawn lines; in a pipe one JSON line a node, parents first, each with its ``depth``."""
@@ -203,6 +235,21 @@ class Output:
             return False
         self._write(self._stdout, f"{printable(question)} [y/N] ")
         return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _widths(columns: Sequence[Column], cells: list[list[str]]) -> list[int]:
+    """Letters that each column needs: all of its longest text, or of its longest word where it may be wrapped."""
+    return [_width(column, [row[place] for row in cells]) for place, column in enumerate(columns)]
+
+
+def _width(column: Column, texts: list[str]) -> int:
+    from rich.cells import cell_len  # drawing costs 17 ms, and only a terminal needs it
+
+    longest = max(map(cell_len, (column.title, *texts)))
+    if not column.wraps:
+        return longest
+    words = (cell_len(word) for text in texts for word in text.split())
+    return max(min(LONGEST_WORD, max(words, default=0)), min(READABLE, longest))
 
 
 def _as_rich_tree(node: Node) -> "Tree":

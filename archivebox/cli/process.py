@@ -35,9 +35,10 @@ LABELS = {
     "id": "id", "process_type": "type", "worker_type": "kind", "plugin": "plugin", "hook_name": "hook",
     "status": "status", "pid": "pid", "exit_code": "exit status", "end_reason": "ended by", "started_at": "started",
     "ended_at": "ended", "seconds": "seconds", "user_seconds": "CPU, own", "system_seconds": "CPU, system",
-    "max_rss": "memory (bytes)", "cmd": "command", "pwd": "folder", "env": "settings given", "parent_id": "parent",
+    "max_rss": "memory", "cmd": "command", "pwd": "folder", "env": "settings given", "parent_id": "parent",
     "crawl_id": "crawl", "snapshot_id": "snapshot", "stdout_file": "output in", "stderr": "last errors",
 }  # fmt: skip
+SIZES = frozenset({"max_rss"})
 KILL_WITHIN = 15.0
 """Seconds that a worker has to end a hook that somebody wants ended."""
 
@@ -90,7 +91,7 @@ def _roots_of_running() -> list[Process]:
 
 def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
     row = _find(id)
-    session.out.facts(_record(row, stdout_file=str(row.stdout_file), stderr_file=str(row.stderr_file)), LABELS)
+    session.out.facts(_record(row, stdout_file=str(row.stdout_file), stderr_file=str(row.stderr_file)), LABELS, SIZES)
     return 0
 
 

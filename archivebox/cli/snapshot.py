@@ -7,11 +7,12 @@ from archivebox.cli.select import find_all, find_snapshot
 from archivebox.cli.session import Session
 from archivebox.core.models import Snapshot
 from archivebox.crawls import control
+from archivebox.lib.quantities import size
 
 RESULTS = (
     Column("hook", lambda record: record["hook_name"] or record["plugin"]),
     Column("status", "status"),
-    Column("size", "output_size", right=True),
+    Column("size", lambda record: size(int(str(record["output_size"]))) if record["output_size"] else "", right=True),
     Column("what", lambda record: record["sentence"] or record["output_str"], wraps=True),
     Column("to do", "action", wraps=True),
 )

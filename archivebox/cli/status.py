@@ -4,6 +4,7 @@ import shutil
 
 from django.db.models import Count, Min
 
+from archivebox.cli.output import Output, counted
 from archivebox.cli.session import Session
 from archivebox.contract import reasons
 from archivebox.core.models import ArchiveResult, Snapshot
@@ -13,15 +14,17 @@ from archivebox.workers.supervise.watch import orchestrator_is_running
 
 LABELS = {
     "path": "collection", "snapshots": "snapshots", "crawls": "open crawls", "running": "running hooks",
-    "waiting": "waiting for a retry", "next_retry_at": "next retry", "failed": "failed, by reason",
-    "orchestrator": "at work", "missing_programs": "missing programs", "database_bytes": "database (bytes)",
-    "free_bytes": "free disk (bytes)",
+    "waiting": "waiting for a retry", "next_retry_at": "next retry", "orchestrator": "at work",
+    "missing_programs": "missing programs", "database_bytes": "database", "free_bytes": "free disk",
 }  # fmt: skip
+SIZES = frozenset({"database_bytes", "free_bytes"})
+MOST_REASONS, MOST_PAGES = 10, 3
 
 
 def run(session: Session) -> int:
     folder = session.folder
     results = ArchiveResult.objects.in_back_off().aggregate(count=Count("id"), next=Min("retry_at"))
+    failed = _failed()
     record = {
         "type": "Status",
         "path": str(folder.root),
@@ -30,17 +33,28 @@ def run(session: Session) -> int:
         "running": Process.objects.running().of_type(Process.TypeChoices.HOOK).count(),
         "waiting": results["count"],
         "next_retry_at": results["next"],
-        "failed": _failed(),
+        "failed": failed,
+        "failed_pages": {code: _pages(code) for code in failed},
         "orchestrator": orchestrator_is_running(),
         "missing_programs": sorted(Binary.objects.here().filter(status="failed").values_list("name", flat=True)),
         "database_bytes": folder.database.stat().st_size if folder.database.exists() else None,
         "free_bytes": shutil.disk_usage(folder.root).free,
     }
-    session.out.facts(record, LABELS)
-    if session.out.is_for_people:
-        for code in _failed():
-            session.out.say(f"  {code}: {reasons.sentence(code)} {reasons.action(code)}".rstrip())
+    session.out.facts(record, LABELS, SIZES)
+    if session.out.is_for_people and failed:
+        _say_what_failed(session.out, failed)
     return 0
+
+
+def _say_what_failed(out: Output, failed: dict[str, int]) -> None:
+    """Each reason as a sentence, what to do about it, and pages to look at."""
+    for code, count in failed.items():
+        out.say("")
+        out.say(f"{counted(count, 'hook')} failed. {reasons.sentence(code)} {reasons.action(code)}".rstrip())
+        for url in _pages(code):
+            out.say(f"    {url}")
+    out.say("")
+    out.say("`archivebox snapshot show URL` tells more of a page; `archivebox update` tries all of it again.")
 
 
 def _snapshots() -> dict[str, int]:
@@ -49,6 +63,14 @@ def _snapshots() -> dict[str, int]:
 
 
 def _failed() -> dict[str, int]:
-    """Reason → how many results failed for it, the commonest first."""
-    rows = ArchiveResult.objects.filter(status="failed").exclude(reason="").order_by().values_list("reason")
-    return dict(rows.annotate(count=Count("id")).order_by("-count")[:10])
+    """Reason → how many results of pages that are kept failed for it, the commonest first."""
+    rows = ArchiveResult.objects.filter(status="failed", snapshot__retired_at__isnull=True).exclude(reason="")
+    counts = rows.order_by().values_list("reason").annotate(count=Count("id"))
+    return dict(counts.order_by("-count")[:MOST_REASONS])
+
+
+def _pages(code: str) -> list[str]:
+    """The latest pages on which something failed for this reason."""
+    results = ArchiveResult.objects.filter(status="failed", reason=code)
+    rows = Snapshot.objects.kept().filter(pk__in=results.values("snapshot")).order_by("-id")
+    return list(rows.values_list("url", flat=True)[:MOST_PAGES])

@@ -7,6 +7,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from archivebox.lib import quantities
+
 register = template.Library()
 
 _KINDS = {
@@ -55,12 +57,4 @@ def between(start: datetime | None, end: datetime | None) -> str:
     return "" if start is None else span(((end or timezone.now()) - start).total_seconds())
 
 
-@register.filter
-def size(count: int | None) -> str:
-    """``812 B``, ``4.2 kB``, ``1.3 MB``: powers of 1,000, as disks are sold."""
-    amount = float(count or 0)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}" if unit == "B" or amount >= 100 else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} TB"
+register.filter("size", quantities.size)

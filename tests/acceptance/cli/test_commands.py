@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import sqlite3
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from archivebox.contract import reasons
 from tests.acceptance.cli.conftest import Type, environment
 
 GOOD = "https://example.com/page"
@@ -313,6 +315,24 @@ def test_a_terminal_gets_tables_and_trees_without_colour_if_asked(cli: Type, col
     assert "\x1b[31m" not in on_a_terminal("process", "tree", cwd=tmp_path, NO_COLOR="1")
     assert on_a_terminal("list", "--json", cwd=tmp_path).startswith('{"type":"Snapshot"')
     assert collection.is_dir()
+
+
+def test_status_tells_people_what_failed_in_sentences_and_where(cli: Type, collection: Path, tmp_path: Path) -> None:
+    folder = collection / "plugins" / "sad"
+    folder.mkdir()
+    declares = '{"type": "ArchiveResult", "status": "failed", "output_str": "It is gone"}'
+    hook = folder / "on_Snapshot__60_sad.sh"
+    hook.write_text(f"#!/bin/sh\necho '{declares}'\nexit 1\n")
+    cli("add", "--plugins", "sad", GOOD)
+    record = cli("status").record
+    assert record["failed"] == {"declared": 1}
+    assert record["failed_pages"] == {"declared": [GOOD]}
+    shown = on_a_terminal("status", cwd=tmp_path)
+    assert f"1 hook failed. {reasons.sentence('declared')}" in shown
+    assert f"    {GOOD}" in shown
+    assert "archivebox snapshot show URL" in shown
+    assert "declared" not in shown
+    assert re.search(r"free disk +[0-9.]+ [GT]B\r\n", shown)
 
 
 def test_a_reader_that_goes_away_is_no_error(cli: Type, collection: Path, tmp_path: Path) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from datetime import UTC, datetime
 from uuid import UUID
+
+import pytest
 
 from archivebox.cli.output import Column, Node, Output, counted, plain, printable
 
@@ -105,3 +108,38 @@ def test_values_are_shown_on_one_line() -> None:
     assert plain(datetime(2026, 1, 31, 12, tzinfo=UTC)) == "2026-01-31 12:00:00"
     assert printable("two\nlines") == "two lines"
     assert (counted(1, "page"), counted(2_000, "page")) == ("1 page", "2,000 pages")
+
+
+LONG = (
+    Column("hook", "hook"),
+    Column("size", "size", right=True),
+    Column("what", "what", wraps=True),
+    Column("to do", "action", wraps=True),
+)
+HOOK = {
+    "hook": "on_Snapshot__21_consolelog.daemon.bg.py",
+    "size": "1.2 MB",
+    "what": "It needs a program that could not be installed: chromium.",
+    "action": "Run `archivebox install chromium`.",
+}
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
+def test_every_word_of_every_column_is_there_at_any_width(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    output, stream = for_people()
+    output.table(LONG, [HOOK, {**HOOK, "action": ""}])
+    drawn = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue())
+    assert max(map(len, drawn.splitlines())) <= width
+    words = " ".join(HOOK.values()).split()
+    assert [word for word in words if word not in drawn.split()] == []
+
+
+def test_bytes_are_shown_as_sizes_to_people_alone() -> None:
+    output, stream = for_people()
+    record = {"type": "Status", "free": 34_100_000_000}
+    output.facts(record, {"free": "free disk"}, frozenset({"free"}))
+    assert stream.getvalue() == "free disk  34.1 GB\n"
+    pipe, out, _ = in_a_pipe()
+    pipe.facts(record, {"free": "free disk"}, frozenset({"free"}))
+    assert json.loads(out.getvalue()) == record
