@@ -17,7 +17,8 @@ RESULTS = (
     Column("to do", "action", wraps=True),
 )
 LABELS = {
-    "id": "id", "url": "URL", "title": "title", "status": "status", "reason": "reason", "created_at": "added",
+    "id": "id", "url": "URL", "final_url": "led to", "http_status": "HTTP status", "mime_type": "type",
+    "title": "title", "status": "status", "reason": "reason", "created_at": "added",
     "sealed_at": "sealed", "retired_at": "removed", "depth": "depth", "tags": "tags", "retry_at": "looks again",
     "crawl_id": "crawl", "folder": "folder",
 }  # fmt: skip

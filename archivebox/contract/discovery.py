@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from archivebox.contract import entrypoints
+from archivebox.contract.applies import ANY_PAGE, Applies, read_applies
 from archivebox.contract.binaries import FILE_NAMES, BinaryRequest, parse_binaries
 from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS, HookName, parse_hook_name
 from archivebox.contract.schema import PluginSchema, prefix, read_schema, string_list
@@ -43,7 +44,7 @@ class Hook:
     is the live page. ``page``: needs the live page. ``derived``: made from other results, and made again when those
     change; from those of the plugins that ``sources`` names, else from all. ``exclusive``: resources it holds alone.
     ``after``: hooks or plugins it waits for. ``fork``: may run in a child of the fork server. ``argv``: options it
-    accepts, without dashes; None: every one.
+    accepts, without dashes; None: every one. ``applies``: the pages it is for.
     """
 
     plugin: str
@@ -59,6 +60,7 @@ class Hook:
     after: tuple[str, ...] = ()
     fork: bool = False
     argv: tuple[str, ...] | None = None
+    applies: Applies = ANY_PAGE
     interpreter: Interpreter = "python"
 
     def __hash__(self) -> int:
@@ -244,8 +246,17 @@ def _read_hook(plugin: str, path: Path, name: HookName, declared: JSON, warnings
         after=lists.get("after", ()),
         fork=flags.get("fork", True) and interpreter == "python",
         argv=accepted_options(text, name.extension) if argv is None else tuple(item.lstrip("-") for item in argv),
+        applies=_applies(name, declared, warnings),
         interpreter=interpreter,
     )
+
+
+def _applies(name: HookName, declared: JSON, warnings: list[str]) -> Applies:
+    if not isinstance(declared, dict) or "applies" not in declared:
+        return ANY_PAGE
+    applies, problems = read_applies(declared["applies"])
+    warnings.extend(f'"applies" in "x-hooks" of {name}: {problem}' for problem in problems)
+    return applies
 
 
 def _default_exclusive(name: HookName) -> tuple[str, ...]:
@@ -268,7 +279,7 @@ def _metadata(
             flags[key] = value
         elif key in HOOK_LISTS and isinstance(value, list) and all(isinstance(item, str) for item in value):
             lists[key] = string_list(value)
-        else:
+        elif key != "applies":
             warnings.append(f'"{key}" in "x-hooks" of {name} is not understood and is ignored')
     return flags, lists
 

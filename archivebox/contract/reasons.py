@@ -100,7 +100,7 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.DECLARED: _text("It ran, and found that this could not be had."),
     Reason.UNFINISHED: _text("It was told to stop before it had finished.", _RETRIES),
-    Reason.NOT_APPLICABLE: _text("It does not apply to this page."),
+    Reason.NOT_APPLICABLE: _text("It does not apply to this page.", particular="It is not for {}."),
     Reason.DISABLED: _text("Its plugin is switched off.", "Set {}=true to run it.", "It is switched off by {}=false."),
     Reason.NOT_CHOSEN: _text(
         "This crawl was asked for without it.", "Name its plugin in PLUGINS (or --plugins) to run it."

@@ -12,7 +12,6 @@ from archivebox.lib.jsonl import JSON
 __all__ = [
     "MAX_LINE",
     "RESULT_STATUSES",
-    "SNAPSHOT_PATCHABLE",
     "EndReason",
     "LineReader",
     "Reason",
@@ -26,9 +25,6 @@ __all__ = [
 
 MAX_LINE = 1_000_000
 """Bytes of the longest line that is read as a record; longer ones are dropped and counted."""
-
-SNAPSHOT_PATCHABLE = frozenset({"title", "tags"})
-"""Fields that a hook's ``Snapshot`` record with an ``id`` may change."""
 
 RESULT_STATUSES = frozenset({"succeeded", "noresults", "skipped", "failed"})
 """What a hook's ``ArchiveResult`` record may declare."""

@@ -18,7 +18,8 @@ from archivebox.base_models.table import table_of
 from archivebox.base_models.work import FREE_AND_WANTED, HELD, StoppableItem, WorkQuerySet
 from archivebox.config.resolve import Layer, Resolved
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.contract.records import SNAPSHOT_PATCHABLE, register
+from archivebox.contract.applies import PageFacts
+from archivebox.contract.records import register
 from archivebox.core.tag import Tag
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import discover_hooks, resolve_settings
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
 
 LAST_STEP = 9
+PATCHED_TEXTS = {"title": 512, "final_url": 2000, "mime_type": 255}
+"""Columns of text that a hook of the page may set, and their most characters."""
 
 
 class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
@@ -62,6 +65,11 @@ class Snapshot(StoppableItem):
     )
     depth = models.IntegerField(default=0)
     title = models.CharField(max_length=512, blank=True, default="")
+    final_url = models.TextField(
+        blank=True, default="", help_text="where redirects led to; empty until a hook has told"
+    )
+    http_status = models.PositiveSmallIntegerField(default=0, help_text="of the last answer (RFC 9110, 15); 0: none")
+    mime_type = models.CharField(max_length=255, blank=True, default="", help_text="without parameters, lower case")
     tags = models.ManyToManyField(Tag, blank=True, related_name="snapshot_set")
     config = models.JSONField(default=dict, blank=True)
     current_step = models.IntegerField(default=0)
@@ -147,14 +155,18 @@ class Snapshot(StoppableItem):
 
     def patch(self, record: Mapping[str, JSON]) -> Self:
         """Take over the fields of a record that a hook of this Snapshot may set."""
-        given = {name: record.get(name) for name in SNAPSHOT_PATCHABLE if name != "tags"}
-        fields = {name: " ".join(value.split())[:512] for name, value in given.items() if isinstance(value, str)}
+        fields = self.learn(record)
         if fields:
             Snapshot.objects.filter(pk=self.pk).update(**fields, modified_at=timezone.now())
-        for name, value in fields.items():
-            setattr(self, name, value)
         self.tags.add(*tags_of(record))
         return self
+
+    def learn(self, record: Mapping[str, JSON]) -> dict[str, str | int]:
+        """Take over the columns of a patch without writing them; returns them."""
+        fields = patched_columns(record)
+        for name, value in fields.items():
+            setattr(self, name, value)
+        return fields
 
     # --- what it knows ----------------------------------------------------------------------------------------
 
@@ -165,6 +177,11 @@ class Snapshot(StoppableItem):
     @property
     def process_set(self) -> ProcessQuerySet:
         return Process.objects.all().filter(snapshot_id=self.pk)
+
+    @property
+    def facts(self) -> PageFacts:
+        """What its URL turned out to be, as far as a hook has told."""
+        return PageFacts(self.final_url, self.http_status, self.mime_type)
 
     def layers(self) -> list[Layer]:
         """The layers of settings that hold for this page, weakest first; an outlink inherited its parent's."""
@@ -202,9 +219,9 @@ class Snapshot(StoppableItem):
         rows: list[tuple[UUID, dict[str, object]]] = []
         for hook in hooks:
             columns = queued | {"plugin": hook.plugin, "hook_name": hook.file_name, "pwd": f"{path}/{hook.plugin}"}
-            disabled = settings.disabled_reason(hook.plugin)
-            if disabled is not None:
-                columns |= {"status": "skipped", "reason": disabled[:128], "retry_at": None}
+            refused = settings.disabled_reason(hook.plugin) or hook.applies.reason_against(self.url, self.facts)
+            if refused is not None:
+                columns |= {"status": "skipped", "reason": refused[:128], "retry_at": None}
             rows.append((new_id(), columns))
         table_of(model).insert(rows)
         return [key for key, _ in rows]
@@ -232,6 +249,19 @@ class Snapshot(StoppableItem):
 
     def restore(self) -> None:
         Snapshot.objects.filter(pk=self.pk).update(retired_at=None)
+
+
+def patched_columns(record: Mapping[str, JSON]) -> dict[str, str | int]:
+    """The columns that a patch sets; what is of another type than its column is left out."""
+    columns: dict[str, str | int] = {}
+    for name, longest in PATCHED_TEXTS.items():
+        value = record.get(name)
+        if isinstance(value, str):
+            columns[name] = " ".join(value.split())[:longest]
+    status = record.get("http_status")
+    if isinstance(status, int) and not isinstance(status, bool) and 0 <= status < 1000:
+        columns["http_status"] = status
+    return columns
 
 
 def tags_of(record: Mapping[str, JSON]) -> list[Tag]:

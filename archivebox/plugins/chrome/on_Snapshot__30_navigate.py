@@ -16,6 +16,7 @@ from archivebox.plugins.base import (
     failed,
     give_up_after,
     misconfigured,
+    patch_snapshot,
     succeeded,
     try_again,
     write_atomically,
@@ -283,6 +284,8 @@ def main() -> None:
     except (CDPError, TimeIsOver) as error:
         try_again(f"The navigation did not come to an end: {error}")
     write_atomically(FILE, json.dumps(record, indent=2) + "\n")
+    media_type = str(record["mime"]).partition(";")[0].strip().lower()
+    patch_snapshot(final_url=record["final_url"], http_status=record["status"] or 0, mime_type=media_type)
     if navigation.error:
         failed(navigation.error, record)
     succeeded(" ".join(str(record[key]) for key in ("status", "final_url") if record[key]), record)

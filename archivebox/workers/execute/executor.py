@@ -72,6 +72,16 @@ class Executor(ABC):
     def before_step(self) -> None:  # noqa: B027 - a CrawlRun keeps no step
         """A step has begun."""
 
+    def knows_too_little(self, item: Planned) -> bool:
+        """Whether it cannot be said yet if a hook applies."""
+        del item
+        return False
+
+    def not_applicable(self, item: Planned) -> str | None:
+        """The reason code by which a hook is skipped without a process; None: it applies."""
+        del item
+        return None
+
     def refuses(self, item: Planned) -> bool:
         """Whether a hook whose turn it is has to wait for something that only this kind of object knows."""
         del item
@@ -107,9 +117,11 @@ class Executor(ABC):
 
     def _start(self, item: Planned) -> None:
         """Start one hook, or settle it without a process when it cannot run."""
-        disabled = self.call.settings.disabled_reason(item.hook.plugin)
-        if disabled is not None:
-            self.settle(item, Outcome(Status.SKIPPED, counts=False), disabled)
+        if self.knows_too_little(item):
+            return
+        pointless = self.call.settings.disabled_reason(item.hook.plugin) or self.not_applicable(item)
+        if pointless is not None:
+            self.settle(item, Outcome(Status.SKIPPED, counts=False), pointless)
             self._again = True
             return
         missing = self._missing_program(item)

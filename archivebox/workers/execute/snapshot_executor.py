@@ -202,7 +202,22 @@ class SnapshotExecutor(Executor):
     def _files_of(self, item: Planned) -> dict[str, Any]:
         return output_columns(self.call.object_dir / item.hook.plugin)
 
+    # --- what the page is -------------------------------------------------------------------------------------
+
+    def knows_too_little(self, item: Planned) -> bool:
+        """A condition on type or status is judged once the navigations before it are over; they tell both."""
+        if not item.hook.applies.needs_facts or self.snapshot.facts.are_known:
+            return False
+        before = (other for other in self.schedule.session_hooks() if other.hook.sort_key < item.hook.sort_key)
+        return any(not other.hook.background and not other.is_settled for other in before)
+
+    def not_applicable(self, item: Planned) -> str | None:
+        return None if item.replay else item.hook.applies.reason_against(self.snapshot.url, self.snapshot.facts)
+
     def take_records(self, run: HookProcess, records: Sequence[Record]) -> None:
+        for record in records:
+            if record.type == "Snapshot" and record.fields.get("id") == str(self.snapshot.pk):
+                self.snapshot.learn(record.fields)
         self.engine.journal.effect(partial(take_records, self.snapshot.pk, run.process_id, records), self.lease)
 
     # --- the live page ----------------------------------------------------------------------------------------

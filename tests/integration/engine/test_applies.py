@@ -1,0 +1,68 @@
+"""What does not apply starts no process: conditions on URL, type and status, judged from what the navigation told."""
+
+from tests.integration.engine.driver import Collection
+
+NAVIGATE = (
+    'id=$(echo "$EXTRA_CONTEXT" | sed \'s/.*"snapshot_id": *"\\([^"]*\\)".*/\\1/\')\n'
+    'echo "{\\"type\\": \\"Snapshot\\", \\"id\\": \\"$id\\", \\"final_url\\": \\"https://example.com/b.pdf\\", '
+    '\\"http_status\\": 404, \\"mime_type\\": \\"application/pdf\\"}"\n'
+)
+NOTE = 'echo "$(basename "$PWD")" >> "$DATA_DIR/ledger"\n'
+CONDITIONS = {
+    "pages": {"mime": "text/.*"},
+    "papers": {"mime": "application/pdf"},
+    "found": {"status": "2.."},
+    "lost": {"status": "4.."},
+    "elsewhere": {"url": "^https://nowhere\\.test/"},
+    "beside": {"mime": "text/.*"},
+}
+
+
+def plugins(made: Collection, navigate: str = NAVIGATE) -> None:
+    """Hooks with conditions; ``beside`` is of the navigation's own step, so that it has to wait for it."""
+    entry = {"on_Snapshot__30_navigate.sh": {"session": True}}
+    made.plugin("navigate", {"on_Snapshot__30_navigate.sh": navigate}, config={"x-hooks": entry})
+    for name, conditions in CONDITIONS.items():
+        hook = f"on_Snapshot__{35 if name == 'beside' else 60}_{name}.sh"
+        made.plugin(name, {hook: NOTE}, config={"x-hooks": {hook: {"applies": conditions}}})
+
+
+def test_what_does_not_apply_is_skipped_without_a_process(each_mode: Collection) -> None:
+    plugins(each_mode)
+    each_mode.run(each_mode.add())
+    results = each_mode.results()
+    assert sorted(each_mode.ledger) == ["lost", "papers"]
+    assert {name: results[name]["reason"] for name in ("pages", "found", "elsewhere", "beside")} == {
+        "pages": "not_applicable:application/pdf",
+        "found": "not_applicable:status 404",
+        "elsewhere": "not_applicable:such URLs",
+        "beside": "not_applicable:application/pdf",
+    }
+    assert {results[name]["status"] for name in ("pages", "found", "elsewhere", "beside")} == {"skipped"}
+    started = each_mode.rows("Process", "plugin", process_type="hook")
+    assert sorted(row["plugin"] for row in started) == ["lost", "navigate", "papers"]
+    page = each_mode.row("Snapshot", "final_url", "http_status", "mime_type")
+    assert page == {"final_url": "https://example.com/b.pdf", "http_status": 404, "mime_type": "application/pdf"}
+
+
+def test_without_a_navigation_only_the_url_is_judged(forked: Collection) -> None:
+    plugins(forked, "exit 3\n")
+    forked.run(forked.add())
+    assert sorted(forked.ledger) == sorted(set(CONDITIONS) - {"elsewhere"})
+
+
+def test_what_was_told_once_holds_for_a_retry(forked: Collection) -> None:
+    """The facts stand on the page's row: a retry without the navigation judges by them."""
+    plugins(forked)
+    moody = "on_Snapshot__70_moody.sh"
+    forked.plugin("moody", {moody: NOTE + "[ -e tried ] || { touch tried; exit 1; }\n"}, config={
+        "x-hooks": {moody: {"applies": {"mime": "application/pdf"}}}
+    })  # fmt: skip
+    forked.run(forked.add())
+    assert forked.actor.ask("time_has_come") == 1
+    forked.watch()
+    forked.wait("the retry", lambda: forked.results()["moody"]["status"] == "succeeded")
+    forked.wait_sealed()
+    forked.leave()
+    assert forked.ledger.count("moody") == 2
+    assert len(forked.hooks("navigate")) == 1

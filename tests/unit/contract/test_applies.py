@@ -1,0 +1,71 @@
+"""Which pages a hook is for, judged without starting it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from archivebox.contract.applies import ANY_PAGE, Applies, PageFacts, read_applies
+from archivebox.contract.discovery import read_plugin
+from archivebox.contract.reasons import sentence
+from archivebox.lib.jsonl import JSON
+
+PDF = PageFacts("https://example.com/a.pdf", 200, "application/pdf")
+HTML = PageFacts("https://example.com/", 200, "text/html")
+GONE = PageFacts("https://example.com/", 404, "text/html")
+UNKNOWN = PageFacts()
+
+
+def applies(**conditions: JSON) -> Applies:
+    found, problems = read_applies(dict(conditions))
+    assert problems == []
+    return found
+
+
+@pytest.mark.parametrize(
+    ("conditions", "facts", "refused"),
+    [
+        ({}, PDF, None),
+        ({"mime": r"text/html|application/xhtml\+xml"}, HTML, None),
+        ({"mime": r"text/html|application/xhtml\+xml"}, PDF, "not_applicable:application/pdf"),
+        ({"mime": "TEXT/HTML"}, HTML, None),
+        ({"mime": "text"}, HTML, "not_applicable:text/html"),
+        ({"mime": "text/html"}, UNKNOWN, None),
+        ({"status": "2.."}, HTML, None),
+        ({"status": "2.."}, GONE, "not_applicable:status 404"),
+        ({"status": "2..", "mime": "text/html"}, GONE, "not_applicable:status 404"),
+        ({"status": "2.."}, UNKNOWN, None),
+        ({"url": r"^https://github\.com/"}, HTML, "not_applicable:such URLs"),
+        ({"url": r"example\.com"}, UNKNOWN, None),
+    ],
+)
+def test_a_hook_is_skipped_for_what_it_is_not_for(
+    conditions: dict[str, JSON], facts: PageFacts, refused: str | None
+) -> None:
+    assert applies(**conditions).reason_against("https://example.com/", facts) == refused
+
+
+def test_the_reason_reads_as_a_sentence() -> None:
+    assert sentence("not_applicable:application/pdf") == "It is not for application/pdf."
+    assert sentence("not_applicable") == "It does not apply to this page."
+
+
+def test_only_media_type_and_status_wait_for_a_navigation() -> None:
+    assert not ANY_PAGE.needs_facts
+    assert not applies(url="x").needs_facts
+    assert applies(mime="x").needs_facts
+    assert applies(status="x").needs_facts
+
+
+def test_what_is_not_understood_is_said_and_refuses_nothing(tmp_path: Path) -> None:
+    declared: JSON = {"x-hooks": {"on_Snapshot__50_x.sh": {"applies": {"mime": "(", "color": "red", "status": "2.."}}}}
+    (tmp_path / "on_Snapshot__50_x.sh").write_text("")
+    (tmp_path / "config.json").write_text(json.dumps(declared))
+    plugin = read_plugin("x", tmp_path)
+    assert plugin is not None
+    assert len(plugin.warnings) == 2
+    assert any("mime is no regular expression" in warning for warning in plugin.warnings)
+    assert any("no condition color" in warning for warning in plugin.warnings)
+    (hook,) = plugin.hooks
+    assert hook.applies.mime is None
+    assert hook.applies.reason_against("https://example.com/", GONE) == "not_applicable:status 404"
