@@ -1,8 +1,10 @@
-"""The app for whoever serves it with another ASGI server than our own."""
+"""Owns the app as an ASGI server sees it, ours or another."""
 
 import os
 
 from django.core.asgi import get_asgi_application
 
+from archivebox.web.gate import Gate
+
 os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.web.settings"
-application = get_asgi_application()
+application = Gate(get_asgi_application())

@@ -5,12 +5,12 @@ granian's embedded server needs no second process, and sleeps in the kernel when
 
 import asyncio
 import logging
+import resource
 import signal
 import threading
 from collections.abc import Sequence
 from typing import Any
 
-from django.core.asgi import get_asgi_application
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.embed import Server
@@ -21,11 +21,25 @@ from archivebox.lib.processes import Identity
 from archivebox.replay.folders import folder_of
 from archivebox.replay.listener import Listener
 from archivebox.web import settings
+from archivebox.web.asgi import application
 
 log = logging.getLogger("archivebox.web")
 
-AT_ONCE = 16
-"""Requests that each listener answers at a time: a page costs a thread and a database connection."""
+CONNECTIONS = 1000
+"""Open connections that each listener has at most: browsers keep theirs for the next request, and one costs a file
+descriptor and no thread. How much is worked on at a time is limited behind them (:mod:`archivebox.web.gate`)."""
+_OWN_FILES = 200
+"""File descriptors that are left for everything but connections."""
+
+
+def _connections() -> int:
+    """How many of :data:`CONNECTIONS` each of the two may have, after our limit of files was raised to what we need."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * CONNECTIONS + _OWN_FILES
+    files = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if files > soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    return max(16, (files - _OWN_FILES) // 2)
 
 
 def _server(target: Any, address: Address, interface: Interfaces) -> Server:
@@ -37,7 +51,8 @@ def _server(target: Any, address: Address, interface: Interfaces) -> Server:
         http=HTTPModes.http1,
         http1_settings=HTTP1Settings(header_read_timeout=15_000),
         websockets=False,
-        backpressure=AT_ONCE,
+        backlog=CONNECTIONS,
+        backpressure=_connections(),
         runtime_blocking_threads=1,
         log_enabled=False,
     )
@@ -52,7 +67,7 @@ async def listen(bind: Address, replay: Address, starters: Sequence[Identity]) -
     for starter in starters:
         threading.Thread(target=_follow, args=(starter, starters, loop, stop), daemon=True).start()
     servers = [
-        _server(get_asgi_application(), bind, Interfaces.ASGINL),
+        _server(application, bind, Interfaces.ASGINL),
         _server(Listener(folder_of, settings.BASE_URL), replay, Interfaces.RSGI),
     ]
     serving = [asyncio.create_task(server.serve()) for server in servers]

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from archivebox.config import settings as base
 from archivebox.config.early import early_settings
 from archivebox.config.keys import secret_key
+from archivebox.web.gate import BODY_MOST
 
 DATABASES = base.DATABASES
 DEFAULT_AUTO_FIELD = base.DEFAULT_AUTO_FIELD
@@ -97,6 +98,5 @@ if BEHIND_HTTPS:
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
-DATA_UPLOAD_MAX_MEMORY_SIZE = 20_000_000
-"""Bytes of a form: 100,000 lines of 200 characters."""
+DATA_UPLOAD_MAX_MEMORY_SIZE = BODY_MOST
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000

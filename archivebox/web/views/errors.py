@@ -15,7 +15,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         sentence = f"The server does not answer to {host}. Add the name to ALLOWED_HOSTS if it is yours."
         return HttpResponse(sentence, status=400, content_type="text/plain; charset=utf-8")
     if isinstance(exception, RequestDataTooBig):
-        return _page(request, 413, "That is too much at once", "Use `archivebox add` for more than 20 MB of URLs.")
+        return _page(request, 413, "That is too much at once", "Use `archivebox add` for more than 10 MB of URLs.")
     return _page(request, 400, "That request made no sense", "Go back, reload the page, and try again.")
 
 

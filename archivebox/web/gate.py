@@ -1,0 +1,90 @@
+"""Owns what it takes for a request to reach the app: a body that is whole, not too large nor too slow, and its turn."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
+
+BODY_MOST = 10_000_000
+"""Bytes of a form: 100,000 lines of 100 characters."""
+BODY_TIME = 120.0
+"""Seconds that a body may take to arrive; nobody but its sender waits for it."""
+AT_ONCE = 16
+"""Requests that the app answers at a time: each costs a thread and a database connection."""
+_IN_MEMORY = 64 * 1024
+"""Bytes of a body that are not written to a temporary file."""
+
+Message = Mapping[str, Any]
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class _TooLargeError(Exception):
+    """More bytes than a form may have."""
+
+
+class _GoneError(Exception):
+    """The visitor has left before the body was whole."""
+
+
+class Gate:
+    """Reads bodies on the event loop, where waiting costs nothing, and only then has the app take a thread."""
+
+    def __init__(self, app: Application) -> None:
+        self._app = app
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with SpooledTemporaryFile(_IN_MEMORY) as body:
+            try:
+                await asyncio.wait_for(_read(scope, receive, body), BODY_TIME)
+            except _TooLargeError:
+                sentence = f"{BODY_MOST // 1_000_000} MB is the most; `archivebox add` takes longer lists of URLs."
+                await _refuse(send, 413, f"That is too much at once: {sentence}")
+            except TimeoutError:
+                await _refuse(send, 408, f"The form did not arrive within {BODY_TIME:.0f} s.")
+            except _GoneError:
+                return
+            else:
+                async with self._turns:
+                    await self._app(scope, _again(body, receive), send)
+
+
+async def _read(scope: Scope, receive: Receive, body: IO[bytes]) -> None:
+    """Put the body into ``body``; _TooLargeError before its first byte where it says so itself."""
+    announced = dict(scope["headers"]).get(b"content-length", b"")
+    if announced.isdigit() and int(announced) > BODY_MOST:
+        raise _TooLargeError
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _GoneError
+        if body.tell() + len(message.get("body", b"")) > BODY_MOST:
+            raise _TooLargeError
+        body.write(message.get("body", b""))
+        if not message.get("more_body", False):
+            body.seek(0)
+            return
+
+
+def _again(body: IO[bytes], receive: Receive) -> Receive:
+    """What the app receives: the body that was read, and then whatever else comes (that the visitor has left)."""
+    is_whole = False
+
+    async def from_the_start() -> Message:
+        nonlocal is_whole
+        if is_whole:
+            return await receive()
+        part = body.read(_IN_MEMORY)
+        is_whole = len(part) < _IN_MEMORY
+        return {"type": "http.request", "body": part, "more_body": not is_whole}
+
+    return from_the_start
+
+
+async def _refuse(send: Send, status: int, sentence: str) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": sentence.encode()})
