@@ -3,7 +3,9 @@
 import hashlib
 import os
 import sqlite3
-from contextlib import closing
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from archivebox.config.database import database_url
@@ -75,15 +77,36 @@ def open_collection(*, create: bool) -> None:
     if not create:
         require_collection(folder)
     keep_private(folder)  # before anything is made
-    stamp = _schema(folder)
+    stamp = schema_of(folder)
     if _is_ready(folder, stamp):
         return
     folder.create()
     # The switch to WAL and migrations are not covered by SQLite's busy timeout: 12 of 320 first uses were "locked".
     with locked(folder.init_lock):
         if not _is_ready(folder, stamp):
-            _migrate(folder)
-            atomic_write(_stamp_file(folder), stamp)
+            with _other_versions_kept_away(folder, stamp):
+                _migrate(folder)
+                atomic_write(_stamp_file(folder), stamp)
+
+
+@contextmanager
+def _other_versions_kept_away(folder: DataFolder, stamp: str) -> Iterator[None]:
+    """No orchestrator begins meanwhile; one that is at work knows our schema, or CollectionError."""
+    with locked(folder.orchestrator_lock, blocking=False) as lock:
+        if lock is None and not _is_signed(folder.orchestrator_lock, stamp):
+            raise CollectionError(
+                f"Another version of ArchiveBox is at work on {folder.root}, and this one would change its database. "
+                "End its `server`, `run` or `add` first."
+            )
+        yield
+
+
+def _is_signed(lock: Path, stamp: str) -> bool:
+    """Whether its holder wrote our schema into it; asked twice, as locking and writing are two steps."""
+    if lock.read_text() == stamp:
+        return True
+    time.sleep(0.1)
+    return lock.read_text() == stamp
 
 
 def _stamp_file(folder: DataFolder) -> Path:
@@ -113,7 +136,7 @@ def _migrate(folder: DataFolder) -> None:
     call_command("migrate", verbosity=0, interactive=False)
 
 
-def _schema(folder: DataFolder) -> str:
+def schema_of(folder: DataFolder) -> str:
     """Names every migration that this version has, the mark, and the database they are meant for."""
     package = Path(__file__).parent.parent
     names = sorted(

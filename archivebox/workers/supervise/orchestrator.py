@@ -23,6 +23,7 @@ from django.db import connection, connections
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.work import LEASE
 from archivebox.config import logs
+from archivebox.config.collection import schema_of
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib import processes
@@ -293,12 +294,15 @@ class Orchestrator:
 def take_lock(*, wait: bool) -> int | None:
     """The lock that makes one orchestrator the only one of its data folder; None when another holds it."""
     DATA_FOLDER.run.mkdir(parents=True, exist_ok=True)
+    schema = schema_of(DATA_FOLDER).encode()
     descriptor = os.open(DATA_FOLDER.orchestrator_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         os.close(descriptor)
         return None
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, schema, 0)  # who would change the schema meanwhile looks whether it is the one we know
     return descriptor
 
 

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from archivebox.lib.files import locked
+
 CHECKOUT = Path(__file__).parents[3]
 OPEN = """
 import json, os, sys
@@ -74,6 +76,37 @@ def test_a_ready_collection_is_not_looked_at_again(tmp_path: Path) -> None:
         stamp.write_text("of an older version\n")
     end(start(tmp_path))
     assert all(stamp.read_text() != "of an older version\n" for stamp in stamps)
+
+
+def test_no_schema_is_changed_under_an_orchestrator_of_another_version(tmp_path: Path) -> None:
+    end(start(tmp_path))
+    (stamp,) = (tmp_path / "run").glob("schema*")
+    ours = stamp.read_text()
+    stamp.write_text("of an older version\n")
+    lock = tmp_path / "run" / "orchestrator.lock"
+    lock.write_text("of an older version\n")
+    with locked(lock):
+        refused = start(tmp_path)
+        out, _ = refused.communicate(timeout=60)
+        assert refused.returncode == 2
+        assert "Another version of ArchiveBox is at work" in out
+        assert stamp.read_text() == "of an older version\n"
+        lock.write_text(ours)
+        end(start(tmp_path))
+        assert stamp.read_text() == ours
+    stamp.unlink()
+    lock.write_text("of an older version\n")
+    end(start(tmp_path))
+    assert stamp.read_text() == ours
+
+
+def test_an_orchestrator_says_which_schema_it_works_with(tmp_path: Path) -> None:
+    body = OPEN + (
+        "from archivebox.workers.supervise.orchestrator import take_lock\nassert take_lock(wait=False) is not None\n"
+    )
+    end(start(tmp_path, body))
+    (stamp,) = (tmp_path / "run").glob("schema*")
+    assert (tmp_path / "run" / "orchestrator.lock").read_text() == stamp.read_text()
 
 
 def test_no_collection_gets_a_sentence(tmp_path: Path) -> None:
