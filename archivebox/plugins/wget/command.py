@@ -20,6 +20,19 @@ DEFAULT_ARGS = [
 ]
 # Nothing of the person's own: no ~/.wgetrc, no passwords of ~/.netrc, no ~/.wget-hsts. One try: ours come later.
 _ALONE = ["--no-config", "--no-netrc", "--no-hsts", "--tries=1"]
+_SECRET_OPTIONS = frozenset(
+    f"--{name}"
+    for name in (
+        "header",
+        "user",
+        "password",
+        "http-user",
+        "http-password",
+        "proxy-user",
+        "proxy-password",
+        "post-data",
+    )
+)
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 DEFAULT_MAX_SIZE = "750m"
 DEFAULT_MAX_REDIRECTS = 20
@@ -53,6 +66,20 @@ def build(plan: Plan, settings: Settings, url: str) -> list[str]:
     ]
 
 
+def secrets(settings: Settings) -> tuple[list[str], list[str]] | None:
+    """Names of headers and values of options that identify the one who archives; None where there is nothing of it."""
+    names: list[str] = []
+    values: list[str] = []
+    for word in [*settings.list("WGET_ARGS", DEFAULT_ARGS), *settings.list("WGET_ARGS_EXTRA")]:
+        option, _, value = word.partition("=")
+        if option == "--header":
+            name, _, value = value.partition(":")
+            names.append(name.strip().lower())
+        if option in _SECRET_OPTIONS and value.strip():
+            values.append(value.strip())
+    return (names, values) if values or _cookies(settings) else None
+
+
 def parse_size(text: str) -> int:
     """Bytes of `750m`, `2g`, `1048576`; 0 means no limit. Raises ValueError."""
     unit = _UNITS.get(text[-1:].lower(), 1)
@@ -75,11 +102,15 @@ def _limits(plan: Plan, settings: Settings) -> list[str]:
 
 def _identity(settings: Settings) -> list[str]:
     agent = settings.str("WGET_USER_AGENT", settings.str("USER_AGENT"))
-    cookies = settings.path("WGET_COOKIES_FILE", settings.str("COOKIES_FILE"))
+    cookies = _cookies(settings)
     return [
         *([f"--user-agent={agent}"] if agent else []),
         *([f"--load-cookies={cookies}"] if cookies else []),
     ]
+
+
+def _cookies(settings: Settings) -> str:
+    return settings.path("WGET_COOKIES_FILE", settings.str("COOKIES_FILE"))
 
 
 def _permissions(plan: Plan, settings: Settings) -> list[str]:

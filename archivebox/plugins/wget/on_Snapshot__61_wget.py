@@ -27,9 +27,9 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.wget.command import DEFAULT_MAX_SIZE, Plan, build, parse_size
+from archivebox.plugins.wget.command import DEFAULT_MAX_SIZE, Plan, build, parse_size, secrets
 from archivebox.plugins.wget.outcome import Fetch, judge, read_log, read_log_of_wget2
-from archivebox.plugins.wget.warc import cut_to_whole_records
+from archivebox.plugins.wget.warc import Secrets, cut_to_whole_records, leave_out
 
 PARTIAL = ".partial-"  # the folder that a run writes to, renamed entry by entry at its end
 LOG = "wget.log"
@@ -55,7 +55,7 @@ def main() -> None:
         (folder / "warc").mkdir()
         with file_size_limit(limit):
             done = run_program(build(plan, settings, hook.url), timeout=plan.seconds, cwd=str(folder))
-        conclude(hook, plan, folder, done)
+        conclude(hook, plan, folder, done, None if settings.bool("WGET_SAVE_SECRETS") else secrets(settings))
 
 
 def max_size(settings: Settings) -> int:
@@ -66,7 +66,7 @@ def max_size(settings: Settings) -> int:
         misconfigured(f"WGET_MAX_SIZE must be a size such as 750m, not {text!r}")
 
 
-def conclude(hook: Hook, plan: Plan, folder: Path, done: Finished) -> None:
+def conclude(hook: Hook, plan: Plan, folder: Path, done: Finished, hidden: tuple[list[str], list[str]] | None) -> None:
     """Keep what is worth it and end the hook with its result."""
     log_file = folder / plan.log
     fetch = read(log_file, plan, hook.url)
@@ -81,6 +81,9 @@ def conclude(hook: Hook, plan: Plan, folder: Path, done: Finished) -> None:
         try_again(sentence)
     log_file.unlink(missing_ok=True)
     warc = mend(folder, plan, whole=done.returncode >= 0 and not done.timed_out)
+    if warc and hidden is not None:
+        names, values = hidden
+        leave_out(folder / warc, Secrets(frozenset(map(str.encode, names)), tuple(map(str.encode, values))))
     facts = {
         "path": fetch.path,
         "original": original_of(folder, fetch.path),

@@ -1,5 +1,6 @@
 """The page as the server sends it."""
 
+import gzip
 import json
 import os
 import shutil
@@ -67,6 +68,27 @@ def test_the_warc_holds_every_response_and_is_valid(wget: "Wget", site: Site) ->
     assert b"On Keeping Pages" in responses[site.url_for("/article")]
     assert site.url_for("/image.png?figure=1") in responses
     Checker(CheckerOptions([str(warc)])).process_all()
+
+
+@pytest.mark.parametrize("asked_for", [False, True])
+def test_what_identifies_the_archivist_is_in_the_warc_only_if_asked_for(
+    wget: "Wget", site: Site, tmp_path: Path, asked_for: bool
+) -> None:
+    cookies = tmp_path / "cookies.txt"
+    cookies.write_text("# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\tsecret-cookie\n")
+    extra = json.dumps(["--header=X-Token: secret-token", "--http-user=me", "--http-password=secret-word"])
+    settings = {"COOKIES_FILE": str(cookies), "WGET_ARGS_EXTRA": extra, "WGET_SAVE_SECRETS": str(asked_for)}
+    run = wget(site.url_for("/article"), **settings)
+
+    sent = [hit.headers for hit in site.requests if hit.path == "/article"][-1]
+    assert ("secret-cookie" in sent["cookie"], sent["x-token"]) == (True, "secret-token")
+    warc = run.folder / str(run.facts["warc"])
+    records = warc_records(warc)
+    kept = gzip.decompress(warc.read_bytes())
+    assert [word in kept for word in (b"secret-cookie", b"secret-token", b"secret-word")] == [asked_for] * 3
+    assert [kind for kind, _, _ in records].count("request") == [kind for kind, _, _ in records].count("response") > 4
+    Checker(CheckerOptions([str(warc)])).process_all()
+    assert not list(run.folder.rglob(".*.tmp"))
 
 
 class CheckerOptions:
