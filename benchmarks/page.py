@@ -23,7 +23,7 @@ from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.plugins.base.cdp import Connection
 from archivebox.plugins.base.settings import Settings
-from archivebox.plugins.chrome.launch import find_chromium, flags
+from archivebox.plugins.chrome.launch import PIPE, browser_pipe, find_chromium, flags
 from archivebox.plugins.htmltotext.text import html_to_text
 from benchmarks.commands import local_site
 from benchmarks.finding import Bound, Finding, interleaved
@@ -98,15 +98,15 @@ def browser() -> Iterator[Connection]:
     with tempfile.TemporaryDirectory(prefix="bench-chromium-", ignore_cleanup_errors=True) as folder:
         command = [find_chromium(settings), *flags(settings, f"{folder}/profile")]
         env = {**os.environ, "TMPDIR": folder}
-        with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as popen:
-            lines = iter(popen.stderr or ())
-            url = next(line.split()[-1] for line in lines if line.startswith("DevTools listening on"))
-            connection = Connection(url)
-            try:
-                yield connection
-            finally:
-                connection.send("Browser.close")
-                popen.communicate(timeout=PATIENCE)
+        with browser_pipe() as pipe:
+            popen = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL, pass_fds=PIPE)
+        connection = Connection(pipe)
+        try:
+            connection.call("Browser.getVersion", timeout=PATIENCE)
+            yield connection
+        finally:
+            connection.send("Browser.close")
+            popen.wait(PATIENCE)
 
 
 def archive(connection: Connection, url: str, folder: Path, agent: str) -> None:

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from archivebox.plugins.base.cdp import Connection
+from archivebox.plugins.chrome.launch import PIPE, browser_pipe
 
 PROGRAM = shutil.which("chromium") or ""
+
+
+class Tab(Connection):
+    """The browser's own connection, with calls meant for one tab unless they name another session."""
+
+    session = ""
+
+    def call(
+        self, method: str, params: dict[str, Any] | None = None, *, timeout: float = 60, session: str = ""
+    ) -> dict[str, Any]:
+        return super().call(method, params, timeout=timeout, session=session or self.session)
 
 
 class Browser:
@@ -27,35 +37,26 @@ class Browser:
         self.profile = Path(tempfile.mkdtemp(prefix="archivebox-test-browser-"))
         command = [
             PROGRAM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-            "--hide-scrollbars", "--remote-debugging-port=0", f"--user-data-dir={self.profile}", "about:blank",
+            "--hide-scrollbars", "--remote-debugging-pipe", f"--user-data-dir={self.profile}", "about:blank",
         ]  # fmt: skip
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
+        with browser_pipe() as pipe:
+            self.process = subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, pass_fds=PIPE
+            )
         try:
-            self._connect()
+            self._connect(Tab(pipe))
         except BaseException:
             self._end()
             raise
         return self
 
-    def _connect(self) -> None:
-        port = self._port()
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=30) as answer:
-            targets = json.load(answer)
-        page = next(target for target in targets if target["type"] == "page")
-        self.tab = Connection(page["webSocketDebuggerUrl"], timeout=60)
+    def _connect(self, browser: Tab) -> None:
+        browser.call("Browser.getVersion", timeout=120)
+        page = browser.call("Target.createTarget", {"url": "about:blank"})["targetId"]
+        browser.session = browser.call("Target.attachToTarget", {"targetId": page, "flatten": True})["sessionId"]
+        self.tab = browser
         self.tab.call("Page.enable")
         self.tab.call("Runtime.enable")
-
-    def _port(self) -> int:
-        end = time.monotonic() + 120
-        while time.monotonic() < end:
-            try:
-                return int((self.profile / "DevToolsActivePort").read_text().split()[0])
-            except (FileNotFoundError, IndexError):
-                time.sleep(0.1)
-        raise TimeoutError("the browser did not start")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

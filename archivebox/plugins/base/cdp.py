@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import collections
 import json
+import socket
 import time
-
-import websocket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     Params: TypeAlias = dict[str, Any]  # what the protocol's documentation calls an object
 
+READ_SIZE = 1 << 16  # bytes
 CALL_TIMEOUT = 10.0  # seconds; a call that takes longer by nature (PDF, full page) says so
 
 
@@ -38,7 +38,7 @@ class TargetGone(CDPError):  # noqa: N818
 
 
 class Event:
-    """Something the browser told without being asked; `session` is '' on a socket of one target."""
+    """Something the browser told without being asked; `session` is '' in the connection's own."""
 
     __slots__ = ("method", "params", "session")
 
@@ -47,35 +47,42 @@ class Event:
 
 
 class Connection:
-    """One websocket to the browser or to one of its tabs. Single-threaded."""
+    """One conversation with the browser or with one of its tabs. Single-threaded.
 
-    def __init__(self, url: str, timeout: float = CALL_TIMEOUT) -> None:
-        """Connect. Raises TargetGone where nothing listens there or the target does not exist."""
-        self.url = url
+    Messages end with a NUL, as on Chromium's own pipe; the relay of the crawl's browser takes them at a unix socket.
+    """
+
+    def __init__(self, stream: socket.socket) -> None:
+        self._stream = stream
+        self._buffer = bytearray()
+        self._seen = 0  # so far there is no NUL in the buffer
         self._last_id = 0
         self._wanted: set[int] = set()
         self._replies: dict[int, Params] = {}
         self._events: collections.deque[Event] = collections.deque()
+
+    @classmethod
+    def open(cls, path: str, target: str = "") -> Connection:
+        """Connect to the browser whose socket is there, or to one of its tabs.
+
+        Raises TargetGone where nothing listens there; where there is no such tab, the first call does.
+        """
+        stream = socket.socket(socket.AF_UNIX)
         try:
-            # An Origin would have to be allowed at the browser's start, for pages too; a proxy must never see this.
-            self._socket = websocket.create_connection(
-                url,
-                timeout=timeout,
-                suppress_origin=True,
-                skip_utf8_validation=True,
-                http_no_proxy=["127.0.0.1", "localhost", "::1"],
-            )
-        except (OSError, websocket.WebSocketException) as error:
-            raise TargetGone(f"no browser or tab answers at {url}: {error}") from error
+            stream.connect(path)
+            stream.sendall(json.dumps({"target": target}).encode() + b"\0")
+        except OSError as error:
+            stream.close()
+            raise TargetGone(f"no browser answers at {path}: {error}") from error
+        return cls(stream)
 
     def fileno(self) -> int:
         """For selectors. Look at `pending` first: an event may have been read already."""
-        socket = self._socket.sock
-        return socket.fileno() if socket is not None else -1
+        return self._stream.fileno()
 
     @property
     def pending(self) -> bool:
-        return bool(self._events)
+        return bool(self._events) or self._buffer.find(b"\0", self._seen) >= 0
 
     def send(self, method: str, params: Params | None = None, session: str = "") -> None:
         """Ask without caring for the answer."""
@@ -119,33 +126,47 @@ class Connection:
         return self._events.popleft() if self._events else None
 
     def close(self) -> None:
-        self._socket.close(timeout=0)
+        self._stream.close()
 
     def _write(self, method: str, params: Params | None, session: str) -> int:
         self._last_id += 1
         message: Params = {"id": self._last_id, "method": method, "params": params or {}}
         if session:
             message["sessionId"] = session
+        self._stream.settimeout(CALL_TIMEOUT)
         try:
-            self._socket.send(json.dumps(message))
-        except (OSError, websocket.WebSocketException) as error:
+            self._stream.sendall(json.dumps(message).encode() + b"\0")
+        except OSError as error:
             raise TargetGone(f"the browser is gone: {error}") from error
         return self._last_id
 
     def _read(self, timeout: float) -> bool:
-        """Take one message off the socket; False when none came in time."""
+        """Take one message, so that answers and events keep their order; False when none came whole in time."""
+        deadline = time.monotonic() + timeout
+        while (end := self._buffer.find(b"\0", self._seen)) < 0:
+            self._seen = len(self._buffer)
+            if not self._receive(deadline - time.monotonic()):
+                return False
+        message = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        self._seen = 0
+        self._sort(json.loads(message))
+        return True
+
+    def _receive(self, timeout: float) -> bool:
+        """Read a piece; False when none came in time."""
         if timeout <= 0:
             return False
-        self._socket.settimeout(timeout)
+        self._stream.settimeout(timeout)
         try:
-            text = self._socket.recv()
-        except websocket.WebSocketTimeoutException:
+            piece = self._stream.recv(READ_SIZE)
+        except TimeoutError:
             return False
-        except (OSError, websocket.WebSocketException) as error:
+        except OSError as error:
             raise TargetGone(f"the browser or its tab is gone: {error}") from error
-        if not text:
-            raise TargetGone("the browser closed the connection")
-        self._sort(json.loads(text))
+        if not piece:
+            raise TargetGone("the browser or its tab is gone: it closed the connection")
+        self._buffer += piece
         return True
 
     def _sort(self, message: Params) -> None:

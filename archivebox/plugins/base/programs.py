@@ -90,11 +90,19 @@ def start_program(
     env: Mapping[str, str] | None = None,
     stdout: int | BinaryIO = subprocess.DEVNULL,
     stderr: int | BinaryIO | None = None,
+    pass_fds: Sequence[int] = (),
 ) -> Program:
     """Start `cmd` in this hook's session (so that ending the hook ends it) and in a process group of its own."""
     command = [find_program(cmd[0]), *cmd[1:]]
     popen = subprocess.Popen(
-        command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, process_group=0
+        command,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        process_group=0,
+        pass_fds=pass_fds,
     )
     return Program(command, popen, os.path.abspath(cwd or os.curdir))
 

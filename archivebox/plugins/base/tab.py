@@ -66,7 +66,7 @@ class Tab:
         """
         folder = folder or sibling("chrome")
         lock, record = _lock(folder, exclusive=not read_only)
-        connection = Connection(record["ws_url"])
+        connection = Connection.open(record["socket"], record["target_id"])
         connection.send("Inspector.enable")
         return cls(connection, record, lock, Navigation.read(folder))
 

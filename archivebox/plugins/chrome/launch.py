@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import errno
+import fcntl
 import json
 import os
+import socket
 
 from archivebox.plugins.base import Settings, find_program, log, misconfigured
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PIPE = (3, 4)  # the descriptors on which Chromium reads and writes with --remote-debugging-pipe
 FURNITURE = 87  # px of window that new headless keeps above the page: 1440x2000 asked for gives 1913 of page
 SHM_NEEDED = 1 << 30  # bytes of /dev/shm below which pages with large canvases crash
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000  # linux/sched.h
@@ -30,6 +36,49 @@ def find_chromium(settings: Settings) -> str:
             if os.access(path, os.X_OK):
                 return path
     return misconfigured("No Chromium was found. Install it with: archivebox install chromium, or set CHROME_BINARY.")
+
+
+@contextlib.contextmanager
+def browser_pipe() -> Iterator[socket.socket]:
+    """Have a socket where Chromium looks for its pipe while it is being started; gives our end of it.
+
+    What is there otherwise (a lock that the engine handed us, anything) is put back.
+    """
+    ours, theirs = socket.socketpair()
+    end = fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, PIPE[-1] + 1)
+    theirs.close()
+    put_away = [_put_away(number) for number in PIPE]
+    for number in PIPE:
+        os.dup2(end, number)
+    os.close(end)
+    try:
+        yield ours
+    finally:
+        for number, (copy, inheritable) in zip(PIPE, put_away, strict=True):
+            os.close(number)
+            if copy is not None:
+                os.dup2(copy, number, inheritable)
+                os.close(copy)
+
+
+def _put_away(number: int) -> tuple[int | None, bool]:
+    """Return a copy of a descriptor and whether programs inherit it; None where it is not open."""
+    try:
+        return fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, PIPE[-1] + 1), os.get_inheritable(number)
+    except OSError as error:
+        if error.errno != errno.EBADF:
+            raise
+        return None, False
+
+
+def keep_downloads_in(folder: str, profile: str) -> None:
+    """Have a fresh profile's downloads go to a folder that is removed.
+
+    The relay forbids them all, but a hook that allows them for itself and goes leaves the browser as it was started.
+    """
+    os.makedirs(os.path.join(profile, "Default"))
+    with open(os.path.join(profile, "Default", "Preferences"), "w", encoding="utf-8") as file:
+        json.dump({"download": {"default_directory": os.path.join(folder, "downloads")}}, file)
 
 
 def window(settings: Settings) -> tuple[int, int]:
@@ -63,7 +112,7 @@ def flags(settings: Settings, profile: str) -> list[str]:
     arguments = settings.list("CHROME_ARGS", _default_arguments())
     arguments += [
         f"--user-data-dir={profile}",
-        "--remote-debugging-port=0",  # the kernel chooses; --remote-allow-origins stays unset, so no page can connect
+        "--remote-debugging-pipe",  # a port would take orders from everybody on this machine
         f"--window-size={width},{height + (FURNITURE if settings.bool('CHROME_HEADLESS', True) else 0)}",
     ]
     if settings.bool("CHROME_HEADLESS", True):

@@ -1,21 +1,25 @@
 #!/usr/bin/env python3
 """Launch Chromium once for a crawl on this machine, keep watch over it and its tabs, and end it on TERM.
 
-Others find it through `session.json` in this hook's folder. A tab belongs to the process named in its first address
+Others find it through `session.json` in this hook's folder and speak to it through the relay here, with which it ends:
+Chromium leaves when its pipe is closed. A tab belongs to the process named in its first address
 (`about:blank#archivebox-<pid>-<start ticks>`): when that process is gone, its tab is closed here.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import selectors
 import shutil
 import subprocess
-import sys
 import tempfile
-import time
+
+from launch import PIPE, browser_pipe, find_chromium, flags, keep_downloads_in
+from others import OF_BROWSER, take_back, tell
+from relay import Relay
 
 from archivebox.plugins.base import (
     Program,
@@ -27,51 +31,44 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.base.cdp import CDPError, Connection
-from archivebox.plugins.base.files import remove
+from archivebox.plugins.base.cdp import CDPError, Connection, Event
 from archivebox.plugins.base.programs import open_process, start_ticks
-from archivebox.plugins.base.tab import read_json
-from archivebox.plugins.chrome.launch import find_chromium, flags
 
 SESSION = "session.json"
 FOLDER_PREFIX = "archivebox-chrome-"
 SOCKET = f"/{FOLDER_PREFIX}12345678/org.chromium.Chromium.123456/SingletonSocket"
-LAUNCH_TIME = 20.0  # seconds until the debugging port must be there; it takes 0.15 on an idle machine
-CLOSE_TIME = 1.0  # seconds for Browser.close before the tree is ended
+LAUNCH_TIME = 20.0  # seconds until it must answer; it takes 0.2 on an idle machine
+CLOSE_TIME = 1.0  # seconds for Chromium to leave by itself before its tree is ended; it takes 0.2
 HOLDER = re.compile(r"^about:blank#archivebox-(\d+)-(\d+)$")
-LISTENING = re.compile(rb"DevTools listening on (ws://\S+)")
 
 
 class Browser:
-    """Chromium, its temporary folder (profile included) and the connection over which it is watched."""
+    """Chromium, our end of its pipe, and its temporary folder (profile included), locked for as long as we live."""
 
     def __init__(self, settings: Settings) -> None:
         binary = find_chromium(settings)
-        self.folder = tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=short_temporary_folder())
+        self.folder, self._lock = make_folder()
         try:
             own = settings.path("CHROME_USER_DATA_DIR")
             self.keeps_profile = bool(own)
             profile = own or os.path.join(self.folder, "profile")
+            if not own:
+                keep_downloads_in(self.folder, profile)
             command = [binary, *flags(settings, profile)]
             self.sandbox = "--no-sandbox" not in command
             # Its temporary files go into our folder, so that they are gone with it even when it was killed.
             environment = {**os.environ, "TMPDIR": self.folder}
-            self.program: Program = start_program(command, env=environment, stderr=subprocess.PIPE)
+            with browser_pipe() as self.pipe:
+                self.program: Program = start_program(command, env=environment, pass_fds=PIPE)
         except BaseException:
             remove_folder(self.folder)
             raise
-        self.stderr = self.program.popen.stderr
-        self.connection: Connection | None = None
 
-    def connect(self) -> dict[str, object]:
-        """Wait for the debugging port; return what others need to know."""
-        url = self._wait_for_url()
-        self.connection = Connection(url)
-        version = self.connection.call("Browser.getVersion")
-        self.connection.call("Target.setDiscoverTargets", {"discover": True})
+    def describe(self, relay: Relay, version: dict[str, str]) -> dict[str, object]:
+        """Return what others need to know."""
         return {
-            "ws_url": url,
-            "port": int(url.split(":")[2].split("/")[0]),
+            "socket": relay.socket,
+            "ws_url": relay.url,
             "pid": self.program.pid,
             "start_ticks": start_ticks(self.program.pid),
             "version": version["product"],
@@ -80,29 +77,23 @@ class Browser:
             "sandbox": self.sandbox,
         }
 
-    def _wait_for_url(self) -> str:
-        deadline, text = time.monotonic() + LAUNCH_TIME, b""
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.stderr, selectors.EVENT_READ)
-            while selector.select(max(0.0, deadline - time.monotonic())):
-                chunk = os.read(self.stderr.fileno(), 65536)
-                text += chunk
-                if found := LISTENING.search(text):
-                    return found[1].decode()
-                if not chunk:
-                    break
-        log(text.decode("utf-8", "replace")[-4000:])
-        raise CDPError(
-            "Chromium did not start; its own words are above. If they speak of a sandbox: CHROME_SANDBOX=false."
-        )
+    def version(self) -> dict[str, str]:
+        """Wait until it answers."""
+        try:
+            return Connection(self.pipe).call("Browser.getVersion", timeout=LAUNCH_TIME)
+        except CDPError as error:
+            raise CDPError(
+                f"Chromium did not start ({error}); its own words are above. If they speak of a sandbox: "
+                "CHROME_SANDBOX=false."
+            ) from error
 
     def end(self) -> None:
-        """End its tree and remove its folder; where its profile is somebody's and stays, ask it to close first."""
-        if self.keeps_profile and self.connection is not None and self.program.popen.poll() is None:
+        """End its tree and remove its folder; where its profile is somebody's and stays, let it close first."""
+        if self.keeps_profile:
+            self.pipe.close()
             try:
-                self.connection.send("Browser.close")
                 self.program.popen.wait(CLOSE_TIME)
-            except (CDPError, subprocess.TimeoutExpired) as error:
+            except subprocess.TimeoutExpired as error:
                 log(f"Chromium did not close by itself: {error}")
         self.program.end(0.3)  # TERM: 0.04 s instead of 0.14
         remove_folder(self.folder)
@@ -111,27 +102,25 @@ class Browser:
 class Watch:
     """Tabs and the processes that hold them, by a pidfd each; a holder's end closes its tab."""
 
-    def __init__(self, connection: Connection, selector: selectors.BaseSelector) -> None:
-        self._connection, self._selector = connection, selector
+    def __init__(self, relay: Relay) -> None:
+        self._relay = relay
         self._holders: dict[str, int] = {}
         self._opened_by: dict[str, str] = {}
+        relay.told = self.take
+        relay.send("Target.setDiscoverTargets", {"discover": True})
 
-    def take_events(self) -> None:
-        """Take what the browser told; at least one message is there to be read."""
-        while True:
-            event = self._connection.next_event(1.0)
-            if event is not None and event.method in ("Target.targetCreated", "Target.targetInfoChanged"):
-                self._look_at(event.params["targetInfo"])
-            elif event is not None and event.method == "Target.targetDestroyed":
-                self._forget(event.params["targetId"])
-            if not self._connection.pending:
-                return
+    def take(self, event: Event) -> None:
+        """Take what the browser told."""
+        if event.method in ("Target.targetCreated", "Target.targetInfoChanged"):
+            self._look_at(event.params["targetInfo"])
+        elif event.method == "Target.targetDestroyed":
+            self._forget(event.params["targetId"])
 
     def holder_gone(self, target: str) -> None:
         log(f"closing tab {target}: its holder is gone")
         self._forget(target)
         for each in (target, *(popup for popup, opener in self._opened_by.items() if opener == target)):
-            self._connection.send("Target.closeTarget", {"targetId": each})
+            self._relay.send("Target.closeTarget", {"targetId": each})
 
     def _look_at(self, info: dict[str, str]) -> None:
         if "openerId" in info:
@@ -144,43 +133,32 @@ class Watch:
             self.holder_gone(info["targetId"])
             return
         self._holders[info["targetId"]] = descriptor
-        self._selector.register(descriptor, selectors.EVENT_READ, info["targetId"])
+        self._relay.selector.register(descriptor, selectors.EVENT_READ, lambda _: self.holder_gone(info["targetId"]))
 
     def _forget(self, target: str) -> None:
         descriptor = self._holders.pop(target, None)
         if descriptor is not None:
-            self._selector.unregister(descriptor)
+            self._relay.selector.unregister(descriptor)
             os.close(descriptor)
 
 
-def keep_watch(browser: Browser, stop: StopRequest) -> int:
-    """Serve until told to stop (0) or until the browser has ended (1)."""
+def serve(browser: Browser, stop: StopRequest) -> int:
+    """Relay and watch until told to stop (0) or until the browser has ended (1)."""
+    version = browser.version()
     with selectors.DefaultSelector() as selector:
-        watch = Watch(browser.connection, selector)
-        ended = os.pidfd_open(browser.program.pid)
-        for source in (stop, browser.connection, browser.stderr, ended):
-            selector.register(source, selectors.EVENT_READ)
-        while not stop:
-            for key, _ in selector.select():
-                if key.fileobj == ended:
-                    log("Chromium has ended without being told to")
-                    return 1
-                if key.fileobj is browser.connection:
-                    watch.take_events()
-                elif key.fileobj is browser.stderr:
-                    if not pass_on(browser.stderr.fileno()):
-                        selector.unregister(browser.stderr)
-                elif key.data is not None:
-                    watch.holder_gone(key.data)
-    return 0
-
-
-def pass_on(descriptor: int) -> bool:
-    """Hand the browser's words to our standard error; False at their end."""
-    chunk = os.read(descriptor, 65536)
-    sys.stderr.buffer.write(chunk)
-    sys.stderr.buffer.flush()
-    return bool(chunk)
+        relay = Relay(browser.pipe, browser.folder, selector)
+        Watch(relay)
+        selector.register(stop, selectors.EVENT_READ, lambda _: None)
+        session = browser.describe(relay, version)
+        tell(cdp_url=relay.url, pid=browser.program.pid)
+        write_atomically(SESSION, json.dumps(session, indent=2) + "\n", secret=True)
+        ready()
+        while not stop and not relay.ended:
+            for key, mask in selector.select():
+                key.data(mask)
+    if relay.ended:
+        log("Chromium has ended without being told to")
+    return int(relay.ended)
 
 
 def short_temporary_folder() -> str:
@@ -196,28 +174,53 @@ def remove_folder(folder: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def clear_former_session() -> None:
-    """Remove what a predecessor that was killed has left: its folder and its session file."""
-    former = read_json(SESSION) or {}
-    folder = str(former.get("folder", ""))
-    if os.path.basename(folder).startswith(FOLDER_PREFIX):
-        remove_folder(folder)
-    remove(SESSION)
+def make_folder() -> tuple[str, int]:
+    """Make our temporary folder and lock it; the lock falls with this process, however it ends."""
+    parent = short_temporary_folder()
+    remove_what_killed_ones_left(parent)
+    while True:
+        folder = tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=parent)
+        lock = locked(folder)
+        if lock is not None:
+            return folder, lock
+
+
+def remove_what_killed_ones_left(parent: str) -> None:
+    """Remove folders of hooks like this one that nobody holds any more."""
+    for name in os.listdir(parent):
+        folder = os.path.join(parent, name)
+        if name.startswith(FOLDER_PREFIX) and (lock := locked(folder)) is not None:
+            remove_folder(folder)
+            os.close(lock)
+
+
+def locked(folder: str) -> int | None:
+    """Open a folder of ours and take its lock; None where it has an owner, is somebody else's, or has just gone."""
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:  # in a folder of everybody's anything may stand under our name, loops of links too
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(lock).st_uid == os.geteuid() and os.path.samestat(os.stat(folder), os.fstat(lock)):
+            return lock
+        os.close(lock)
+    except (BlockingIOError, FileNotFoundError):
+        os.close(lock)
+    return None
 
 
 def main() -> None:
     stop = StopRequest()
-    clear_former_session()
+    take_back((SESSION, *OF_BROWSER))
     browser = Browser(Settings())
     code = 1
     try:
-        write_atomically(SESSION, json.dumps(browser.connect(), indent=2) + "\n")
-        ready()
-        code = keep_watch(browser, stop)
+        code = serve(browser, stop)
     except CDPError as error:
         try_again(str(error))
     finally:
-        remove(SESSION)
+        take_back((SESSION, *OF_BROWSER))
         browser.end()
     raise SystemExit(code)
 

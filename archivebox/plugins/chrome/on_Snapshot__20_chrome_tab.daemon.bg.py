@@ -14,7 +14,10 @@ import selectors
 import signal
 import time
 
+from others import OF_TAB, take_back, tell
+
 from archivebox.plugins.base import (
+    Hook,
     Settings,
     StopRequest,
     log,
@@ -25,18 +28,17 @@ from archivebox.plugins.base import (
     write_atomically,
 )
 from archivebox.plugins.base.cdp import CDPError, Connection, Event, TargetGone
-from archivebox.plugins.base.files import remove
+from archivebox.plugins.base.netlog import FILE, SECRET_HEADERS, NetworkLog
 from archivebox.plugins.base.programs import start_ticks
 from archivebox.plugins.base.tab import read_json
-from archivebox.plugins.chrome.netlog import FILE, NetworkLog
 
 TARGET = "target.json"
 LOOK_AGAIN = 0.005  # seconds between two looks for the crawl's browser, which is 0.2 s away at most
 CLOSE_TIME = 2.0  # seconds for the browser to say that it closes the tab; that itself takes 30 ms more
 
 
-def wait_for_browser(deadline: float, stop: StopRequest) -> Connection:
-    """Connect to the crawl's browser; it may still be starting, or be started again after a crash."""
+def wait_for_browser(deadline: float, stop: StopRequest) -> tuple[Connection, dict[str, object]]:
+    """Connect to the crawl's browser and say where it is; it may still be starting, or again after a crash."""
     folder = os.environ.get("CRAWL_OUTPUT_DIR") or os.environ.get("CRAWL_DIR")
     if not folder:
         misconfigured("CRAWL_OUTPUT_DIR is not set, so the crawl's browser cannot be found. The engine sets it.")
@@ -44,7 +46,7 @@ def wait_for_browser(deadline: float, stop: StopRequest) -> Connection:
         session = read_json(os.path.join(folder, "chrome", "session.json"))
         if session:
             try:
-                return Connection(session["ws_url"])
+                return Connection.open(session["socket"]), session
             except TargetGone:
                 session = None  # the file of one that was killed
         time.sleep(LOOK_AGAIN)
@@ -78,14 +80,15 @@ class TabHolder:
         for method, params in page_set_up(settings, connection):
             connection.call(method, params, session=self.session)
         self._log_file = open(FILE, "ab", buffering=0)  # noqa: SIM115  (closed with the tab)
-        self._log = NetworkLog(self._log_file, self.target, time.time())
+        self._log = NetworkLog(self._log_file, self.target, time.time(), hidden_headers(settings))
 
-    def describe(self, browser_url: str) -> dict[str, object]:
-        host = browser_url.split("/")[2]
+    def describe(self, session: dict[str, object]) -> dict[str, object]:
+        browser, _, secret = session["ws_url"].rpartition("/")
         return {
             "target_id": self.target,
-            "ws_url": f"ws://{host}/devtools/page/{self.target}",
-            "browser_ws_url": browser_url,
+            "socket": session["socket"],
+            "ws_url": f"{browser.removesuffix('browser')}page/{self.target}/{secret}",
+            "browser_ws_url": session["ws_url"],
             "holder_pid": os.getpid(),
             "holder_start_ticks": start_ticks(os.getpid()),
         }
@@ -150,6 +153,13 @@ def page_set_up(settings: Settings, connection: Connection) -> list[tuple[str, d
     return calls
 
 
+def hidden_headers(settings: Settings) -> frozenset[str]:
+    """Return the request headers, in lower case, whose values are not kept."""
+    if settings.bool("CHROME_SAVE_SECRETS"):
+        return frozenset()
+    return SECRET_HEADERS | {name.lower() for name in settings.dict("CHROME_EXTRA_HEADERS")}
+
+
 def read_cookies(path: str) -> list[dict[str, object]]:
     """Read a cookies.txt (Netscape): domain, subdomains, path, secure, expiry, name, value, parted by tabs."""
     try:
@@ -190,21 +200,22 @@ def hold(holder: TabHolder, stop: StopRequest, plea: Plea) -> None:
 
 def main() -> None:
     stop, plea = StopRequest(), Plea()
-    settings = Settings()
-    remove(TARGET)
-    connection = wait_for_browser(time.monotonic() + settings.timeout("CHROME"), stop)
+    hook, settings = Hook.from_argv(), Settings()
+    take_back((TARGET, *OF_TAB))
+    connection, session = wait_for_browser(time.monotonic() + settings.timeout("CHROME"), stop)
     try:
         holder = TabHolder(connection, settings)
     except CDPError as error:
         try_again(f"No tab could be opened: {error}")
     try:
-        write_atomically(TARGET, json.dumps(holder.describe(connection.url), indent=2) + "\n")
+        tell(url=hook.url, cdp_url=session["ws_url"], pid=session["pid"], target_id=holder.target)
+        write_atomically(TARGET, json.dumps(holder.describe(session), indent=2) + "\n", secret=True)
         ready()
         hold(holder, stop, plea)
     except CDPError as error:
         try_again(f"The tab is lost: {error}")
     finally:
-        remove(TARGET)
+        take_back((TARGET, *OF_TAB))
         holder.close()
     succeeded(FILE)
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import time
 
+from others import take_back, tell
+
 from archivebox.plugins.base import (
     Hook,
     Settings,
@@ -22,7 +24,6 @@ from archivebox.plugins.base import (
     write_atomically,
 )
 from archivebox.plugins.base.cdp import CallTimeout, CDPError, CommandFailed, Event
-from archivebox.plugins.base.files import remove
 from archivebox.plugins.base.stopping import TimeIsOver
 from archivebox.plugins.base.tab import MARGIN, Tab
 
@@ -274,7 +275,7 @@ def main() -> None:
     if not hook.url.lower().startswith(("http://", "https://")):
         misconfigured(f"Only http and https addresses are opened in the browser, not {hook.url!r}.")
     give_up_after(settings.timeout("CHROME") * MARGIN)
-    remove(FILE)
+    take_back((FILE, "page_loaded.txt", "final_url.txt"))
     try:
         tab = Tab.attach(".")
         navigation = Navigation(tab, hook.url, settings)
@@ -288,6 +289,7 @@ def main() -> None:
     patch_snapshot(final_url=record["final_url"], http_status=record["status"] or 0, mime_type=media_type)
     if navigation.error:
         failed(navigation.error, record)
+    tell(final_url=record["final_url"], page_loaded=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     succeeded(" ".join(str(record[key]) for key in ("status", "final_url") if record[key]), record)
 
 

@@ -20,8 +20,8 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.chrome.netlog import FILE as EVENTS
-from archivebox.plugins.chrome.netlog import read_events
+from archivebox.plugins.base.netlog import FILE as EVENTS
+from archivebox.plugins.base.netlog import read_events
 
 FILE = "headers.json"
 KEPT = ("url", "status", "status_text", "headers", "protocol", "remote_address", "remote_port", "mime", "to")

@@ -32,7 +32,7 @@ PRELOAD = (
     "urllib.request",
     "archivebox.plugins.base.programs",
     "archivebox.plugins.base.tab",
-    "archivebox.plugins.chrome.netlog",
+    "archivebox.plugins.base.netlog",
     "argparse",
     "gettext",
     "locale",

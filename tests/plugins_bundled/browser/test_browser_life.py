@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
-import urllib.request
 from pathlib import Path
 
 import pytest
-import websocket
 
 from archivebox.plugins.base.cdp import CDPError, Connection
 from archivebox.plugins.base.tab import Tab
@@ -34,8 +31,10 @@ def opened(crawl: Crawl, site: Site, path: str = "/colour") -> Snapshot:
 
 
 def targets(crawl: Crawl) -> set[str]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{crawl.session()['port']}/json/list", timeout=10) as answer:
-        return {each["id"] for each in json.load(answer)}
+    connection = Connection.open(crawl.session()["socket"])
+    infos = connection.call("Target.getTargets")["targetInfos"]
+    connection.close()
+    return {each["targetId"] for each in infos}
 
 
 def test_after_term_nothing_is_left(own_crawl: Crawl, site: Site) -> None:
@@ -105,17 +104,20 @@ def test_a_tab_whose_holder_was_killed_is_closed(own_crawl: Crawl, site: Site) -
         assert target not in targets(crawl)
 
 
-def test_a_new_browser_clears_what_a_killed_one_left(own_crawl: Crawl) -> None:
-    with own_crawl as crawl:
+def test_the_browser_ends_with_its_hook_and_the_next_one_clears_up(tmp_path: Path) -> None:
+    with Crawl(tmp_path, TIMEOUT="30") as crawl:
         assert crawl.browser is not None
         first = crawl.session()
-        os.kill(crawl.browser.process.pid, signal.SIGKILL)
-        crawl.browser.process.wait()
-        os.kill(first["pid"], signal.SIGKILL)
-        assert wait_for_end(first["pid"], SOON)
-        second = crawl.launch()
-        assert second["ws_url"] != first["ws_url"]
-        assert not Path(first["folder"]).exists()
+        other = Crawl(tmp_path / "other", TMPDIR=str(crawl.temporary))
+        with other:
+            crawl.browser.process.kill()
+            assert wait_for_end(first["pid"], SOON), "nobody has told it to"
+        assert Path(first["folder"]).exists(), "who was there before cannot know"
+        with other:
+            assert not Path(first["folder"]).exists()
+            assert Path(other.session()["folder"]).exists()
+            crawl.launch()
+            assert Path(other.session()["folder"]).exists(), "its owner lives"
 
 
 def test_without_a_browser_the_tab_gives_up_in_its_time(tmp_path: Path) -> None:
@@ -135,7 +137,8 @@ def test_the_tab_waits_for_a_browser_that_is_still_starting(own_crawl: Crawl) ->
 
 def test_a_page_that_comes_while_its_tab_is_busy_is_seen_and_asked_for_once(crawl: Crawl, site: Site) -> None:
     snapshot = crawl.snapshot("snapshot", site.url.rstrip("/") + "/colour?busy").open_tab()
-    script = Connection(snapshot.json("chrome/target.json")["ws_url"])
+    tab = snapshot.json("chrome/target.json")
+    script = Connection.open(tab["socket"], tab["target_id"])
     script.send("Runtime.evaluate", {"expression": "{ const start = Date.now(); while (Date.now() - start < 2000); }"})
     assert snapshot.run(NAVIGATE).status == "succeeded"
     script.close()
@@ -170,9 +173,3 @@ def test_a_missing_browser_is_a_sentence(tmp_path: Path) -> None:
     assert outcome.code == 1
     assert "Install it with" in outcome.stderr
     assert not list(crawl.temporary.iterdir())
-
-
-def test_no_page_may_speak_to_the_debugging_port(crawl: Crawl) -> None:
-    with pytest.raises(websocket.WebSocketBadStatusException):
-        websocket.create_connection(crawl.session()["ws_url"], origin="http://127.0.0.1:8000", timeout=10)
-    Connection(crawl.session()["ws_url"]).close()

@@ -129,6 +129,17 @@ def test_cookies_that_were_sent_are_not_kept(crawl: Crawl, site: Site) -> None:
     assert b"secret-of-mine" not in (page.folder / "chrome" / "events.jsonl").read_bytes()
 
 
+@pytest.mark.parametrize("asked_for", [False, True])
+def test_headers_of_the_settings_are_kept_only_if_asked_for(crawl: Crawl, site: Site, asked_for: bool) -> None:
+    wish = {"CHROME_EXTRA_HEADERS": json.dumps({"X-Token": "secret-token"}), "CHROME_SAVE_SECRETS": str(asked_for)}
+    page = captured(crawl, site, f"/echo?{asked_for}", **wish)
+    assert page.run(HEADERS).status == "succeeded"
+    hit = next(hit for hit in reversed(site.requests) if hit.path == f"/echo?{asked_for}")
+    assert hit.headers["x-token"] == "secret-token"
+    for name in ("chrome/events.jsonl", "headers/headers.json"):
+        assert (b"secret-token" in (page.folder / name).read_bytes()) == asked_for, name
+
+
 def test_headers_and_user_agent_of_the_settings_are_sent(crawl: Crawl, site: Site) -> None:
     settings = {"CHROME_USER_AGENT": "Keeper/1.0", "CHROME_EXTRA_HEADERS": json.dumps({"X-Keeper": "yes"})}
     captured(crawl, site, "/echo", **settings)

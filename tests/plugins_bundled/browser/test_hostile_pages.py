@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -28,9 +26,9 @@ def page(crawl: Crawl, site: Site, path: str) -> Snapshot:
 
 def tabs(crawl: Crawl) -> list[dict[str, str]]:
     """All pages that the browser has open, as it lists them itself."""
-    address = f"http://127.0.0.1:{crawl.session()['port']}/json/list"
-    with urllib.request.urlopen(address, timeout=10) as answer:
-        listed: list[dict[str, str]] = json.load(answer)
+    connection = Connection.open(crawl.session()["socket"])
+    listed: list[dict[str, str]] = connection.call("Target.getTargets")["targetInfos"]
+    connection.close()
     return [each for each in listed if each["type"] == "page"]
 
 
@@ -74,7 +72,8 @@ def test_a_busy_page_is_freed_and_captured(crawl: Crawl, site: Site) -> None:
 def test_a_page_that_got_busy_for_ever_after_it_had_settled_is_freed(crawl: Crawl, site: Site, hook: str) -> None:
     busy = page(crawl, site, "/colour")
     assert busy.navigate().status == "succeeded"
-    script = Connection(busy.json("chrome/target.json")["ws_url"])
+    tab = busy.json("chrome/target.json")
+    script = Connection.open(tab["socket"], tab["target_id"])
     script.call("Runtime.evaluate", {"expression": "setTimeout(() => { for (;;); })"})
     outcome = busy.run(hook)
     script.close()

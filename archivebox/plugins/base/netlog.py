@@ -3,7 +3,8 @@
 One object a line. `event` is `tab` (a new tab begins here: what is above belongs to an earlier attempt), `request`,
 `redirect`, `response`, `finished`, `failed`, `sent_headers`, `received_headers` (the latter: what went over the wire).
 `id` is the browser's request id (a redirect keeps it), `time` is seconds since the epoch, `main` marks the page's own
-document. Cookie and Authorization that were sent are left out: they are secrets of the one who archives.
+document. Of what was sent, the values of Cookie, Authorization and headers that a setting added are left out: they are
+secrets of the one who archives.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ SECRET_HEADERS = frozenset({"cookie", "authorization", "proxy-authorization"})
 class NetworkLog:
     """Turns Network events of the protocol into lines of `events.jsonl`."""
 
-    def __init__(self, file: BinaryIO, main_frame: str, time: float) -> None:
-        self._file, self._main_frame = file, main_frame
+    def __init__(self, file: BinaryIO, main_frame: str, time: float, hidden: frozenset[str] = SECRET_HEADERS) -> None:
+        """`hidden`: request headers, in lower case, whose values are left out."""
+        self._file, self._main_frame, self._hidden = file, main_frame, hidden
         self._clock = 0.0  # seconds to add to the protocol's monotonic time stamps
         self._mains: set[str] = set()
         self._takers = {
@@ -59,7 +61,7 @@ class NetworkLog:
                 **self._common(params),
                 "url": request["url"],
                 "method": request["method"],
-                "headers": without_secrets(request["headers"]),
+                "headers": self._without_secrets(request["headers"]),
                 "type": params.get("type", ""),
                 "frame": params.get("frameId", ""),
                 "loader": params["loaderId"],
@@ -73,7 +75,8 @@ class NetworkLog:
         )
 
     def _sent_headers(self, params: Params) -> None:
-        self._write({"event": "sent_headers", "id": params["requestId"], "headers": without_secrets(params["headers"])})
+        headers = self._without_secrets(params["headers"])
+        self._write({"event": "sent_headers", "id": params["requestId"], "headers": headers})
 
     def _received_headers(self, params: Params) -> None:
         self._write(
@@ -105,6 +108,9 @@ class NetworkLog:
             common["main"] = True
         return common
 
+    def _without_secrets(self, headers: dict[str, str]) -> dict[str, str]:
+        return {name: "[removed]" if name.lower() in self._hidden else value for name, value in headers.items()}
+
     def _write(self, record: Params) -> None:
         self._file.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
 
@@ -124,11 +130,6 @@ def _described(response: Params) -> Params:
         "timing": response.get("timing"),
         "security": response.get("securityDetails"),
     }
-
-
-def without_secrets(headers: dict[str, str]) -> dict[str, str]:
-    """Return request headers without what identifies the one who archives."""
-    return {name: "[removed]" if name.lower() in SECRET_HEADERS else value for name, value in headers.items()}
 
 
 def read_events(path: str) -> list[Params]:

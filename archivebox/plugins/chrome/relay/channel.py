@@ -1,0 +1,107 @@
+"""A stream of messages on which nobody waits: what does not go out now goes out when the peer has room for it."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import selectors
+
+from .framing import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
+    from .framing import Plain, WebSocket
+
+READ_SIZE = 1 << 16  # bytes; larger ones are mapped and unmapped for each read
+WAITING_MAX = 1 << 28  # bytes for a peer that does not read them; then it is let go
+PARTS = 64  # pieces in one sendmsg(2)
+
+
+class Channel:
+    """One peer: `take` is called with each message of it, `end` once when it is gone."""
+
+    def __init__(
+        self,
+        stream: socket.socket,
+        framing: Plain | WebSocket,
+        selector: selectors.BaseSelector,
+        take: Callable[[bytes], None],
+        end: Callable[[], None],
+    ) -> None:
+        stream.setblocking(False)
+        self._stream, self._framing, self._selector, self._take, self._end = stream, framing, selector, take, end
+        self._waiting: collections.deque[memoryview] = collections.deque()
+        self._size = 0
+        self.closed = False
+        selector.register(stream, selectors.EVENT_READ, self._ready)
+
+    def send(self, *parts: bytes) -> None:
+        """Send one message, given in parts to save copying it."""
+        self._put(*self._framing.wrap(*parts))
+
+    def close(self) -> None:
+        """Let the peer go; what still waits for it is lost."""
+        if not self.closed:
+            self.closed = True
+            self._selector.unregister(self._stream)
+            self._stream.close()
+            self._end()
+
+    def _ready(self, mask: int) -> None:
+        if mask & selectors.EVENT_READ and not self.closed:
+            self._read()
+        if mask & selectors.EVENT_WRITE and not self.closed:
+            self._flush()
+
+    def _read(self) -> None:
+        try:
+            data = self._stream.recv(READ_SIZE)
+            messages = self._framing.take(data)
+        except BlockingIOError:
+            return
+        except (OSError, Refused) as error:
+            self._put(error.answer if isinstance(error, Refused) else b"")
+            self.close()
+            return
+        self._put(self._framing.answer)
+        self._framing.answer = b""
+        for message in messages:
+            if not self.closed:
+                self._take(message)
+        if not data:
+            self.close()
+
+    def _put(self, *pieces: bytes) -> None:
+        if self.closed or not any(pieces):
+            return
+        self._waiting.extend(memoryview(piece) for piece in pieces if piece)
+        self._size += sum(map(len, pieces))
+        if self._size > WAITING_MAX:
+            self.close()
+        elif not self._selector.get_key(self._stream).events & selectors.EVENT_WRITE:
+            self._flush()
+
+    def _flush(self) -> None:
+        try:
+            while self._waiting:
+                self._sent(self._stream.sendmsg(list(itertools.islice(self._waiting, PARTS))))
+        except BlockingIOError:
+            pass  # its buffer is full: the selector says when there is room
+        except OSError:
+            self.close()
+            return
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._waiting else 0)
+        if self._selector.get_key(self._stream).events != events:
+            self._selector.modify(self._stream, events, self._ready)
+
+    def _sent(self, size: int) -> None:
+        self._size -= size
+        while size:
+            piece = self._waiting.popleft()
+            if len(piece) > size:
+                self._waiting.appendleft(piece[size:])
+                return
+            size -= len(piece)
