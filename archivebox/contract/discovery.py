@@ -13,6 +13,8 @@ from archivebox.contract import entrypoints
 from archivebox.contract.applies import ANY_PAGE, Applies, read_applies
 from archivebox.contract.binaries import FILE_NAMES, BinaryRequest, parse_binaries
 from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS, HookName, parse_hook_name
+from archivebox.contract.presentation import Output, read_outputs
+from archivebox.contract.providers import ORDINARY, Provider, read_provider
 from archivebox.contract.schema import PluginSchema, prefix, read_schema, string_list
 from archivebox.contract.scripts import Interpreter, accepted_options, interpreter_of
 from archivebox.lib.jsonl import JSON
@@ -107,6 +109,8 @@ class Plugin:
     binaries: tuple[BinaryRequest, ...] = ()
     required_plugins: tuple[str, ...] = ()
     output_mimetypes: tuple[str, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    provider: Provider = ORDINARY
     warnings: tuple[str, ...] = ()
 
     @property
@@ -171,6 +175,8 @@ def read_plugin(name: str, folder: Path, source: Source = "data") -> Plugin | No
     config, warnings = _read_config(folder / "config.json") if "config.json" in file_names else ({}, [])
     schema, schema_warnings = read_schema(name, config)
     hooks, hook_warnings = _read_hooks(name, folder, file_names, config)
+    outputs, output_warnings = read_outputs(config.get("x-outputs", []))
+    provider, provider_warnings = read_provider(config.get("x-provider", {}))
     binaries: tuple[BinaryRequest, ...] = ()
     for binaries_file in (file for file in FILE_NAMES if file in file_names):
         requests, file_warnings = parse_binaries(folder / binaries_file)
@@ -185,7 +191,9 @@ def read_plugin(name: str, folder: Path, source: Source = "data") -> Plugin | No
         binaries=binaries,
         required_plugins=string_list(config.get("required_plugins")),
         output_mimetypes=string_list(config.get("output_mimetypes")),
-        warnings=(*warnings, *schema_warnings, *hook_warnings),
+        outputs=outputs,
+        provider=provider,
+        warnings=(*warnings, *schema_warnings, *hook_warnings, *output_warnings, *provider_warnings),
     )
 
 
