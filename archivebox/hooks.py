@@ -1,11 +1,12 @@
 """Hooks as the engine sees them: which there are, how one is called, and what becomes of the records it prints."""
 
 import json
+import logging
 import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,15 @@ from typing import Any
 import platformdirs
 
 from archivebox.config.conffile import read_conf
+from archivebox.config.core import CORE_SETTINGS
 from archivebox.config.resolve import Layer, Resolved, resolve
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract import discovery
+from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.discovery import Hook, Plugin
 from archivebox.contract.hooknames import extract_step, is_background_hook, parse_hook_name
 from archivebox.contract.records import Record, taker_for
+from archivebox.contract.schema import SettingSpec
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
@@ -30,12 +34,17 @@ __all__ = [
     "discover_hooks",
     "extract_step",
     "is_background_hook",
+    "learn_finite",
+    "learned_as_finite",
+    "needed_programs",
     "plugins",
     "prepare_hook",
     "process_hook_records",
     "resolve_settings",
     "run_hook",
 ]
+
+log = logging.getLogger(__name__)
 
 APPLICATION = Path(__file__).parent.parent
 INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "XDG_RUNTIME_DIR")
@@ -57,26 +66,64 @@ def plugins() -> dict[str, Plugin]:
     return discovery.discover_plugins(DATA_FOLDER.plugins)
 
 
-@cache
 def discover_hooks(event: str) -> tuple[Hook, ...]:
     """The hooks of an event (``Crawl``, ``Snapshot``, ``Binary``, ``CrawlEnd``, ``SnapshotEnd``) in file-name order."""
-    return discovery.discover_hooks(plugins(), event)
+    return _discover_hooks(event, learned_as_finite())
+
+
+@lru_cache(maxsize=64)
+def _discover_hooks(event: str, finite: frozenset[str]) -> tuple[Hook, ...]:
+    hooks = discovery.discover_hooks(plugins(), event)
+    return tuple(
+        replace(hook, finite=True) if hook.may_be_cut_off and hook.digest in finite else hook for hook in hooks
+    )
+
+
+def learned_as_finite() -> frozenset[str]:
+    """SHA-256 of the background hooks that were at work when they were told to stop."""
+    return _read_digests(_version_of(DATA_FOLDER.finite_hooks))
+
+
+def learn_finite(hook: Hook) -> Hook:
+    """Let a hook count as finite from now on, here and in every process of this collection; returns it as that."""
+    try:
+        with DATA_FOLDER.finite_hooks.open("a") as file:
+            file.write(f"{hook.digest} {hook.plugin}/{hook.file_name}\n")
+    except OSError as error:
+        log.warning("%s is not remembered as finite: %s action=not_learned", hook.file_name, error)
+    return replace(hook, finite=True)
+
+
+@lru_cache(maxsize=1)
+def _read_digests(version: tuple[int, int]) -> frozenset[str]:
+    if version == NOT_THERE:
+        return frozenset()
+    return frozenset(line.partition(" ")[0] for line in DATA_FOLDER.finite_hooks.read_text().splitlines())
+
+
+NOT_THERE = (0, 0)
+
+
+def _version_of(path: Path) -> tuple[int, int]:
+    """What changes when a small file is written anew; a stat a page costs 2 µs."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return NOT_THERE
+    return status.st_mtime_ns, status.st_size
 
 
 def forget_plugins() -> None:
     """Read the plugin folders again: after one was added, or between tests."""
     plugins.cache_clear()
-    discover_hooks.cache_clear()
+    _discover_hooks.cache_clear()
+    _read_digests.cache_clear()
     _base_layers.cache_clear()
 
 
 def base_layers() -> list[Layer]:
     """The layers that hold for everything on this machine, weakest first; read again when file or machine changed."""
-    try:
-        status = DATA_FOLDER.conf.stat()
-        version = (status.st_mtime_ns, status.st_size)
-    except FileNotFoundError:
-        version = (0, 0)
+    version = _version_of(DATA_FOLDER.conf)
     return list(_base_layers(version, json.dumps(Machine.current().config, sort_keys=True)))
 
 
@@ -93,6 +140,21 @@ def _base_layers(_version: tuple[int, int], machine_config: str) -> tuple[Layer,
 def resolve_settings(layers: Sequence[Layer]) -> Resolved:
     """The settings that these layers amount to; equal layers are resolved once."""
     return resolve(plugins(), layers)
+
+
+def needed_programs(plugin: Plugin, settings: Resolved) -> tuple[BinaryRequest, ...]:
+    """The programs that a plugin needs, but those whose place a setting names: ``WGET_BINARY=/opt/wget/bin/wget``."""
+    specs = [spec for spec in (*plugin.schema.settings.values(), CORE_SETTINGS["NODE_BINARY"]) if _names_program(spec)]
+    given = {spec.default for spec in specs if _is_given(settings.get_text(spec.name), spec.default)}
+    return tuple(request for request in plugin.binaries if request.name not in given)
+
+
+def _names_program(spec: SettingSpec) -> bool:
+    return spec.name.endswith("_BINARY")
+
+
+def _is_given(value: str, default: JSON) -> bool:
+    return value != default and bool(_which_path(value))
 
 
 def lib_dir(settings: Resolved) -> Path:
@@ -125,7 +187,8 @@ class Call:
         if hook.plugin not in self.by_plugin:
             env, names = _environment(hook.plugin, self, for_installer=hook.name.event == "Binary")
             programs = tuple(name for name in names if name.endswith("_BINARY"))
-            self.by_plugin[hook.plugin] = PluginCall(env, names, programs, self.object_dir / hook.plugin)
+            needed = needed_programs(plugins()[hook.plugin], self.settings) if hook.plugin in plugins() else ()
+            self.by_plugin[hook.plugin] = PluginCall(env, names, programs, needed, self.object_dir / hook.plugin)
         return self.by_plugin[hook.plugin]
 
 
@@ -139,6 +202,8 @@ class PluginCall:
     """Names of its own settings in ``env``."""
     programs: tuple[str, ...]
     """Those of them that name programs."""
+    needed: tuple[BinaryRequest, ...]
+    """The programs that have to be there before its hooks can run."""
     cwd: Path
 
 
@@ -162,7 +227,7 @@ def prepare_hook(hook: Hook, call: Call) -> HookCall:
     return HookCall(
         hook=hook,
         argv=(*_interpreter(hook, call), str(hook.path), *hook.arguments(call.arguments)),
-        env=plugin.env | programs,
+        env=plugin.env | programs | ({"PYTHONPATH": str(APPLICATION)} if hook.environment else {}),
         env_names=plugin.settings,
         cwd=plugin.cwd,
         object_dir=call.object_dir,
@@ -173,18 +238,23 @@ def prepare_hook(hook: Hook, call: Call) -> HookCall:
 def _interpreter(hook: Hook, call: Call) -> tuple[str, ...]:
     match hook.interpreter:
         case "python":
-            return (sys.executable,)
+            return (call.binaries.get(hook.environment, hook.environment) if hook.environment else sys.executable,)
         case "node":
-            return (call.binaries.get("node") or _which(call.settings.get_text("NODE_BINARY")),)
+            named = call.settings.get_text("NODE_BINARY")
+            return ((call.binaries.get(named) if os.sep not in named else None) or _which(named),)
         case "bash":
             return ("/bin/bash",)
         case _:
             return ()
 
 
-@lru_cache(maxsize=64)
 def _which(name: str) -> str:
-    return shutil.which(name) or name
+    return _which_path(name) or name
+
+
+@lru_cache(maxsize=64)
+def _which_path(name: str) -> str:
+    return shutil.which(name) or ""
 
 
 def _environment(plugin: str, call: Call, *, for_installer: bool) -> tuple[dict[str, str], list[str]]:
@@ -206,6 +276,7 @@ def _environment(plugin: str, call: Call, *, for_installer: bool) -> tuple[dict[
         "DATA_DIR": str(DATA_FOLDER.root),
         "PERSONAS_DIR": str(DATA_FOLDER.personas),
         "ACTIVE_PERSONA": "Default",
+        "ABX_RUNTIME": "archivebox",
         "EXTRA_CONTEXT": json.dumps(dict(call.context)),
     }
     env |= call.folders

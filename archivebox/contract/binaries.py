@@ -15,6 +15,7 @@ FILE_NAMES = ("binaries.jsonl", "dependencies.jsonl")
 LONGEST_NAME = 128
 """Letters of a program's name: it becomes a folder, and a column."""
 _PROGRAM = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@+/-]*", re.ASCII)
+_FROM_SETTING = re.compile(r"\{([A-Z][A-Z0-9_]*)\}", re.ASCII)
 _PROVIDER = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 
 
@@ -51,6 +52,44 @@ def parse_binaries(path: Path) -> tuple[tuple[BinaryRequest, ...], tuple[str, ..
         except ValueError as error:
             warnings.append(f"{path.name} line {number} {error}, so it is left out")
     return tuple(requests), tuple(warnings)
+
+
+def read_required(declared: JSON, defaults: Mapping[str, JSON]) -> tuple[tuple[BinaryRequest, ...], tuple[str, ...]]:
+    """The programs of ``required_binaries`` in a ``config.json``, and a sentence for each entry that names none.
+
+    The newer dialect writes ``{WGET_BINARY}`` for what a setting holds: ``defaults`` by setting.
+    """
+    requests, warnings = [], []
+    for number, entry in enumerate(declared if isinstance(declared, list) else (), 1):
+        try:
+            requests.append(parse_request(_in_our_words(entry, defaults)))
+        except ValueError as error:
+            warnings.append(f'entry {number} of "required_binaries" {error}, so it is left out')
+    return tuple(requests), tuple(warnings)
+
+
+def _in_our_words(entry: JSON, defaults: Mapping[str, JSON]) -> dict[str, JSON] | None:
+    if not isinstance(entry, dict):
+        return None
+    setting = _FROM_SETTING.fullmatch(str(entry.get("name")))
+    name = defaults.get(setting[1]) if setting else entry.get("name")
+    overrides = entry.get("overrides")
+    if isinstance(overrides, dict):
+        overrides = {provider: _our_options(options) for provider, options in overrides.items()}
+    return {**entry, "name": name, "overrides": overrides}
+
+
+def _our_options(options: JSON) -> JSON:
+    """``install_args`` are packages and options in one list."""
+    if not isinstance(options, dict) or not isinstance(options.get("install_args"), list):
+        return options
+    words = [str(word) for word in _list(options["install_args"])]
+    packages: list[JSON] = [word for word in words if not word.startswith("-")]
+    return {**options, "packages": packages}
+
+
+def _list(value: JSON) -> list[JSON]:
+    return value if isinstance(value, list) else []
 
 
 def parse_request(record: Mapping[str, JSON] | None) -> BinaryRequest:

@@ -1,22 +1,21 @@
 """Owns which plugins and hooks there are: folders read into values, without importing or running any of them."""
 
+import hashlib
 import json
 import logging
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from archivebox.contract import entrypoints
 from archivebox.contract.applies import ANY_PAGE, Applies, read_applies
-from archivebox.contract.binaries import FILE_NAMES, BinaryRequest, parse_binaries
+from archivebox.contract.binaries import FILE_NAMES, BinaryRequest, parse_binaries, read_required
 from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS, HookName, parse_hook_name
-from archivebox.contract.presentation import Output, read_outputs
-from archivebox.contract.providers import ORDINARY, Provider, read_provider
 from archivebox.contract.schema import PluginSchema, prefix, read_schema, string_list
-from archivebox.contract.scripts import Interpreter, accepted_options, interpreter_of
+from archivebox.contract.scripts import OLDER_PACKAGES, Interpreter, Script, read_script
 from archivebox.lib.jsonl import JSON
 
 BUNDLED = Path(__file__).parent.parent / "plugins"
@@ -34,6 +33,9 @@ HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork")
 HOOK_LISTS = ("exclusive", "after", "argv", "sources")
 
 _PLUGIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
+_LIKE_A_HOOK = re.compile(
+    r"on_|(?:on-?)?(?:Crawl|Snapshot|Binary|CrawlEnd|SnapshotEnd|CrawlSetup)_(?:_|\d\d_)", re.IGNORECASE
+)
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +48,9 @@ class Hook:
     is the live page. ``page``: needs the live page. ``derived``: made from other results, and made again when those
     change; from those of the plugins that ``sources`` names, else from all. ``exclusive``: resources it holds alone.
     ``after``: hooks or plugins it waits for. ``fork``: may run in a child of the fork server. ``argv``: options it
-    accepts, without dashes; None: every one. ``applies``: the pages it is for.
+    accepts, without dashes; None: every one. ``applies``: the pages it is for. ``described``: ``x-hooks`` speaks of
+    it. ``environment``: the program that runs it where that is the Python of an environment of its own.
+    ``newer_dialect``: it prints ``failed`` for any exception. ``digest``: SHA-256 of the script.
     """
 
     plugin: str
@@ -64,6 +68,10 @@ class Hook:
     argv: tuple[str, ...] | None = None
     applies: Applies = ANY_PAGE
     interpreter: Interpreter = "python"
+    described: bool = False
+    environment: str = ""
+    newer_dialect: bool = False
+    digest: str = ""
 
     def __hash__(self) -> int:
         return hash(self.path)  # of all fields: ten times as slow, for every hook of every page
@@ -79,6 +87,21 @@ class Hook:
     @property
     def background(self) -> bool:
         return self.name.background
+
+    @property
+    def listens(self) -> bool:
+        """Whether it works until it is told to stop, by its name or its declaration."""
+        return self.name.daemon or self.ready
+
+    @property
+    def has_deadline(self) -> bool:
+        """Whether its own timeout ends it; a background hook that is not finite works as long as its object does."""
+        return self.finite or not (self.background and self.name.event in {"Crawl", "Snapshot"})
+
+    @property
+    def may_be_cut_off(self) -> bool:
+        """Whether it is told to stop at the end although nothing says that it listens until then."""
+        return self.background and not (self.finite or self.listens or self.session)
 
     @property
     def sort_key(self) -> tuple[str, str]:
@@ -109,8 +132,6 @@ class Plugin:
     binaries: tuple[BinaryRequest, ...] = ()
     required_plugins: tuple[str, ...] = ()
     output_mimetypes: tuple[str, ...] = ()
-    outputs: tuple[Output, ...] = ()
-    provider: Provider = ORDINARY
     warnings: tuple[str, ...] = ()
 
     @property
@@ -131,12 +152,16 @@ class Plugin:
 def discover_plugins(data_plugins: Path | None = None, *, bundled: Path = BUNDLED) -> dict[str, Plugin]:
     """Every plugin by name: bundled, then of installed packages, then of the data folder; later replaces earlier.
 
-    Never raises for what is in a folder: a plugin that cannot be understood is listed with a warning.
+    A later folder with settings alone changes those of the earlier one, and leaves it its hooks. Never raises for
+    what is in a folder: a plugin that cannot be understood is listed with a warning.
     """
     plugins: dict[str, Plugin] = {}
     for source, folders in _search_path(data_plugins, bundled):
         for name, folder in folders:
             plugin = read_plugin(name, folder, source)
+            earlier = plugins.get(name)
+            if plugin is not None and earlier is not None and earlier.hooks and not plugin.hooks:
+                plugin = read_plugin(name, earlier.path, earlier.source, changes=folder)
             if plugin is not None:
                 plugins[name] = plugin
     return dict(sorted(plugins.items()))
@@ -158,91 +183,150 @@ def _plugin_folders(parent: Path) -> Iterator[tuple[str, Path]]:
         logger.warning("The plugins in %s cannot be listed: %s", parent, error.strerror)
         return
     for name in names:
-        if _PLUGIN_NAME.fullmatch(name):
+        if not name.startswith((".", "_")):
             yield name, parent / name
-        elif not name.startswith((".", "_")):
-            logger.warning("The folder %s is no plugin: its name may hold letters, digits, _ and - only", parent / name)
 
 
-def read_plugin(name: str, folder: Path, source: Source = "data") -> Plugin | None:
-    """One plugin folder; None if it holds neither settings nor hooks nor programs (as ``plugins/base``)."""
+@dataclass(slots=True)
+class _Folder:
+    """A plugin folder while it is read: what lies in it, and what in it could not be understood."""
+
+    plugin: str
+    path: Path
+    file_names: list[str]
+    config: dict[str, JSON] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def read_plugin(name: str, folder: Path, source: Source = "data", *, changes: Path | None = None) -> Plugin | None:
+    """One plugin folder; None if it holds neither settings nor hooks nor programs (as ``plugins/base``).
+
+    ``changes``: a folder whose ``config.json`` is laid over that of this one.
+    """
     try:
         file_names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file())
     except OSError as error:
         return Plugin(name, folder, source, warnings=(f"the folder cannot be read: {error.strerror}",))
-    if not any(file.startswith("on_") or file == "config.json" or file in FILE_NAMES for file in file_names):
+    if not any(_LIKE_A_HOOK.match(file) or file == "config.json" or file in FILE_NAMES for file in file_names):
         return None
-    config, warnings = _read_config(folder / "config.json") if "config.json" in file_names else ({}, [])
-    schema, schema_warnings = read_schema(name, config)
-    hooks, hook_warnings = _read_hooks(name, folder, file_names, config)
-    outputs, output_warnings = read_outputs(config.get("x-outputs", []))
-    provider, provider_warnings = read_provider(config.get("x-provider", {}))
-    binaries: tuple[BinaryRequest, ...] = ()
-    for binaries_file in (file for file in FILE_NAMES if file in file_names):
-        requests, file_warnings = parse_binaries(folder / binaries_file)
-        binaries += requests
-        warnings.extend(file_warnings)
+    if not _PLUGIN_NAME.fullmatch(name):
+        warning = "its folder's name may hold letters, digits, _ and - only, so none of it is used"
+        return Plugin(name, folder, source, read_schema(name, {})[0], warnings=(warning,))
+    read = _Folder(name, folder, file_names)
+    if "config.json" in file_names:
+        read.config = _read_config(folder, read.warnings)
+    if changes is not None:
+        read.config = _laid_over(read.config, _read_config(changes, read.warnings))
+    return _read_files(read, source)
+
+
+def _read_files(folder: _Folder, source: Source) -> Plugin:
+    schema, warnings = read_schema(folder.plugin, folder.config)
+    folder.warnings.extend(warnings)
+    hooks = _read_hooks(folder)
+    environments = dict.fromkeys(request for _, request in hooks if request is not None)
     return Plugin(
-        name=name,
-        path=folder,
+        name=folder.plugin,
+        path=folder.path,
         source=source,
         schema=schema,
-        hooks=hooks,
-        binaries=binaries,
-        required_plugins=string_list(config.get("required_plugins")),
-        output_mimetypes=string_list(config.get("output_mimetypes")),
-        outputs=outputs,
-        provider=provider,
-        warnings=(*warnings, *schema_warnings, *hook_warnings, *output_warnings, *provider_warnings),
+        hooks=tuple(hook for hook, _ in hooks),
+        binaries=(*_read_binaries(folder, schema), *environments),
+        required_plugins=string_list(folder.config.get("required_plugins")),
+        output_mimetypes=string_list(folder.config.get("output_mimetypes")),
+        warnings=tuple(folder.warnings),
     )
 
 
-def _read_config(path: Path) -> tuple[dict[str, JSON], list[str]]:
+def _read_config(folder: Path, warnings: list[str]) -> dict[str, JSON]:
     try:
-        config = json.loads(path.read_bytes())
+        config = json.loads((folder / "config.json").read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        return {}, [f"config.json cannot be read, so the plugin runs with its standard settings: {error}"]
+        warnings.append(f"config.json cannot be read, so the plugin runs with its standard settings: {error}")
+        return {}
     if not isinstance(config, dict):
-        return {}, ["config.json holds no JSON object, so the plugin runs with its standard settings"]
-    return config, []
+        warnings.append("config.json holds no JSON object, so the plugin runs with its standard settings")
+        return {}
+    return config
 
 
-def _read_hooks(
-    plugin: str, folder: Path, file_names: list[str], config: Mapping[str, JSON]
-) -> tuple[tuple[Hook, ...], list[str]]:
-    declared = config.get("x-hooks", {})
-    warnings: list[str] = []
+def _laid_over(config: dict[str, JSON], changes: dict[str, JSON]) -> dict[str, JSON]:
+    """Objects are merged, down to what one setting says; everything else is replaced."""
+    merged = dict(config)
+    for key, value in changes.items():
+        known = merged.get(key)
+        merged[key] = _laid_over(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _read_binaries(folder: _Folder, schema: PluginSchema) -> tuple[BinaryRequest, ...]:
+    defaults = {spec.name: spec.default for spec in schema.settings.values()}
+    binaries, warnings = read_required(folder.config.get("required_binaries"), defaults)
+    folder.warnings.extend(warnings)
+    for binaries_file in (file for file in FILE_NAMES if file in folder.file_names):
+        requests, warnings = parse_binaries(folder.path / binaries_file)
+        binaries += requests
+        folder.warnings.extend(warnings)
+    return binaries
+
+
+def _read_hooks(folder: _Folder) -> list[tuple[Hook, BinaryRequest | None]]:
+    """The hooks, each with the environment that it needs as a program that pip installs."""
+    declared = folder.config.get("x-hooks", {})
     if not isinstance(declared, dict):
-        warnings.append('"x-hooks" is not an object and is ignored')
+        folder.warnings.append('"x-hooks" is not an object and is ignored')
         declared = {}
     hooks = []
-    for file_name in file_names:
+    packages = _read_requirements(folder)
+    for file_name in folder.file_names:
         name = parse_hook_name(file_name)
         if name is None or name.event not in EVENTS:
-            if file_name.startswith("on_"):
-                warnings.append(f"{file_name} is no hook's name (on_<{'|'.join(EVENTS)}>__<NN>_<what>[.bg].<py|js|sh>)")
+            if _LIKE_A_HOOK.match(file_name):
+                expected = f"on_<{'|'.join(EVENTS)}>__<NN>_<what>[.bg].<py|js|sh>"
+                folder.warnings.append(f"{file_name} is no hook's name ({expected})")
             continue
         if name.number is None and name.event != "Binary":
-            warnings.append(f"{file_name} has no number, so it runs in step 9")
-        hooks.append(_read_hook(plugin, folder / file_name, name, declared.get(file_name), warnings))
-    warnings.extend(f'"x-hooks" speaks of {key}, which is not there' for key in declared if key not in file_names)
-    return tuple(hooks), warnings
+            folder.warnings.append(f"{file_name} has no number, so it runs in step 9")
+        script = _read_script(folder, name)
+        environment = None if name.event == "Binary" else _environment(folder.plugin, script, packages)
+        hook = _read_hook(folder, name, declared.get(file_name), script)
+        if environment is not None:
+            hook = replace(hook, environment=environment.name, fork=False)
+        hooks.append((hook, environment))
+    missing = (key for key in declared if key not in folder.file_names)
+    folder.warnings.extend(f'"x-hooks" speaks of {key}, which is not there' for key in missing)
+    return hooks
 
 
-def _read_hook(plugin: str, path: Path, name: HookName, declared: JSON, warnings: list[str]) -> Hook:
-    flags, lists = _metadata(name, declared, warnings)
+def _read_requirements(folder: _Folder) -> tuple[str, ...]:
+    """The packages of a plugin's ``requirements.txt``; its options (``-r``, ``--hash``) are not read."""
+    if "requirements.txt" not in folder.file_names:
+        return ()
     try:
-        text = path.read_text("utf-8", "replace")
-        executable = os.access(path, os.X_OK)
+        text = (folder.path / "requirements.txt").read_text("utf-8", "replace")
     except OSError as error:
-        warnings.append(f"{name} cannot be read: {error.strerror}")
-        text, executable = "", False
-    interpreter = interpreter_of(text, name.extension, executable=executable)
+        folder.warnings.append(f"requirements.txt cannot be read: {error.strerror}")
+        return ()
+    lines = (line.partition(" #")[0].strip() for line in text.splitlines())
+    return tuple(line for line in lines if line and not line.startswith(("#", "-")))
+
+
+def _read_script(folder: _Folder, name: HookName) -> Script:
+    path = folder.path / name.file_name
+    try:
+        return read_script(path.read_text("utf-8", "replace"), name.extension, executable=os.access(path, os.X_OK))
+    except OSError as error:
+        folder.warnings.append(f"{name} cannot be read: {error.strerror}")
+        return read_script("", name.extension, executable=False)
+
+
+def _read_hook(folder: _Folder, name: HookName, declared: JSON, script: Script) -> Hook:
+    flags, lists = _metadata(name, declared, folder.warnings)
     argv = lists.get("argv")
     exclusive = lists.get("exclusive", _default_exclusive(name))
     return Hook(
-        plugin=plugin,
-        path=path,
+        plugin=folder.plugin,
+        path=folder.path / name.file_name,
         name=name,
         ready=name.daemon or flags.get("ready", False),
         finite=name.finite or flags.get("finite", False),
@@ -252,10 +336,13 @@ def _read_hook(plugin: str, path: Path, name: HookName, declared: JSON, warnings
         sources=lists.get("sources", ()),
         exclusive=exclusive,
         after=lists.get("after", ()),
-        fork=flags.get("fork", True) and interpreter == "python",
-        argv=accepted_options(text, name.extension) if argv is None else tuple(item.lstrip("-") for item in argv),
-        applies=_applies(name, declared, warnings),
-        interpreter=interpreter,
+        fork=flags.get("fork", True) and script.interpreter == "python",
+        argv=script.options if argv is None else tuple(item.lstrip("-") for item in argv),
+        applies=_applies(name, declared, folder.warnings),
+        interpreter=script.interpreter,
+        described=declared is not None,
+        newer_dialect=script.newer_dialect,
+        digest=script.digest,
     )
 
 
@@ -265,6 +352,17 @@ def _applies(name: HookName, declared: JSON, warnings: list[str]) -> Applies:
     applies, problems = read_applies(declared["applies"])
     warnings.extend(f'"applies" in "x-hooks" of {name}: {problem}' for problem in problems)
     return applies
+
+
+def _environment(plugin: str, script: Script, packages: tuple[str, ...]) -> BinaryRequest | None:
+    """The Python of an environment with these packages, under a name of its own for each set of them."""
+    wanted = packages if packages and script.interpreter == "python" else script.packages
+    if not wanted:
+        return None
+    owner = "older" if wanted == OLDER_PACKAGES else plugin
+    digest = hashlib.sha256("\n".join(wanted).encode()).hexdigest()[:8]
+    options: dict[str, JSON] = {"packages": list(wanted), "names": ["python"]}
+    return BinaryRequest(f"{owner}-python-{digest}", ("pip",), {"pip": options})
 
 
 def _default_exclusive(name: HookName) -> tuple[str, ...]:

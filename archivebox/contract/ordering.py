@@ -11,7 +11,7 @@ class Waits:
     """What each hook waits for.
 
     ``after``: hooks whose end (or readiness, where they declare it) must have come. ``ready``: background hooks
-    that a foreground hook waits for until they are ready. ``warnings``: what of the declarations was ignored.
+    that a hook waits for until they are ready. ``warnings``: what of the declarations was ignored.
     """
 
     after: Mapping[Hook, tuple[Hook, ...]] = field(default_factory=dict)
@@ -32,13 +32,18 @@ def waits(hooks: Iterable[Hook]) -> Waits:
     warning. One that names nothing here is fulfilled (absent or disabled).
     """
     ordered = sorted(hooks, key=lambda hook: hook.sort_key)
-    ready = {hook: tuple(_ready_before(hook, ordered)) for hook in ordered if not hook.background}
+    ready = {hook: tuple(_ready_before(hook, ordered)) for hook in ordered if _waits_for_readiness(hook)}
     edges = {hook: {*ready.get(hook, ())} for hook in ordered}
     for earlier, later in _exclusive_pairs(ordered):
         edges[later].add(earlier)
     warnings: list[str] = []
     after = {hook: tuple(_possible(hook, ordered, edges, warnings)) for hook in ordered if hook.after}
     return Waits(after, ready, tuple(warnings))
+
+
+def _waits_for_readiness(hook: Hook) -> bool:
+    """A background hook starts at once where it is described; authors of the others rely on the order of names."""
+    return not hook.background or not hook.described
 
 
 def _ready_before(hook: Hook, ordered: Sequence[Hook]) -> Iterator[Hook]:

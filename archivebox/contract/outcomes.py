@@ -1,7 +1,8 @@
 """Owns what comes of a hook run: the table of the contract, row by row."""
 
 import re
-from dataclasses import dataclass
+import signal
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from archivebox.contract.reasons import Reason
@@ -10,10 +11,25 @@ from archivebox.contract.records import EndReason
 SKIPPED_EXIT = 10
 """Exit status by which a hook says that it does not apply to this page."""
 
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
+"""Exit statuses of env(1) and of shells for a program that cannot be run, or is not there (POSIX, 2.8.2)."""
+
+BY_TERM = frozenset({-signal.SIGTERM, 128 + signal.SIGTERM})
+"""Exit codes of what died of TERM: itself, or as a shell or a runner tells of its child."""
+
+STDERR_TAIL = 4000
+"""Letters of a hook's stderr that are looked at: an error is at the end."""
+
 _USAGE_ERROR = re.compile(
     r"no such option|unrecognized arguments|unknown option|got unexpected extra argument|missing (?:option|argument)"
     r"|the following arguments are required|ERR_PARSE_ARGS",
     re.IGNORECASE,
+)
+_MISSING_MODULE = re.compile(
+    r"^(?:ModuleNotFoundError: No module named|Error: Cannot find module) '([^'./][^']*)'", re.MULTILINE
+)
+_MISSING_PROGRAM = re.compile(
+    r"env: [\u2018'\"]?([^\u2019'\"\s:]+)[\u2019'\"]?: No such file|([^\s:]+): (?:command )?not found", re.ASCII
 )
 
 
@@ -44,45 +60,95 @@ class Outcome:
     reason: Reason | None = None
     retry: bool = False
     counts: bool = True
+    detail: str = ""
+    """What the reason speaks of: a program, a module, the last line of stderr."""
+
+    @property
+    def code(self) -> str:
+        """The reason as rows keep it: ``missing_binary:wget``; empty where there is none."""
+        if self.reason is None:
+            return ""
+        return self.reason.of(self.detail) if self.detail else self.reason.value
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """All that the outcome of one run depends on.
+
+    ``exit_code`` follows Popen (-N for signal N; None: nobody saw it). ``declared`` is the last status that the hook
+    printed, ``unknown`` the word that it printed instead of one. ``listens``: a background hook that works until it is
+    told to stop, by its name or its declaration. ``unwatched``: it ended while no worker had it. ``released``: its
+    object was given back while it ran. ``newer_dialect``: it prints ``failed`` for any exception.
+    """
+
+    exit_code: int | None
+    end_reason: EndReason
+    declared: Declared | None = None
+    unknown: str = ""
+    wrote_files: bool = False
+    wrote_bytes: bool = False
+    background: bool = False
+    finite: bool = False
+    listens: bool = False
+    session: bool = False
+    newer_dialect: bool = False
+    taken_over: bool = False
+    unwatched: bool = False
+    released: bool = False
+    stderr: str = ""
+
+    @property
+    def died_of_term(self) -> bool:
+        return self.exit_code in BY_TERM
+
+    @property
+    def may_be_stopped(self) -> bool:
+        """Whether TERM at the end is its ordinary end: of background hooks that do not end by themselves."""
+        return self.background and not self.finite
+
+    @property
+    def is_lost(self) -> bool:
+        """Nobody saw its end, or it fell together with its worker."""
+        fell_with_its_worker = self.unwatched and self.exit_code == -signal.SIGKILL
+        return self.end_reason is EndReason.LOST or self.exit_code is None or fell_with_its_worker
 
 
 BACK_TO_QUEUE = Outcome(Status.QUEUED, Reason.RELEASED, retry=True, counts=False)
 """The Snapshot was paused or released while its hook ran."""
 
+CUT_OFF = Outcome(Status.QUEUED, Reason.UNFINISHED, retry=True, counts=False)
+"""A plain background hook was at work when it was told to stop: it runs again, and from now on counts as finite."""
 
-def could_not_start(reason: Reason = Reason.COULD_NOT_START) -> Outcome:
+
+def could_not_start(reason: Reason = Reason.COULD_NOT_START, detail: str = "") -> Outcome:
     """No program, no permission, a usage error: failed until what ``reason`` names has changed."""
-    return Outcome(Status.FAILED, reason, retry=False, counts=False)
+    return Outcome(Status.FAILED, reason, retry=False, counts=False, detail=detail)
 
 
-def outcome(
-    *,
-    exit_code: int | None,
-    end_reason: EndReason,
-    declared: Declared | None,
-    wrote_files: bool,
-    told_to_stop: bool,
-    new_dialect: bool = False,
-) -> Outcome:
-    """What a run comes to.
+def outcome(run: Ending) -> Outcome:
+    """What a run comes to, as the contract's table says."""
+    result = _outcome(run)
+    if run.session and result.retry:
+        return replace(result, retry=False)  # its effect is the live page: it runs again with that, or never
+    return result
 
-    ``exit_code`` follows Popen (-N for signal N; None: nobody saw it). ``declared`` is the last status the hook
-    printed, ``told_to_stop`` a background hook at the end. ``new_dialect``: the hook prints ``failed`` for any
-    exception, so that word alone says nothing about whether it would fail again.
-    """
-    if end_reason is EndReason.CANCELLED:
+
+def _outcome(run: Ending) -> Outcome:
+    if run.end_reason is EndReason.CANCELLED:
         return Outcome(Status.SKIPPED, Reason.CANCELLED, counts=False)
-    if end_reason is EndReason.TIMEOUT:
-        return _timed_out(declared)
-    if told_to_stop or end_reason is EndReason.SEALED:
-        return _stopped(exit_code, declared, wrote_files=wrote_files)
-    if end_reason is EndReason.LOST or exit_code is None:
-        return Outcome(Status.QUEUED, Reason.LOST, retry=True, counts=False)
-    if exit_code == SKIPPED_EXIT:
+    if run.end_reason is EndReason.TIMEOUT:
+        return _timed_out(run.declared)
+    if run.is_lost:
+        return _as_declared(run) if run.declared else Outcome(Status.QUEUED, Reason.LOST, retry=True, counts=False)
+    if run.released and run.end_reason is EndReason.SEALED:
+        return Outcome(Status.SUCCEEDED) if run.declared is Declared.SUCCEEDED else BACK_TO_QUEUE
+    if run.end_reason is EndReason.SEALED or (run.died_of_term and run.may_be_stopped):
+        return _stopped(run)
+    if run.died_of_term and run.taken_over:
+        return BACK_TO_QUEUE  # ours, on the way down: whoever sent it died before it could say so
+    if run.exit_code == SKIPPED_EXIT:
         return Outcome(Status.SKIPPED, Reason.NOT_APPLICABLE)
-    if exit_code == 0:
-        return _as_declared(declared, wrote_files=wrote_files)
-    return _ended_badly(end_reason, exit_code, declared, new_dialect=new_dialect)
+    return _as_declared(run) if run.exit_code == 0 else _ended_badly(run)
 
 
 def _timed_out(declared: Declared | None) -> Outcome:
@@ -91,30 +157,50 @@ def _timed_out(declared: Declared | None) -> Outcome:
     return Outcome(Status.FAILED, Reason.TIMEOUT, retry=True)
 
 
-def _stopped(exit_code: int | None, declared: Declared | None, *, wrote_files: bool) -> Outcome:
-    """Its exit status says nothing (a signal ended it, perhaps KILL), save 10, which says the same in every row."""
-    if exit_code == SKIPPED_EXIT:
+def _stopped(run: Ending) -> Outcome:
+    """What it said counts, whatever its exit status; 10 says the same in every row."""
+    if run.exit_code == SKIPPED_EXIT:
         return Outcome(Status.SKIPPED, Reason.NOT_APPLICABLE)
-    return _as_declared(declared, wrote_files=wrote_files)
+    if run.declared is None and run.may_be_stopped and not run.listens and not run.session:
+        if run.died_of_term:
+            return CUT_OFF
+        if run.exit_code == -signal.SIGKILL:  # deaf to TERM until its time was over
+            return Outcome(Status.FAILED, Reason.UNFINISHED, retry=True)
+    return _as_declared(replace(run, wrote_files=run.wrote_bytes))
 
 
-def _as_declared(declared: Declared | None, *, wrote_files: bool) -> Outcome:
-    if declared is None:
-        return Outcome(Status.SUCCEEDED if wrote_files else Status.NORESULTS)
-    return Outcome(Status(declared.value), _DECLARED_REASON.get(declared))
+def _as_declared(run: Ending) -> Outcome:
+    if run.declared is not None:
+        return Outcome(Status(run.declared.value), _DECLARED_REASON.get(run.declared))
+    status = Status.SUCCEEDED if run.wrote_files else Status.NORESULTS
+    return Outcome(status, Reason.UNKNOWN_STATUS if run.unknown else None, detail=run.unknown)
 
 
 _DECLARED_REASON = {Declared.FAILED: Reason.DECLARED, Declared.SKIPPED: Reason.NOT_APPLICABLE}
 
 
-def _ended_badly(end_reason: EndReason, exit_code: int, declared: Declared | None, *, new_dialect: bool) -> Outcome:
+def _ended_badly(run: Ending) -> Outcome:
     """Permanent only if the hook itself said ``failed``; whatever else it printed is the part it had finished."""
-    if declared is Declared.FAILED:
-        return Outcome(Status.FAILED, Reason.DECLARED, retry=new_dialect)
-    signalled = end_reason is EndReason.SIGNALLED or exit_code < 0
-    return Outcome(Status.FAILED, Reason.SIGNALLED if signalled else Reason.CRASHED, retry=True)
+    if run.declared is Declared.FAILED:
+        return Outcome(Status.FAILED, Reason.DECLARED, retry=run.newer_dialect)
+    if run.end_reason is EndReason.SIGNALLED or (run.exit_code or 0) < 0:
+        return Outcome(Status.FAILED, Reason.SIGNALLED, retry=True)
+    return _lacked_something(run) or Outcome(Status.FAILED, Reason.CRASHED, retry=True, detail=_last_line(run.stderr))
 
 
-def is_usage_error(exit_code: int | None, stderr_tail: str) -> bool:
-    """Whether a hook refused its options: exit status 2 (click, argparse) or Node's 1, and their words for it."""
-    return exit_code in (1, 2) and bool(_USAGE_ERROR.search(stderr_tail))
+def _lacked_something(run: Ending) -> Outcome | None:
+    """A program, a module or an option: trying again is in vain before a person has acted."""
+    tail = run.stderr[-STDERR_TAIL:]
+    if run.exit_code in (1, 2) and _USAGE_ERROR.search(tail):
+        return could_not_start(Reason.USAGE_ERROR)
+    if module := _MISSING_MODULE.search(tail):
+        return could_not_start(Reason.MISSING_MODULE, module[1])
+    if run.exit_code == NOT_FOUND and (program := _MISSING_PROGRAM.search(tail)):
+        return could_not_start(Reason.MISSING_BINARY, program[1] or program[2])
+    if run.exit_code in (NOT_EXECUTABLE, NOT_FOUND):
+        return could_not_start(detail=_last_line(tail))
+    return None
+
+
+def _last_line(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")[:100]

@@ -18,11 +18,13 @@ class Reason(StrEnum):
     SIGNALLED = "signalled"
     DECLARED = "declared"
     UNFINISHED = "unfinished"
+    UNKNOWN_STATUS = "unknown_status"
     NOT_APPLICABLE = "not_applicable"
     DISABLED = "disabled"
     NOT_CHOSEN = "not_chosen"
     NO_SESSION = "no_session"
     MISSING_BINARY = "missing_binary"
+    MISSING_MODULE = "missing_module"
     MISSING_PLUGIN = "missing_plugin"
     COULD_NOT_START = "could_not_start"
     USAGE_ERROR = "usage_error"
@@ -91,7 +93,7 @@ _TEXTS: dict[Reason, _Text] = {
     Reason.CRASHED: _text(
         "It ended with an error before it could say what happened.",
         "Read its error output. " + _RETRIES,
-        "It ended with exit status {} before it could say what happened.",
+        "It ended with an error before it could say what happened: {}",
     ),
     Reason.SIGNALLED: _text(
         "It was ended by a signal that was not ours.",
@@ -100,6 +102,11 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.DECLARED: _text("It ran, and found that this could not be had."),
     Reason.UNFINISHED: _text("It was told to stop before it had finished.", _RETRIES),
+    Reason.UNKNOWN_STATUS: _text(
+        "It said a status that does not exist, and was judged by its files.",
+        "Correct the hook: a status is succeeded, noresults, skipped or failed.",
+        'It said the status "{}", which does not exist, and was judged by its files.',
+    ),
     Reason.NOT_APPLICABLE: _text("It does not apply to this page.", particular="It is not for {}."),
     Reason.DISABLED: _text("Its plugin is switched off.", "Set {}=true to run it.", "It is switched off by {}=false."),
     Reason.NOT_CHOSEN: _text(
@@ -111,6 +118,12 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.MISSING_BINARY: _text(
         "A program that it needs is not installed.", "Run `archivebox install`.", "It needs {}, which is not installed."
+    ),
+    Reason.MISSING_MODULE: _text(
+        "It imports a module that is not installed.",
+        "Name the package of {} in requirements.txt beside the hook, then run `archivebox install` and"
+        " `archivebox update`.",
+        "It imports {}, which is not installed.",
     ),
     Reason.MISSING_PLUGIN: _text(
         "A plugin that it needs is not there or is switched off.",

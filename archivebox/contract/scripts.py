@@ -1,6 +1,9 @@
-"""Owns what a look at a hook's script tells: who runs it, and which of the engine's options it accepts."""
+"""Owns what a look at a hook's script tells: who runs it, which options it accepts, which packages it imports."""
 
+import hashlib
 import re
+import tomllib
+from dataclasses import dataclass
 from typing import Literal
 
 Interpreter = Literal["python", "node", "bash", "self"]
@@ -21,21 +24,45 @@ OPTIONS = (
 )
 """Every option the engine may pass, without its dashes."""
 
+OLDER_PACKAGES = ("feedparser", "requests", "rich-click")
+"""What hooks of the older dialect import without saying so anywhere: one environment has them all."""
+
 _BY_EXTENSION: dict[str, Interpreter] = {"py": "python", "js": "node", "sh": "bash"}
 _PLAIN_SHEBANG = re.compile(r"#!\s*(?:/usr/bin/env\s+|(?:/usr(?:/local)?)?/bin/)(?:python3?|node|bash|sh)\s*", re.ASCII)
-_QUOTED_OPTION = re.compile(r"""['"`]--([a-z][a-z-]*)""", re.ASCII)
-_SHELL_OPTION = re.compile(r"--([a-z][a-z-]*)", re.ASCII)
-_OBJECT_KEY = re.compile(r"""(?<![\w-])([a-z][a-z-]*)['"]?\s*:\s*\{""", re.ASCII)
-_TAKES_ANYTHING = (
-    "parse_known_args",
-    "ignore_unknown_options",
-    "allowUnknownOption",
-    "strict: false",
-    "strict:false",
-)
-_STRICT_PARSERS = ("click.command", "ArgumentParser(", "typer.", "commander", "yargs")
-_NODE_PARSER = re.compile(r"\bparseArgs\(\s*\{")
-_READS_ARGV = ("sys.argv", "process.argv")
+_CLICK = re.compile(r"^\s*(?:import|from)\s+(?:rich_)?click\b", re.MULTILINE)
+_DECORATOR = re.compile(r"^\s*@(?:\w+\.)?option\(\s*((?:(['\"])[^'\"\n]*\2\s*,?\s*)+)", re.MULTILINE)
+_LONG_OPTION = re.compile(r"['\"/]--([a-z][a-z-]*)", re.ASCII)
+_TAKES_ANYTHING = "ignore_unknown_options"
+_OLDER_IMPORT = re.compile(r"^\s*(?:import|from)\s+(?:feedparser|requests|rich_click)\b", re.MULTILINE)
+_INLINE = re.compile(r"^# /// script\s*$\n((?:^#(?: .*)?$\n)+?)^# ///\s*$", re.MULTILINE)
+_NEWER_DIALECT = re.compile(r"\babx_?(?:plugins|pkg)\b|emit_?archive_?result", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What the text of a hook tells.
+
+    ``options``: those of the engine's that it accepts, without dashes; None: every one. ``packages``: what it imports
+    beside the application's own, as pip names them. ``newer_dialect``: it prints ``failed`` for any exception.
+    """
+
+    interpreter: Interpreter
+    options: tuple[str, ...] | None
+    packages: tuple[str, ...]
+    newer_dialect: bool
+    digest: str
+
+
+def read_script(text: str, extension: str, *, executable: bool) -> Script:
+    """Look at a script; nothing of it is run."""
+    interpreter = interpreter_of(text, extension, executable=executable)
+    return Script(
+        interpreter=interpreter,
+        options=accepted_options(text, extension),
+        packages=packages_of(text) if interpreter == "python" else (),
+        newer_dialect=bool(_NEWER_DIALECT.search(text)),
+        digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+    )
 
 
 def interpreter_of(text: str, extension: str, *, executable: bool) -> Interpreter:
@@ -47,23 +74,30 @@ def interpreter_of(text: str, extension: str, *, executable: bool) -> Interprete
 
 
 def accepted_options(text: str, extension: str) -> tuple[str, ...] | None:
-    """The engine's options that a script accepts, or None if it accepts all.
+    """The engine's options that a script accepts, or None if it is given all.
 
-    A script that hands its arguments to a strict parser (click, argparse, commander, node:util) ends with a usage
-    error at the first option it did not declare, so it gets the declared ones alone. A script that reads its
-    arguments itself, tolerates unknown ones, or names none of ours, gets all.
+    click ends with a usage error at the first option that no decorator declares, and ArchiveBox's existing hooks use
+    it; so those that hand their arguments to it get what their decorators name. No other script is guessed at: it
+    tolerates what it does not know, or says under ``x-hooks``, ``argv``, what it takes.
     """
-    if any(mark in text for mark in _TAKES_ANYTHING):
+    if extension != "py" or not _CLICK.search(text) or _TAKES_ANYTHING in text:
         return None
-    if extension == "js" and _NODE_PARSER.search(text) and "function parseArgs" not in text:
-        return _known(_OBJECT_KEY.findall(text))
-    named = _known((_SHELL_OPTION if extension == "sh" else _QUOTED_OPTION).findall(text))
-    if any(mark in text for mark in _STRICT_PARSERS):
-        return named
-    if any(mark in text for mark in _READS_ARGV):
-        return None
-    return named or None
+    named = {name for decorator in _DECORATOR.finditer(text) for name in _LONG_OPTION.findall(decorator[1])}
+    return tuple(option for option in OPTIONS if option in named)
 
 
-def _known(found: list[str]) -> tuple[str, ...]:
-    return tuple(option for option in OPTIONS if option in found)
+def packages_of(text: str) -> tuple[str, ...]:
+    """The packages that a Python script needs beside the application's own.
+
+    Those that its PEP 723 lines name, else those of the older dialect if it imports one of them.
+    """
+    inline = _INLINE.search(text)
+    if inline is not None:
+        lines = (line[2:] if line.startswith("# ") else "" for line in inline[1].splitlines())
+        try:
+            asked = tomllib.loads("\n".join(lines)).get("dependencies", [])
+        except tomllib.TOMLDecodeError:
+            asked = []
+        if isinstance(asked, list) and asked:
+            return tuple(sorted(str(package) for package in asked))
+    return OLDER_PACKAGES if _OLDER_IMPORT.search(text) else ()

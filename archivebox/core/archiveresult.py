@@ -17,7 +17,7 @@ from archivebox.base_models.rows import Row
 from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.contract import reasons
 from archivebox.contract.discovery import Hook
-from archivebox.contract.outcomes import Declared, Outcome, Status, could_not_start, outcome
+from archivebox.contract.outcomes import Declared, Ending, Outcome, Status, could_not_start, outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import RESULT_STATUSES, EndReason, LineReader, Record, parse_line
 from archivebox.core.intake import take_found
@@ -69,10 +69,6 @@ class ArchiveResultQuerySet(models.QuerySet["ArchiveResult"]):
 
     def succeeded(self) -> Self:
         return self.filter(status=ArchiveResult.StatusChoices.SUCCEEDED)
-
-    def cancel(self) -> int:
-        """Those that are not final never run (again). Returns how many."""
-        return ArchiveResultMachine.apply(self, ArchiveResultMachine.skip, reason=Reason.CANCELLED, retry_at=None)
 
 
 class ArchiveResult(Row):
@@ -209,13 +205,12 @@ class ArchiveResult(Row):
         process_hook_records(others, {"snapshot": self.snapshot, "crawl": self.snapshot.crawl, "process": process})
         declared = declared_in(records)
         files = output_columns(Path(self.pwd))
-        result = outcome(
-            exit_code=process.exit_code,
-            end_reason=EndReason(process.end_reason or EndReason.LOST),
-            declared=declared.status if declared else None,
-            wrote_files=bool(files["output_files"]),
-            told_to_stop=process.end_reason == EndReason.SEALED,
+        hook = next(hook for hook in self.hooks() if hook.file_name == process.hook_name)
+        end_reason = EndReason(process.end_reason or EndReason.LOST)
+        ending = ending_of(
+            hook, declared, files, exit_code=process.exit_code, end_reason=end_reason, stderr=process.stderr
         )
+        result = outcome(ending)
         return settled_columns(result, declared, attempts=self.attempts, now=timezone.now()) | files
 
     def _settle(self, columns: dict[str, Any]) -> None:
@@ -250,12 +245,15 @@ class Declaration:
     status: Declared | None
     output_str: str = ""
     output_json: JSON = None
+    unknown: str = ""
+    """What it said instead of a status that exists."""
 
     @classmethod
     def of(cls, record: Record) -> Self:
         status = record.fields.get("status")
         known = Declared(status) if isinstance(status, str) and status in RESULT_STATUSES else None
-        return cls(known, str(record.fields.get("output_str") or ""), record.fields.get("output_json"))
+        unknown = "" if known or status is None else str(status)[:60]
+        return cls(known, str(record.fields.get("output_str") or ""), record.fields.get("output_json"), unknown)
 
 
 def declared_in(records: Sequence[Record]) -> Declaration | None:
@@ -277,6 +275,32 @@ def output_columns(folder: Path) -> dict[str, Any]:
     }
 
 
+def ending_of(
+    hook: Hook,
+    declared: Declaration | None,
+    files: dict[str, Any],
+    *,
+    exit_code: int | None,
+    end_reason: EndReason,
+    stderr: str = "",
+) -> Ending:
+    """A run as the contract's table speaks of it; ``files`` are its ``output_columns``."""
+    return Ending(
+        exit_code=exit_code,
+        end_reason=end_reason,
+        declared=declared.status if declared else None,
+        unknown=declared.unknown if declared else "",
+        wrote_files=bool(files["output_files"]),
+        wrote_bytes=files["output_size"] > 0,
+        background=hook.background,
+        finite=hook.finite,
+        listens=hook.listens,
+        session=hook.session,
+        newer_dialect=hook.newer_dialect,
+        stderr=stderr,
+    )
+
+
 def settled_columns(
     result: Outcome, declared: Declaration | None, *, attempts: int, now: datetime, limit: int = MAX_ATTEMPTS
 ) -> dict[str, Any]:
@@ -285,7 +309,7 @@ def settled_columns(
     columns: dict[str, Any] = {
         "status": result.status,
         "attempts": attempts,
-        "reason": result.reason or "",
+        "reason": result.code[:128],
         "end_ts": now,
         "retry_at": None,
     }

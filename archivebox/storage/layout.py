@@ -76,6 +76,11 @@ class DataFolder:
         return self.run / "machine-id"
 
     @property
+    def finite_hooks(self) -> Path:
+        """SHA-256 and name of each background hook that was at work when it was told to stop, one a line."""
+        return self.run / "finite-hooks"
+
+    @property
     def secret_key(self) -> Path:
         """What log-ins and addresses of archived pages are signed with; made by the server, 0600."""
         return self.run / "secret-key"

@@ -148,12 +148,13 @@ class Tree:
             pid = seen.parent if seen is not None else 0
         return reapers | {1}
 
-    async def end(self, *, grace: float, first_signal: int = signal.SIGTERM) -> bool:
+    async def end(self, *, grace: float, first_signal: int = signal.SIGTERM, root_first: float = 0.0) -> bool:
         """End the whole tree: ``first_signal``, ``grace`` seconds, then KILL until nothing is left.
 
+        ``root_first``: so many of these seconds the root alone is told, so that it can wind its programs down in order.
         True when it is gone; False when something outlived KILL for 10 s. Woken by pidfds.
         """
-        steps = self._end(grace, first_signal)
+        steps = self._end(grace, first_signal, root_first)
         try:
             while True:
                 await _wait_async(next(steps))
@@ -169,10 +170,13 @@ class Tree:
         except StopIteration as stop:
             return bool(stop.value)
 
-    def _end(self, grace: float, first_signal: int) -> Generator[Pause, None, bool]:
+    def _end(self, grace: float, first_signal: int, root_first: float = 0.0) -> Generator[Pause, None, bool]:
         """The ending as a row of steps; whoever drives it waits as each pause says."""
         told: set[Identity] = set()
         deadline = time.monotonic() + grace
+        if self.root is not None and root_first:
+            yield from self._tell_root(self.root, first_signal, min(root_first, grace))
+            told.add(self.root)
         while (left := deadline - time.monotonic()) > 0:
             members = yield from self._members_for_sure()
             if not members:
@@ -185,6 +189,14 @@ class Tree:
                 return False
             yield from self._signal(members, members, signal.SIGKILL, 0.2)
         return True
+
+    def _tell_root(self, root: Identity, signum: int, seconds: float) -> Generator[Pause, None, None]:
+        """Signal the root alone and wait until it has ended or ``seconds`` are over."""
+        targets = {root}
+        deadline = time.monotonic() + seconds
+        while root.is_alive() and not root.is_zombie() and (left := deadline - time.monotonic()) > 0:
+            yield from self._signal({root}, targets, signum, left)
+            targets = set()
 
     def _members_for_sure(self) -> Generator[Pause, None, set[Identity]]:
         """Its live processes; none only if two looks found nobody alive, and the second nobody who went in between.

@@ -19,8 +19,9 @@ def main() -> None:
         program = environment.install()
     except PipError as error:
         give_up(str(error))
-    link = library.link(program.name, program)
-    answer_with_first(request, [link], library, f"pip installed {request.name}, but it does not run.")
+    # An interpreter finds its packages by where it is called from, and a `python` in bin would replace all others.
+    place = program if program.name == "python" else library.link(program.name, program)
+    answer_with_first(request, [place], library, f"pip installed {request.name}, but it does not run.")
 
 
 if __name__ == "__main__":

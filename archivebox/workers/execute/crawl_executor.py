@@ -16,7 +16,15 @@ from archivebox.contract.outcomes import Outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
 from archivebox.crawls.crawl import Crawl, CrawlRun
-from archivebox.hooks import Call, discover_hooks, plugins, prepare_hook, process_hook_records, resolve_settings
+from archivebox.hooks import (
+    Call,
+    discover_hooks,
+    needed_programs,
+    plugins,
+    prepare_hook,
+    process_hook_records,
+    resolve_settings,
+)
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
 from archivebox.workers.execute.engine import Engine
@@ -142,10 +150,11 @@ class LoadedCrawlRun:
     def __init__(self, run: CrawlRun, settings: Resolved) -> None:
         crawl = run.crawl
         folder = str(crawl.path)
+        first = crawl.urls.partition("\n")[0]
         self.crawl_id: UUID = crawl.pk
         self.call = Call(
             object_dir=crawl.path,
-            arguments={"crawl-id": str(crawl.pk), "source-url": crawl.urls.partition("\n")[0]},
+            arguments={"crawl-id": str(crawl.pk), "source-url": first, "url": first},
             context={"crawl_id": str(crawl.pk)},
             folders={"CRAWL_DIR": folder, "CRAWL_OUTPUT_DIR": folder},
             settings=settings,
@@ -195,7 +204,7 @@ def wanted_programs(settings: Resolved) -> dict[str, BinaryRequest]:
         request
         for plugin in plugins().values()
         if settings.is_enabled(plugin) and plugin.hooks
-        for request in plugin.binaries
+        for request in needed_programs(plugin, settings)
     ]
     return merge(wanted)[0]
 

@@ -9,11 +9,10 @@ from functools import partial
 from uuid import UUID
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.outcomes import Outcome, Status, could_not_start
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
-from archivebox.hooks import Call, lib_dir, plugins, prepare_hook, process_hook_records
+from archivebox.hooks import Call, lib_dir, prepare_hook, process_hook_records
 from archivebox.lib import processes
 from archivebox.lib.processes import Identity, Tree
 from archivebox.machine.process import Process
@@ -165,7 +164,7 @@ class Executor(ABC):
 
     def _missing_program(self, item: Planned) -> str:
         """A program of its plugin that is not there; WAIT while one is still being looked for."""
-        for request in needed_programs(item.hook.plugin):
+        for request in self.call.of_plugin(item.hook).needed:
             status = self.engine.programs.status.get(request.name, "queued")
             if status == "failed":
                 return request.name
@@ -290,10 +289,6 @@ class Executor(ABC):
 
 WAIT = "\0wait"
 """No program's name: one is still being looked for."""
-
-
-def needed_programs(plugin: str) -> tuple[BinaryRequest, ...]:
-    return plugins()[plugin].binaries
 
 
 def _keep_offset(process_id: UUID, offset: int) -> None:

@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 CHUNK = 1 << 20
 """Bytes of output read at a time, so that a hook that floods does not hold up the loop."""
 
+ROOT_FIRST = 2.0
+"""Seconds that a background hook has at the end to wind its programs down in order, before they are told as well."""
+
 
 class Owner(Protocol):
     """Whose hook it is: told of everything that happens to it."""
@@ -67,25 +70,20 @@ class HookProcess:
         self.ended = False
         self.taken_over = False
         self.failure: OSError | None = None
+        self.stderr = ""
+        """The end of what it printed for people, once it has ended."""
         self._reader = LineReader()
         self._tail = b""
         self._read_upto = 0
         self._log_fd: int | None = None
         self._cut = False
         self._deadline: asyncio.TimerHandle | None = None
+        self.deadline = engine.loop.time()
+        """Loop time at which its own timeout is over."""
         self._ending: asyncio.Task[None] | None = None
 
     def _file(self, suffix: str) -> Path:
         return hook_file(self.call.object_dir, self.hook.file_name, self.mark, suffix)
-
-    @property
-    def told_to_stop(self) -> bool:
-        return self.end_reason is EndReason.SEALED
-
-    @property
-    def deadline(self) -> float:
-        """Loop time at which its own timeout is over."""
-        return self._deadline.when() if self._deadline is not None else self.engine.loop.time()
 
     # --- starting ---------------------------------------------------------------------------------------------
 
@@ -145,6 +143,7 @@ class HookProcess:
         self.status = ExitStatus(row.exit_code)
         self.end_reason = EndReason(row.end_reason) if row.end_reason else None
         self.declared = declared_in(read_records(self.stdout_path))
+        self.stderr = row.stderr
         self._reader.offset = self._read_upto = row.stdout_offset
         self.read()
         self._read_last_line()
@@ -192,8 +191,9 @@ class HookProcess:
         self.engine.outputs.watch(self.stdout_path, self.read, at_once=self.hook.ready)
         if self.hook.ready or self.taken_over:
             self.engine.loop.call_soon(self._read_on)  # what it said before it was watched
-        if not self.hook.name.daemon:  # a daemon works until it is told to stop
-            self._deadline = self.engine.loop.call_later(seconds, self._timed_out)
+        self.deadline = self.engine.loop.time() + seconds
+        if self.hook.has_deadline:
+            self._deadline = self.engine.loop.call_at(self.deadline, self._timed_out)
         self.engine.exits.watch(self.child, self._exited)
 
     def _could_not_start(self, error: OSError, columns: dict[str, object]) -> None:
@@ -273,7 +273,9 @@ class HookProcess:
         self._ending = self.engine.in_background(self._end_tree(grace))
 
     async def _end_tree(self, grace: float) -> None:
-        await self.tree().end(grace=grace)
+        listens = self.end_reason is EndReason.SEALED and self.hook.background
+        alone = min(ROOT_FIRST, grace / 2) if listens else 0.0
+        await self.tree().end(grace=grace, root_first=alone)
 
     def tree(self) -> Tree:
         root = self.child.identity if self.child is not None else None
@@ -316,7 +318,7 @@ class HookProcess:
         return self.end_reason or end_reason_of(None if self.status is None else self.status.exit_code)
 
     def _end_columns(self, status: ExitStatus) -> dict[str, object]:
-        stderr, stderr_size = read_tail(self.stderr_path)
+        self.stderr, stderr_size = read_tail(self.stderr_path)
         return {
             "status": Process.StatusChoices.EXITED,
             "ended_at": self.ended_at,
@@ -327,7 +329,7 @@ class HookProcess:
             "max_rss": status.max_rss,
             "stdout": self._tail.decode("utf-8", "replace").replace("\0", "\ufffd"),
             "stdout_size": self._read_upto,
-            "stderr": stderr,
+            "stderr": self.stderr,
             "stderr_size": stderr_size,
             "output_cut": self._cut,
         }

@@ -43,11 +43,6 @@ class Planned:
         self.step = self.hook.step
 
     @property
-    def may_be_stopped(self) -> bool:
-        """Whether TERM at the end is its ordinary end: of background hooks that do not end by themselves."""
-        return self.hook.background and not self.hook.finite
-
-    @property
     def is_queued(self) -> bool:
         return self.status == "queued"
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
@@ -13,13 +12,13 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from archivebox.contract.outcomes import BACK_TO_QUEUE, Outcome, Status, is_usage_error, outcome
+from archivebox.contract.outcomes import CUT_OFF, Ending, Outcome, Status, outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
-from archivebox.core.archiveresult import ArchiveResult, output_columns, settled_columns
+from archivebox.core.archiveresult import ArchiveResult, ending_of, output_columns, settled_columns
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
-from archivebox.hooks import discover_hooks, prepare_hook
+from archivebox.hooks import discover_hooks, learn_finite, prepare_hook
 from archivebox.machine.process import Process
 from archivebox.storage.layout import HOOK_RUNS
 from archivebox.workers.execute.durability import make_durable
@@ -122,13 +121,6 @@ class SnapshotExecutor(Executor):
         self._by_run.pop(run)
         self.settle_run(item, run)
 
-    def _judge_lost(self, item: Planned, run: HookProcess) -> None:
-        """Nobody saw how it ended. Its last word in the log is accepted; without one it goes back to the queue."""
-        if run.declared is not None and run.declared.status is not None:
-            self.settle(item, Outcome(Status(run.declared.status.value)))
-        else:
-            self._back_to_queue(item)
-
     # --- judging ----------------------------------------------------------------------------------------------
 
     def settle_run(self, item: Planned, run: HookProcess) -> None:
@@ -136,37 +128,24 @@ class SnapshotExecutor(Executor):
             item.status = item.settled_as or "succeeded"
             item.replay = False
             return
-        end_reason = run.final_reason()
-        exit_code = run.status.exit_code if run.status else None
-        fell_with_its_worker = run.ended_unwatched and exit_code == -signal.SIGKILL
-        if end_reason is EndReason.LOST or fell_with_its_worker:
-            self._judge_lost(item, run)
-            return
         files = self._files_of(item)
-        result = outcome(
-            exit_code=exit_code,
-            end_reason=end_reason,
-            declared=run.declared.status if run.declared else None,
-            wrote_files=bool(files["output_files"]),
-            told_to_stop=run.told_to_stop or (item.hook.background and exit_code == -signal.SIGTERM),
-        )
-        if item.hook.session and result.retry:
-            result = replace(result, retry=False)  # its effect is the live page: it runs again with that, or never
-        if result.retry and is_usage_error(exit_code, self._stderr_of(run)):
-            result = replace(result, reason=Reason.USAGE_ERROR, retry=False)
-        if self.ending and not self._cancelled and run.end_reason is EndReason.SEALED:
-            result = result if result.status is Status.SUCCEEDED else BACK_TO_QUEUE
-        if run.taken_over and run.end_reason is None and exit_code == -signal.SIGTERM and not item.may_be_stopped:
-            result = BACK_TO_QUEUE  # ours, on the way down: whoever sent it died before it could say so
-        self.settle(item, result, extra=files)
+        result = outcome(self._ending_of(run, files))
+        if result == CUT_OFF:
+            item.hook = learn_finite(item.hook)
+        if result.status is Status.QUEUED:
+            self._back_to_queue(item, result.code)
+        else:
+            self.settle(item, result, extra=files)
 
     _cancelled = False
 
-    def _stderr_of(self, run: HookProcess) -> str:
-        try:
-            return run.stderr_path.read_text("utf-8", "replace")[-4000:]
-        except FileNotFoundError:
-            return ""
+    def _ending_of(self, run: HookProcess, files: dict[str, Any]) -> Ending:
+        exit_code = run.status.exit_code if run.status else None
+        said = ending_of(
+            run.hook, run.declared, files, exit_code=exit_code, end_reason=run.final_reason(), stderr=run.stderr
+        )
+        released = self.ending and not self._cancelled
+        return replace(said, taken_over=run.taken_over, unwatched=run.ended_unwatched, released=released)
 
     def settle(self, item: Planned, result: Outcome, reason: str = "", extra: dict[str, Any] | None = None) -> None:
         declared = item.run.declared if item.run is not None else None
@@ -191,10 +170,10 @@ class SnapshotExecutor(Executor):
             self.snapshot.attempts = 0
             self.engine.journal.update(Snapshot, self.snapshot.pk, {"attempts": 0}, self.lease)
 
-    def _back_to_queue(self, item: Planned) -> None:
+    def _back_to_queue(self, item: Planned, reason: str) -> None:
         item.status, item.run = "queued", None
         if item.result_id is not None:
-            columns = {"status": "queued", "retry_at": timezone.now(), "reason": Reason.RELEASED}
+            columns = {"status": "queued", "retry_at": timezone.now(), "reason": reason}
             self.engine.journal.update(ArchiveResult, item.result_id, columns, self.lease)
         if item.hook.session:
             self._complete_session()

@@ -130,12 +130,13 @@ def test_foreground_hooks_wait_for_a_daemon_that_sorts_before_them(each_mode: Co
             "on_Snapshot__22_same_step.sh": note("same_step"),
             "on_Snapshot__30_later.sh": note("later"),
         },
+        config={"x-hooks": {"on_Snapshot__21_listener.bg.sh": {}}},
     )
     each_mode.run(each_mode.add())
     ready = each_mode.position("daemon-ready")
     assert each_mode.position("before-starts") < each_mode.position("daemon-starts") < ready
     assert ready < each_mode.position("same_step-starts") < each_mode.position("later-starts")
-    assert each_mode.position("listener-starts") < ready, "a background hook starts at once"
+    assert each_mode.position("listener-starts") < ready, "a background hook that is described starts at once"
     assert each_mode.ledger[-1] == "daemon-told"
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from archivebox.contract import entrypoints
 from archivebox.contract.discovery import Hook, Plugin, discover_hooks, discover_plugins, read_plugin
-from archivebox.contract.presentation import ranked
 
 CLICK = (
     '#!/usr/bin/env python3\nimport click\n@click.command()\n@click.option("--url")\n@click.option("--snapshot-id")\n'
@@ -83,7 +82,29 @@ def test_folders_that_are_no_plugins_are_passed_over(tmp_path: Path) -> None:
     make(tmp_path / "bad name", {"on_Snapshot__61_x.py": ""})
     (tmp_path / "file").write_text("")
     make(tmp_path / "settings_only", {}, {"properties": {}})
-    assert list(discover_plugins(tmp_path, bundled=tmp_path / "none")) == ["settings_only"]
+    plugins = discover_plugins(tmp_path, bundled=tmp_path / "none")
+    assert list(plugins) == ["bad name", "settings_only"]
+    assert not plugins["bad name"].hooks
+    assert "none of it is used" in plugins["bad name"].warnings[0]
+
+
+def test_a_folder_with_settings_alone_changes_those_of_the_plugin(tmp_path: Path) -> None:
+    settings = {"WGET_TIMEOUT": {"type": "integer", "default": 600}, "WGET_ARGS": {"type": "array", "default": ["-q"]}}
+    config = {
+        "properties": settings,
+        "required_plugins": ["env"],
+        "x-hooks": {"on_Snapshot__61_wget.py": {"page": True}},
+    }
+    make(tmp_path / "bundled" / "wget", {"on_Snapshot__61_wget.py": ""}, config)
+    changes = {"properties": {"WGET_ARGS": {"default": ["-v"]}, "WGET_NEW": {"type": "string"}}}
+    make(tmp_path / "data" / "wget", {}, changes)
+    wget = discover_plugins(tmp_path / "data", bundled=tmp_path / "bundled")["wget"]
+    assert (wget.source, wget.path, wget.required_plugins) == ("bundled", tmp_path / "bundled" / "wget", ("env",))
+    assert [(hook.file_name, hook.page) for hook in wget.hooks] == [("on_Snapshot__61_wget.py", True)]
+    defaults = {spec.name: spec.default for spec in wget.schema.settings.values()}
+    expected = {"WGET_TIMEOUT": 600, "WGET_ARGS": ["-v"], "WGET_NEW": None, "WGET_ENABLED": True}
+    assert {name: defaults[name] for name in expected} == expected
+    assert wget.warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -102,10 +123,20 @@ def test_a_broken_config_is_a_warning_of_that_plugin_alone(tmp_path: Path, conte
 
 def test_names_that_nobody_answers_to_are_warned_of(tmp_path: Path) -> None:
     plugin = read(
-        make(tmp_path / "p", {"on_Machine__10_x.py": "", "on_Snapshot__x.rb": "", "on_Snapshot__late.py": ""})
+        make(
+            tmp_path / "p",
+            {
+                "on_Machine__10_x.py": "",
+                "on_Snapshot__x.rb": "",
+                "on_Snapshot__late.py": "",
+                "Snapshot__60_e.sh": "",
+                "snapshot_util.py": "",
+            },
+        )
     )
     assert [hook.file_name for hook in plugin.hooks] == ["on_Snapshot__late.py"]
-    assert len(plugin.warnings) == 3
+    assert len(plugin.warnings) == 4
+    assert any("Snapshot__60_e.sh is no hook's name" in warning for warning in plugin.warnings)
     assert any("step 9" in warning for warning in plugin.warnings)
 
 
@@ -181,28 +212,78 @@ def test_programs_requirements_and_types_are_read(tmp_path: Path) -> None:
     assert (plugin.enabled_setting, plugin.timeout_setting) == ("P_ENABLED", "P_TIMEOUT")
 
 
+def test_programs_of_the_newer_dialect_are_read(tmp_path: Path) -> None:
+    required = [
+        {"name": "{P_BINARY}", "binproviders": "env,pip", "min_version": None,
+         "overrides": {"pip": {"install_args": ["--pre", "a-b[c]"]}}},
+        {"name": "curl"},
+        {"name": "{GONE_BINARY}"},
+        5,
+    ]  # fmt: skip
+    config = {"required_binaries": required, "properties": {"P_BINARY": {"type": "string", "default": "a-b"}}}
+    plugin = read(make(tmp_path / "p", {"on_CrawlSetup__10_x.py": "from abx_plugins import x"}, config))
+    assert [(asked.name, asked.binproviders) for asked in plugin.binaries] == [("a-b", ("env", "pip")), ("curl", ())]
+    assert plugin.binaries[0].overrides["pip"]["packages"] == ["a-b[c]"]  # type: ignore[call-overload,index]
+    assert len(plugin.warnings) == 2
+    assert plugin.hooks[0].newer_dialect
+    assert plugin.hooks[0].name.event == "Crawl"
+
+
+INLINE = "# /// script\n# requires-python = '>=3.11'\n# dependencies = [\n#   'b==2',\n#   'a',\n# ]\n# ///\nimport a\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "packages"),
+    [
+        ({"on_Snapshot__61_x.py": "import rich_click as click\n"}, ["feedparser", "requests", "rich-click"]),
+        ({"on_Snapshot__61_x.py": "def f():\n    import requests\n"}, ["feedparser", "requests", "rich-click"]),
+        ({"on_Snapshot__61_x.py": INLINE}, ["a", "b==2"]),
+        ({"on_Snapshot__61_x.py": INLINE, "requirements.txt": "c  # why\n# no\n--pre\nd>1\n"}, ["c", "d>1"]),
+        ({"on_Snapshot__61_x.py": "# /// script\n# requires-python = '>=3.11'\n# ///\n"}, None),
+        ({"on_Snapshot__61_x.py": "import json\n"}, None),
+        ({"on_Snapshot__61_x.sh": "true\n", "requirements.txt": "a\n"}, None),
+        ({"on_Binary__10_x.py": "import requests\n"}, None),
+    ],
+)
+def test_packages_that_a_hook_imports_are_an_environment_of_its_own(
+    tmp_path: Path, files: dict[str, str], packages: list[str] | None
+) -> None:
+    plugin = read(make(tmp_path / "p", files))
+    (hook,) = plugin.hooks
+    if packages is None:
+        assert (hook.environment, plugin.binaries) == ("", ())
+        return
+    (environment,) = plugin.binaries
+    assert environment.name == hook.environment
+    assert environment.overrides == {"pip": {"packages": packages, "names": ["python"]}}
+    assert not hook.fork
+
+
 @pytest.mark.parametrize(
     ("file_name", "text", "argv"),
     [
         ("x.py", CLICK, ("url", "snapshot-id")),
         ("x.py", CLICK.replace("command()", "command(context_settings={'ignore_unknown_options': True})"), None),
-        ("x.py", "p = argparse.ArgumentParser()\np.add_argument('--url')\np.parse_args()", ("url",)),
-        ("x.py", "p = argparse.ArgumentParser()\np.add_argument('--url')\np.parse_known_args()", None),
+        (
+            "x.py",
+            CLICK.replace('"--url"', '"-u", "--url", "page", required=True, help="--depth"'),
+            ("url", "snapshot-id"),
+        ),
+        ("x.py", CLICK + "subprocess.run(['git', 'clone', '--depth=1', '--name', x])", ("url", "snapshot-id")),
+        ("x.py", "import rich_click as click\n@click.command()\n@click.option('--url/--no-url')", ("url",)),
+        ("x.py", "from click import command, option\n@command()\n@option('--url')", ("url",)),
         ("x.py", "import click\n@click.command()\ndef main(): ...", ()),
         (
             "x.py",
             '"""Usage: --url=<url> --depth=1"""\nimport click\n@click.command()\n@click.option("--url")',
             ("url",),
         ),
+        ("x.py", "p = argparse.ArgumentParser()\np.add_argument('--url')\np.parse_args()", None),
         ("x.py", "import sys\nprint(sys.argv)", None),
         ("x.py", "print('hello')", None),
-        ("x.py", "subprocess.run(['wget', '--url', x])", ("url",)),
-        ("x.js", "const args = parseArgs();\nfunction parseArgs() { process.argv.slice(2) }", None),
-        ("x.js", "const {values} = parseArgs({options: {url: {type: 'string'}, 'crawl-id': {}}})", ("url", "crawl-id")),
-        ("x.js", "parseArgs({strict: false, options: {url: {type: 'string'}}})", None),
-        ("x.js", "require('commander').option('--url <url>')", ("url",)),
-        ("x.sh", 'for a in "$@"; do case $a in --url=*) ;; *) exit 2;; esac; done', ("url",)),
-        ("x.sh", "echo $1", None),
+        ("x.py", "subprocess.run(['wget', '--url', x])", None),
+        ("x.js", "const {values} = parseArgs({options: {url: {type: 'string'}, 'crawl-id': {}}})", None),
+        ("x.sh", "docker run --name x alpine", None),
     ],
 )
 def test_a_look_at_the_script_tells_which_options_it_accepts(
@@ -217,7 +298,9 @@ def test_only_accepted_options_are_passed(tmp_path: Path) -> None:
     assert hook.arguments(values) == ("--url=https://example.com/?a=b c",)
     anything = only(make(tmp_path / "q", {"on_Snapshot__61_x.py": ""}))
     assert anything.arguments(values) == ("--url=https://example.com/?a=b c", "--depth=0", "--binproviders=apt,pip")
-    older = only(make(tmp_path / "r", {"on_Binary__x.py": '@click.command()\n@click.option("--bin-providers")'}))
+    older = only(
+        make(tmp_path / "r", {"on_Binary__x.py": 'import click\n@click.command()\n@click.option("--bin-providers")'})
+    )
     assert older.arguments(values) == ("--bin-providers=apt,pip",)
 
 
@@ -248,31 +331,3 @@ def test_an_unreadable_hook_is_listed_with_a_warning(tmp_path: Path) -> None:
     assert discover_plugins(tmp_path / "missing", bundled=tmp_path / "missing") == discover_plugins(
         None, bundled=tmp_path / "missing"
     )
-
-
-def test_a_plugin_says_what_of_it_is_shown_and_what_a_provider_can(tmp_path: Path) -> None:
-    config = {
-        "x-outputs": [
-            {"role": "preview", "file": "*.html", "label": "Page", "rank": 10},
-            {"role": "hat", "file": "x"},
-        ],
-        "x-provider": {"installs": "named", "administrator": "administrator.py", "colour": "red"},
-    }
-    plugin = read(make(tmp_path / "x", {"on_Binary__10_x.py": ""}, config))
-    (shown,) = plugin.outputs
-    assert (shown.role, shown.label, shown.rank) == ("preview", "Page", 10)
-    assert shown.matches("output.html")
-    assert not shown.matches("output.txt")
-    assert (plugin.provider.installs, plugin.provider.administrator) == ("named", "administrator.py")
-    assert [warning for warning in plugin.warnings if "hat" in warning]
-    assert [warning for warning in plugin.warnings if "colour" in warning]
-
-
-def test_outputs_of_one_role_come_best_first(tmp_path: Path) -> None:
-    for name, rank in (("later", 90), ("first", 1), ("unranked", None)):
-        output = {"role": "preview", "file": "*"} | ({} if rank is None else {"rank": rank})
-        make(tmp_path / name, {}, {"x-outputs": [output]})
-    plugins = discover_plugins(tmp_path, bundled=tmp_path / "none")
-    outputs = {name: plugin.outputs for name, plugin in plugins.items()}
-    assert [name for name, _ in ranked(outputs, "preview")] == ["first", "unranked", "later"]
-    assert ranked(outputs, "icon") == []

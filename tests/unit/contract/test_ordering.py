@@ -7,12 +7,13 @@ from archivebox.contract.hooknames import parse_hook_name
 from archivebox.contract.ordering import Waits, waits
 
 
-def hook(text: str, plugin: str = "", after: tuple[str, ...] = (), **flags: bool) -> Hook:
+def hook(text: str, plugin: str = "", after: tuple[str, ...] = (), *, described: bool = True, **flags: bool) -> Hook:
     name = parse_hook_name(f"on_Snapshot__{text}")
     assert name is not None
     exclusive = ("tab",) if name.step == 5 else ()
     ready = name.daemon or flags.get("ready", False)
-    return Hook(plugin or name.what, Path(name.file_name), name, ready=ready, exclusive=exclusive, after=after)
+    path = Path(name.file_name)
+    return Hook(plugin or name.what, path, name, ready=ready, exclusive=exclusive, after=after, described=described)
 
 
 def after_of(found: Waits) -> dict[str, list[str]]:
@@ -36,6 +37,19 @@ def test_a_foreground_hook_waits_for_every_ready_hook_before_it() -> None:
     }
     assert after_of(found) == {"console": ["tab"]}
     assert found.warnings == ()
+
+
+def test_a_background_hook_without_a_description_waits_like_one_in_the_foreground() -> None:
+    tab = hook("10_tab.daemon.bg.js", described=False)
+    plain = hook("15_plain.bg.js", described=False)
+    listener = hook("21_console.daemon.bg.js", described=False)
+    found = waits([tab, plain, listener, hook("22_ours.bg.js"), hook("23_media.finite.bg.py", described=False)])
+    assert {key.name.what: [other.name.what for other in others] for key, others in found.ready.items()} == {
+        "tab": [],
+        "plain": ["tab"],
+        "console": ["tab"],
+        "media": ["tab", "console"],
+    }
 
 
 def test_after_names_a_file_a_stem_what_it_does_or_a_plugin() -> None:

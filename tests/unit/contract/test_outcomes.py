@@ -1,143 +1,181 @@
 """The table of the contract, row by row."""
 
 from itertools import product
+from typing import Any
 
 import pytest
 
 from archivebox.contract.outcomes import (
     BACK_TO_QUEUE,
+    CUT_OFF,
     Declared,
+    Ending,
     Outcome,
     Status,
     could_not_start,
-    is_usage_error,
     outcome,
 )
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 
-OK, NO, SKIP, FAIL = Status.SUCCEEDED, Status.NORESULTS, Status.SKIPPED, Status.FAILED
-EXITED, SIGNALLED, TIMEOUT, SEALED = EndReason.EXITED, EndReason.SIGNALLED, EndReason.TIMEOUT, EndReason.SEALED
+WORDS = [None, *Declared]
+CODES = [1, 2, 9, 11, 126, 127, 255]
 
 
-def run(
-    exit_code: int | None = 0,
-    end: EndReason = EXITED,
-    says: str | None = None,
-    *,
-    files: bool = False,
-    stopped: bool = False,
-    new: bool = False,
-) -> tuple[Status, Reason | None, bool]:
-    result = outcome(
-        exit_code=exit_code,
-        end_reason=end,
-        declared=Declared(says) if says else None,
-        wrote_files=files,
-        told_to_stop=stopped,
-        new_dialect=new,
-    )
-    return result.status, result.reason, result.retry
+def row(exit_code: int | None, says: str | None = None, end: EndReason = EndReason.EXITED, **more: Any) -> Ending:
+    """A run as one row of the table speaks of it; files have content unless ``wrote_bytes`` says otherwise."""
+    more.setdefault("wrote_bytes", more.get("wrote_files", False))
+    return Ending(exit_code, end, Declared(says) if says else None, **more)
 
 
-def test_exit_0_and_a_word_is_as_it_says() -> None:
-    assert run(0, says="succeeded") == (OK, None, False)
-    assert run(0, says="noresults", files=True) == (NO, None, False)
-    assert run(0, says="skipped") == (SKIP, Reason.NOT_APPLICABLE, False)
+def told(exit_code: int, says: str | None = None, **more: Any) -> Ending:
+    """A background hook that was told to stop at the end."""
+    return row(exit_code, says, EndReason.SEALED, background=True, **more)
 
 
-def test_exit_0_and_failed_is_soft() -> None:
-    assert run(0, says="failed", files=True) == (FAIL, Reason.DECLARED, False)
+FILES: dict[str, Any] = {"wrote_files": True}
+EMPTY: dict[str, Any] = {"wrote_files": True, "wrote_bytes": False}
+DAEMON: dict[str, Any] = {"listens": True}
+NO_OPTION = "Usage: x [OPTIONS]\nError: No such option: --depth\n"
+
+TABLE: list[tuple[str, Ending, Status, str, bool]] = [
+    # what happened, the run, status, reason, again
+    ("0, succeeded", row(0, "succeeded"), Status.SUCCEEDED, "", False),
+    ("0, noresults", row(0, "noresults", **FILES), Status.NORESULTS, "", False),
+    ("0, skipped", row(0, "skipped"), Status.SKIPPED, "not_applicable", False),
+    ("0, failed", row(0, "failed", **FILES), Status.FAILED, "declared", False),
+    ("0, none", row(0), Status.NORESULTS, "", False),
+    ("0, none, files", row(0, **EMPTY), Status.SUCCEEDED, "", False),
+    (
+        "0, a word that is no status",
+        row(0, unknown="success", **FILES),
+        Status.SUCCEEDED,
+        "unknown_status:success",
+        False,
+    ),
+    ("other, failed", row(1, "failed"), Status.FAILED, "declared", False),
+    ("other, failed, newer dialect", row(1, "failed", newer_dialect=True), Status.FAILED, "declared", True),
+    ("other, none", row(3, **FILES), Status.FAILED, "crashed", True),
+    ("other, partial", row(3, "succeeded", **FILES), Status.FAILED, "crashed", True),
+    ("a crash", row(1, stderr="Traceback\nValueError: no\n\n"), Status.FAILED, "crashed:ValueError: no", True),
+    ("a stranger's signal", row(-9, end=EndReason.SIGNALLED), Status.FAILED, "signalled", True),
+    ("timeout", row(-15, end=EndReason.TIMEOUT, **FILES), Status.FAILED, "timeout", True),
+    ("timeout, succeeded before", row(-9, "succeeded", EndReason.TIMEOUT), Status.SUCCEEDED, "", False),
+    ("told, succeeded", told(-15, "succeeded"), Status.SUCCEEDED, "", False),
+    ("told, failed", told(0, "failed", **FILES), Status.FAILED, "declared", False),
+    ("told, none, files", told(0, **FILES), Status.SUCCEEDED, "", False),
+    ("told, none, empty files", told(0, **EMPTY), Status.NORESULTS, "", False),
+    ("told, none, status of its own", told(5), Status.NORESULTS, "", False),
+    ("told, a daemon died of it, files", told(-15, **DAEMON, **FILES), Status.SUCCEEDED, "", False),
+    ("told, a daemon deaf to it", told(-9, **DAEMON), Status.NORESULTS, "", False),
+    ("told, plain, died of it", told(-15, **FILES), Status.QUEUED, "unfinished", True),
+    ("told, plain, its runner says so", told(143, **FILES), Status.QUEUED, "unfinished", True),
+    ("told by who died, plain", row(-15, end=EndReason.SIGNALLED, background=True), Status.QUEUED, "unfinished", True),
+    ("told, plain, deaf to it", told(-9, **FILES), Status.FAILED, "unfinished", True),
+    ("told, finite", row(-15, end=EndReason.SIGNALLED, background=True, finite=True), Status.FAILED, "signalled", True),
+    ("released", row(-15, end=EndReason.SEALED, released=True, **FILES), Status.QUEUED, "released", True),
+    ("released, succeeded before", row(-15, "succeeded", EndReason.SEALED, released=True), Status.SUCCEEDED, "", False),
+    (
+        "taken over, its worker's TERM",
+        row(-15, end=EndReason.SIGNALLED, taken_over=True),
+        Status.QUEUED,
+        "released",
+        True,
+    ),
+    ("lost", row(None, end=EndReason.LOST), Status.QUEUED, "lost", True),
+    ("fell with its worker", row(-9, end=EndReason.SIGNALLED, unwatched=True), Status.QUEUED, "lost", True),
+    ("lost, with a last word", row(None, "noresults", EndReason.LOST), Status.NORESULTS, "", False),
+    ("cancelled", row(0, "succeeded", EndReason.CANCELLED), Status.SKIPPED, "cancelled", False),
+    ("an option it does not know", row(2, stderr=NO_OPTION), Status.FAILED, "usage_error", False),
+    ("an option, Node", row(1, stderr="TypeError [ERR_PARSE_ARGS_X]: '--depth'"), Status.FAILED, "usage_error", False),
+    (
+        "a module that is not there",
+        row(1, stderr="Traceback\n  x\nModuleNotFoundError: No module named 'rich_click'\n"),
+        Status.FAILED,
+        "missing_module:rich_click",
+        False,
+    ),
+    (
+        "a module, Node",
+        row(1, stderr="throw err;\n\nError: Cannot find module 'puppeteer-core'\n at x\n"),
+        Status.FAILED,
+        "missing_module:puppeteer-core",
+        False,
+    ),
+    (
+        "no runner",
+        row(127, stderr="/usr/bin/env: \u2018uv\u2019: No such file or directory\n"),
+        Status.FAILED,
+        "missing_binary:uv",
+        False,
+    ),
+    (
+        "no program",
+        row(127, stderr="./x.sh: line 3: ffmpeg: command not found"),
+        Status.FAILED,
+        "missing_binary:ffmpeg",
+        False,
+    ),
+    (
+        "not executable",
+        row(126, stderr="x: Permission denied"),
+        Status.FAILED,
+        "could_not_start:x: Permission denied",
+        False,
+    ),
+    ("its effect is the page", row(3, session=True), Status.FAILED, "crashed", False),
+    ("its effect is the page, told", told(-15, session=True), Status.NORESULTS, "", False),
+]
 
 
-def test_exit_0_and_no_word_is_judged_by_files() -> None:
-    assert run(0) == (NO, None, False)
-    assert run(0, files=True) == (OK, None, False)
+@pytest.mark.parametrize(("what", "run", "status", "reason", "again"), TABLE, ids=[line[0] for line in TABLE])
+def test_each_row_of_the_table(what: str, run: Ending, status: Status, reason: str, again: bool) -> None:
+    found = outcome(run)
+    assert (found.status, found.code, found.retry) == (status, reason, again), what
 
 
-@pytest.mark.parametrize("says", [None, *Declared])
+@pytest.mark.parametrize("says", WORDS)
 def test_exit_10_is_skipped_whatever_was_said(says: str | None) -> None:
-    assert run(10, says=says, files=True) == (SKIP, Reason.NOT_APPLICABLE, False)
-    assert run(10, SEALED, says=says, stopped=True) == (SKIP, Reason.NOT_APPLICABLE, False)
+    skipped = Outcome(Status.SKIPPED, Reason.NOT_APPLICABLE)
+    assert outcome(row(10, says, **FILES)) == outcome(told(10, says)) == skipped
 
 
-@pytest.mark.parametrize("code", [1, 2, 9, 11, 127, 255])
-def test_another_exit_and_failed_is_permanent_save_in_the_newer_dialect(code: int) -> None:
-    assert run(code, says="failed") == (FAIL, Reason.DECLARED, False)
-    assert run(code, says="failed", new=True) == (FAIL, Reason.DECLARED, True)
-
-
-@pytest.mark.parametrize(
-    ("code", "says"), list(product([1, 2, 9, 11, 127, 255], [None, "succeeded", "noresults", "skipped"]))
-)
+@pytest.mark.parametrize(("code", "says"), list(product(CODES, [None, "succeeded", "noresults", "skipped"])))
 def test_another_exit_without_failed_is_transient(code: int, says: str | None) -> None:
-    assert run(code, says=says, files=True) == (FAIL, Reason.CRASHED, True)
+    expected = Reason.COULD_NOT_START if code in (126, 127) else Reason.CRASHED
+    found = outcome(row(code, says, **FILES))
+    assert (found.status, found.reason) == (Status.FAILED, expected)
 
 
-def test_a_strangers_signal_is_transient() -> None:
-    assert run(-9, SIGNALLED) == (FAIL, Reason.SIGNALLED, True)
-    assert run(-11, EXITED, files=True) == (FAIL, Reason.SIGNALLED, True)
-
-
-@pytest.mark.parametrize(
-    ("code", "says"), list(product([0, 1, 10, -15, -9, None], [None, "noresults", "skipped", "failed"]))
-)
+@pytest.mark.parametrize(("code", "says"), list(product([0, 1, 10, -15, -9, None], WORDS)))
 def test_the_engines_timeout_is_failed_and_again(code: int | None, says: str | None) -> None:
-    assert run(code, TIMEOUT, says, files=True) == (FAIL, Reason.TIMEOUT, True)
+    found = outcome(row(code, says, EndReason.TIMEOUT, **FILES))
+    assert found == (
+        Outcome(Status.SUCCEEDED) if says == "succeeded" else Outcome(Status.FAILED, Reason.TIMEOUT, retry=True)
+    )
 
 
-@pytest.mark.parametrize("code", [0, 1, -15, -9])
-def test_succeeded_printed_before_the_timeout_counts(code: int) -> None:
-    assert run(code, TIMEOUT, "succeeded") == (OK, None, False)
-
-
-@pytest.mark.parametrize(("code", "end"), list(product([0, 1, -15, -9], [SEALED, EXITED, SIGNALLED])))
-def test_told_to_stop_at_the_end(code: int, end: EndReason) -> None:
-    assert run(code, end, "succeeded", stopped=True) == (OK, None, False)
-    assert run(code, end, stopped=True, files=True) == (OK, None, False)
-    assert run(code, end, stopped=True) == (NO, None, False)
-    assert run(code, end, "failed", stopped=True, files=True) == (FAIL, Reason.DECLARED, False)
-    assert run(code, SEALED, "noresults") == (NO, None, False)
-
-
-@pytest.mark.parametrize("says", [None, *Declared])
-def test_lost_is_back_in_the_queue_uncounted(says: str | None) -> None:
-    assert run(None, EndReason.LOST, says) == (Status.QUEUED, Reason.LOST, True)
-    assert run(None, EXITED, says) == (Status.QUEUED, Reason.LOST, True)
-    lost = outcome(exit_code=None, end_reason=EndReason.LOST, declared=None, wrote_files=False, told_to_stop=False)
-    assert not lost.counts
-    assert (BACK_TO_QUEUE.status, BACK_TO_QUEUE.retry, BACK_TO_QUEUE.counts) == (Status.QUEUED, True, False)
-
-
-@pytest.mark.parametrize(("code", "says"), list(product([0, 1, -9, None], [None, *Declared])))
+@pytest.mark.parametrize(("code", "says"), list(product([0, 1, -9, None], WORDS)))
 def test_cancelled_is_skipped(code: int | None, says: str | None) -> None:
-    assert run(code, EndReason.CANCELLED, says) == (SKIP, Reason.CANCELLED, False)
+    assert outcome(row(code, says, EndReason.CANCELLED)) == Outcome(Status.SKIPPED, Reason.CANCELLED, counts=False)
 
 
-def test_what_could_not_be_started_waits_for_a_change() -> None:
-    assert could_not_start() == Outcome(FAIL, Reason.COULD_NOT_START, retry=False, counts=False)
-    assert could_not_start(Reason.MISSING_BINARY).reason is Reason.MISSING_BINARY
+def test_what_was_not_its_own_fault_counts_as_no_attempt() -> None:
+    assert not any(one.counts for one in (BACK_TO_QUEUE, CUT_OFF, could_not_start(), outcome(row(None))))
+    assert outcome(row(1)).counts
 
 
 @pytest.mark.parametrize(
-    ("code", "stderr", "usage"),
-    [
-        (2, "Usage: x [OPTIONS]\nError: No such option: --depth", True),
-        (2, "x.py: error: unrecognized arguments: --depth=0", True),
-        (1, "TypeError [ERR_PARSE_ARGS_UNKNOWN_OPTION]: Unknown option '--depth'", True),
-        (2, "wget: network is unreachable", False),
-        (0, "No such option", False),
-        (None, "No such option", False),
-    ],
+    "stderr", ["wget: network is unreachable", "No module named x", "Error: Cannot find module './x'"]
 )
-def test_a_usage_error_is_told_from_a_failure(code: int | None, stderr: str, usage: bool) -> None:
-    assert is_usage_error(code, stderr) is usage
+def test_what_only_looks_like_a_want_is_a_crash(stderr: str) -> None:
+    assert outcome(row(2, stderr=stderr)).reason is Reason.CRASHED
 
 
 def test_every_combination_has_an_outcome() -> None:
-    for code, end, says, files, stopped in product(
-        [None, -15, 0, 1, 10], EndReason, [None, *Declared], [False, True], [False, True]
-    ):
-        status, reason, retry = run(code, end, says, files=files, stopped=stopped)
-        assert not (retry and status in (OK, NO, SKIP))
-        assert reason is not None or status in (OK, NO)
+    flags = list(product([False, True], repeat=6))
+    names = ("wrote_files", "background", "finite", "listens", "session", "released")
+    for code, end, says, values in product([None, -15, -9, 0, 1, 10, 127], EndReason, WORDS, flags):
+        found = outcome(row(code, says, end, **dict(zip(names, values, strict=True))))
+        assert not (found.retry and found.status in (Status.SUCCEEDED, Status.NORESULTS, Status.SKIPPED))
+        assert found.reason is not None or found.status in (Status.SUCCEEDED, Status.NORESULTS)

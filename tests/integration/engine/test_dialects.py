@@ -1,0 +1,101 @@
+"""Hooks as other people write them: both dialects of ArchiveBox, unmodified in a data folder."""
+
+import pytest
+
+from tests.integration.engine.driver import Collection
+
+pytestmark = pytest.mark.database
+
+SAY = 'say() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
+SEEN = 'seen() { until grep -qx "$1" "$DATA_DIR/ledger" 2>/dev/null; do sleep 0.05; done; }\n'
+DOWNLOAD = """
+import os, sys, time
+
+def say(line):
+    with open(os.environ["DATA_DIR"] + "/ledger", "a") as ledger:
+        ledger.write(line + "\\n")
+
+again = os.path.exists("half")
+open("half", "w").write("half")
+say("begun")
+for _ in range(10 if again else 1200):
+    time.sleep(0.05)
+os.replace("half", "whole")
+print('{"type": "ArchiveResult", "status": "succeeded", "output_str": "whole"}')
+"""
+"""As the older 63_ytdlp.bg.py: no handler for TERM; what it leaves at its first end is half a file."""
+
+
+def test_a_download_that_was_cut_off_runs_again_and_is_no_success_before(each_mode: Collection) -> None:
+    each_mode.plugin(
+        "older", {"on_Snapshot__63_download.bg.py": DOWNLOAD, "on_Snapshot__90_last.sh": SEEN + "seen begun\n"}
+    )
+    each_mode.run(each_mode.add())
+    result = each_mode.results()["download"]
+    assert (result["status"], result["output_str"], result["attempts"]) == ("succeeded", "whole", 1)
+    assert list(result["output_files"]) == ["whole"]
+    ends = [(run["exit_code"], run["end_reason"]) for run in each_mode.hooks("download")]
+    assert ends == [(-15, "sealed"), (0, "exited")]
+    (learned,) = (each_mode.root / "run" / "finite-hooks").read_text().splitlines()
+    assert learned.endswith(" older/on_Snapshot__63_download.bg.py")
+
+
+def test_what_was_learned_of_a_script_holds_for_the_next_page(forked: Collection) -> None:
+    quick = DOWNLOAD.replace("10 if again else 1200", "40")
+    forked.plugin("older", {"on_Snapshot__63_download.bg.py": quick, "on_Snapshot__90_last.sh": SEEN + "seen begun\n"})
+    forked.run(forked.add("http://one.test/"))
+    assert len(forked.hooks("download")) == 2
+    forked.run(forked.add("http://two.test/"))
+    assert [run["end_reason"] for run in forked.hooks("download")] == ["sealed", "exited", "exited"]
+
+
+def test_a_listener_that_left_only_an_empty_file_has_no_results(forked: Collection) -> None:
+    listener = SAY + 'trap "exit 0" TERM\n: > ssl.jsonl\nsay listens\nwhile :; do sleep 0.05; done\n'
+    forked.plugin("older", {"on_Snapshot__23_ssl.bg.sh": listener, "on_Snapshot__30_last.sh": SEEN + "seen listens\n"})
+    forked.run(forked.add())
+    assert forked.results()["ssl"]["status"] == "noresults"
+
+
+def test_a_background_hook_is_not_ended_by_its_own_timeout(each_mode: Collection) -> None:
+    """As the older chrome_launch.bg.js: the browser of a crawl that takes longer than one hook may."""
+    browser = SAY + 'trap "say browser-told; exit 0" TERM\nsay browser\nwhile :; do sleep 0.05; done\n'
+    listener = SAY + 'trap "say listener-told; exit 0" TERM\nsay listener\nwhile :; do sleep 0.05; done\n'
+    page = SAY + SEEN + "seen browser\nseen listener\nsleep 2.5\nsay page\n"
+    each_mode.plugin("browser", {"on_Crawl__20_chrome_launch.bg.sh": browser}, config=short("BROWSER"))
+    each_mode.plugin("listener", {"on_Snapshot__21_console.bg.sh": listener}, config=short("LISTENER"))
+    each_mode.plugin("page", {"on_Snapshot__30_page.sh": page})
+    each_mode.run(each_mode.add())
+    told = each_mode.ledger[each_mode.position("page") + 1 :]
+    assert told == ["listener-told", "browser-told"]
+    assert [run["end_reason"] for run in each_mode.hooks("chrome_launch")] == ["sealed"]
+
+
+def short(name: str) -> dict[str, object]:
+    return {"properties": {f"{name}_TIMEOUT": {"type": "integer", "default": 1}}}
+
+
+def test_background_hooks_of_the_newer_dialect_start_each_after_the_one_before(each_mode: Collection) -> None:
+    ready = SAY + 'trap "exit 0" TERM\nsay {0}-starts\nsleep 0.3\nsay {0}\necho ready\nwhile :; do sleep 0.05; done\n'
+    names = ["10_chrome_tab", "21_consolelog", "23_ssl"]
+    hooks = {f"on_Snapshot__{name}.daemon.bg.sh": ready.replace("{0}", name[3:]) for name in names}
+    each_mode.plugin("chrome", hooks)
+    media = {"on_Snapshot__22_media.finite.bg.sh": SAY + "say media\n", "on_Snapshot__30_page.sh": SEEN + "seen ssl\n"}
+    each_mode.plugin("media", media)
+    each_mode.run(each_mode.add())
+    order = [line for line in each_mode.ledger if line != "media"]
+    assert order == [f"{name}{suffix}" for name in ("chrome_tab", "consolelog", "ssl") for suffix in ("-starts", "")]
+    assert each_mode.position("consolelog") < each_mode.position("media")
+
+
+def test_a_hook_winds_its_program_down_before_that_is_told(each_mode: Collection) -> None:
+    """The TERM of the end goes to the hook; its program gets one only when the hook has ended, or 2 s later."""
+    program = "trap 'echo program-told >> \"$DATA_DIR/ledger\"; exit 0' TERM; while :; do sleep 0.05; done"
+    hook = SAY + (
+        f"sh -c '{program.replace(chr(39), chr(39) + chr(92) + chr(39) + chr(39))}' &\n"
+        'trap "say hook-told; sleep 0.5; say hook-done; exit 0" TERM\nsay up\nwhile :; do sleep 0.05; done\n'
+    )
+    each_mode.plugin("winds", {"on_Snapshot__20_winds.daemon.bg.sh": hook})
+    each_mode.plugin("page", {"on_Snapshot__30_page.sh": SEEN + "seen up\n"})
+    each_mode.settings["SEAL_GRACE"] = "10"
+    each_mode.run(each_mode.add())
+    assert each_mode.ledger == ["up", "hook-told", "hook-done", "program-told"]
