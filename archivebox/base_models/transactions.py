@@ -1,5 +1,6 @@
 """Transactions that write: one writer at a time on SQLite, and several of them as one."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -9,6 +10,8 @@ from django.db import connection, transaction
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.files import locked
 
+_STOPS = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
+"""What a terminal stops processes with; SIGSTOP itself cannot be put off."""
 _batch: ContextVar[ExitStack | None] = ContextVar("batch", default=None)
 
 
@@ -26,7 +29,7 @@ def write_transaction() -> Iterator[None]:
                 yield
             return
         held.enter_context(_as_only_writer())
-    with transaction.atomic():
+    with _not_stopped(), transaction.atomic():
         yield
 
 
@@ -46,5 +49,15 @@ def batched_transaction() -> Iterator[None]:
 
 @contextmanager
 def _as_only_writer() -> Iterator[None]:
-    with locked(DATA_FOLDER.write_lock), transaction.atomic():
+    with _not_stopped(), locked(DATA_FOLDER.write_lock), transaction.atomic():
         yield
+
+
+@contextmanager
+def _not_stopped() -> Iterator[None]:
+    """Ctrl-Z takes effect at the end: nobody else can write while a transaction of a stopped process is open."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -10,10 +10,11 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
 from archivebox.cli import settings
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.kept import kept_source
 from archivebox.cli.output import counted
 from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
-from archivebox.cli.sources import Given, Reader, keep_sources
+from archivebox.cli.sources import Given, Reader
 from archivebox.cli.watching import Watched, watch
 from archivebox.core.intake import Seed, create_crawl
 from archivebox.core.models import Snapshot
@@ -112,8 +113,9 @@ def _accept(session: Session, given: Given, options: AddOptions) -> tuple[Crawl 
     """Write it down. Returns the new Crawl, if any URL is new, and the Crawls of those that are only updated."""
     known = latest_versions(given.seeds) if options.update else {}
     fresh = [seed for seed in given.seeds.values() if seed.url not in known]
-    source = keep_sources(session.folder, given.kept)
-    with write_transaction():
+    with ExitStack() as stack:
+        source = stack.enter_context(kept_source(session.folder, given.kept)) if fresh else ""
+        stack.enter_context(write_transaction())
         crawl = _create(fresh, source, options) if fresh else None
         retired = retire_older(crawl) if crawl is not None and options.overwrite else 0
         others = _update_known(list(known.values()), options) if known else set()

@@ -185,11 +185,19 @@ def _signals() -> Iterator[None]:
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:  # nohup, and `command &` in a script: ignoring was decided by our starter
             signal.signal(number, _stop)
+    before[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, _pause)
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _pause(signum: int, _frame: FrameType | None) -> None:
+    """Ctrl-Z: a handler runs between two statements, so that no lock of SQLite's is held while we are stopped."""
+    handler = signal.signal(signum, signal.SIG_DFL)
+    os.kill(os.getpid(), signum)
+    signal.signal(signum, handler)
 
 
 def _stop(signum: int, _frame: FrameType | None) -> None:

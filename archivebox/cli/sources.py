@@ -2,16 +2,14 @@
 
 import io
 import itertools
-import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Output
@@ -19,7 +17,6 @@ from archivebox.config.resolve import Resolved
 from archivebox.contract.reasons import Reason
 from archivebox.core.intake import Refusal, Seed, check_seeds
 from archivebox.crawls.seedfiles import GivenUrl, Parser, SeedFileError, read_seeds
-from archivebox.storage.layout import DataFolder
 
 BATCH = 5_000
 MOST_URLS = 1_000_000
@@ -34,12 +31,12 @@ class Given:
 
     seeds: dict[str, Seed] = field(default_factory=dict)
     refused: int = 0
-    kept: list[Path] = field(default_factory=list)
-    """Files to keep, with arguments and stdin among them as temporary ones."""
+    kept: list[BinaryIO] = field(default_factory=list)
+    """Open files to keep, with arguments and stdin among them as temporary ones that have no name."""
 
 
 class Reader:
-    """Reads everything that was given to one `add`; its temporary files go with the stack."""
+    """Reads everything that was given to one `add`; its files are closed with the stack."""
 
     def __init__(self, out: Output, settings: Resolved, parser: Parser, stack: ExitStack) -> None:
         self.out = out
@@ -60,30 +57,28 @@ class Reader:
 
     def take_stdin(self) -> None:
         """Standard input is spooled to disk first: what was given is kept, and is read from there."""
-        path = self._keep(sys.stdin.buffer)
-        with path.open("rb") as file:
-            self._take(file, "stdin")
+        self._take(self._keep(sys.stdin.buffer), "stdin")
 
     def take_file(self, name: str) -> None:
         path = Path(name)
         if "://" in name:
             raise BadInputError(f"--file takes a file, not {name}. To archive that page, leave --file away.")
         try:
-            with path.open("rb") as file:
-                if not path.is_file():
-                    raise BadInputError(f"{name} is no file that can be read twice; give it on stdin: add - < {name}")
-                self._take(file, name)
+            file = self._stack.enter_context(path.open("rb"))
+            if not path.is_file():
+                raise BadInputError(f"{name} is no file that can be read twice; give it on stdin: add - < {name}")
+            self._take(file, name)
         except OSError as error:
             raise BadInputError(f"{name} cannot be read: {error.strerror}.") from None
-        self.given.kept.append(path)
+        self.given.kept.append(file)
 
-    def _keep(self, file: BinaryIO) -> Path:
-        descriptor, name = tempfile.mkstemp(prefix="archivebox-add-")
-        self._stack.callback(lambda: Path(name).unlink(missing_ok=True))
-        with os.fdopen(descriptor, "wb") as copy:
-            shutil.copyfileobj(file, copy, 1 << 20)
-        self.given.kept.append(Path(name))
-        return Path(name)
+    def _keep(self, file: BinaryIO) -> BinaryIO:
+        copy = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - closed with the stack
+        self._stack.enter_context(copy)
+        shutil.copyfileobj(file, copy, 1 << 20)
+        copy.seek(0)
+        self.given.kept.append(copy)
+        return copy
 
     def _take(self, file: BinaryIO, name: str) -> None:
         try:
@@ -128,15 +123,3 @@ def _batches(entries: Iterable[GivenUrl]) -> Iterator[list[GivenUrl]]:
     rest = iter(entries)
     while batch := list(itertools.islice(rest, BATCH)):
         yield batch
-
-
-def keep_sources(folder: DataFolder, kept: list[Path]) -> str:
-    """Copy what was given into sources/, as one file; returns its place in the collection."""
-    folder.sources.mkdir(parents=True, exist_ok=True)
-    moment = datetime.now(tz=UTC).strftime("%Y%m%d-%H%M%S-%f")
-    target = folder.sources / f"{moment}.{os.getpid()}.txt"
-    with target.open("xb") as whole:
-        for path in kept:
-            with path.open("rb") as part:
-                shutil.copyfileobj(part, whole, 1 << 20)
-    return folder.relative(target)

@@ -30,6 +30,11 @@ class ProcessQuerySet(models.QuerySet["Process"]):
     def running(self) -> Self:
         return self.filter(status=Literal(Process.StatusChoices.RUNNING))
 
+    def never_started(self) -> Self:
+        """On record, but the process that was to start them has ended."""
+        queued = self.filter(status=Process.StatusChoices.QUEUED)
+        return queued.exclude(parent__status__in=[Process.StatusChoices.QUEUED, Process.StatusChoices.RUNNING])
+
     def exited(self) -> Self:
         return self.filter(status=Process.StatusChoices.EXITED)
 

@@ -42,6 +42,11 @@ class DataFolder:
         return self.root / "sources"
 
     @property
+    def incoming(self) -> Path:
+        """Copies of what was given to commands that have not committed yet."""
+        return self.sources / ".incoming"
+
+    @property
     def logs(self) -> Path:
         return self.root / "logs"
 

@@ -25,6 +25,7 @@ def sweep_machine() -> int:
     changed = reclaim_dead_workers()
     with write_transaction():
         changed += close_rows(Process.objects.here().running())
+        changed += close_rows(Process.objects.here().never_started())
     changed += _reclaim_ownerless()
     changed += end_orphans()
     _forget_leftovers()

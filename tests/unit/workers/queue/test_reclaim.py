@@ -156,6 +156,16 @@ class TestSweep:
         assert before == list(Snapshot.objects.order_by("id").values())
         assert {vanished.pk, known.pk} == {one["id"] for one in before}
 
+    def test_a_process_whose_starter_died_before_starting_it_does_not_stay_queued(self) -> None:
+        orphan, early = row(dead(process_type="cli")), row()
+        living = row(process_type="cli")
+        living.take_identity(Identity.current())
+        living.save()
+        child = row(living)
+        sweep_machine()
+        assert {(again(one).status, again(one).end_reason) for one in (orphan, early)} == {("exited", "lost")}
+        assert again(child).status == "queued"
+
     def test_a_living_worker_keeps_what_it_holds(self) -> None:
         worker = row(process_type="worker")
         worker.take_identity(Identity.current())
