@@ -14,14 +14,19 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import Resolved
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
-from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns
+from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns, refuse_private
 from archivebox.crawls.crawl import Crawl
+from archivebox.lib.addresses import Address
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.urls import BadUrl, Url, parse_url
+from archivebox.lib.networks import Opened, is_private, is_public, literal
+from archivebox.lib.resolver import resolve
+from archivebox.lib.urls import BadUrl, Url, parse_url, path_domain
 
 Item = TypeVar("Item")
 BATCH = 1000
 """Rows of one INSERT: SQLite takes 32,766 values a statement."""
+LOOK_UP_TIME = 5.0
+"""Seconds that names of hosts may take to be looked up, all together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +56,26 @@ class Found:
     refused: dict[str, int] = field(default_factory=dict)
 
 
-def check_seeds(texts: Iterable[str | Seed], settings: Resolved) -> tuple[list[Seed], list[Refusal]]:
-    """The valid ones of ``texts``, each URL once, and a refusal for every other line."""
+def check_seeds(
+    texts: Iterable[str | Seed], settings: Resolved, *, may_name_private: bool = True
+) -> tuple[list[Seed], list[Refusal]]:
+    """The valid ones of ``texts``, each URL once, and a refusal for every other line.
+
+    The operator names hosts of his own network as he likes. For who may not, names are looked up: call it outside of
+    any transaction. A name without an answer is no private one.
+    """
     schemes = frozenset(settings.get_list("URL_SCHEMES"))
+    if not may_name_private:
+        texts = list(texts)
+    private = frozenset() if may_name_private else _private_hosts(texts)
+    networks = networks_of(settings)
     seeds: dict[str, Seed] = {}
     refusals: list[Refusal] = []
     for line, text in enumerate(texts, 1):
         given = text if isinstance(text, Seed) else Seed(text)
         answer = check_url(given.url, schemes)
+        if answer.url is not None and answer.url.host in private:
+            answer = refuse_private(answer.url, *networks) or answer
         if answer.url is None or not answer.admitted:
             refusals.append(Refusal(line, given.url[:200], str(answer.code or ""), answer.sentence))
         else:
@@ -66,6 +83,24 @@ def check_seeds(texts: Iterable[str | Seed], settings: Resolved) -> tuple[list[S
             if url not in seeds:
                 seeds[url] = given if given.url == url else Seed(url, given.title, given.tags)
     return list(seeds.values()), refusals
+
+
+def _private_hosts(texts: Iterable[str | Seed]) -> frozenset[str]:
+    """The hosts of ``texts`` that say themselves, or whose addresses say, that they are in a private network."""
+    hrefs = (text.url if isinstance(text, Seed) else text for text in texts)
+    hosts = {url.host for href in hrefs if (url := _parsed(href)) is not None}
+    addresses = resolve((host for host in hosts if literal(host) is None and not is_private(host)), LOOK_UP_TIME)
+    return frozenset(
+        host for host in hosts if is_private(host) or any(not is_public(one) for one in addresses.get(host, ()))
+    )
+
+
+def networks_of(settings: Resolved) -> tuple[Opened, frozenset[int]]:
+    """Private hosts that settings open, and the ports of our own server, which have to be named one by one."""
+    opened = Opened.parse(settings.get_list("PRIVATE_NETWORK_ALLOWLIST"))
+    named = (settings.get_text("BIND_ADDR"), settings.get_text("REPLAY_ADDR"))
+    listening = [Address.parse(text) for text in named if text]
+    return opened, frozenset(port for address in listening for port in (address.port, address.next_port.port))
 
 
 def create_crawl(
@@ -169,8 +204,13 @@ def _known_among(crawl: Crawl, records: Sequence[Mapping[str, JSON]]) -> set[str
 
 
 def _href(text: JSON) -> str | None:
+    url = _parsed(str(text))
+    return None if url is None else url.without_fragment
+
+
+def _parsed(text: str) -> Url | None:
     try:
-        return parse_url(str(text)).without_fragment
+        return parse_url(text)
     except BadUrl:
         return None
 
@@ -179,6 +219,7 @@ def rules_of(crawl: Crawl, settings: Resolved) -> Rules:
     """What this crawl takes in, by its settings and its seeds."""
     max_urls = settings.get_number("MAX_URLS")
     scope = Scope(settings.get_text("URL_SCOPE"))
+    opened, own_ports = networks_of(settings)
     return Rules(
         seeds=() if scope is Scope.ALL else tuple(_seeds(crawl)),
         scope=scope,
@@ -187,7 +228,24 @@ def rules_of(crawl: Crawl, settings: Resolved) -> Rules:
         max_depth=crawl.max_depth,
         max_urls=None if max_urls is None else int(max_urls),
         schemes=frozenset(settings.get_list("URL_SCHEMES")),
+        opened=opened,
+        own_ports=own_ports,
+        is_named=_Named(crawl),
     )
+
+
+class _Named:
+    """Whether a host and port are among the crawl's seeds, which only who may do so names where they are private."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self._crawl = crawl
+        self._known: dict[str, bool] = {}
+
+    def __call__(self, url: Url) -> bool:
+        domain = path_domain(url)
+        if domain not in self._known:
+            self._known[domain] = self._crawl.snapshot_set.filter(depth=0, domain=domain).exists()
+        return self._known[domain]
 
 
 def _seeds(crawl: Crawl) -> Iterator[Url]:

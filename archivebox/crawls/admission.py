@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from archivebox.contract.reasons import Reason, action
+from archivebox.lib.networks import Opened, is_private
 from archivebox.lib.urls import BadUrl, Url, parse_url, without_credentials
 
 SCHEMES = frozenset({"http", "https"})
 """What is archived unless a setting allows more."""
+
+NOTHING_OPENED = Opened()
 
 MAX_PATTERN = 1_000
 """Characters of the longest regular expression taken from a person."""
@@ -50,6 +53,10 @@ class Rules:
     max_depth: int | None = 0
     max_urls: int | None = None
     schemes: frozenset[str] = SCHEMES
+    opened: Opened = NOTHING_OPENED
+    own_ports: frozenset[int] = frozenset()
+    is_named: Callable[[Url], bool] = lambda _url: False
+    """Whether somebody who may do so gave this host and port to the crawl; asked for private ones alone."""
 
 
 def compile_patterns(text: str) -> tuple[re.Pattern[str], ...]:
@@ -102,6 +109,12 @@ def _check_depth(url: Url, rules: Rules, depth: int, _count: int) -> Admission |
     return _refuse(url, Reason.TOO_DEEP, f"it is {depth} links away and the crawl follows {rules.max_depth}")
 
 
+def _check_network(url: Url, rules: Rules, depth: int, _count: int) -> Admission | None:
+    if depth == 0 or not is_private(url.host) or rules.is_named(url):
+        return None
+    return refuse_private(url, rules.opened, rules.own_ports)
+
+
 def _check_scope(url: Url, rules: Rules, depth: int, _count: int) -> Admission | None:
     if depth == 0 or any(_IN_SCOPE[rules.scope](url, seed) for seed in rules.seeds):
         return None
@@ -127,7 +140,7 @@ def _check_count(url: Url, rules: Rules, _depth: int, count: int) -> Admission |
     return _refuse(url, Reason.LIMIT_REACHED, f"the crawl has the {rules.max_urls:,} URLs that it may have")
 
 
-_CHECKS = (_check_depth, _check_deny, _check_scope, _check_allow, _check_count)
+_CHECKS = (_check_depth, _check_network, _check_deny, _check_scope, _check_allow, _check_count)
 
 
 def _same_page(url: Url, seed: Url) -> bool:
@@ -157,6 +170,13 @@ _IN_SCOPE: dict[Scope, Callable[[Url, Url], bool]] = {
 
 def _refuse(url: Url, code: Reason, why: str) -> Admission:
     return Admission(admitted=False, code=code, sentence=f"{shown(url.href)} was not taken: {why}.", url=url)
+
+
+def refuse_private(url: Url, opened: Opened, own_ports: frozenset[int]) -> Admission | None:
+    """The refusal of a URL whose host is on a private network; None where PRIVATE_NETWORK_ALLOWLIST opens it."""
+    if opened.covers(url.host, url.effective_port, own_ports=own_ports):
+        return None
+    return _refuse(url, Reason.PRIVATE_ADDRESS, "its host is on a private network, which pages may not reach")
 
 
 def shown(text: str) -> str:

@@ -35,7 +35,11 @@ def form(request: HttpRequest) -> HttpResponse:
         lines = asked.cleaned_data["urls"].splitlines()
         # Numbers stay those of the box: an empty line is nothing to complain of, but it counts.
         numbered = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
-        seeds, refused = check_seeds([line for _, line in numbered], resolve_settings(base_layers()))
+        seeds, refused = check_seeds(
+            [line for _, line in numbered],
+            resolve_settings(base_layers()),
+            may_name_private=request.user.is_authenticated and request.user.is_staff,
+        )
         refusals = [Refusal(numbered[it.line - 1][0], it.text, it.code, it.sentence) for it in refused]
         if seeds:
             user = request.user if request.user.is_authenticated else system_user()

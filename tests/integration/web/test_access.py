@@ -103,6 +103,15 @@ def test_only_the_hash_of_a_link_is_on_disk(library: Library) -> None:
     assert library.stranger().get(f"/login/link/{expired}/").status == 403
 
 
+def test_only_administrators_name_hosts_of_a_private_network(library: Library) -> None:
+    reader = library.stranger()
+    reader.log_in("reader", PASSWORD)
+    answer = reader.post("/add/", urls="http://127.0.0.1:9/\nhttp://localhost:9/", depth="0", tags="")
+    assert answer.status == 422
+    assert answer.text.count("private network") == 2
+    assert library.visitor.post("/add/", urls="http://127.0.0.1:9/", depth="0", tags="").status == 302
+
+
 def test_guessing_a_password_is_slowed_down_also_for_who_then_knows_it(library: Library) -> None:
     guesser = library.stranger()
     for _ in range(5):

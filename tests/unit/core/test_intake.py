@@ -192,3 +192,40 @@ class TestFound:
         assert Crawl.objects.get().retry_at is None
         take(page, "https://example.com/a")
         assert Crawl.objects.get().retry_at is not None
+
+
+class TestPrivateNetworks:
+    METADATA = "http://169.254.169.254/latest/meta-data/"
+
+    def test_are_not_reached_by_links_of_a_page(self) -> None:
+        page = snapshot(max_depth=1)
+        taken, refused = take(page, self.METADATA, "http://127.0.0.1:8000/admin/", "http://[::ffff:10.0.0.1]/")
+        assert (taken, refused) == (0, {"private_address": 3})
+
+    def test_are_reached_where_the_operator_named_host_and_port(self) -> None:
+        seeds, _ = check_seeds(["http://127.0.0.1:8123/"], resolve_settings(base_layers()))
+        made = create_crawl(seeds, created_by=system_user(), max_depth=2)
+        page = Snapshot.objects.get(crawl=made)
+        taken, refused = take(page, "http://127.0.0.1:8123/next", "http://127.0.0.1:8124/", "http://127.0.0.2:8123/")
+        assert (taken, refused) == (1, {"private_address": 2})
+        assert take(Snapshot.objects.get(url="http://127.0.0.1:8123/next"), "http://127.0.0.1:8123/x")[0] == 1
+
+    def test_a_host_that_a_page_linked_to_is_not_named_by_that(self) -> None:
+        made = crawl(max_depth=2, config={"PRIVATE_NETWORK_ALLOWLIST": ["10.0.0.5:80"]})
+        page = Snapshot.objects.get(crawl=made)
+        assert take(page, "http://10.0.0.5/")[0] == 1
+        Crawl.objects.filter(pk=made.pk).update(config={})
+        assert take(Snapshot.objects.get(pk=page.pk), "http://10.0.0.5/other")[0] == 0
+
+    def test_are_opened_by_a_setting(self) -> None:
+        made = crawl(max_depth=1, config={"PRIVATE_NETWORK_ALLOWLIST": ["10.0.0.0/8", "nas.local"]})
+        page = Snapshot.objects.get(crawl=made)
+        taken, refused = take(page, "http://10.9.8.7:81/", "https://nas.local/", "http://192.168.0.1/")
+        assert (taken, refused) == (2, {"private_address": 1})
+
+    def test_are_not_named_by_who_may_not(self) -> None:
+        given = ["http://10.0.0.5/", "https://no-such-name.invalid/", self.METADATA, "http://localhost:8000/x"]
+        seeds, refusals = check_seeds(given, resolve_settings(base_layers()), may_name_private=False)
+        assert [seed.url for seed in seeds] == ["https://no-such-name.invalid/"]
+        assert [(refusal.line, refusal.code) for refusal in refusals] == [(n, "private_address") for n in (1, 3, 4)]
+        assert "private network" in refusals[0].sentence

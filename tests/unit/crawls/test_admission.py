@@ -4,6 +4,7 @@ import pytest
 
 from archivebox.contract.reasons import Reason
 from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns, shown
+from archivebox.lib.networks import Opened
 from archivebox.lib.urls import parse_url
 
 SEED = parse_url("https://www.example.com/start")
@@ -132,3 +133,13 @@ def test_a_text_of_unknown_origin_is_shown_safely() -> None:
     assert shown("\x1b[2J\ud800\n") == "\ufffd[2J\ufffd\ufffd"
     assert len(shown("y" * 5_000)) == 100
     assert shown("") == "An empty line"
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "169.254.169.254", "localhost", "[::1]", "router"])
+def test_links_into_private_networks_are_refused_unless_the_operator_named_them(host: str) -> None:
+    url = f"http://{host}:8000/x"
+    answer = admit(url, Rules(max_depth=1), depth=1)
+    assert answer.code is Reason.PRIVATE_ADDRESS
+    assert "PRIVATE_NETWORK_ALLOWLIST" in answer.action
+    assert admit(url, Rules(max_depth=1, is_named=lambda _url: True), depth=1).admitted
+    assert admit(url, Rules(max_depth=1, opened=Opened.parse([f"{host}:8000"])), depth=1).admitted
