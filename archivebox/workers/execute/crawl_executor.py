@@ -130,7 +130,7 @@ class CrawlRunExecutor(Executor):
             Planned(hook) for hook in discover_hooks("CrawlEnd") if self.call.settings.is_enabled(hook.plugin)
         ]
         for item in self._end_hooks:
-            self._launch(item)
+            self.launch(item)
         if self._by_run:
             self._idle = self.engine.loop.create_future()
             await self._idle

@@ -1,49 +1,23 @@
-"""What all runs of one worker share: its loop, database thread, exits, outputs, fork server and slots."""
+"""What all executors of one worker share: its loop, database thread, exits, outputs, starter of hooks and slots."""
 
 import asyncio
 import logging
 import os
-import sys
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from django.utils import timezone
-
-from archivebox.base_models.rows import new_id
 from archivebox.config.resolve import Resolved
-from archivebox.config.settings import DATA_FOLDER
-from archivebox.hooks import APPLICATION
 from archivebox.lib import processes
-from archivebox.lib.processes import Child, ExitStatus, ForkServer, ForkServerGone, Identity, Launch
+from archivebox.lib.processes import ExitStatus, Identity
 from archivebox.machine.process import Process
+from archivebox.workers.execute.hook_starter import HookStarter
 from archivebox.workers.execute.journal import Journal
 from archivebox.workers.execute.outputs import Outputs
 
 log = logging.getLogger(__name__)
-
-PRELOAD = (
-    "json",
-    "hashlib",
-    "urllib.parse",
-    "urllib.request",
-    "archivebox.plugins.base.programs",
-    "archivebox.plugins.base.tab",
-    "archivebox.plugins.base.netlog",
-    "argparse",
-    "gettext",
-    "locale",
-    "pathlib",
-    "shutil",
-    "tempfile",
-)
-"""Modules that Python hooks import; warm in the fork server, which every hook is forked from.
-
-Those that argparse imports only when it is used are named too: they are 4 of the 8 ms of a plain hook's CPU.
-"""
 
 
 class Slots:
@@ -101,9 +75,8 @@ class Engine:
         self.journal = Journal(loop)
         self.exits = processes.ExitWatcher(loop)
         self.outputs = Outputs.on(loop)
-        self.spawn_log = processes.SpawnLog(DATA_FOLDER.spawn_log(process.pk))
+        self.starter = HookStarter(process, self.journal, self.exits)
         self.programs = Programs()
-        self.in_log = 0
         cores = os.cpu_count() or 1
         self.slots = Slots(share(settings.get_number("HOOK_CONCURRENCY") or 2 * cores, workers))
         self.session_slots = Slots(share(settings.get_number("TABS") or cores, workers))
@@ -117,8 +90,6 @@ class Engine:
         self.on_reaped: Callable[[Identity, ExitStatus], None] = lambda _identity, _status: None
         self._tasks: set[asyncio.Task[None]] = set()
         loop.set_exception_handler(self.broke)
-        self._fork_server: ForkServer | None = None
-        self._fork_server_id: UUID | None = None
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         """Run ``work`` beside everything else. If it breaks, so does the worker: see :meth:`broke`."""
@@ -141,104 +112,20 @@ class Engine:
 
     def reap_orphans(self) -> None:
         """Reap the orphans that came to this worker and have ended; nobody else waits for them."""
-        for identity, status in processes.reap_orphans(None, own=self._own_pids()).items():
+        for identity, status in processes.reap_orphans(None, own=self.starter.own_pids).items():
             self.on_reaped(identity, status)
 
     def orphans(self) -> set[Identity]:
         """Live orphans that came to this worker, which is a subreaper."""
-        fosters = processes.orphans(own=self._own_pids())
+        fosters = processes.orphans(own=self.starter.own_pids)
         return {identity for identity in fosters if not identity.is_zombie()}
 
-    def _own_pids(self) -> tuple[int, ...]:
-        server = self._fork_server.identity if self._fork_server is not None else None
-        return () if server is None else (server.pid,)
-
-    # --- starting ---------------------------------------------------------------------------------------------
-
-    def spawn(self, launch: Launch) -> Child:
-        """Start a hook: forked from the warm Python where it may be, else cold. Raises OSError if it cannot be."""
-        if launch.script is not None:
-            server = self.fork_server()
-            if server is not None:
-                try:
-                    return server.spawn(launch)
-                except ForkServerGone as reason:
-                    log.debug("started cold: %s", reason)
-            launch.env["PYTHONPATH"] = str(APPLICATION)
-        return processes.spawn(launch)
-
-    def fork_server(self) -> ForkServer | None:
-        """The one at work or warming up; started at once by a new worker, and again after its death; None: cold."""
-        if not ForkServer.available() or os.environ.get("ARCHIVEBOX_FORK") == "0":
-            return None
-        if self._fork_server is None or not self._fork_server.alive:
-            self._start_fork_server()
-        return self._fork_server
-
-    def _start_fork_server(self) -> None:
-        key = new_id()
-        self._end_fork_server_row()
-        server = ForkServer(
-            python=sys.executable,
-            preload=PRELOAD,
-            log=DATA_FOLDER.process_log("forkserver", key, "stderr"),
-            spawn_log=self.spawn_log.path,
-            sys_path=[str(APPLICATION)],
-            data_dir=DATA_FOLDER.root,
-            process_id=str(key),
-        )
-        columns = {
-            "machine_id": self.machine_id,
-            "parent_id": self.process_id,
-            "process_type": Process.TypeChoices.WORKER,
-            "worker_type": "forkserver",
-            "cmd": [sys.executable, "-I", "forkserver_main.py"],
-            "pwd": str(Path.cwd()),
-        }
-        self.spawn_log.intent(str(key), {name: str(value) for name, value in columns.items() if name != "cmd"})
-        try:
-            server.begin()
-        except ForkServerGone as reason:
-            log.warning("Hooks are started cold: %s action=fork_server_failed", reason)
-            return
-        identity = server.identity
-        if identity is not None:
-            self.spawn_log.started(str(key), identity)
-            boot_id, pid_ns, pid, ticks = identity
-            columns |= {"boot_id": boot_id, "pid_ns": pid_ns, "pid": pid, "start_ticks": ticks}
-        self.journal.insert(Process, key, {**columns, "status": "running", "started_at": timezone.now()})
-        self.exits.attach_fork_server(server)
-        self._fork_server, self._fork_server_id = server, key
-
-    def _end_fork_server_row(self, reason: str = "signalled") -> None:
-        if self._fork_server_id is not None:
-            code = self._fork_server.returncode if self._fork_server is not None else None
-            ended = {"status": "exited", "ended_at": timezone.now(), "exit_code": code, "end_reason": reason}
-            self.journal.update(Process, self._fork_server_id, ended)
-            self._fork_server_id = None
-
-    # --- the end ----------------------------------------------------------------------------------------------
-
     async def close(self) -> None:
-        if self._fork_server is not None:
-            self._fork_server.close()
-            self._end_fork_server_row("sealed")
+        self.starter.end_server()
         self.exits.close()
         self.outputs.close()
         await self.journal.close()
-        self.spawn_log.truncate()
-        self.spawn_log.close()
-        DATA_FOLDER.spawn_log(self.process_id).unlink(missing_ok=True)
-
-    def started_one(self) -> None:
-        """One more line pair stands in the spawn log."""
-        self.in_log += 1
-
-    def committed_one(self) -> None:
-        """The row of one start is in the database; once all are, the log has done its duty."""
-        self.in_log -= 1
-        if self.in_log == 0:
-            self.spawn_log.truncate()
+        self.starter.close()
 
 
 def share(whole: float, workers: int) -> int:

@@ -102,6 +102,10 @@ class Executor(ABC):
         finally:
             self._advancing = False
 
+    def go_on(self) -> None:
+        """Something has changed within a pass: another one follows it."""
+        self._again = True
+
     def _advance_once(self) -> None:
         for item in list(self.schedule.may_start()):
             self._start(item)
@@ -131,9 +135,9 @@ class Executor(ABC):
             self.settle(item, could_not_start(Reason.MISSING_BINARY), Reason.MISSING_BINARY.of(missing))
             self._again = True
             return
-        self._launch(item)
+        self.launch(item)
 
-    def _launch(self, item: Planned) -> None:
+    def launch(self, item: Planned) -> None:
         run = HookProcess(self.engine, self, prepare_hook(item.hook, self.call), self.work_of(item))
         run.pass_fds = self._machine_locks.pop(item, ())
         self._take_on(item, run)

@@ -1,7 +1,6 @@
 """One run of one hook: started or adopted, listened to, ended, and put on record."""
 
 import asyncio
-import logging
 import os
 import shlex
 from datetime import datetime
@@ -13,22 +12,18 @@ from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.contract.records import EndReason, LineReader, Record, parse_line
-from archivebox.core.archiveresult import Declaration, declared_in, read_records
+from archivebox.contract.records import EndReason, Record
+from archivebox.core.archiveresult import Declaration
 from archivebox.hooks import HookCall
 from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import Child, ExitStatus, Launch, Tree
-from archivebox.machine.logtail import TAIL, read_tail
+from archivebox.machine.logtail import read_tail
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import end_reason_of
 from archivebox.storage.layout import hook_file
 from archivebox.workers.execute.engine import Engine
-
-log = logging.getLogger(__name__)
-
-CHUNK = 1 << 20
-"""Bytes of output read at a time, so that a hook that floods does not hold up the loop."""
+from archivebox.workers.execute.hook_output import HookOutput
 
 ROOT_FIRST = 2.0
 """Seconds that a background hook has at the end to wind its programs down in order, before they are told as well."""
@@ -55,7 +50,7 @@ class HookProcess:
         self.work = work
         self.process_id = process_id or new_id()
         self.mark = str(self.process_id)
-        self.stdout_path = self._file("stdout.log")
+        self.output = HookOutput(self._file("stdout.log"), engine.output_max)
         self.stderr_path = self._file("stderr.log")
         self.pass_fds: tuple[int, ...] = ()
         self.child: Child | None = None
@@ -63,7 +58,6 @@ class HookProcess:
         self.started_at: datetime | None = None
         self.ended_at: datetime | None = None
         self.end_reason: EndReason | None = None
-        self.declared: Declaration | None = None
         self.ended_unwatched = False
         """Whether it ended while no worker had it."""
         self.is_ready = False
@@ -72,11 +66,6 @@ class HookProcess:
         self.failure: OSError | None = None
         self.stderr = ""
         """The end of what it printed for people, once it has ended."""
-        self._reader = LineReader()
-        self._tail = b""
-        self._read_upto = 0
-        self._log_fd: int | None = None
-        self._cut = False
         self._deadline: asyncio.TimerHandle | None = None
         self.deadline = engine.loop.time()
         """Loop time at which its own timeout is over."""
@@ -85,22 +74,26 @@ class HookProcess:
     def _file(self, suffix: str) -> Path:
         return hook_file(self.call.object_dir, self.hook.file_name, self.mark, suffix)
 
+    @property
+    def declared(self) -> Declaration | None:
+        """What it said of its own result so far."""
+        return self.output.declared
+
     # --- starting ---------------------------------------------------------------------------------------------
 
     def start(self) -> bool:
         """Start it; False when it could not be (``failure`` says why): it has ended then, and is on record."""
         columns = self._columns()
-        self.engine.spawn_log.intent(self.mark, _as_json(columns))
-        self.engine.started_one()
+        self.engine.starter.intent(self.mark, _as_json(columns))
         self.started_at = timezone.now()
         try:
             self._make_folders()
-            self.child = self.engine.spawn(self._launch())
+            self.child = self.engine.starter.spawn(self._launch())
         except OSError as error:
             self._could_not_start(error, columns)
             return False
         identity = self.child.identity
-        self.engine.spawn_log.started(self.mark, identity)
+        self.engine.starter.started(self.mark, identity)
         columns |= {
             "status": Process.StatusChoices.RUNNING,
             "boot_id": identity.boot_id,
@@ -110,7 +103,7 @@ class HookProcess:
             "started_at": self.started_at,
         }
         self.engine.journal.insert(Process, self.process_id, columns)
-        self.engine.journal.after_commit(self.engine.committed_one)
+        self.engine.journal.after_commit(self.engine.starter.committed)
         if self.hook.background:
             self._file("pid").write_text(f"{identity.pid}\n")
         self._listen(self.call.timeout)
@@ -121,8 +114,7 @@ class HookProcess:
         identity = row.identity
         self.taken_over = True
         self.started_at = row.started_at
-        self.declared = declared_in(read_records(self.stdout_path))
-        self._reader.offset = self._read_upto = row.stdout_offset
+        self.output.go_on_from(row.stdout_offset)
         if identity is None:
             return False
         self.ended_unwatched = not identity.is_alive() or identity.is_zombie()
@@ -142,12 +134,9 @@ class HookProcess:
         self.ended = self.taken_over = self.ended_unwatched = True
         self.status = ExitStatus(row.exit_code)
         self.end_reason = EndReason(row.end_reason) if row.end_reason else None
-        self.declared = declared_in(read_records(self.stdout_path))
         self.stderr = row.stderr
-        self._reader.offset = self._read_upto = row.stdout_offset
-        self.read()
-        self._read_last_line()
-        self._close_log()
+        self.output.go_on_from(row.stdout_offset)
+        self._read_to_end()
 
     def _columns(self) -> dict[str, object]:
         return {
@@ -164,7 +153,7 @@ class HookProcess:
         }
 
     def _make_folders(self) -> None:
-        for folder, mode in ((self.call.cwd, 0o777), (self.stdout_path.parent, 0o700)):
+        for folder, mode in ((self.call.cwd, 0o777), (self.output.path.parent, 0o700)):
             if not os.path.isdir(folder):  # noqa: PTH112 - pathlib's way costs four times as much, for every hook
                 folder.mkdir(mode, parents=True, exist_ok=True)
         if self.hook.background:
@@ -178,7 +167,7 @@ class HookProcess:
             argv=self.call.argv,
             cwd=self.call.cwd,
             env={**self.call.env, processes.MARK: self.mark},
-            stdout=self.stdout_path,
+            stdout=self.output.path,
             stderr=self.stderr_path,
             script=self.hook.path if self.hook.fork else None,
             file_size_limit=self.engine.file_max,
@@ -188,7 +177,7 @@ class HookProcess:
     def _listen(self, seconds: float) -> None:
         if self.child is None:
             return
-        self.engine.outputs.watch(self.stdout_path, self.read, at_once=self.hook.ready)
+        self.engine.outputs.watch(self.output.path, self.read, at_once=self.hook.ready)
         if self.hook.ready or self.taken_over:
             self.engine.loop.call_soon(self._read_on)  # what it said before it was watched
         self.deadline = self.engine.loop.time() + seconds
@@ -202,64 +191,41 @@ class HookProcess:
         now = timezone.now()
         ended = {"status": "exited", "started_at": now, "ended_at": now, "stderr": str(error), "end_reason": "exited"}
         self.engine.journal.insert(Process, self.process_id, columns | ended)
-        self.engine.journal.after_commit(self.engine.committed_one)
+        self.engine.journal.after_commit(self.engine.starter.committed)
 
     # --- listening --------------------------------------------------------------------------------------------
 
     def read(self) -> None:
         """Read what is new in its stdout, and hand over the records in it."""
-        records: list[Record] = []
-        for line in self._new_lines():
-            record = parse_line(line)
-            if record is not None and record.type == "ArchiveResult":
-                self.declared = Declaration.of(record)
-            elif record is not None:
-                records.append(record)
-        if self.hook.ready and not self.is_ready and self._reader.offset:
-            self.is_ready = True
-            self.owner.hook_is_ready(self)
-        if records:
-            self.owner.hook_printed(self, records)
+        records, more = self.output.read()
+        if more:
+            self.engine.loop.call_soon(self._read_on)  # let others have their turn
+        if self.output.overflows:
+            self.stop(EndReason.SIGNALLED, 0.0)
+        self._hand_over(records)
 
     def _read_on(self) -> None:
         """Read unless it has ended meanwhile: then all has been read, and the log is closed."""
         if not self.ended:
             self.read()
 
+    def _read_to_end(self) -> None:
+        self._hand_over(self.output.read_to_end())
+        last = self.output.close()
+        if last:
+            self.owner.hook_printed(self, last)
+
+    def _hand_over(self, records: list[Record]) -> None:
+        if self.hook.ready and not self.is_ready and self.output.offset:
+            self.is_ready = True
+            self.owner.hook_is_ready(self)
+        if records:
+            self.owner.hook_printed(self, records)
+
     @property
     def offset(self) -> int:
         """Bytes of stdout whose lines have been read completely."""
-        return self._reader.offset
-
-    def _new_lines(self) -> list[bytes]:
-        if self._log_fd is None:
-            try:
-                self._log_fd = os.open(self.stdout_path, os.O_RDWR | os.O_CLOEXEC)
-            except FileNotFoundError:
-                return []
-        lines: list[bytes] = []
-        while data := os.pread(self._log_fd, CHUNK, self._read_upto):
-            self._read_upto += len(data)
-            self._tail = (self._tail + data)[-TAIL:]
-            lines += self._reader.feed(data)
-            self._let_go_beyond_cap(len(data))
-            if not self.ended and len(data) == CHUNK:
-                self.engine.loop.call_soon(self._read_on)  # let others have their turn
-                break
-        return lines
-
-    def _let_go_beyond_cap(self, length: int) -> None:
-        """Give back the disk of what was read beyond the cap. Never truncated: that loses lines being written."""
-        beyond = self._read_upto - self.engine.output_max
-        if beyond <= 0 or self._log_fd is None:
-            return
-        self._cut = True
-        start = max(self.engine.output_max, self._read_upto - length)
-        if (
-            not processes.punch_hole(self._log_fd, start, self._read_upto - start)
-            and beyond > 15 * self.engine.output_max
-        ):
-            self.stop(EndReason.SIGNALLED, 0.0)
+        return self.output.offset
 
     # --- ending -----------------------------------------------------------------------------------------------
 
@@ -290,28 +256,11 @@ class HookProcess:
         self.ended_at = timezone.now()
         if self._deadline is not None:
             self._deadline.cancel()
-        self.engine.outputs.unwatch(self.stdout_path)
-        self.read()
-        self._read_last_line()
-        self._close_log()
+        self.engine.outputs.unwatch(self.output.path)
+        self._read_to_end()
         self.engine.journal.update(Process, self.process_id, self._end_columns(status))
         self.owner.hook_ended(self)
         self.engine.journal.after_commit(child.reap)  # its status stays with the kernel until the row is committed
-
-    def _close_log(self) -> None:
-        if self._log_fd is not None:
-            os.close(self._log_fd)
-            self._log_fd = None
-
-    def _read_last_line(self) -> None:
-        """A last line without a line feed counts as well."""
-        records = [record for line in self._reader.close() if (record := parse_line(line)) is not None]
-        for record in records:
-            if record.type == "ArchiveResult":
-                self.declared = Declaration.of(record)
-        others = [record for record in records if record.type != "ArchiveResult"]
-        if others:
-            self.owner.hook_printed(self, others)
 
     def final_reason(self) -> EndReason:
         """Why it ended: what we did to it, else what the kernel says."""
@@ -327,11 +276,11 @@ class HookProcess:
             "user_seconds": status.user_seconds,
             "system_seconds": status.system_seconds,
             "max_rss": status.max_rss,
-            "stdout": self._tail.decode("utf-8", "replace").replace("\0", "\ufffd"),
-            "stdout_size": self._read_upto,
+            "stdout": self.output.tail,
+            "stdout_size": self.output.size,
             "stderr": self.stderr,
             "stderr_size": stderr_size,
-            "output_cut": self._cut,
+            "output_cut": self.output.cut,
         }
 
 

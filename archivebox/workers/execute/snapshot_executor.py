@@ -1,12 +1,8 @@
 """A Snapshot in the hands of its worker, from step 0 to its seal."""
 
-import asyncio
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import Enum
 from functools import partial
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -18,35 +14,16 @@ from archivebox.contract.records import EndReason, Record
 from archivebox.core.archiveresult import ArchiveResult, ending_of, output_columns, settled_columns
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
-from archivebox.hooks import discover_hooks, learn_finite, prepare_hook
+from archivebox.hooks import learn_finite, prepare_hook
 from archivebox.machine.process import Process
-from archivebox.storage.layout import HOOK_RUNS
-from archivebox.workers.execute.durability import make_durable
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.executor import Executor
 from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.live_page import LivePage
 from archivebox.workers.execute.schedule import Planned, Schedule
-from archivebox.workers.execute.snapshot_rows import Loaded, put_down, seal, take_records
+from archivebox.workers.execute.sealing import Phase, Sealing
+from archivebox.workers.execute.snapshot_rows import Loaded, put_down, take_records
 from archivebox.workers.queue.lease import Lease
-
-log = logging.getLogger(__name__)
-
-SYNC_AGAIN = 5.0
-"""Seconds until files are synced again that could not be."""
-MOST_SESSIONS = 3
-"""How often the live page of one Snapshot is opened again within one lease before its hooks are told there is none."""
-
-
-class Phase(Enum):
-    """How far a Snapshot has come after its last step."""
-
-    STEPS = "steps"
-    STOPPING = "stopping"
-    CLOSING_PAGE = "closing the page"
-    FINISHING = "only downloads are left"
-    DERIVING = "deriving"
-    ENDING = "running on_SnapshotEnd hooks"
-    SEALING = "sealing"
 
 
 class SnapshotExecutor(Executor):
@@ -57,14 +34,11 @@ class SnapshotExecutor(Executor):
     def __init__(self, engine: Engine, lease: Lease, loaded: Loaded) -> None:
         super().__init__(engine, lease, loaded.call, Schedule(loaded.planned, loaded.step))
         self.snapshot = loaded.snapshot
-        self.phase = Phase.STEPS
-        self.sessions = 0
-        self._final_changed = False
-        self._end_hooks: list[Planned] = []
-        self._seal_task: asyncio.Task[None] | None = None
+        self.page = LivePage(self.schedule)
+        self.sealing = Sealing(self, self.snapshot)
         for row, item in loaded.running:
             self._take_up(row, item)
-        self._complete_session()
+        self.page.complete()
 
     # --- what it is made of -----------------------------------------------------------------------------------
 
@@ -75,16 +49,19 @@ class SnapshotExecutor(Executor):
     @property
     def counts_as_in_flight(self) -> bool:
         """Whether it takes a place in flight: not while it only waits for programs, for downloads or for the disk."""
-        return self.phase not in {Phase.FINISHING, Phase.SEALING} and not self.waits_for_programs
+        return self.sealing.phase not in {Phase.FINISHING, Phase.SEALING} and not self.waits_for_programs
 
     @property
     def is_in_step(self) -> bool:
         """Whether it may still need the crawl's browser."""
-        return self.phase in {Phase.STEPS, Phase.STOPPING, Phase.CLOSING_PAGE}
+        return self.sealing.phase in {Phase.STEPS, Phase.STOPPING, Phase.CLOSING_PAGE}
 
     @property
     def waits_for_programs(self) -> bool:
-        return not self.schedule.running() and self.phase is Phase.STEPS
+        return not self.schedule.running() and self.sealing.phase is Phase.STEPS
+
+    def steps_are_over(self) -> None:
+        self.sealing.advance()
 
     def before_step(self) -> None:
         self.engine.journal.update(
@@ -158,7 +135,7 @@ class SnapshotExecutor(Executor):
         item.status, item.attempts = str(columns["status"]), int(columns["attempts"])
         if result.status is Status.QUEUED:
             item.run = None
-        self._final_changed |= not item.hook.derived
+        self.sealing.final_changed |= not item.hook.derived
         if item.result_id is not None:
             columns["status"] = str(columns["status"])
             self.engine.journal.update(ArchiveResult, item.result_id, columns, self.lease)
@@ -176,7 +153,8 @@ class SnapshotExecutor(Executor):
             columns = {"status": "queued", "retry_at": timezone.now(), "reason": reason}
             self.engine.journal.update(ArchiveResult, item.result_id, columns, self.lease)
         if item.hook.session:
-            self._complete_session()
+            self.page.complete()
+            self.go_on()
 
     def _files_of(self, item: Planned) -> dict[str, Any]:
         return output_columns(self.call.object_dir / item.hook.plugin)
@@ -199,125 +177,22 @@ class SnapshotExecutor(Executor):
                 self.snapshot.learn(record.fields)
         self.engine.journal.effect(partial(take_records, self.snapshot.pk, run.process_id, records), self.lease)
 
-    # --- the live page ----------------------------------------------------------------------------------------
-
     def refuses(self, item: Planned) -> bool:
         """A hook that needs the live page waits until there is one again; session hooks are run anew for it."""
-        if not item.hook.page or item.hook.session or self._session_lives():
+        if not item.hook.page or item.hook.session or self.page.lives:
             return False
-        if self.sessions >= MOST_SESSIONS:
+        if self.page.is_given_up:
             self.settle(item, Outcome(Status.FAILED, Reason.NO_SESSION, retry=True))
-            self._again = True
         else:
-            self._open_session_again()
+            self.page.open_again()
+        self.go_on()
         return True
-
-    def _holders_of_session(self) -> list[Planned]:
-        return [item for item in self.schedule.session_hooks() if item.hook.ready]
-
-    def _session_lives(self) -> bool:
-        """The core knows no browser: the page is there while each ready-declaring session hook runs."""
-        return all(item.is_running or item.is_queued or item.status == "skipped" for item in self._holders_of_session())
-
-    def _complete_session(self) -> None:
-        """A page that has to be opened anew has to be navigated anew: session hooks run together or not at all."""
-        opens = any(item.is_queued for item in self._holders_of_session())
-        if opens and any(item.is_settled and item.status != "skipped" for item in self.schedule.session_hooks()):
-            self._open_session_again()
-
-    def _open_session_again(self) -> None:
-        self.sessions += 1
-        for item in self.schedule.session_hooks():
-            if item.status in {"skipped", "queued"} or item.is_running:
-                continue
-            item.settled_as, item.replay = item.status, item.status in ArchiveResultMachine.FINAL
-            item.status, item.run, item.late = "queued", None, False
-        self.schedule.step = min((item.hook.step for item in self.schedule.session_hooks()), default=self.schedule.step)
-        self._again = True
-
-    # --- after the last step ----------------------------------------------------------------------------------
-
-    def steps_are_over(self) -> None:
-        """TERM to all background hooks at once; the page last; then what is derived; then the seal."""
-        if self.phase is Phase.STEPS:
-            self.phase = Phase.STOPPING
-            others = [item for item in self.schedule.running() if not item.hook.finite and not item.hook.session]
-            self.stop_background(others, self.engine.seal_grace)
-        if self.phase is Phase.STOPPING and not self._running(finite=False, session=False):
-            self.phase = Phase.CLOSING_PAGE
-            self.stop_background([i for i in self.schedule.running() if i.hook.session], self.engine.seal_grace)
-        if self.phase is Phase.CLOSING_PAGE and not self._running(finite=False, session=True):
-            self.phase = Phase.FINISHING
-            if self.schedule.running():
-                columns = {"finishing": True}
-                self.engine.journal.update(Snapshot, self.snapshot.pk, columns, self.lease)
-        if self.phase is Phase.FINISHING and not self.schedule.running() and not self._queued_finite():
-            self.phase = Phase.DERIVING
-            self._derive_again()
-        elif self.phase is Phase.DERIVING and not self.schedule.running():
-            self.phase = Phase.ENDING
-            self._start_end_hooks()
-        if self.phase is Phase.ENDING and all(item.is_settled for item in self._end_hooks):
-            self.phase = Phase.SEALING
-            self._seal_task = self.engine.in_background(self._seal())
-
-    def _running(self, *, finite: bool, session: bool) -> bool:
-        return any(item.hook.finite == finite and item.hook.session == session for item in self.schedule.running())
-
-    def _queued_finite(self) -> bool:
-        return any(item.is_queued and item.hook.finite for item in self.schedule.planned)
-
-    def _derive_again(self) -> None:
-        """What is made from other results is made again when one of those became final after it started."""
-        for item in self.schedule.planned:
-            if item.hook.derived and item.is_settled and item.status != "skipped" and self._changed_since(item):
-                item.status, item.run = "queued", None
-        self._final_changed = False
-        self._again = True
-
-    def _changed_since(self, item: Planned) -> bool:
-        started = item.run.started_at if item.run is not None else None
-        if started is None:
-            return self._final_changed
-        runs = [other.run for other in self.schedule.made_from(item)]
-        return any(run.ended_at > started for run in runs if run is not None and run.ended_at is not None)
-
-    def _start_end_hooks(self) -> None:
-        """``on_SnapshotEnd`` hooks have no results of their own; they run at every seal."""
-        self._end_hooks = [Planned(hook) for hook in discover_hooks("SnapshotEnd")]
-        for item in self._end_hooks:
-            if self.call.settings.is_enabled(item.hook.plugin):
-                self._launch(item)
-            else:
-                item.status = "skipped"
-
-    # --- the seal ---------------------------------------------------------------------------------------------
-
-    async def _seal(self) -> None:
-        await self.end_orphans(self.engine.stop_grace)
-        self.engine.outputs.unwatch_folder(self.call.object_dir / HOOK_RUNS)
-        await self.engine.loop.run_in_executor(None, tidy, self.call.object_dir)
-        await self._make_durable()
-        await self.engine.journal.read(seal, self.snapshot)
-        self.over.set_result(None)
-
-    async def _make_durable(self) -> None:
-        """Wait out a full disk: a Snapshot whose files may vanish is not sealed."""
-        while True:
-            try:
-                await make_durable(self.engine.loop, self.call.object_dir)
-            except OSError as error:
-                log.warning("Not on the disk yet: %s action=sync_failed snapshot=%s", error, self.snapshot.pk)
-                await asyncio.sleep(SYNC_AGAIN)
-            else:
-                return
 
     # --- ending it otherwise ----------------------------------------------------------------------------------
 
     async def release(self, event: str = "release") -> None:
         """Give it back (``release``), pause or cancel it: its trees end first, then its rows change."""
-        if self.phase is Phase.SEALING and self._seal_task is not None:
-            await self._seal_task
+        if await self.sealing.finish():
             return
         self._cancelled = event == "cancel"
         reason = EndReason.CANCELLED if self._cancelled else EndReason.SEALED
@@ -331,17 +206,6 @@ class SnapshotExecutor(Executor):
         await self.end_everything(EndReason.CANCELLED, 0.0)
         if not self.over.done():
             self.over.set_result(None)
-
-
-def tidy(object_dir: Path) -> None:
-    """Remove empty logs and empty plugin folders: one pass at the seal."""
-    hooks = object_dir / HOOK_RUNS
-    for file in hooks.iterdir() if hooks.is_dir() else ():
-        if file.suffix == ".pid" or (file.suffix == ".log" and file.stat().st_size == 0):
-            file.unlink(missing_ok=True)
-    for folder in object_dir.iterdir() if object_dir.is_dir() else ():
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
 
 
 def lost_columns() -> dict[str, Any]:

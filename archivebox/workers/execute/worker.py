@@ -72,7 +72,7 @@ class Worker:
 
     async def run(self) -> None:
         self._listen_for_the_end()
-        self.engine.fork_server()  # warms up while we look for work
+        self.engine.starter.warm_up()  # warms up while we look for work
         beats = [self.engine.in_background(self._beat()), self.engine.in_background(self._give_signs())]
         try:
             while not self._stopping.is_set():

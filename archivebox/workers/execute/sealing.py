@@ -1,0 +1,144 @@
+"""What follows a Snapshot's last step: its background hooks end, what is derived is made, and it is sealed."""
+
+import asyncio
+import logging
+from enum import Enum
+from pathlib import Path
+
+from archivebox.core.snapshot import Snapshot
+from archivebox.hooks import discover_hooks
+from archivebox.storage.layout import HOOK_RUNS
+from archivebox.workers.execute.durability import make_durable
+from archivebox.workers.execute.executor import Executor
+from archivebox.workers.execute.schedule import Planned
+from archivebox.workers.execute.snapshot_rows import seal
+
+log = logging.getLogger(__name__)
+
+SYNC_AGAIN = 5.0
+"""Seconds until files are synced again that could not be."""
+
+
+class Phase(Enum):
+    """How far a Snapshot has come after its last step."""
+
+    STEPS = "steps"
+    STOPPING = "stopping"
+    CLOSING_PAGE = "closing the page"
+    FINISHING = "only downloads are left"
+    DERIVING = "deriving"
+    ENDING = "running on_SnapshotEnd hooks"
+    SEALING = "sealing"
+
+
+class Sealing:
+    """The phases of one Snapshot after its last step; ``advance`` is called after each event and never waits."""
+
+    def __init__(self, executor: Executor, snapshot: Snapshot) -> None:
+        self.phase = Phase.STEPS
+        self.final_changed = False
+        """Whether a result that others may be made from became final in this worker's hands."""
+        self._executor = executor
+        self._engine = executor.engine
+        self._schedule = executor.schedule
+        self._snapshot = snapshot
+        self._end_hooks: list[Planned] = []
+        self._task: asyncio.Task[None] | None = None
+
+    def advance(self) -> None:
+        """TERM to all background hooks at once; the page last; then what is derived; then the seal."""
+        if self.phase is Phase.STEPS:
+            self.phase = Phase.STOPPING
+            self._stop([i for i in self._schedule.running() if not i.hook.finite and not i.hook.session])
+        if self.phase is Phase.STOPPING and not self._running(finite=False, session=False):
+            self.phase = Phase.CLOSING_PAGE
+            self._stop([i for i in self._schedule.running() if i.hook.session])
+        if self.phase is Phase.CLOSING_PAGE and not self._running(finite=False, session=True):
+            self.phase = Phase.FINISHING
+            if self._schedule.running():
+                columns = {"finishing": True}
+                self._engine.journal.update(Snapshot, self._snapshot.pk, columns, self._executor.lease)
+        if self.phase is Phase.FINISHING and not self._schedule.running() and not self._queued_finite():
+            self.phase = Phase.DERIVING
+            self._derive_again()
+        elif self.phase is Phase.DERIVING and not self._schedule.running():
+            self.phase = Phase.ENDING
+            self._start_end_hooks()
+        if self.phase is Phase.ENDING and all(item.is_settled for item in self._end_hooks):
+            self.phase = Phase.SEALING
+            self._task = self._engine.in_background(self._seal())
+
+    async def finish(self) -> bool:
+        """Wait for the seal, if it has begun; False if it has not."""
+        if self._task is None:
+            return False
+        await self._task
+        return True
+
+    def _stop(self, items: list[Planned]) -> None:
+        self._executor.stop_background(items, self._engine.seal_grace)
+
+    def _running(self, *, finite: bool, session: bool) -> bool:
+        return any(item.hook.finite == finite and item.hook.session == session for item in self._schedule.running())
+
+    def _queued_finite(self) -> bool:
+        return any(item.is_queued and item.hook.finite for item in self._schedule.planned)
+
+    # --- what is made from other results ----------------------------------------------------------------------
+
+    def _derive_again(self) -> None:
+        """What is made from other results is made again when one of those became final after it started."""
+        for item in self._schedule.planned:
+            if item.hook.derived and item.is_settled and item.status != "skipped" and self._changed_since(item):
+                item.status, item.run = "queued", None
+        self.final_changed = False
+        self._executor.go_on()
+
+    def _changed_since(self, item: Planned) -> bool:
+        started = item.run.started_at if item.run is not None else None
+        if started is None:
+            return self.final_changed
+        runs = [other.run for other in self._schedule.made_from(item)]
+        return any(run.ended_at > started for run in runs if run is not None and run.ended_at is not None)
+
+    def _start_end_hooks(self) -> None:
+        """``on_SnapshotEnd`` hooks have no results of their own; they run at every seal."""
+        self._end_hooks = [Planned(hook) for hook in discover_hooks("SnapshotEnd")]
+        for item in self._end_hooks:
+            if self._executor.call.settings.is_enabled(item.hook.plugin):
+                self._executor.launch(item)
+            else:
+                item.status = "skipped"
+
+    # --- the seal ---------------------------------------------------------------------------------------------
+
+    async def _seal(self) -> None:
+        folder = self._executor.call.object_dir
+        await self._executor.end_orphans(self._engine.stop_grace)
+        self._engine.outputs.unwatch_folder(folder / HOOK_RUNS)
+        await self._engine.loop.run_in_executor(None, tidy, folder)
+        await self._make_durable(folder)
+        await self._engine.journal.read(seal, self._snapshot)
+        self._executor.over.set_result(None)
+
+    async def _make_durable(self, folder: Path) -> None:
+        """Wait out a full disk: a Snapshot whose files may vanish is not sealed."""
+        while True:
+            try:
+                await make_durable(self._engine.loop, folder)
+            except OSError as error:
+                log.warning("Not on the disk yet: %s action=sync_failed snapshot=%s", error, self._snapshot.pk)
+                await asyncio.sleep(SYNC_AGAIN)
+            else:
+                return
+
+
+def tidy(object_dir: Path) -> None:
+    """Remove empty logs and empty plugin folders: one pass at the seal."""
+    hooks = object_dir / HOOK_RUNS
+    for file in hooks.iterdir() if hooks.is_dir() else ():
+        if file.suffix == ".pid" or (file.suffix == ".log" and file.stat().st_size == 0):
+            file.unlink(missing_ok=True)
+    for folder in object_dir.iterdir() if object_dir.is_dir() else ():
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
