@@ -16,6 +16,7 @@ from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
 from archivebox.cli.sources import Given, Reader
 from archivebox.cli.watching import Watched, watch
+from archivebox.config.resolve import Layer
 from archivebox.core.intake import Seed, create_crawl
 from archivebox.core.models import Snapshot
 from archivebox.core.retry import retry_missing
@@ -23,6 +24,7 @@ from archivebox.core.tag import split_tags
 from archivebox.core.versions import latest_versions, retire_older
 from archivebox.crawls.models import Crawl
 from archivebox.crawls.seedfiles import Parser
+from archivebox.hooks import resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.workers.supervise.watch import orchestrator_is_running
 
@@ -50,7 +52,7 @@ def run(
     *,
     urls: tuple[str, ...],
     file: tuple[str, ...],
-    depth: int,
+    depth: int | None,
     tag: tuple[str, ...],
     plugins: str | None,
     parser: str,
@@ -65,9 +67,13 @@ def run(
     if update and overwrite:
         raise BadInputError("--update keeps the versions that are there, --overwrite retires them: choose one.")
     tags = [name for text in tag for name in split_tags(text)]
-    options = AddOptions(depth, tags, _config(config, plugins), label[:255], update, overwrite, index_only)
+    own = _config(config, plugins)
+    layers = [*settings.current_layers(is_collection=session.process is not None), Layer("crawl", own)]
+    resolved = resolve_settings(layers)
+    depth = int(resolved.get_number("MAX_DEPTH") or 0) if depth is None else depth
+    options = AddOptions(depth, tags, own, label[:255], update, overwrite, index_only)
     with ExitStack() as stack:
-        given = _read(session, urls, file, Parser(parser), stack)
+        given = _read(Reader(session.out, resolved, Parser(parser), stack), urls, file)
         session.open(create=True)
         crawl, others = _accept(session, given, options)
     crawl_ids = others | ({crawl.pk} if crawl else set())
@@ -89,9 +95,8 @@ def _config(pairs: tuple[str, ...], plugins: str | None) -> dict[str, JSON]:
     return config
 
 
-def _read(session: Session, urls: tuple[str, ...], files: tuple[str, ...], parser: Parser, stack: ExitStack) -> Given:
+def _read(reader: Reader, urls: tuple[str, ...], files: tuple[str, ...]) -> Given:
     """All that was given; BadInputError, and nothing has happened, if an argument is wrong or nothing is valid."""
-    reader = Reader(session.out, settings.current(is_collection=session.process is not None), parser, stack)
     if not (urls or files) and sys.stdin.isatty():
         raise BadInputError("Give URLs, --file FILE, or - to type them here. `archivebox add --help` shows how.")
     from_stdin = "-" in urls or not (urls or files)
@@ -105,7 +110,7 @@ def _read(session: Session, urls: tuple[str, ...], files: tuple[str, ...], parse
         what = f"Nothing in {counted(given.refused, 'line')}" if given.refused else "Nothing given"
         raise BadInputError(f"{what} is a URL that can be archived. Give URLs such as https://example.com/.")
     if given.refused:
-        session.out.say(f"Taken: {counted(len(given.seeds), 'URL')}; not taken: {counted(given.refused, 'line')}.")
+        reader.out.say(f"Taken: {counted(len(given.seeds), 'URL')}; not taken: {counted(given.refused, 'line')}.")
     return given
 
 

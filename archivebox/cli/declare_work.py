@@ -20,7 +20,7 @@ COMMANDS: tuple[click.Command, ...] = (
         [
             words("urls", "[URL|-]..."),
             option("--file", text="Take URLs from a file; may be given more than once.", multiple=True, metavar="FILE"),
-            option("--depth", text="Follow links so many steps away.", default=0, type=click.IntRange(0, 100)),
+            option("--depth", text="Follow links so many steps away; else MAX_DEPTH.", type=click.IntRange(0, 100)),
             option("--tag", text="Tags for these pages, separated by commas.", multiple=True, metavar="NAMES"),
             _PLUGINS,
             option("--parser", text="How files are read.", default="auto", type=click.Choice(PARSERS)),

@@ -27,6 +27,7 @@ from archivebox.config.collection import (
     require_collection,
 )
 from archivebox.config.conffile import ConfError
+from archivebox.config.early import early_settings
 from archivebox.config.resolve import SettingError
 from archivebox.storage.layout import DataFolder
 
@@ -80,7 +81,7 @@ class Session:
         if self.process is not None:
             return
         open_collection(create=create)
-        logs.set_up(file=self.folder.logs / "cli.log")
+        logs.set_up(early_settings(self.folder).get_text("LOG_LEVEL"), self.folder.logs / "cli.log")
         self.process = _process_model().current()
 
     def finish(self, code: int, error: str) -> None:
@@ -168,7 +169,7 @@ def _explain(session: Session, problem: Exception) -> str:
     if not log.parent.is_dir():
         session.out.trace("".join(traceback.format_exception(problem)))
         return f"The command failed: {sentence}. `archivebox doctor` looks for the cause."
-    logs.set_up(file=log)
+    logs.set_up("ERROR", log)
     logger.error("The command failed.", exc_info=problem, extra={"action": "command_failed", "command": sys.argv[1:2]})
     return f"The command failed: {sentence}. Details are in {log}; `archivebox doctor` looks for the cause."
 

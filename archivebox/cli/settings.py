@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from archivebox.cli.errors import BadInputError
 from archivebox.config.core import CORE_SETTINGS
 from archivebox.config.early import early_layers
-from archivebox.config.resolve import Resolved
+from archivebox.config.resolve import Layer, Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.schema import SettingSpec, check_value
 from archivebox.hooks import base_layers, plugins, resolve_settings
@@ -67,6 +67,9 @@ def plugin_names(text: str | None) -> list[str]:
 
 def current(*, is_collection: bool) -> Resolved:
     """What holds on this machine; without a collection, what the environment says."""
-    if is_collection:
-        return resolve_settings(base_layers())
-    return resolve_settings(early_layers(DATA_FOLDER))
+    return resolve_settings(current_layers(is_collection=is_collection))
+
+
+def current_layers(*, is_collection: bool) -> list[Layer]:
+    """The layers of :func:`current`, weakest first, for those who have more to say."""
+    return base_layers() if is_collection else early_layers(DATA_FOLDER)

@@ -25,7 +25,6 @@ _PLACES = (
         pattern=r"^0?[67][0-7][0-7]$",
     ),
     SettingSpec("DATABASE_URL", "string", "", "PostgreSQL for several machines; empty: SQLite", sensitive=True),
-    SettingSpec("STORAGE_URL", "string", "", "S3-compatible store of sealed files; empty: disk only", sensitive=True),
     SettingSpec("MACHINE_ID", "string", "", "Name of this machine in a fleet; empty: kept in the data folder"),
     SettingSpec("LOG_LEVEL", "string", "INFO", "Least important messages that are logged", enum=_LEVELS),
 )
@@ -59,7 +58,6 @@ _CRAWLS = (
     SettingSpec("URL_SCHEMES", "array", ["http", "https"], "Kinds of URL that are archived", items="string"),
     SettingSpec("DOMAIN_DELAY", "number", 0, "Seconds between two visits to one host", minimum=0),
     SettingSpec("DOMAIN_CONCURRENCY", "integer", 4, "Pages of one host at a time", minimum=1),
-    SettingSpec("OBEY_ROBOTS", "boolean", False, "Leave out what a site's robots.txt asks not to fetch"),
     SettingSpec("PRIVATE_NETWORK_ALLOWLIST", "array", [], "Private hosts and CIDRs pages may reach", items="string"),
 )
 

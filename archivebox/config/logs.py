@@ -46,7 +46,7 @@ def _one_line(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
-def set_up(level: str = "INFO", file: Path | None = None) -> logging.Logger:
+def set_up(level: str, file: Path | None = None) -> logging.Logger:
     """Send the application's messages to ``file`` (reopened when rotated), or to stderr; replaces an earlier set-up.
 
     ValueError for a level that does not exist, OSError if the file cannot be opened.

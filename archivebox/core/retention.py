@@ -1,5 +1,6 @@
 """How long Process records stay: old ones of processes that have ended go, failed ones later."""
 
+import os
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -9,7 +10,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from archivebox.base_models.transactions import write_transaction
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
+from archivebox.lib.files import locked
 from archivebox.machine.process import Process
 
 BATCH = 500
@@ -32,27 +35,56 @@ def cleanup_processes(older_than: timedelta, *, dry_run: bool = False) -> Cleane
     By key range (UUIDv7 is in order of time), in short batches. What an ArchiveResult came to stays on it; only its
     pointer to the deleted record is cleared. Records of processes that still run stay, however old.
     """
-    now = timezone.now()
-    ended = Process.objects.exited()
-    good = ended.filter(id__lt=_first_key(now - older_than), exit_code=0)
-    bad = ended.filter(id__lt=_first_key(now - older_than * FAILED_STAY)).filter(~Q(exit_code=0) | Q(exit_code=None))
+    good, bad = _old(older_than)
     if dry_run:
         return Cleaned(good.count(), bad.count())
     return Cleaned(_delete(good), _delete(bad))
 
 
+def cleanup_today(days: float | None) -> bool:
+    """One batch of each day's clean-up of records older than ``days`` (0: none); whether there may be more of it.
+
+    Called again and again by whatever runs on this machine: its lock lets one at a time, its content says what is done.
+    """
+    today = timezone.now().date().isoformat()
+    if not days or _read_stamp() == today:
+        return False
+    with locked(DATA_FOLDER.retention_stamp, blocking=False) as stamp:
+        if stamp is None:
+            return False
+        if any(_delete_batch(rows) for rows in _old(timedelta(days=days))):
+            return True
+        os.pwrite(stamp, today.encode(), 0)
+        return False
+
+
+def _read_stamp() -> str:
+    try:
+        return DATA_FOLDER.retention_stamp.read_text()
+    except FileNotFoundError:
+        return ""
+
+
+def _old(older_than: timedelta) -> tuple["models.QuerySet[Process]", "models.QuerySet[Process]"]:
+    """Those that ended well, and those that failed; of each what has stayed long enough."""
+    now, ended = timezone.now(), Process.objects.exited()
+    good = ended.filter(id__lt=_first_key(now - older_than), exit_code=0)
+    bad = ended.filter(id__lt=_first_key(now - older_than * FAILED_STAY)).filter(~Q(exit_code=0) | Q(exit_code=None))
+    return good, bad
+
+
 def _delete(rows: "models.QuerySet[Process]") -> int:
-    count = 0
-    last: UUID | None = None
-    while True:
-        part = rows if last is None else rows.filter(id__gt=last)
-        keys = list(part.order_by("id").values_list("pk", flat=True)[:BATCH])
-        if not keys:
-            return count
-        with write_transaction():
-            ArchiveResult.objects.filter(process__in=keys).update(process=None)
-            count += Process.objects.filter(pk__in=keys).delete()[0]
-        last = keys[-1]
+    return sum(iter(lambda: _delete_batch(rows), 0))
+
+
+def _delete_batch(rows: "models.QuerySet[Process]") -> int:
+    keys = list(rows.order_by("id").values_list("pk", flat=True)[:BATCH])
+    if not keys:
+        return 0
+    with write_transaction():
+        ArchiveResult.objects.filter(process__in=keys).update(process=None)
+        count: int = Process.objects.filter(pk__in=keys).delete()[0]
+    return count
 
 
 def _first_key(moment: datetime) -> UUID:

@@ -77,6 +77,11 @@ class DataFolder:
         return self.run / "write.lock"
 
     @property
+    def retention_stamp(self) -> Path:
+        """The day on which old records were last cleaned up; locked meanwhile."""
+        return self.run / "retention"
+
+    @property
     def machine_id(self) -> Path:
         return self.run / "machine-id"
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import django
 
 from archivebox.config import logs
+from archivebox.config.early import early_settings
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.addresses import Address
 
 
@@ -20,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.web.settings"
     os.environ["ARCHIVEBOX_REPLAY_PORT"] = str(options.replay.port)
-    logs.set_up()
+    logs.set_up(early_settings(DATA_FOLDER).get_text("LOG_LEVEL"))
     django.setup()
     return _serve(options.bind, options.replay)
 

@@ -18,6 +18,7 @@ from django.utils import timezone
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
+from archivebox.core.retention import cleanup_today
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib import processes
 from archivebox.lib.inotify import ATTRIB, Inotify
@@ -60,6 +61,7 @@ class Worker:
         self.orphans = Orphans(self.engine)
         self.in_flight = int(self.settings.get_number("SNAPSHOTS_IN_FLIGHT") or 4)
         self.crawls_in_flight = share(self.settings.get_number("CRAWLS_IN_FLIGHT") or 4, workers)
+        self.retention_days = self.settings.get_number("PROCESS_RETENTION_DAYS")
         self.crawl_turn = self.settings.get_number("CRAWL_TURN") or 0.0
         self.cursor = due.Cursor()
         self._pulse = pulse
@@ -219,7 +221,7 @@ class Worker:
             self._spawn(run.abandon())
 
     async def _beat(self) -> None:
-        """Every ten seconds: the leases, and the workers that died."""
+        """Every ten seconds: the leases, the workers that died, and a batch of what is too old to be kept."""
         while True:
             self.engine.reap_orphans()
             if self.runs:
@@ -227,6 +229,7 @@ class Worker:
             if await self.engine.journal.read(_take_back, self.process.machine_id):
                 self._rung.set()
             await asyncio.sleep(RENEW_EVERY)
+            await self.engine.journal.read(cleanup_today, self.retention_days)
 
     async def _give_signs(self) -> None:
         """A sign of life to the orchestrator; it waits for no database: a stalled disk is no hung worker."""

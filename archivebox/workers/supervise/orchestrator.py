@@ -24,7 +24,9 @@ from archivebox.base_models.rows import new_id
 from archivebox.base_models.work import LEASE
 from archivebox.config import logs
 from archivebox.config.collection import schema_of
+from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.retention import cleanup_today
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib import processes
 from archivebox.lib.inotify import CLOSE_WRITE, DELETE, MOVED_TO, Inotify
@@ -309,7 +311,7 @@ def take_lock(*, wait: bool) -> int | None:
 def main(process_id: UUID | None = None, *, wait: bool = False) -> int:
     """Be the orchestrator until nobody watches; returns the exit status, 0 also when another one is at work."""
     processes.become_subreaper()
-    logs.set_up("INFO", DATA_FOLDER.logs / "orchestrator.log")
+    logs.set_up(early_settings(DATA_FOLDER).get_text("LOG_LEVEL"), DATA_FOLDER.logs / "orchestrator.log")
     lock = take_lock(wait=wait)
     if lock is None:
         return 0
@@ -322,6 +324,9 @@ def main(process_id: UUID | None = None, *, wait: bool = False) -> int:
         connections.close_all()
         Orchestrator(process, count, lock).run()
         recovery.close_the_last()
+        cleanup_today(
+            settings.get_number("PROCESS_RETENTION_DAYS")
+        )  # who only adds now and then has no worker that lives for ten seconds
     except Exception as problem:
         error = problem
         log.exception("The orchestrator broke action=orchestrator_broke")

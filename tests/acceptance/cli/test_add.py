@@ -172,3 +172,10 @@ def test_data_dir_by_option_by_environment_and_by_being_inside(cli: Type, tmp_pa
     assert cli("list", cwd=tmp_path / "one").record["url"] == GOOD
     assert cli("list", "--data-dir", str(tmp_path / "two")).record["url"] == GOOD
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "depth"), [([], 1), (["--depth", "0"], 0), (["--config", "MAX_DEPTH=2"], 2), (["--depth", "3"], 3)]
+)
+def test_the_depth_is_that_of_the_option_else_of_the_setting(cli: Type, words: list[str], depth: int) -> None:
+    assert cli("add", "--bg", *words, GOOD, MAX_DEPTH="1").record["max_depth"] == depth

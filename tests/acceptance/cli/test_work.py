@@ -223,3 +223,16 @@ def test_following_a_log_ends_with_its_process(
     Path(str(hook["pwd"]), "../../go").resolve().touch()
     assert follower.stdout.read() == "ended\n"
     assert follower.wait(timeout=60) == 0
+
+
+def test_the_log_keeps_what_the_setting_wants(cli: Type, collection: Path, put: Put) -> None:
+    put(GOOD)
+    log = collection / "logs" / "orchestrator.log"
+    cli("add", "--plugins", "tiny", URL, LOG_LEVEL="ERROR")
+    assert log.read_text() == ""
+    cli("add", "--plugins", "tiny", URL)
+    assert "INFO" in log.read_text()
+    refused = cli("list", LOG_LEVEL="LOUD")
+    assert refused.code == 2
+    assert "LOG_LEVEL" in refused.err
+    assert "DEBUG" in refused.err

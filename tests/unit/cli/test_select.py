@@ -115,9 +115,9 @@ def test_long_lists_come_in_pages_the_newest_first(collection: DataFolder) -> No
 
 
 def test_a_record_has_the_columns_by_name_and_no_secret(collection: DataFolder) -> None:
-    crawl = crawl_of(A, config={"TIMEOUT": 3, "STORAGE_URL": "s3://key:hunter2@host/"})
+    crawl = crawl_of(A, config={"TIMEOUT": 3, "DATABASE_URL": "postgres://key:hunter2@host/"})
     assert collection.root.is_dir()
     record = record_of(crawl, more=1)
     assert next(iter(record)) == "type"
-    assert record["config"] == {"TIMEOUT": 3, "STORAGE_URL": "***"}
+    assert record["config"] == {"TIMEOUT": 3, "DATABASE_URL": "***"}
     assert (record["created_by_id"], record["more"]) == (crawl.created_by_id, 1)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import UUID
 
+import pytest
 from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
 from archivebox.core.intake import Seed, create_crawl
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.retention import BATCH, cleanup_processes
+from archivebox.core.retention import BATCH, cleanup_processes, cleanup_today
+from archivebox.lib.files import locked
 from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
 
@@ -44,6 +46,37 @@ def test_records_go_by_age_and_failed_ones_after_three_times_that(collection: Da
     assert cleanup_processes(MONTH, dry_run=True) == cleanup_processes(MONTH)
     assert set(Process.objects.values_list("pk", flat=True)) == {row.pk for row in kept}
     assert cleanup_processes(MONTH).succeeded == 0
+
+
+def test_each_day_it_is_done_once_batch_by_batch(collection: DataFolder) -> None:
+    rows(timedelta(days=31), 0, count=BATCH + 7)
+    rows(timedelta(days=91), 1, count=3)
+    left = []
+    while cleanup_today(30):
+        left.append(Process.objects.count())
+    assert left == [10, 3, 0]
+    rows(timedelta(days=31), 0)
+    assert not cleanup_today(30)
+    assert Process.objects.count() == 1
+    collection.retention_stamp.write_text("2026-01-01")
+    assert cleanup_today(30)
+    assert Process.objects.count() == 0
+
+
+@pytest.mark.parametrize("days", [0, None])
+def test_records_stay_for_ever_where_that_is_wanted(collection: DataFolder, days: float | None) -> None:
+    assert collection.root.is_dir()
+    rows(timedelta(days=3_000), 0)
+    assert not cleanup_today(days)
+    assert Process.objects.count() == 1
+
+
+def test_two_never_clean_up_at_once(collection: DataFolder) -> None:
+    rows(timedelta(days=31), 0)
+    with locked(collection.retention_stamp):
+        assert not cleanup_today(30)
+    assert Process.objects.count() == 1
+    assert cleanup_today(30)
 
 
 def test_what_a_result_came_to_stays(collection: DataFolder) -> None:
