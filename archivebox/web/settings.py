@@ -80,14 +80,14 @@ LOGIN_REDIRECT_URL = "snapshots"
 LOGOUT_REDIRECT_URL = "login"
 
 # `__Host-`: a name below or beside ours cannot set it. Browsers take the prefix over https only.
-_prefix = "__Host-" if BEHIND_HTTPS else ""
+COOKIE_PREFIX = "__Host-" if BEHIND_HTTPS else ""
 SESSION_ENGINE = "archivebox.web.sessions"
-SESSION_COOKIE_NAME = f"{_prefix}archivebox_session"
+SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}archivebox_session"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Strict"
 SESSION_COOKIE_SECURE = BEHIND_HTTPS
 SESSION_COOKIE_AGE = 30 * 24 * 3600
-CSRF_COOKIE_NAME = f"{_prefix}archivebox_csrf"
+CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}archivebox_csrf"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Strict"
 CSRF_COOKIE_SECURE = BEHIND_HTTPS

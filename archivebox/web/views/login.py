@@ -17,12 +17,7 @@ from django.views.decorators.http import require_POST
 
 from archivebox.config import keys
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.web.throttle import Throttle
-
-failures = Throttle()
-"""By account, whoever asks."""
-visitors = Throttle(limit=30)
-"""By address; behind a proxy that is everybody's, so more is allowed."""
+from archivebox.web import guesses
 
 
 @login_not_required
@@ -31,21 +26,19 @@ def password(request: HttpRequest) -> HttpResponse:
     """The log-in page."""
     if request.method != "POST":
         return _form(request, AuthenticationForm(request))
-    account = f"account {request.POST.get('username', '')[:150].casefold()}"
-    address = f"address {request.META.get('REMOTE_ADDR', '')}"
-    wait = max(failures.wait_for(account), visitors.wait_for(address))
-    if wait:
-        answer = _form(request, AuthenticationForm(request), status=429, wait=wait)
-        answer["Retry-After"] = str(wait)
+    attempt = guesses.by_password(request, request.POST.get("username", ""))
+    if attempt.wait:
+        answer = _form(request, AuthenticationForm(request), status=429, wait=attempt.wait)
+        answer["Retry-After"] = str(attempt.wait)
         return answer
     form = AuthenticationForm(request, data=request.POST)
     if not form.is_valid():
-        failures.failed(account)
-        visitors.failed(address)
         return _form(request, form, status=403)
-    failures.succeeded(account)
+    attempt.succeeded()
     start_session(request, form.get_user())
-    return redirect(_next(request))
+    answer = redirect(_next(request))
+    guesses.remember(answer, form.get_user().get_username())
+    return answer
 
 
 def _form(request: HttpRequest, form: AuthenticationForm, status: int = 200, wait: int = 0) -> HttpResponse:
@@ -64,22 +57,23 @@ def _next(request: HttpRequest) -> str:
 @login_not_required
 def link(request: HttpRequest, token: str) -> HttpResponse:
     """A link that logs in once. Opening it changes nothing (previews do that too): its button does."""
-    address = f"address {request.META.get('REMOTE_ADDR', '')}"
-    if visitors.wait_for(address):
+    attempt = guesses.by_link(request)
+    if attempt.wait:
         return render(request, "web/link.html", {"user_name": ""}, status=429)
     find = keys.redeem_login_link if request.method == "POST" else keys.peek_login_link
     user_id = find(DATA_FOLDER, token)
     user = None if user_id is None else User.objects.filter(pk=user_id, is_active=True).first()
     if user is None:
-        visitors.failed(address)
         return render(request, "web/link.html", {"user_name": ""}, status=403)
+    attempt.succeeded()
     if request.method != "POST":
         return render(request, "web/link.html", {"user_name": user.username})
     start_session(request, user, backend="django.contrib.auth.backends.ModelBackend")
-    if user.has_usable_password():
-        return redirect(settings.LOGIN_REDIRECT_URL)
-    messages.info(request, "You are in. Choose a password for the next time.")
-    return redirect("password")
+    if not user.has_usable_password():
+        messages.info(request, "You are in. Choose a password for the next time.")
+    answer = redirect(settings.LOGIN_REDIRECT_URL if user.has_usable_password() else "password")
+    guesses.remember(answer, user.username)
+    return answer
 
 
 @require_POST

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from tests.webserver.fixtures import Library
@@ -112,7 +114,10 @@ def test_only_administrators_name_hosts_of_a_private_network(library: Library) -
     assert library.visitor.post("/add/", urls="http://127.0.0.1:9/", depth="0", tags="").status == 302
 
 
-def test_guessing_a_password_is_slowed_down_also_for_who_then_knows_it(library: Library) -> None:
+def test_guessing_a_password_is_slowed_down_but_not_for_whose_it_is(library: Library) -> None:
+    owner = library.stranger()
+    assert owner.log_in("reader", PASSWORD).status == 302
+    assert owner.post("/logout/", form_at="/").status == 302
     guesser = library.stranger()
     for _ in range(5):
         assert guesser.log_in("reader", "wrong").status == 403
@@ -120,6 +125,14 @@ def test_guessing_a_password_is_slowed_down_also_for_who_then_knows_it(library: 
     assert answer.status == 429
     assert 0 < int(answer.headers["retry-after"]) <= 300
     assert library.stranger().log_in(NAME, PASSWORD).status == 302, "others are not held up"
+    assert owner.log_in("reader", PASSWORD).status == 302, "nor is a browser that has been in"
+
+
+def test_of_many_guesses_at_once_five_get_to_the_password(library: Library) -> None:
+    with ThreadPoolExecutor(14) as pool:
+        guesses = [pool.submit(library.stranger().log_in, "nobody", str(number)) for number in range(14)]
+        answers = [guess.result().status for guess in guesses]
+    assert (answers.count(403), answers.count(429)) == (5, 9)
 
 
 def test_the_admins_own_login_form_is_not_there(library: Library) -> None:

@@ -1,28 +1,46 @@
-from __future__ import annotations
+"""How often somebody may guess a password."""
 
-from archivebox.web.throttle import Throttle
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
-
-def test_after_the_limit_one_waits_until_the_oldest_failure_is_forgotten() -> None:
-    throttle = Throttle(limit=3, window=60)
-    for moment in (0, 10, 20):
-        assert throttle.wait_for("eve", now=moment) == 0
-        throttle.failed("eve", now=moment)
-    assert throttle.wait_for("eve", now=21) == 39
-    assert throttle.wait_for("eve", now=60) == 0
+from archivebox.web.throttle import LIMIT, WINDOW, Throttle
 
 
-def test_keys_do_not_hold_each_other_up_and_success_forgets() -> None:
-    throttle = Throttle(limit=1, window=60)
-    throttle.failed("eve", now=0)
-    assert throttle.wait_for("adam", now=1) == 0
-    assert throttle.wait_for("adam", "eve", now=1) > 0
-    throttle.succeeded("eve")
-    assert throttle.wait_for("eve", now=1) == 0
-
-
-def test_guessing_with_many_names_does_not_fill_the_memory() -> None:
+def test_after_five_attempts_the_next_waits_until_the_first_is_old() -> None:
     throttle = Throttle()
-    for number in range(12_000):
-        throttle.failed(f"name {number}", now=0)
-    assert len(throttle._failures) == 10_000
+    assert [throttle.attempt("eve", now=100 + second) for second in range(LIMIT)] == [0] * LIMIT
+    assert 0 < throttle.attempt("eve", now=110) <= WINDOW
+    assert throttle.attempt("other", now=110) == 0
+    assert throttle.attempt("eve", now=100 + WINDOW) == 0
+    assert throttle.attempt("eve", now=100 + WINDOW) > 0, "the second is not old yet"
+
+
+def test_a_right_password_is_not_held_against_its_owner_nor_forgives_the_guesses_of_others() -> None:
+    throttle = Throttle()
+    for _ in range(4):
+        throttle.attempt("eve", now=1)
+    for second in range(20):
+        assert throttle.attempt("eve", now=second) == 0
+        throttle.succeeded("eve")
+    assert throttle.attempt("eve", now=21) == 0
+    assert throttle.attempt("eve", now=21) > 0
+
+
+def test_of_many_at_once_no_more_than_the_limit_get_through() -> None:
+    throttle = Throttle()
+    together = Barrier(14)
+
+    def guess() -> int:
+        together.wait()
+        return throttle.attempt("eve")
+
+    with ThreadPoolExecutor(14) as pool:
+        waits = [future.result() for future in [pool.submit(guess) for _ in range(14)]]
+    assert waits.count(0) == LIMIT
+
+
+def test_memory_has_a_bound() -> None:
+    throttle = Throttle()
+    for number in range(10_050):
+        throttle.attempt(f"key {number}", now=1)
+    assert len(throttle._attempts) == 10_000

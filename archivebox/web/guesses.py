@@ -1,0 +1,78 @@
+"""Owns who may try a password now: strangers by account and by address, and browsers that have logged in by their own.
+
+Somebody who guesses, from anywhere, must not lock out the person whose account it is. So a browser from which an
+account was once entered keeps a signed cookie for it (OWASP's device cookie) and is counted apart from all strangers.
+"""
+
+import secrets
+from dataclasses import dataclass
+
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+
+from archivebox.web import settings
+from archivebox.web.throttle import Throttle
+
+_COOKIE = f"{settings.COOKIE_PREFIX}archivebox_known"
+_SALT = "archivebox.known"
+_AGE = 365 * 24 * 3600
+
+_accounts = Throttle()
+_browsers = Throttle()
+_addresses = Throttle(limit=30)
+"""Behind a proxy that does not say for whom it asks, that is everybody's: so more is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try to log in, counted already; ``wait``: seconds until it may be made, 0: now."""
+
+    wait: int
+    counted: tuple[tuple[Throttle, str], ...]
+
+    def succeeded(self) -> None:
+        for throttle, key in self.counted:
+            throttle.succeeded(key)
+
+
+def by_password(request: HttpRequest, username: str) -> Attempt:
+    """Count a try at this account before its password is looked at."""
+    account = username[:150].casefold()
+    browser = _known_browser(request, account)
+    if browser:
+        return _attempt((_browsers, browser))
+    return _attempt((_addresses, _address(request)), (_accounts, account))
+
+
+def by_link(request: HttpRequest) -> Attempt:
+    """Count a try of a link that logs in."""
+    return _attempt((_addresses, _address(request)))
+
+
+def remember(answer: HttpResponse, username: str) -> None:
+    """Have this browser known to the account from now on; it gives no right but to try."""
+    value = signing.dumps([username.casefold(), secrets.token_urlsafe(12)], salt=_SALT)
+    answer.set_cookie(_COOKIE, value, _AGE, secure=settings.BEHIND_HTTPS, httponly=True, samesite="Strict")
+
+
+def _attempt(*counted: tuple[Throttle, str]) -> Attempt:
+    """The first that has to wait ends it: whoever is stopped by his address does not use up the account's tries."""
+    for throttle, key in counted:
+        if wait := throttle.attempt(key):
+            return Attempt(wait, ())
+    return Attempt(0, counted)
+
+
+def _known_browser(request: HttpRequest, account: str) -> str:
+    """The name of a browser from which this account was entered before; empty for a stranger."""
+    try:
+        known, browser = signing.loads(request.COOKIES.get(_COOKIE, ""), salt=_SALT, max_age=_AGE)
+    except (signing.BadSignature, ValueError):
+        return ""
+    return str(browser) if known == account else ""
+
+
+def _address(request: HttpRequest) -> str:
+    """Who asks; behind a proxy of ours (BASE_URL) that is the last whom it names, as the rest anybody can write."""
+    said = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip() if settings.BASE_URL else ""
+    return said[:60] or request.META.get("REMOTE_ADDR", "")
