@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
@@ -62,12 +63,20 @@ def run(
     index_only: bool,
     label: str,
     config: tuple[str, ...],
+    max_size: str | None,
+    **limits: object,
 ) -> int:
-    """Check everything, write it in one transaction, then wait for it unless told not to."""
+    """Check everything, write it in one transaction, then wait for it unless told not to.
+
+    ``limits`` are settings of the crawl that have an option of their own.
+    """
+    if max_size is not None:
+        raise BadInputError("There is no --max-size: --max-urls bounds a crawl, HOOK_FILE_MAX each file of a hook.")
     if update and overwrite:
         raise BadInputError("--update keeps the versions that are there, --overwrite retires them: choose one.")
     tags = [name for text in tag for name in split_tags(text)]
-    own = _config(config, plugins)
+    given_limits = (f"{name.upper()}={value}" for name, value in limits.items() if value is not None)
+    own = _config((*config, *given_limits), plugins)
     layers = [*settings.current_layers(is_collection=session.process is not None), Layer("crawl", own)]
     resolved = resolve_settings(layers)
     depth = int(resolved.get_number("MAX_DEPTH") or 0) if depth is None else depth
@@ -100,8 +109,9 @@ def _read(reader: Reader, urls: tuple[str, ...], files: tuple[str, ...]) -> Give
     if not (urls or files) and sys.stdin.isatty():
         raise BadInputError("Give URLs, --file FILE, or - to type them here. `archivebox add --help` shows how.")
     from_stdin = "-" in urls or not (urls or files)
-    reader.take_arguments(tuple(url for url in urls if url != "-"))
-    for name in files:
+    named = [text for text in urls if "://" not in text and Path(text).is_file()]
+    reader.take_arguments(tuple(text for text in urls if text != "-" and text not in named))
+    for name in (*files, *named):
         reader.take_file(name)
     if from_stdin:
         reader.take_stdin()

@@ -102,11 +102,13 @@ def explain(session: Session, *, name: str) -> int:
     return 0
 
 
-def list_(session: Session, *, all: bool) -> int:  # noqa: A002 - the option's name
-    """What differs from the defaults, or everything; secrets are not shown."""
+def list_(session: Session, *, names: tuple[str, ...], all: bool) -> int:  # noqa: A002 - the option's name
+    """What differs from the defaults, or everything, of those whose names hold all words; secrets are not shown."""
     resolved = settings.current(is_collection=session.is_collection)
     records = []
     for spec in sorted({spec.name: spec for spec in settings.known().values()}.values(), key=lambda spec: spec.name):
+        if {word.upper() for word in names if word.upper() not in spec.name}:
+            continue
         said = resolved.explain(spec.name)
         source = said[-1][0] if said else "default"
         if all or not source.startswith("default"):

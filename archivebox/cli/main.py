@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from archivebox.cli.declare import global_options
+from archivebox.cli.former import INSTEAD, translated
 from archivebox.cli.output import Output
 from archivebox.cli.session import BAD_INPUT
 
@@ -40,6 +41,7 @@ class LazyGroup(click.Group):
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
             hint = f"Did you mean `archivebox {near[0]}`?" if near else "`archivebox help` lists them."
+            hint = INSTEAD.get(args[0], hint)
             if "://" in args[0]:
                 hint = f"To archive a page: archivebox add '{args[0]}'"
             raise click.UsageError(f"There is no command {args[0]!r}. {hint}", ctx)
@@ -66,7 +68,7 @@ PROGRAM = LazyGroup(
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run what was typed; returns the exit status (architecture: 0, 1, 2, 3, 130, 143)."""
-    given = list(sys.argv[1:] if args is None else args)
+    given = translated(sys.argv[1:] if args is None else args)
     if given[:1] == ["--version"]:
         given[0] = "version"
     try:

@@ -20,7 +20,10 @@ from archivebox.storage.layout import DataFolder
 LIBRARIES = ("django", "python-statemachine", "psutil", "ada-url", "selectolax", "warcio", "granian", "supervisor")
 
 
-def run(session: Session, *, verbose: bool) -> int:
+def run(session: Session, *, verbose: bool, quiet: bool) -> int:
+    if quiet:
+        session.out.text(f"{__version__}\n")
+        return 0
     if not verbose:
         session.out.event({"type": "Version", "version": __version__}, f"archivebox {__version__}")
         return 0

@@ -179,3 +179,33 @@ def test_data_dir_by_option_by_environment_and_by_being_inside(cli: Type, tmp_pa
 )
 def test_the_depth_is_that_of_the_option_else_of_the_setting(cli: Type, words: list[str], depth: int) -> None:
     assert cli("add", "--bg", *words, GOOD, MAX_DEPTH="1").record["max_depth"] == depth
+
+
+def test_a_file_is_taken_without_an_option(cli: Type, tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text(f"{GOOD}\nhttps://example.com/other\n")
+    crawl = cli("add", "--bg", "urls.txt", "https://example.com/third").record
+    assert crawl["snapshots"] == 3
+    kept = (tmp_path / "data" / str(crawl["source"])).read_text()
+    assert sorted(kept.split()) == ["https://example.com/other", GOOD, "https://example.com/third"]
+
+
+def test_limits_of_a_crawl_are_its_settings(cli: Type, collection: Path) -> None:
+    limits = ("--max-urls", "7", "--url-allowlist", "example", "--url-denylist", "logout")
+    crawl = cli("add", "--bg", *limits, GOOD).record
+    assert crawl["config"] == {"MAX_URLS": 7, "URL_ALLOWLIST": "example", "URL_DENYLIST": "logout"}
+    refused = cli("add", "--max-size", "1g", GOOD)
+    assert (refused.code, "HOOK_FILE_MAX" in refused.err) == (2, True)
+    assert collection.is_dir()
+
+
+def test_words_of_earlier_versions_do_the_same(cli: Type, collection: Path) -> None:
+    assert cli("config", "--set", "TIMEOUT=31").code == 0
+    assert "TIMEOUT = 31" in (collection / "ArchiveBox.conf").read_text()
+    assert cli("config", "--get", "TIMEOUT").record["value"] == 31
+    assert {str(row["name"]) for row in cli("config", "--search", "url_", "list").records} == {
+        "URL_ALLOWLIST",
+        "URL_DENYLIST",
+    }
+    assert cli("config", "--reset", "TIMEOUT").code == 0
+    assert cli("config", "--get", "TIMEOUT").record["value"] == 60
+    assert cli("version", "--quiet").out.strip() == cli("version").out.split()[1]
