@@ -108,7 +108,7 @@ def _version_of(path: Path) -> tuple[int, int]:
     """What changes when a small file is written anew; a stat a page costs 2 µs."""
     try:
         status = path.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return NOT_THERE
     return status.st_mtime_ns, status.st_size
 

@@ -17,7 +17,7 @@ from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
 from archivebox.cli.sources import Given, Reader
 from archivebox.cli.watching import Watched, watch
-from archivebox.config.resolve import Layer
+from archivebox.config.resolve import Layer, Resolved
 from archivebox.core.intake import Seed, create_crawl
 from archivebox.core.models import Snapshot
 from archivebox.core.retry import retry_missing
@@ -25,6 +25,7 @@ from archivebox.core.tag import split_tags
 from archivebox.core.versions import latest_versions, retire_older
 from archivebox.crawls.models import Crawl
 from archivebox.crawls.seedfiles import Parser
+from archivebox.hooks import plugins as all_plugins
 from archivebox.hooks import resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.workers.supervise.watch import orchestrator_is_running
@@ -85,6 +86,7 @@ def run(
         given = _read(Reader(session.out, resolved, Parser(parser), stack), urls, file)
         session.open(create=True)
         crawl, others = _accept(session, given, options)
+    _tell_of_plugins(session, resolved)
     crawl_ids = others | ({crawl.pk} if crawl else set())
     if index_only:
         session.out.say(f"On record. `archivebox crawl resume {crawl.pk if crawl else ''}` runs it.")
@@ -93,6 +95,13 @@ def run(
         session.out.say(_who_runs_it())
         return 0
     return watch(session, Watched(crawl_ids)) if crawl_ids else 0
+
+
+def _tell_of_plugins(session: Session, resolved: Resolved) -> None:
+    """What in the plugins that are to run could not be understood, and so costs results."""
+    for plugin in all_plugins().values():
+        for warning in plugin.warnings if resolved.is_enabled(plugin) else ():
+            session.out.warn(f"The plugin {plugin.name}: {warning}.")
 
 
 def _config(pairs: tuple[str, ...], plugins: str | None) -> dict[str, JSON]:

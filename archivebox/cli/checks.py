@@ -14,10 +14,12 @@ from typing import Literal, NamedTuple
 from django.db import DatabaseError, connection
 
 from archivebox.config.collection import is_collection
+from archivebox.config.core import CORE_SETTINGS
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.binaries import BinaryRequest, merge
-from archivebox.hooks import lib_dir, plugins
+from archivebox.contract.lint import lint
+from archivebox.hooks import learned_as_finite, lib_dir, needed_programs, plugins
 from archivebox.machine.models import Binary, Machine, Process
 
 State = Literal["ok", "warning", "error"]
@@ -50,6 +52,7 @@ def all_checks(settings: Resolved, parent: Process | None, problem: str = "") ->
         yield from _database(problem)
     yield _disk(settings)
     yield from _settings(settings)
+    yield from _plugins()
     yield from _programs(settings, known=parent is not None)
     yield from _fonts()
     yield _shared_memory()
@@ -147,12 +150,24 @@ def _settings(settings: Resolved) -> Iterator[Check]:
         yield Check("settings", "ok", "Every setting is known and allowed.")
 
 
+def _plugins() -> Iterator[Check]:
+    messages = lint(plugins(), CORE_SETTINGS, learned_as_finite())
+    for message in messages:
+        where = "/".join(filter(None, (message.plugin, message.hook)))
+        action = "Correct it; `archivebox plugin lint` looks again."
+        yield Check("plugins", message.level, f"{where}: {message.text}.", action)
+    if not messages:
+        yield Check("plugins", "ok", "Every plugin can be understood.")
+
+
 def _programs(settings: Resolved, *, known: bool) -> Iterator[Check]:
     """What plugins that are on need: recorded as there, found in PATH, or missing."""
     wanted = [plugin for plugin in plugins().values() if settings.is_enabled(plugin)]
     rows = {row.name: row for row in Binary.objects.filter(machine=Machine.current())} if known else {}
     path = f"{lib_dir(settings) / 'bin'}{os.pathsep}{os.environ.get('PATH') or os.defpath}"
-    for name, request in sorted(merge(chain.from_iterable(plugin.binaries for plugin in wanted))[0].items()):
+    for name, request in sorted(
+        merge(chain.from_iterable(needed_programs(plugin, settings) for plugin in wanted))[0].items()
+    ):
         row = rows.get(name)
         if row is not None and row.is_there:
             yield Check(name, "ok", f"{row.version} {row.abspath}".strip())

@@ -10,11 +10,12 @@ from archivebox.cli import settings
 from archivebox.cli.errors import BadInputError, StoppedError
 from archivebox.cli.output import Column
 from archivebox.cli.session import Session
+from archivebox.config.core import CORE_SETTINGS
 from archivebox.contract import reasons
 from archivebox.contract.discovery import Hook, Plugin, read_plugin
 from archivebox.contract.lint import has_errors, lint
 from archivebox.crawls.admission import check_url
-from archivebox.hooks import plugins, run_hook
+from archivebox.hooks import learned_as_finite, plugins, run_hook
 from archivebox.machine.models import Process
 
 LISTED = (
@@ -24,6 +25,7 @@ LISTED = (
     Column("hooks", lambda record: len(_list(record["hooks"])), right=True),
     Column("programs", "binaries"),
     Column("why not", "reason", wraps=True),
+    Column("to correct", lambda record: "; ".join(map(str, _list(record["warnings"]))), wraps=True),
 )
 HOOKS = (
     Column("hook", "file_name"),
@@ -52,6 +54,7 @@ def list_(session: Session) -> int:
             "hooks": [hook.file_name for hook in plugin.hooks],
             "binaries": [asked.name for asked in plugin.binaries],
             "reason": reasons.sentence(code) if code else "",
+            "warnings": list(plugin.warnings),
         }
         records.append(record)
     session.out.table(LISTED, records)
@@ -168,7 +171,7 @@ def lint_(session: Session, *, names: tuple[str, ...]) -> int:
         for name, plugin in _named(names):
             known[name] = plugin
             chosen.add(name)
-    messages = [message for message in lint(known) if message.plugin in chosen]
+    messages = [message for message in lint(known, CORE_SETTINGS, learned_as_finite()) if message.plugin in chosen]
     records = (
         {"type": "LintMessage", "plugin": m.plugin, "hook": m.hook, "level": m.level, "text": m.text} for m in messages
     )

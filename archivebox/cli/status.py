@@ -19,6 +19,7 @@ LABELS = {
 }  # fmt: skip
 SIZES = frozenset({"database_bytes", "free_bytes"})
 MOST_REASONS, MOST_PAGES = 10, 3
+BROKEN = ("failed", "backoff")
 
 
 def run(session: Session) -> int:
@@ -63,14 +64,14 @@ def _snapshots() -> dict[str, int]:
 
 
 def _failed() -> dict[str, int]:
-    """Reason → how many results of pages that are kept failed for it, the commonest first."""
-    rows = ArchiveResult.objects.filter(status="failed", snapshot__retired_at__isnull=True).exclude(reason="")
+    """Reason → how many results of pages that are kept failed for it, for good or for now, the commonest first."""
+    rows = ArchiveResult.objects.filter(status__in=BROKEN, snapshot__retired_at__isnull=True).exclude(reason="")
     counts = rows.order_by().values_list("reason").annotate(count=Count("id"))
     return dict(counts.order_by("-count")[:MOST_REASONS])
 
 
 def _pages(code: str) -> list[str]:
     """The latest pages on which something failed for this reason."""
-    results = ArchiveResult.objects.filter(status="failed", reason=code)
+    results = ArchiveResult.objects.filter(status__in=BROKEN, reason=code)
     rows = Snapshot.objects.kept().filter(pk__in=results.values("snapshot")).order_by("-id")
     return list(rows.values_list("url", flat=True)[:MOST_PAGES])

@@ -15,6 +15,8 @@ from archivebox.cli.listing import results_by_status
 from archivebox.cli.output import Output, counted
 from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
+from archivebox.contract import reasons
+from archivebox.contract.reasons import Reason
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.machine.models import Binary
@@ -27,6 +29,7 @@ LOOK_BACK = timedelta(seconds=5)
 SHARE = 20
 """A drawing waits 20 times as long as the last one took, so that a crawl of a million pages is not slowed by it."""
 SHOWN_HOOKS = 8
+QUIET = (Reason.DECLARED, Reason.CANCELLED)
 STOPPED = (Crawl.StatusChoices.PAUSED, Crawl.StatusChoices.CANCELLED)
 
 
@@ -201,11 +204,19 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
     return code
 
 
+def _troubles(watched: Watched) -> list[tuple[str, str, str]]:
+    """Hooks that broke or could not run, each once for each reason; what a hook itself declared is its result."""
+    broke = watched.results().filter(status__in=("backoff", "failed")).exclude(reason__in=("", *QUIET))
+    return list(broke.order_by().values_list("plugin", "hook_name", "reason").distinct()[:SHOWN_HOOKS])
+
+
 def _tell_waiting(out: Output, watched: Watched) -> None:
     """What is left: results that wait for their retry, and pages that gave nothing."""
     waiting = watched.results().filter(status=ArchiveResult.StatusChoices.BACKOFF).count()
     if waiting:
         out.say(f"Tried again later: {counted(waiting, 'hook')}. `archivebox update` tries at once.")
+    for plugin, hook, code in _troubles(watched):
+        out.say(f"{plugin}/{hook}: {reasons.sentence(code)} {reasons.action(code)}".rstrip())
     empty = watched.without_success()
     if empty:
         out.say(f"Nothing to show: {counted(empty, 'page')}. `archivebox snapshot show URL` says why.")

@@ -4,9 +4,12 @@ Not imported by ``discovery``: the full check of a schema needs ``jsonschema``, 
 """
 
 import json
+import shutil
+import subprocess
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Literal
 
 from jsonschema import Draft7Validator
@@ -31,12 +34,16 @@ class LintMessage:
     text: str
 
 
-def lint(plugins: Mapping[str, Plugin], core_settings: Collection[str] = ()) -> list[LintMessage]:
+def lint(
+    plugins: Mapping[str, Plugin], core_settings: Collection[str] = (), cut_off: Collection[str] = ()
+) -> list[LintMessage]:
     """Everything wrong with ``plugins``, in their order; errors are what the engine has to ignore or work around.
 
-    ``core_settings``: names of the application's own settings, which any plugin may read.
+    ``core_settings``: names of the application's own settings, which any plugin may read. ``cut_off``: digests of the
+    hooks that were at work when they were told to stop.
     """
     messages = list(chain.from_iterable(_lint_plugin(plugin, plugins) for plugin in plugins.values()))
+    messages.extend(_lint_cut_off(plugins, cut_off))
     messages.extend(_lint_order(plugins))
     messages.extend(_lint_settings(plugins, core_settings))
     messages.extend(_lint_binaries(plugins))
@@ -60,6 +67,35 @@ def _lint_plugin(plugin: Plugin, plugins: Mapping[str, Plugin]) -> Iterator[Lint
             yield LintMessage(plugin.name, hook.file_name, level, text)
 
 
+def _lint_cut_off(plugins: Mapping[str, Plugin], cut_off: Collection[str]) -> Iterator[LintMessage]:
+    text = (
+        "it died of the TERM at the end, at its work, and counts as finite since then: call it .finite.bg.,"
+        " or have it listen for TERM"
+    )
+    for hook in chain.from_iterable(plugin.hooks for plugin in plugins.values()):
+        if hook.may_be_cut_off and hook.digest in cut_off:
+            yield LintMessage(hook.plugin, hook.file_name, "warning", text)
+
+
+def _lint_syntax(hook: Hook) -> str:
+    """Why the script's own language refuses it, else nothing; nothing of it is run."""
+    if hook.interpreter == "self":
+        return ""  # whichever language its first line names
+    if hook.name.extension == "py":
+        try:
+            compile(hook.path.read_bytes(), hook.file_name, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            return f"Python cannot read it: {error}"
+        return ""
+    checker = shutil.which("node") if hook.name.extension == "js" else "/bin/bash"
+    if checker is None:
+        return ""
+    command = [checker, "--check" if hook.name.extension == "js" else "-n", str(hook.path)]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    lines = [line for line in done.stderr.splitlines() if "rror" in line] or done.stderr.splitlines()
+    return f"{Path(checker).name} cannot read it: {lines[0]}" if done.returncode and lines else ""
+
+
 def _lint_schema(plugin: Plugin) -> Iterator[LintMessage]:
     path = plugin.path / "config.json"
     try:
@@ -78,6 +114,8 @@ def _lint_schema(plugin: Plugin) -> Iterator[LintMessage]:
 
 def _lint_hook(hook: Hook, plugins: Mapping[str, Plugin]) -> Iterator[tuple[Level, str]]:
     name = hook.name
+    if problem := _lint_syntax(hook):
+        yield "error", problem
     if name.background and name.event == "Snapshot" and name.step == 5:
         yield "error", "hooks of step 5 change the page and put it back, so none may run in the background"
     if name.daemon and hook.finite:

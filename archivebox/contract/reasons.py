@@ -93,7 +93,7 @@ _TEXTS: dict[Reason, _Text] = {
     Reason.CRASHED: _text(
         "It ended with an error before it could say what happened.",
         "Read its error output. " + _RETRIES,
-        "It ended with an error before it could say what happened: {}",
+        "It ended with an error before it could say what happened: {}.",
     ),
     Reason.SIGNALLED: _text(
         "It was ended by a signal that was not ours.",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, Self
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import models
@@ -32,6 +33,10 @@ from archivebox.machine.process import Process
 MAX_ATTEMPTS = 3
 FIRST_BACK_OFF = timedelta(minutes=1)
 LONGEST_BACK_OFF = timedelta(hours=1)
+IN_ITS_OWN_WORDS = frozenset({Reason.DECLARED, Reason.NOT_APPLICABLE})
+"""Reasons of which the hook itself says more."""
+BROKE = frozenset({Reason.CRASHED, Reason.SIGNALLED, Reason.TIMEOUT, Reason.USAGE_ERROR, Reason.MISSING_MODULE})
+"""Reasons for which its output is worth reading."""
 
 
 def back_off(attempts: int) -> timedelta:
@@ -131,13 +136,18 @@ class ArchiveResult(Row):
 
     @property
     def sentence(self) -> str:
-        """Why it is as it is, for people."""
+        """Why it is as it is, for people: in the hook's own words where it said them."""
+        if self.reason in IN_ITS_OWN_WORDS and self.output_str:
+            return str(self.output_str)
         return reasons.sentence(self.reason) if self.reason else ""
 
     @property
     def action(self) -> str:
         """What to do about it, for people."""
-        return reasons.action(self.reason) if self.reason else ""
+        action = reasons.action(self.reason) if self.reason else ""
+        if self.process_id is not None and reasons.split(self.reason)[0] in BROKE:
+            return f"{action} `archivebox process tail --stderr {self.process_id}` shows it.".lstrip()
+        return action
 
     # --- the synchronous way; a worker does the same with its own loop ----------------------------------------
 
@@ -211,6 +221,7 @@ class ArchiveResult(Row):
             hook, declared, files, exit_code=process.exit_code, end_reason=end_reason, stderr=process.stderr
         )
         result = outcome(ending)
+        take_title(self.snapshot_id, hook, declared)
         return settled_columns(result, declared, attempts=self.attempts, now=timezone.now()) | files
 
     def _settle(self, columns: dict[str, Any]) -> None:
@@ -273,6 +284,13 @@ def output_columns(folder: Path) -> dict[str, Any]:
         "output_size": sum(file.size for file in files),
         "output_mimetypes": ",".join(mimetypes)[:512],
     }
+
+
+def take_title(snapshot_id: UUID, hook: Hook, declared: Declaration | None) -> None:
+    """A hook called ``title`` may say it as its result alone; what a Snapshot record said before stays."""
+    if hook.name.what == "title" and declared is not None and declared.status is Declared.SUCCEEDED:
+        untitled = Snapshot.objects.filter(pk=snapshot_id, title="")
+        untitled.update(title=" ".join(declared.output_str.split())[:512])
 
 
 def ending_of(

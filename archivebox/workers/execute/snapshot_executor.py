@@ -11,7 +11,7 @@ from django.utils import timezone
 from archivebox.contract.outcomes import CUT_OFF, Ending, Outcome, Status, outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
-from archivebox.core.archiveresult import ArchiveResult, ending_of, output_columns, settled_columns
+from archivebox.core.archiveresult import ArchiveResult, ending_of, output_columns, settled_columns, take_title
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import learn_finite, prepare_hook
@@ -113,6 +113,7 @@ class SnapshotExecutor(Executor):
             self._back_to_queue(item, result.code)
         else:
             self.settle(item, result, extra=files)
+            self.engine.journal.effect(partial(take_title, self.snapshot.pk, item.hook, run.declared), self.lease)
 
     _cancelled = False
 

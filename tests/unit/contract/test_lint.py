@@ -105,3 +105,31 @@ def test_settings_of_the_core_may_be_read_by_every_plugin(tmp_path: Path) -> Non
     plugins = discover_plugins(tmp_path, bundled=tmp_path / "none")
     assert [message.level for message in lint(plugins)] == ["warning", "warning"]
     assert lint(plugins, {"INSTALL_TIMEOUT"}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("on_Snapshot__60_x.py", "def main(:\n", "Python cannot read it: invalid syntax"),
+        ("on_Snapshot__60_x.py", "\0", "Python cannot read it"),
+        ("on_Snapshot__60_x.sh", "if true; then\n", "bash cannot read it"),
+        ("on_Snapshot__60_x.js", "const x = ;\n", "node cannot read it: SyntaxError"),
+        ("on_Snapshot__60_x.py", "import no_such_module\n", ""),
+        ("on_Snapshot__60_x.js", "require('no-such-module')\n", ""),
+    ],
+)
+def test_a_script_that_its_language_refuses_is_an_error(tmp_path: Path, name: str, text: str, complaint: str) -> None:
+    found = [message for _, level, message in judge(tmp_path, {"p": {name: text}}) if level == "error"]
+    assert [message.startswith(complaint) for message in found] == ([True] if complaint else [])
+
+
+def test_a_hook_that_was_cut_off_is_named(tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+    names = ["63_plain.bg.py", "64_finite.finite.bg.py", "65_daemon.daemon.bg.py"]
+    for name in names:
+        (tmp_path / "p" / f"on_Snapshot__{name}").write_text("pass\n")
+    plugins = discover_plugins(tmp_path, bundled=tmp_path / "none")
+    digests = {hook.digest for hook in plugins["p"].hooks}
+    assert lint(plugins) == []
+    (message,) = lint(plugins, cut_off=digests)
+    assert (message.hook, message.level) == ("on_Snapshot__63_plain.bg.py", "warning")

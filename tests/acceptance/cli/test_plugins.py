@@ -1,0 +1,65 @@
+"""What cannot be understood of a plugin, or broke in it, is said wherever somebody looks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.cli.conftest import Type
+
+pytestmark = pytest.mark.database
+
+URL = "https://example.com/page"
+SOFT = """echo '{"type": "ArchiveResult", "status": "failed", "output_str": "gone"}'\n"""
+
+
+@pytest.fixture(autouse=True)
+def _broken(collection: Path) -> None:
+    """One hook with a syntax error, one with a wrong name, one folder with a wrong name, one broken config."""
+    files = {
+        "tiny/on_Snapshot__60_tiny.py": "def main(:\n",
+        "tiny/Snapshot__61_tiny.sh": "true\n",
+        "my plugin/on_Snapshot__60_mine.sh": "true\n",
+        "conf/on_Snapshot__60_conf.sh": "true\n",
+        "conf/config.json": "{,}",
+        "soft/on_Snapshot__60_soft.sh": SOFT,
+    }
+    for name, text in files.items():
+        path = collection / "plugins" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+
+
+SAID = ("Snapshot__61_tiny.sh is no hook's name", "its folder's name may hold", "config.json cannot be read")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(("plugin", "lint"), 1), (("doctor",), 1), (("plugin", "list"), 0)],
+    ids=str,
+)
+def test_what_cannot_be_understood_is_said(cli: Type, words: tuple[str, ...], code: int) -> None:
+    done = cli(*words)
+    assert done.code == code
+    for sentence in SAID:
+        assert sentence in done.out
+    assert words == ("plugin", "list") or "Python cannot read it" in done.out
+
+
+def test_a_hook_that_breaks_says_why(cli: Type) -> None:
+    added = cli("add", URL, "--plugins", "tiny,soft,conf")
+    assert "The plugin conf: config.json cannot be read" in added.err
+    assert "The plugin tiny: Snapshot__61_tiny.sh is no hook's name" in added.err
+    assert "my plugin" not in added.err, "it was not chosen"
+    assert "tiny/on_Snapshot__60_tiny.py" in added.err
+    assert "SyntaxError" in added.err
+    assert "SyntaxError" in cli("status").out
+    shown = {
+        str(record["hook_name"]): record for record in cli("snapshot", "show", URL).records if "hook_name" in record
+    }
+    crashed, soft = shown["on_Snapshot__60_tiny.py"], shown["on_Snapshot__60_soft.sh"]
+    assert "SyntaxError: " in str(crashed["sentence"])
+    (process,) = [word for word in str(crashed["action"]).replace("`", " ").split() if word.count("-") == 4]
+    assert "SyntaxError" in cli("process", "tail", "--stderr", process).out
+    assert soft["sentence"] == "gone"

@@ -1,0 +1,113 @@
+"""What hooks of others need of the engine: options, packages, programs, environment; and what is said when it lacks."""
+
+import json
+
+import pytest
+
+from tests.integration.engine.driver import Collection
+
+pytestmark = pytest.mark.database
+
+CLICK = """
+import sys, json
+try:
+    import rich_click as click
+except ModuleNotFoundError:
+    raise
+@click.command()
+@click.option('--url', required=True, help='URL to clone')
+@click.option("--snapshot-id")
+def main(url, snapshot_id):
+    cmd = ['git', 'clone', "--depth=1", '--name', url]
+    print(json.dumps({"type": "ArchiveResult", "status": "succeeded", "output_str": sys.prefix}))
+main()
+"""
+SAY = """echo '{"type": "ArchiveResult", "status": "%s", "output_str": "%s"}'\n"""
+
+
+def test_a_hook_of_the_older_dialect_runs_in_the_environment_made_for_it(forked: Collection) -> None:
+    """It imports rich_click without saying so, and names --depth=1, which is git's option and not one of its own."""
+    forked.plugin("git", {"on_Snapshot__62_git.py": CLICK})
+    forked.run(forked.add())
+    result = forked.results()["git"]
+    assert (result["status"], result["reason"]) == ("succeeded", "")
+    assert "/lib/pip/older-python-" in result["output_str"] or "/lib/pip/.older-python-" in result["output_str"]
+    assert not (forked.base / "lib" / "bin" / "python").exists(), "it would replace every hook's python"
+
+
+def test_a_module_that_nobody_declared_is_named(forked: Collection) -> None:
+    forked.plugin("wants", {"on_Snapshot__60_py.py": "import no_such_package.inside\n"})
+    forked.plugin("node", {"on_Snapshot__61_js.js": "require('no-such-package')\n"})
+    forked.run(forked.add())
+    found = {name: (row["status"], row["reason"], row["retry_at"]) for name, row in forked.results().items()}
+    assert found == {
+        "py": ("failed", "missing_module:no_such_package", None),
+        "js": ("failed", "missing_module:no-such-package", None),
+    }
+
+
+def test_a_runner_that_is_not_there_is_a_missing_program(forked: Collection) -> None:
+    hooks = {
+        "on_Snapshot__60_env.py": "#!/usr/bin/env -S no-such-runner run --script\n",
+        "on_Snapshot__61_shell.sh": "no-such-program --version\n",
+        "on_Snapshot__62_direct.py": "#!/no/such/runner\n",
+    }
+    forked.plugin("runner", hooks)
+    forked.run(forked.add())
+    results = forked.results()
+    assert results["env"]["reason"] == "missing_binary:no-such-runner"
+    assert results["shell"]["reason"] == "missing_binary:no-such-program"
+    assert results["direct"]["reason"].startswith("could_not_start:")
+    assert {row["status"] for row in results.values()} == {"failed"}
+
+
+def test_failed_is_tried_again_only_where_the_dialect_says_it_for_any_exception(forked: Collection) -> None:
+    forked.plugin("ours", {"on_Snapshot__60_ours.sh": SAY % ("failed", "404") + "exit 1\n"})
+    forked.plugin("newer", {"on_Snapshot__60_newer.sh": "# abx_plugins\n" + SAY % ("failed", "oops") + "exit 1\n"})
+    forked.run(forked.add())
+    found = {name: (row["status"], row["reason"]) for name, row in forked.results().items()}
+    assert found == {"ours": ("failed", "declared"), "newer": ("backoff", "declared")}
+
+
+def test_a_hook_of_the_crawls_setup_gets_the_url_and_is_told_who_runs_it(forked: Collection) -> None:
+    setup = 'echo "$ABX_RUNTIME" "$@" >> "$DATA_DIR/ledger"\n'
+    forked.plugin("setup", {"on_CrawlSetup__10_setup.sh": setup})
+    crawl = forked.add("http://one.test/")
+    forked.run(crawl)
+    assert forked.ledger == [f"archivebox --crawl-id={crawl} --source-url=http://one.test/ --url=http://one.test/"]
+
+
+def test_a_program_whose_place_is_set_is_there(forked: Collection) -> None:
+    program = forked.base / "mine"
+    program.write_text("#!/bin/sh\necho mine\n")
+    program.chmod(0o755)
+    setting = {"OWN_BINARY": {"type": "string", "default": "no-such-program"}}
+    wanted = [{"type": "Binary", "name": "no-such-program", "binproviders": "env"}]
+    hook = {"on_Snapshot__60_own.sh": 'echo "$("$OWN_BINARY")" >> "$DATA_DIR/ledger"\n'}
+    forked.plugin("own", hook, config={"properties": setting}, binaries=wanted)
+    forked.run(forked.add("http://one.test/"))
+    assert forked.results()["own"]["reason"] == "missing_binary:no-such-program"
+    forked.run(forked.add("http://two.test/", OWN_BINARY=str(program)))
+    assert forked.ledger == ["mine"]
+
+
+def test_a_title_that_is_a_hooks_result_alone_becomes_the_pages(forked: Collection) -> None:
+    forked.plugin("title", {"on_Snapshot__54_title.sh": SAY % ("succeeded", " A  title")})
+    forked.run(forked.add())
+    assert forked.row("Snapshot", "title") == {"title": "A title"}
+
+
+def test_a_status_that_does_not_exist_is_said(forked: Collection) -> None:
+    forked.plugin("odd", {"on_Snapshot__60_odd.sh": SAY % ("success", "yes") + "echo x > file\n"})
+    forked.run(forked.add())
+    result = forked.results()["odd"]
+    assert (result["status"], result["reason"]) == ("succeeded", "unknown_status:success")
+
+
+def test_settings_alone_in_a_folder_of_the_same_name_leave_the_plugin_its_hooks(forked: Collection) -> None:
+    folder = forked.root / "plugins" / "hashes"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"properties": {"HASHES_ENABLED": {"default": False}}}))
+    forked.names.append("hashes")
+    forked.run(forked.add())
+    assert forked.results()["hashes"]["reason"] == "disabled:HASHES_ENABLED"
