@@ -30,8 +30,9 @@ def _only(crawl: str | None, snapshot: str | None, archiveresult: str | None) ->
         return Only(_of_snapshot(one).pk, one.pk)
     if archiveresult:
         result = find(ArchiveResult, archiveresult)
+        crawl_id = _woken(result.snapshot.crawl).pk
         retry_results(ArchiveResult.objects.filter(pk=result.pk))
-        return Only(_woken(result.snapshot.crawl).pk, result.snapshot_id)
+        return Only(crawl_id, result.snapshot_id)
     return None
 
 

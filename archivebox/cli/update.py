@@ -45,6 +45,6 @@ def _incomplete(chosen: Any, names: list[str]) -> list[UUID]:
     """Sealed pages that have fewer results than there are hooks: a plugin came after them."""
     hooks = [hook for hook in discover_hooks("Snapshot") if not names or hook.plugin in names]
     of_these = Q(archiveresult__plugin__in=names) if names else Q()
-    rows = chosen.filter(status=Snapshot.StatusChoices.SEALED)
+    rows = chosen.filter(status=Snapshot.StatusChoices.SEALED).exclude(crawl__status="cancelled")
     rows = rows.annotate(known=Count("archiveresult", filter=of_these)).filter(known__lt=len(hooks))
     return list(rows.values_list("pk", flat=True))

@@ -75,6 +75,10 @@ class ArchiveResultQuerySet(models.QuerySet["ArchiveResult"]):
     def succeeded(self) -> Self:
         return self.filter(status=ArchiveResult.StatusChoices.SUCCEEDED)
 
+    def cancel(self) -> int:
+        """Those that are not final never run (again). Returns how many."""
+        return ArchiveResultMachine.apply(self, ArchiveResultMachine.skip, reason=Reason.CANCELLED, retry_at=None)
+
 
 class ArchiveResult(Row):
     """One hook of one Snapshot: the journal line that the Snapshot's worker keeps."""

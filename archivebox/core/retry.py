@@ -13,14 +13,16 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.crawls.crawl import Crawl
 
-RETRIABLE = Q(status="backoff") | (Q(status="failed") & ~Q(reason__in=["declared", "cancelled"]))
+CANCELLED = Q(snapshot__status="cancelled") | Q(snapshot__crawl__status="cancelled")
+"""Results of what somebody has cancelled: nothing of it runs again."""
+RETRIABLE = (Q(status="backoff") | (Q(status="failed") & ~Q(reason__in=["declared", "cancelled"]))) & ~CANCELLED
 """What `archivebox update` tries again: also what has used up its attempts, not what said "not to be had"."""
 
 
 def retry_results(results: "models.QuerySet[ArchiveResult]") -> int:
     """Queue these results again, due now, and reopen their Snapshots and Crawls. Returns how many."""
     with write_transaction():
-        keys = list(results.values_list("pk", "snapshot_id"))
+        keys = list(results.exclude(CANCELLED).values_list("pk", "snapshot_id"))
         count = 0
         for start in range(0, len(keys), 500):
             part = keys[start : start + 500]
@@ -38,10 +40,10 @@ def retry_results(results: "models.QuerySet[ArchiveResult]") -> int:
 
 def retry_missing(snapshots: "models.QuerySet[Snapshot]") -> int:
     """Queue again what these Snapshots lack, and look for hooks that were added since. Returns how many results."""
-    sealed = set(snapshots.filter(status=Snapshot.StatusChoices.SEALED).values_list("pk", flat=True))
+    sealed = snapshots.filter(status=Snapshot.StatusChoices.SEALED).exclude(crawl__status="cancelled")
     with write_transaction():
         count = retry_results(ArchiveResult.objects.filter(RETRIABLE, snapshot__in=snapshots))
-        _reopen(sealed)
+        _reopen(set(sealed.values_list("pk", flat=True)))
         notify_workers()
     return count
 

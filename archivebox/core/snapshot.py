@@ -243,6 +243,12 @@ class Snapshot(StoppableItem):
             for result in self.archiveresult_set.started():
                 result.update_from_output()
 
+    def give_up(self) -> None:
+        """What being cancelled does: what is not final never runs, and its crawl looks whether it was the last."""
+        self.archiveresult_set.cancel()
+        self.cleanup()
+        self.crawl.wake()
+
     def retire(self) -> None:
         """Take it out of every list, without touching its files; :meth:`restore` undoes it."""
         Snapshot.objects.filter(pk=self.pk).update(retired_at=timezone.now())

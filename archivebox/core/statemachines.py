@@ -39,7 +39,7 @@ class SnapshotMachine(WorkMachine):
         self.model.cleanup()
 
     def on_enter_cancelled(self) -> None:
-        self.model.cleanup()
+        self.model.give_up()
 
     def is_finished(self) -> bool:
         """Whether nothing of the Snapshot is left to run. It only reads."""

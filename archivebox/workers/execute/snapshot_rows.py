@@ -14,7 +14,6 @@ from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.transitions import TransitionRefusedError
-from archivebox.contract.reasons import Reason
 from archivebox.contract.records import Record
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.intake import take_found
@@ -167,13 +166,9 @@ def seal(snapshot: Snapshot) -> None:
 def put_down(snapshot: Snapshot, event: str) -> None:
     """Give back, pause or cancel a Snapshot whose trees have ended."""
     with only_while_ours(snapshot), write_transaction():
-        unfinished = snapshot.archiveresult_set.unfinished()
-        if event == "cancel":
-            line = ArchiveResultMachine.skip
-            ArchiveResultMachine.apply(unfinished, line, reason=Reason.CANCELLED, retry_at=None)
-        else:
-            ArchiveResultMachine.apply(unfinished.started(), ArchiveResultMachine.requeue, retry_at=timezone.now())
         snapshot.transition(event)
+        started = snapshot.archiveresult_set.started()
+        ArchiveResultMachine.apply(started, ArchiveResultMachine.requeue, retry_at=timezone.now())
         Process.lose_programs(snapshot_id=snapshot.pk)
         snapshot.crawl.wake()
         notify_workers()

@@ -1,6 +1,7 @@
 """The life of Crawls as rows: each look at one starts, checks, seals or reopens it."""
 
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, models
@@ -11,11 +12,14 @@ from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.work import HELD
 from archivebox.contract.reasons import Reason
+from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
 
 LOOK_AT_HELD = timedelta(seconds=1)
 """How soon a cancelled crawl looks again at Snapshots that are still their leases'."""
+A_LOOK = 1000
+"""Snapshots of a cancelled crawl that one look lets go of: others wait to write meanwhile."""
 
 
 def tick_crawls() -> None:
@@ -52,17 +56,25 @@ def tick(crawl: Crawl) -> None:
 
 
 def _cancel_snapshots(crawl: Crawl) -> None:
-    """The queued Snapshots of a cancelled Crawl follow it, a thousand a look; leased ones are their leases'."""
-    free = crawl.snapshot_set.unsealed().filter(owner__isnull=True)
-    keys = list(free.values_list("pk", flat=True)[:1000])
-    rows = Snapshot.objects.filter(pk__in=keys, owner__isnull=True)
-    rows.update(status="cancelled", reason=Reason.CANCELLED, retry_at=None, modified_at=timezone.now())
-    more, held = len(keys) == 1000, crawl.snapshot_set.filter(HELD).exists()
+    """What wants to run of a cancelled Crawl never does, a thousand Snapshots a look; leased ones are their leases'."""
+    unsealed = list(crawl.snapshot_set.unsealed().filter(owner__isnull=True).values_list("pk", flat=True)[:A_LOOK])
+    cancelled = {"status": Snapshot.StatusChoices.CANCELLED, "reason": Reason.CANCELLED}
+    _let_go(unsealed, cancelled)
+    waiting = list(crawl.snapshot_set.free().values_list("pk", flat=True)[:A_LOOK])  # sealed but for a retry
+    _let_go(waiting, {})
+    more, held = A_LOOK in {len(unsealed), len(waiting)}, crawl.snapshot_set.filter(HELD).exists()
     # A leased one may come back by its worker's death: look again, but not in a circle.
     again = timezone.now() if more else timezone.now() + LOOK_AT_HELD if held else None
     crawl.look_at(again)
     if more:
         notify_workers()
+
+
+def _let_go(keys: list[UUID], columns: dict[str, Any]) -> None:
+    """Nothing of these Snapshots runs any more, unless somebody has leased them meanwhile."""
+    rows = Snapshot.objects.filter(pk__in=keys, owner__isnull=True)
+    ArchiveResult.objects.filter(snapshot__in=rows).cancel()
+    rows.update(**columns, retry_at=None, modified_at=timezone.now())
 
 
 @PreparedQuery

@@ -127,3 +127,38 @@ def test_a_snapshot_cancelled_before_its_worker_was_killed_ends_cancelled(forked
     let_go(forked)
     assert forked.ledger == ["first", "stuck-starts"]
     assert forked.results()["stuck"]["reason"] == "cancelled"
+
+
+@pytest.mark.parametrize("model", ["Crawl", "Snapshot"])
+def test_what_was_paused_and_then_cancelled_has_ended(forked: Collection, model: str) -> None:
+    forked.plugin("moody", {"on_Snapshot__05_moody.sh": "exit 1\n"})
+    begin(forked)
+    key = item(forked, model)
+    forked.actor.ask("control_item", event="pause", model=model, key=key)
+    forked.wait("the pause", lambda: not forked.rows("Snapshot", "owner", owner__isnull=False))
+    forked.wait("paused", lambda: forked.row(model, "status")["status"] == "paused")
+    assert forked.results()["moody"]["status"] == "backoff"
+    assert forked.actor.ask("control_item", event="cancel", model=model, key=key)
+    forked.wait_sealed()
+    forked.wait("cancelled", lambda: forked.row("Snapshot", "status")["status"] == "cancelled")
+    forked.leave()
+    assert forked.actor.ask("update_all") == 0, "what was cancelled is not tried again"
+    results = forked.results()
+    assert results.pop("first")["status"] == "noresults", "what is final stays"
+    assert {(row["status"], row["reason"]) for row in results.values()} == {("skipped", "cancelled")}
+
+
+def test_no_retry_of_a_sealed_page_outlives_its_crawl(forked: Collection) -> None:
+    """A page of a crawl at work has ended but for a retry; then the crawl is cancelled."""
+    forked.plugin("moody", {"on_Snapshot__10_moody.sh": '[ -n "${1##*one.test*}" ] || exit 1\n' + STUCK})
+    crawl = forked.add("http://one.test/", "http://two.test/")
+    forked.watch()
+    forked.wait_ledger("stuck-starts")
+    page = {"url": "http://one.test/"}
+    forked.wait("the first page waits", lambda: forked.row("Snapshot", "status", **page)["status"] == "sealed")
+    assert forked.actor.ask("control_item", event="cancel", model="Crawl", key=crawl)
+    forked.wait("cancelled", lambda: forked.rows("Snapshot", "pk", status="cancelled"))
+    forked.wait("nothing waits", lambda: not forked.rows("ArchiveResult", "pk", status="backoff"))
+    forked.leave()
+    assert forked.row("Snapshot", "status", "retry_at", **page) == {"status": "sealed", "retry_at": None}
+    assert forked.actor.ask("update_all") == 0
