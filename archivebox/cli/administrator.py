@@ -19,6 +19,7 @@ from archivebox.cli.session import Session
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.binaries import BinaryRequest
+from archivebox.contract.discovery import Hook
 from archivebox.contract.schema import prefix
 from archivebox.core.retry import retry_program
 from archivebox.hooks import (
@@ -39,12 +40,8 @@ from archivebox.machine.models import Binary, Process
 from archivebox.workers.execute.binary_executor import provider_hooks
 from archivebox.workers.execute.crawl_executor import wanted_programs
 
-PROVIDER = "apt"
-"""The one provider that needs an administrator."""
-SCRIPT = "administrator.py"
-"""Its script that says what it would need one for; nothing imports a plugin."""
 LOOKING = 300
-"""Seconds for that script: it starts dpkg-query for every package, and lets apt plan once on a cold disk."""
+"""Seconds for a provider's script to say what it needs one for: apt may plan on a cold disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +94,10 @@ def ask_for(session: Session, requests: Iterable[BinaryRequest]) -> None:
 
 
 def _somebody_can_be_asked() -> bool:
-    """Whether we are at a terminal, in its foreground, where sudo and apt could be of use."""
+    """Whether we are at a terminal, in its foreground, where sudo could be of use."""
     if os.geteuid() == 0 or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    if not (shutil.which("sudo") and shutil.which("apt-get")):
+    if not shutil.which("sudo"):
         return False
     try:
         return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
@@ -117,25 +114,37 @@ def _given_up_before(session: Session) -> set[str]:
 
 def _ask(session: Session, requests: Iterable[BinaryRequest]) -> list[str]:
     """Name what is missing, and run sudo for it. Returns the programs that were installed."""
-    settings = resolve_settings(base_layers())
+    settings, provider = resolve_settings(base_layers()), _provider_with_errands()
+    if provider is None:
+        return []
     there = {row.name for row in Binary.objects.here() if row.is_there}
-    missing = [request for request in requests if request.name not in there and _comes_to_it(request, settings)]
-    errand = _errand(session, missing, settings) if missing else None
+    absent = [request for request in requests if request.name not in there]
+    missing = [request for request in absent if _comes_to_it(provider.plugin, request, settings)]
+    errand = _errand(session, provider, missing, settings) if missing else None
     if errand is None:
         return []
     session.out.warn(errand.sentence)
-    if _run_at_terminal(session, errand.command) == 0:
+    if _run_at_terminal(session, provider.plugin, errand.command) == 0:
         return list(errand.packages)
     session.out.warn("That was not installed. The work goes on without; `archivebox install` asks again.")
     return []
 
 
-def _comes_to_it(request: BinaryRequest, settings: Resolved) -> bool:
+def _provider_with_errands() -> Hook | None:
+    """The first provider that says it may need an administrator, and has the script that says what for."""
+    for hook in provider_hooks(Binary(binproviders="")):
+        script = plugins()[hook.plugin].provider.administrator
+        if script and hook.path.with_name(script).is_file():
+            return hook
+    return None
+
+
+def _comes_to_it(provider: str, request: BinaryRequest, settings: Resolved) -> bool:
     """Whether the provider is asked for this program, and none before it could install it without root."""
     order = _order(request)
-    if PROVIDER not in order:
+    if provider not in order:
         return False
-    return not any(_could_install(name, request, settings) for name in order[: order.index(PROVIDER)])
+    return not any(_could_install(name, request, settings) for name in order[: order.index(provider)])
 
 
 def _order(request: BinaryRequest) -> list[str]:
@@ -143,10 +152,11 @@ def _order(request: BinaryRequest) -> list[str]:
 
 
 def _could_install(provider: str, request: BinaryRequest, settings: Resolved) -> bool:
-    """Provider env never, custom what it has a command for, npm and brew where they are."""
-    if provider == "env":
+    """Whether it installs such a program at all, and its own program is there."""
+    installs = plugins()[provider].provider.installs
+    if installs == "nothing":
         return False
-    if provider == "custom":
+    if installs == "named":
         return bool(request.overrides.get(provider))
     program = f"{prefix(provider)}_BINARY"
     if program not in plugins()[provider].schema.settings:
@@ -155,17 +165,14 @@ def _could_install(provider: str, request: BinaryRequest, settings: Resolved) ->
     return shutil.which(settings.get_text(program), path=places) is not None
 
 
-def _errand(session: Session, requests: list[BinaryRequest], settings: Resolved) -> Errand | None:
+def _errand(session: Session, hook: Hook, requests: list[BinaryRequest], settings: Resolved) -> Errand | None:
     """What the provider says it needs root for, asked as its hook would be: in a session without a terminal."""
-    hook = next(hook for hook in provider_hooks(Binary(binproviders=PROVIDER)))
-    script = hook.path.with_name(SCRIPT)
-    if not script.is_file():
-        return None  # somebody's own provider of this name
+    script = hook.path.with_name(plugins()[hook.plugin].provider.administrator)
     programs = [
         {"name": request.name, "binproviders": _order(request), "overrides": dict(request.overrides)}
         for request in requests
     ]
-    process = _process(session, [sys.executable, str(script), f"--programs={json.dumps(programs)}"])
+    process = _process(session, hook.plugin, [sys.executable, str(script), f"--programs={json.dumps(programs)}"])
     process.timeout = LOOKING
     call = Call(DATA_FOLDER.root, {}, {}, {}, settings, {})
     process.launch_env = {**prepare_hook(hook, call).env, "PYTHONPATH": str(APPLICATION)}
@@ -175,12 +182,12 @@ def _errand(session: Session, requests: list[BinaryRequest], settings: Resolved)
     return next(filter(None, map(Errand.read, records)), None)
 
 
-def _run_at_terminal(session: Session, command: list[str]) -> int:
+def _run_at_terminal(session: Session, provider: str, command: list[str]) -> int:
     """Run sudo where a person can answer it, and wait for its end. Returns its status.
 
     It is never ended by us: dpkg may be at work under it.
     """
-    process = _process(session, ["sudo", *command])
+    process = _process(session, provider, ["sudo", *command])
     process.save(force_insert=True)
     with _ctrl_c_is_for_others():
         child = subprocess.Popen(process.cmd, stdout=sys.stderr.fileno())  # stdout is for programs that read ours
@@ -204,13 +211,13 @@ def _ctrl_c_is_for_others() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _process(session: Session, cmd: list[str]) -> Process:
+def _process(session: Session, provider: str, cmd: list[str]) -> Process:
     """The row of a program of this command's, not saved yet."""
     return Process(
         machine=Machine.current(),
         parent=session.process,
         process_type=Process.TypeChoices.BINARY,
-        plugin=PROVIDER,
+        plugin=provider,
         cmd=cmd,
         pwd=str(DATA_FOLDER.root),
     )

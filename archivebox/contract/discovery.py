@@ -14,6 +14,8 @@ from archivebox.contract import entrypoints
 from archivebox.contract.applies import ANY_PAGE, Applies, read_applies
 from archivebox.contract.binaries import FILE_NAMES, BinaryRequest, parse_binaries, read_required
 from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS, HookName, parse_hook_name
+from archivebox.contract.presentation import Output, read_outputs
+from archivebox.contract.providers import ORDINARY, Provider, read_provider
 from archivebox.contract.schema import PluginSchema, prefix, read_schema, string_list
 from archivebox.contract.scripts import OLDER_PACKAGES, Interpreter, Script, read_script
 from archivebox.lib.jsonl import JSON
@@ -132,6 +134,8 @@ class Plugin:
     binaries: tuple[BinaryRequest, ...] = ()
     required_plugins: tuple[str, ...] = ()
     output_mimetypes: tuple[str, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    provider: Provider = ORDINARY
     warnings: tuple[str, ...] = ()
 
     @property
@@ -225,6 +229,10 @@ def _read_files(folder: _Folder, source: Source) -> Plugin:
     folder.warnings.extend(warnings)
     hooks = _read_hooks(folder)
     environments = dict.fromkeys(request for _, request in hooks if request is not None)
+    outputs, warnings = read_outputs(folder.config.get("x-outputs", []))
+    folder.warnings.extend(warnings)
+    provider, warnings = read_provider(folder.config.get("x-provider", {}))
+    folder.warnings.extend(warnings)
     return Plugin(
         name=folder.plugin,
         path=folder.path,
@@ -234,6 +242,8 @@ def _read_files(folder: _Folder, source: Source) -> Plugin:
         binaries=(*_read_binaries(folder, schema), *environments),
         required_plugins=string_list(folder.config.get("required_plugins")),
         output_mimetypes=string_list(folder.config.get("output_mimetypes")),
+        outputs=outputs,
+        provider=provider,
         warnings=tuple(folder.warnings),
     )
 

@@ -109,14 +109,14 @@ class BinaryExecutor:
 def provider_hooks(binary: Binary) -> list[Hook]:
     """The hooks to ask, in the order of ``binproviders``; all of them, in file-name order, if it names none.
 
-    What was missing and is only looked for again is asked of ``env`` alone: a crawl's start installs nothing twice.
+    What was missing and is only looked for again is asked of those that install nothing: a crawl's start tries it once.
     """
     settings = resolve_settings(base_layers())
     hooks = [
         hook for hook in discover_hooks("Binary") if settings.get(plugins()[hook.plugin].enabled_setting) is not False
     ]
     if binary.reason == Reason.LOOKED_FOR_AGAIN:
-        hooks = [hook for hook in hooks if hook.plugin == "env"]
+        hooks = [hook for hook in hooks if plugins()[hook.plugin].provider.installs == "nothing"]
     if not binary.providers:
         return hooks
     order = {name: position for position, name in enumerate(binary.providers)}

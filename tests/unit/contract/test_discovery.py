@@ -9,6 +9,7 @@ import pytest
 
 from archivebox.contract import entrypoints
 from archivebox.contract.discovery import Hook, Plugin, discover_hooks, discover_plugins, read_plugin
+from archivebox.contract.presentation import ranked
 
 CLICK = (
     '#!/usr/bin/env python3\nimport click\n@click.command()\n@click.option("--url")\n@click.option("--snapshot-id")\n'
@@ -331,3 +332,31 @@ def test_an_unreadable_hook_is_listed_with_a_warning(tmp_path: Path) -> None:
     assert discover_plugins(tmp_path / "missing", bundled=tmp_path / "missing") == discover_plugins(
         None, bundled=tmp_path / "missing"
     )
+
+
+def test_a_plugin_says_what_of_it_is_shown_and_what_a_provider_can(tmp_path: Path) -> None:
+    config = {
+        "x-outputs": [
+            {"role": "preview", "file": "*.html", "label": "Page", "rank": 10},
+            {"role": "hat", "file": "x"},
+        ],
+        "x-provider": {"installs": "named", "administrator": "administrator.py", "colour": "red"},
+    }
+    plugin = read(make(tmp_path / "x", {"on_Binary__10_x.py": ""}, config))
+    (shown,) = plugin.outputs
+    assert (shown.role, shown.label, shown.rank) == ("preview", "Page", 10)
+    assert shown.matches("output.html")
+    assert not shown.matches("output.txt")
+    assert (plugin.provider.installs, plugin.provider.administrator) == ("named", "administrator.py")
+    assert [warning for warning in plugin.warnings if "hat" in warning]
+    assert [warning for warning in plugin.warnings if "colour" in warning]
+
+
+def test_outputs_of_one_role_come_best_first(tmp_path: Path) -> None:
+    for name, rank in (("later", 90), ("first", 1), ("unranked", None)):
+        output = {"role": "preview", "file": "*"} | ({} if rank is None else {"rank": rank})
+        make(tmp_path / name, {}, {"x-outputs": [output]})
+    plugins = discover_plugins(tmp_path, bundled=tmp_path / "none")
+    outputs = {name: plugin.outputs for name, plugin in plugins.items()}
+    assert [name for name, _ in ranked(outputs, "preview")] == ["first", "unranked", "later"]
+    assert ranked(outputs, "icon") == []

@@ -1,0 +1,60 @@
+"""Owns what a plugin says of its outputs: which is a picture, an icon, a preview or text, and which is shown first."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal, cast
+
+from archivebox.lib.jsonl import JSON
+
+Role = Literal["icon", "picture", "preview", "text"]
+ROLES: tuple[Role, ...] = ("icon", "picture", "preview", "text")
+"""``icon``: of the site. ``picture``: of the page, for lists. ``preview``: shown in a frame. ``text``: for search."""
+UNRANKED = 50
+"""The rank of an output whose plugin names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One kind of file of a plugin.
+
+    ``file``: a pattern as of fnmatch(3), relative to the plugin's folder. ``label``: what people call it. ``rank``: the
+    lowest is shown first, where several plugins have the same role.
+    """
+
+    role: Role
+    file: str
+    label: str = ""
+    rank: int = UNRANKED
+
+    def matches(self, name: str) -> bool:
+        return fnmatchcase(name, self.file)
+
+
+def read_outputs(declared: JSON) -> tuple[tuple[Output, ...], tuple[str, ...]]:
+    """The ``x-outputs`` of a config.json, and sentences about what in it is not understood and ignored."""
+    if not isinstance(declared, list):
+        return (), ('"x-outputs" is no list and is ignored',)
+    problems: list[str] = []
+    found = tuple(_outputs(declared, problems))
+    return found, tuple(problems)
+
+
+def _outputs(declared: list[JSON], problems: list[str]) -> Iterator[Output]:
+    for entry in declared:
+        if isinstance(entry, dict) and entry.get("role") in ROLES and isinstance(entry.get("file"), str):
+            yield _output(entry)
+        else:
+            problems.append(f'"x-outputs" wants entries with a role ({", ".join(ROLES)}) and a file, not {entry!r}')
+
+
+def _output(entry: Mapping[str, JSON]) -> Output:
+    rank = entry.get("rank")
+    ranked = rank if isinstance(rank, int) and not isinstance(rank, bool) else UNRANKED
+    return Output(cast("Role", entry["role"]), str(entry["file"]), str(entry.get("label") or ""), ranked)
+
+
+def ranked(outputs: Mapping[str, tuple[Output, ...]], role: Role) -> list[tuple[str, Output]]:
+    """What plays a role, best first, with the plugin's name; ``outputs`` by plugin."""
+    found = [(plugin, output) for plugin, ones in outputs.items() for output in ones if output.role == role]
+    return sorted(found, key=lambda one: (one[1].rank, one[0]))
