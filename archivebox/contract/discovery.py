@@ -225,7 +225,8 @@ def read_plugin(name: str, folder: Path, source: Source = "data", *, changes: Pa
 
 
 def _read_files(folder: _Folder, source: Source) -> Plugin:
-    schema, warnings = read_schema(folder.plugin, folder.config)
+    programs = _read_programs(folder)
+    schema, warnings = read_schema(folder.plugin, folder.config, [request.name for request in programs])
     folder.warnings.extend(warnings)
     hooks = _read_hooks(folder)
     environments = dict.fromkeys(request for _, request in hooks if request is not None)
@@ -239,7 +240,7 @@ def _read_files(folder: _Folder, source: Source) -> Plugin:
         source=source,
         schema=schema,
         hooks=tuple(hook for hook, _ in hooks),
-        binaries=(*_read_binaries(folder, schema), *environments),
+        binaries=(*_read_required(folder, schema), *programs, *environments),
         required_plugins=string_list(folder.config.get("required_plugins")),
         output_mimetypes=string_list(folder.config.get("output_mimetypes")),
         outputs=outputs,
@@ -269,15 +270,21 @@ def _laid_over(config: dict[str, JSON], changes: dict[str, JSON]) -> dict[str, J
     return merged
 
 
-def _read_binaries(folder: _Folder, schema: PluginSchema) -> tuple[BinaryRequest, ...]:
-    defaults = {spec.name: spec.default for spec in schema.settings.values()}
-    binaries, warnings = read_required(folder.config.get("required_binaries"), defaults)
-    folder.warnings.extend(warnings)
+def _read_programs(folder: _Folder) -> tuple[BinaryRequest, ...]:
+    programs: tuple[BinaryRequest, ...] = ()
     for binaries_file in (file for file in FILE_NAMES if file in folder.file_names):
         requests, warnings = parse_binaries(folder.path / binaries_file)
-        binaries += requests
+        programs += requests
         folder.warnings.extend(warnings)
-    return binaries
+    return programs
+
+
+def _read_required(folder: _Folder, schema: PluginSchema) -> tuple[BinaryRequest, ...]:
+    """The programs that the newer dialect names in config.json, perhaps by a setting."""
+    defaults = {spec.name: spec.default for spec in schema.settings.values()}
+    required, warnings = read_required(folder.config.get("required_binaries"), defaults)
+    folder.warnings.extend(warnings)
+    return required
 
 
 def _read_hooks(folder: _Folder) -> list[tuple[Hook, BinaryRequest | None]]:

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -80,44 +80,79 @@ def prefix(plugin: str) -> str:
     return re.sub(r"[^A-Z0-9]+", "_", plugin.upper())
 
 
-def read_schema(plugin: str, config: Mapping[str, JSON]) -> tuple[PluginSchema, tuple[str, ...]]:
+def read_schema(
+    plugin: str, config: Mapping[str, JSON], programs: Sequence[str] = ()
+) -> tuple[PluginSchema, tuple[str, ...]]:
     """The settings that a ``config.json`` declares and a sentence for each it declares wrongly.
 
-    ``<NAME>_ENABLED`` and ``<NAME>_TIMEOUT`` exist for every plugin, declared or not.
+    Those of :func:`standard_properties` exist for every plugin; what is declared of one is put over it, key by key.
+    ``programs``: the names in its ``binaries.jsonl``.
     """
-    settings: dict[str, SettingSpec] = {}
     warnings: list[str] = []
-    properties = config.get("properties", {})
-    if not isinstance(properties, dict):
-        warnings.append('"properties" is not an object, so the plugin has only its two standard settings')
-        properties = {}
-    for name, declared in properties.items():
+    declared = config.get("properties", {})
+    if not isinstance(declared, dict):
+        warnings.append('"properties" is not an object, so the plugin has only its standard settings')
+        declared = {}
+    standard = standard_properties(plugin, str(config.get("title") or ""), programs)
+    settings = {name: read_setting(name, properties) for name, properties in standard.items()}
+    for name, properties in declared.items():
         try:
-            settings[name] = read_setting(name, declared)
+            settings[name] = _read_over(name, properties, standard.get(name))
         except ValueError as error:
-            warnings.append(f"{error}; the setting is left out")
-    for standard in _standard_settings(plugin):
-        settings[standard.name] = _completed(settings.get(standard.name), standard)
+            warnings.append(
+                f"{error}; the setting is left {'as it is for every plugin' if name in standard else 'out'}"
+            )
     return PluginSchema(MappingProxyType(settings)), tuple(warnings)
 
 
-def _standard_settings(plugin: str) -> tuple[SettingSpec, ...]:
+def standard_properties(plugin: str, title: str = "", programs: Sequence[str] = ()) -> dict[str, dict[str, JSON]]:
+    """The settings that every plugin has by itself, as JSON Schema; the last three where it runs a program."""
     name = prefix(plugin)
-    return (
-        SettingSpec(f"{name}_ENABLED", "boolean", default=True, description=f"Run the {plugin} plugin"),
-        SettingSpec(
-            f"{name}_TIMEOUT",
-            "integer",
-            description=f"Seconds that a hook of {plugin} may take",
-            fallback="TIMEOUT",
-            minimum=1,
-        ),
-    )
+    texts: JSON = {"type": "string"}
+    found: dict[str, dict[str, JSON]] = {
+        f"{name}_ENABLED": {
+            "type": "boolean",
+            "default": True,
+            "x-aliases": [f"SAVE_{name}"],
+            "description": f"Run {plugin}: {title}" if title else f"Run the {plugin} plugin",
+        },
+        f"{name}_TIMEOUT": {
+            "type": "number",
+            "minimum": 1,
+            "x-fallback": "TIMEOUT",
+            "description": f"Seconds that a hook of {plugin} may take",
+        },
+    }
+    if programs:
+        found |= {
+            f"{name}_BINARY": {"type": "string", "default": programs[0], "description": "Its program: name or path"},
+            f"{name}_ARGS": {
+                "type": "array", "items": texts, "default": [], "description": "Options that the program always gets"
+            },
+            f"{name}_ARGS_EXTRA": {
+                "type": "array",
+                "items": texts,
+                "default": [],
+                "x-aliases": [f"{name}_EXTRA_ARGS"],
+                "description": "Further options for the program, after all others",
+            },
+        }  # fmt: skip
+    return found
 
 
-def _completed(declared: SettingSpec | None, standard: SettingSpec) -> SettingSpec:
-    """A declared standard setting keeps what it says; one of another type would break the engine and is replaced."""
-    return declared if declared is not None and declared.type in (standard.type, "number") else standard
+def _read_over(name: str, declared: JSON, standard: Mapping[str, JSON] | None) -> SettingSpec:
+    """A declared setting, put over the standard one of its name; one of another type would break the engine."""
+    if standard is None or not isinstance(declared, dict):
+        return read_setting(name, declared)
+    if not _is_same_kind(declared.get("type", standard["type"]), standard["type"]):
+        return read_setting(name, dict(standard))
+    aliases = dict.fromkeys([*string_list(standard.get("x-aliases")), *string_list(declared.get("x-aliases"))])
+    kept = {key: value for key, value in standard.items() if key != "x-fallback" or "default" not in declared}
+    return read_setting(name, {**kept, **declared, "x-aliases": list(aliases)})
+
+
+def _is_same_kind(kind: JSON, standard: JSON) -> bool:
+    return kind == standard or {str(kind), str(standard)} == {"integer", "number"}
 
 
 def read_setting(name: str, declared: JSON) -> SettingSpec:

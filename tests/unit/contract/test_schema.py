@@ -129,6 +129,35 @@ def test_every_plugin_has_enabled_and_timeout() -> None:
     assert schema.settings["PARSE_HTML_URLS_TIMEOUT"].fallback == "TIMEOUT"
 
 
+def test_a_plugin_that_runs_a_program_has_its_settings_by_itself() -> None:
+    schema, warnings = read_schema("wget", {"title": "Copies"}, ["wget", "other"])
+    assert warnings == ()
+    assert schema.settings["WGET_BINARY"].default == "wget"
+    assert (schema.settings["WGET_ARGS"].items, schema.settings["WGET_ARGS"].default) == ("string", [])
+    assert schema.canonical()["WGET_EXTRA_ARGS"] == "WGET_ARGS_EXTRA"
+    assert schema.canonical()["SAVE_WGET"] == "WGET_ENABLED"
+    assert schema.settings["WGET_ENABLED"].description == "Run wget: Copies"
+
+
+def test_only_what_is_particular_has_to_be_declared_of_a_standard_setting() -> None:
+    properties: JSON = {
+        "P_TIMEOUT": {"minimum": 5},
+        "P_ENABLED": {"default": False, "x-aliases": ["USE_P"]},
+        "P_ARGS": {"default": ["-q"]},
+    }
+    schema, warnings = read_schema("p", {"properties": properties}, ["p"])
+    assert warnings == ()
+    timeout, enabled, arguments = (schema.settings[f"P_{name}"] for name in ("TIMEOUT", "ENABLED", "ARGS"))
+    assert (timeout.type, timeout.minimum, timeout.fallback) == ("number", 5, "TIMEOUT")
+    assert (enabled.type, enabled.default, enabled.aliases) == ("boolean", False, ("SAVE_P", "USE_P"))
+    assert (arguments.type, arguments.items, arguments.default) == ("array", "string", ["-q"])
+
+
+def test_a_standard_setting_of_another_type_is_as_it_is_for_every_plugin() -> None:
+    schema, _ = read_schema("p", {"properties": {"P_ENABLED": {"type": "string", "default": "maybe"}}})
+    assert (schema.settings["P_ENABLED"].type, schema.settings["P_ENABLED"].default) == ("boolean", True)
+
+
 def test_what_is_declared_is_kept() -> None:
     schema, warnings = read_schema(
         "ytdlp",
