@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from archivebox.plugins.apt.packages import Apt, in_one_command, is_here, packages_of
+from packages import Apt, in_one_command, is_here, packages_of
+
 from archivebox.plugins.base import Hook, emit
-from archivebox.plugins.env.library import Library
-from archivebox.plugins.env.programs import find_all, search_path
-from archivebox.plugins.env.request import Request, install_timeout
+from archivebox.plugins.base.providers.library import Library
+from archivebox.plugins.base.providers.programs import find_all, search_path
+from archivebox.plugins.base.providers.request import Request, install_timeout
 
 if TYPE_CHECKING:
     from archivebox.plugins.base.invocation import JSON

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Provider apt: installs a Debian package, as root or by a sudo that asks for no password."""
 
-from archivebox.plugins.apt.packages import Apt, AptError, packages_of
+from packages import Apt, AptError, packages_of
+
 from archivebox.plugins.base import Hook, on_stop
-from archivebox.plugins.env.library import Library
-from archivebox.plugins.env.programs import answer_with_first, find_all, search_path
-from archivebox.plugins.env.request import Request, give_up, install_timeout
+from archivebox.plugins.base.providers.library import Library
+from archivebox.plugins.base.providers.programs import answer_with_first, find_all, search_path
+from archivebox.plugins.base.providers.request import Request, give_up, install_timeout
 
 PROVIDER = "apt"
 

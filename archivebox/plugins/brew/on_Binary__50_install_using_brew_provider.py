@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 
 from archivebox.plugins.base import Hook, Settings, on_stop, run_program
-from archivebox.plugins.env.library import Library
-from archivebox.plugins.env.programs import answer_with_first, find_all, search_path
-from archivebox.plugins.env.request import Request, give_up, install_timeout
+from archivebox.plugins.base.providers.library import Library
+from archivebox.plugins.base.providers.programs import answer_with_first, find_all, search_path
+from archivebox.plugins.base.providers.request import Request, give_up, install_timeout
 
 PROVIDER = "brew"
 # Where Homebrew's installer puts it: Apple silicon, Intel, Linux (docs.brew.sh/Installation).

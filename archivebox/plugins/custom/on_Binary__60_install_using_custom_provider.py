@@ -2,9 +2,9 @@
 """Provider custom: runs the command that the overrides give, then looks for the program as provider env does."""
 
 from archivebox.plugins.base import Hook, on_stop, run_program
-from archivebox.plugins.env.library import Library
-from archivebox.plugins.env.programs import answer_with_first, find_all, search_path
-from archivebox.plugins.env.request import Request, give_up, install_timeout
+from archivebox.plugins.base.providers.library import Library
+from archivebox.plugins.base.providers.programs import answer_with_first, find_all, search_path
+from archivebox.plugins.base.providers.request import Request, give_up, install_timeout
 
 PROVIDER = "custom"
 

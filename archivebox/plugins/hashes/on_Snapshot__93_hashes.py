@@ -4,8 +4,9 @@
 import json
 from pathlib import Path
 
+from merkle import build_manifest
+
 from archivebox.plugins.base import Settings, give_up_after, log, succeeded, write_atomically
-from archivebox.plugins.hashes.merkle import build_manifest
 
 OUTPUT = "hashes.json"
 HOOK_LOGS = ".hooks"  # the engine writes there while we read

@@ -3,9 +3,10 @@
 
 from pathlib import Path
 
+from text import html_to_text
+
 from archivebox.plugins.base import Settings, give_up_after, noresults, succeeded, write_atomically
-from archivebox.plugins.htmltotext.stored_html import find_page
-from archivebox.plugins.htmltotext.text import html_to_text
+from archivebox.plugins.base.stored_html import find_page
 
 OUTPUT = "htmltotext.txt"
 

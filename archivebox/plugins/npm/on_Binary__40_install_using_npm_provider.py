@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archivebox.plugins.base import Hook, Settings, on_stop, run_program, write_atomically
-from archivebox.plugins.env.library import Library
-from archivebox.plugins.env.programs import answer_with_first, find_all, report, search_path
-from archivebox.plugins.env.request import Request, give_up, install_timeout
+from archivebox.plugins.base.providers.library import Library
+from archivebox.plugins.base.providers.programs import answer_with_first, find_all, report, search_path
+from archivebox.plugins.base.providers.request import Request, give_up, install_timeout
 
 if TYPE_CHECKING:
     from archivebox.plugins.base.invocation import JSON

@@ -4,9 +4,10 @@
 import json
 from pathlib import Path
 
+from links import find_links
+
 from archivebox.plugins.base import Hook, Settings, found, give_up_after, noresults, succeeded, write_atomically
-from archivebox.plugins.htmltotext.stored_html import find_page
-from archivebox.plugins.parse_html_urls.links import find_links
+from archivebox.plugins.base.stored_html import find_page
 
 OUTPUT = "urls.jsonl"
 

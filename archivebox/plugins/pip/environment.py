@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archivebox.plugins.base import run_program
-from archivebox.plugins.env.library import replace_link
+from archivebox.plugins.base.providers.library import replace_link
 
 if TYPE_CHECKING:
-    from archivebox.plugins.env.library import Library
-    from archivebox.plugins.env.request import Request
+    from archivebox.plugins.base.providers.library import Library
+    from archivebox.plugins.base.providers.request import Request
 
 # Set by the engine for this plugin, but read by pip as options of its own (a limit per connection).
 _NOT_FOR_PIP = ("PIP_TIMEOUT", "PIP_ENABLED", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__")

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Provider pip: installs a Python program into a virtual environment of its own, LIB_DIR/pip/<binary>."""
 
+from environment import Environment, PipError
+
 from archivebox.plugins.base import Hook, on_stop
-from archivebox.plugins.env.library import Library
-from archivebox.plugins.env.programs import answer_with_first
-from archivebox.plugins.env.request import Request, give_up, install_timeout
-from archivebox.plugins.pip.environment import Environment, PipError
+from archivebox.plugins.base.providers.library import Library
+from archivebox.plugins.base.providers.programs import answer_with_first
+from archivebox.plugins.base.providers.request import Request, give_up, install_timeout
 
 PROVIDER = "pip"
 

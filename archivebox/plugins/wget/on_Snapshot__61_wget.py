@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from command import DEFAULT_MAX_SIZE, Plan, build, parse_size, secrets
+from outcome import Fetch, judge, read_log, read_log_of_wget2
+
 from archivebox.plugins.base import (
     Finished,
     Hook,
@@ -27,9 +30,7 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.wget.command import DEFAULT_MAX_SIZE, Plan, build, parse_size, secrets
-from archivebox.plugins.wget.outcome import Fetch, judge, read_log, read_log_of_wget2
-from archivebox.plugins.wget.warc import Secrets, cut_to_whole_records, leave_out
+from archivebox.plugins.base.warc import Secrets, cut_to_whole_records, leave_out
 
 PARTIAL = ".partial-"  # the folder that a run writes to, renamed entry by entry at its end
 LOG = "wget.log"

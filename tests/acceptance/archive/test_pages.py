@@ -1,6 +1,7 @@
 """Pages archived end to end, as a person types it, by a real Chromium."""
 
 import json
+import shutil
 import signal
 import sqlite3
 import time
@@ -16,6 +17,7 @@ from tests.site.serve import Site
 
 pytestmark = pytest.mark.browser
 
+BUNDLED = Path(__file__).parents[3] / "archivebox" / "plugins"
 FORMATS = "title,dom,screenshot,pdf,headers,wget,hashes,parse_dom_outlinks"
 COLOUR = (0xE7, 0x6F, 0x51)
 
@@ -139,3 +141,16 @@ def test_a_program_that_nobody_has_stops_no_crawl(home: Home, site: Site) -> Non
     assert code == 0
     assert results["needy"] == ("failed", "missing_binary:no-such-program-anywhere")
     assert results["title"][0] == "succeeded"
+
+
+def test_a_copied_and_changed_plugin_works_in_place_of_the_bundled_one(home: Home, site: Site) -> None:
+    home.type("init")
+    copy = home.data / "plugins" / "htmltotext"
+    shutil.copytree(BUNDLED / "htmltotext", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    with (copy / "text.py").open("a") as helper:
+        helper.write('\n\ndef html_to_text(html: str) -> str:\n    return "changed in the copy"\n')
+    url = site.url_for("/colour")
+    code, _ = home.type("add", "--plugins", "wget,htmltotext", url)
+    assert code == 0
+    kept = home.snapshots()[url] / "htmltotext"
+    assert [path.read_text().strip() for path in kept.iterdir()] == ["changed in the copy"]

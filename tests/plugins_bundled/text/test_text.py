@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from archivebox.contract.discovery import read_plugin
-from archivebox.plugins.htmltotext.stored_html import decode_html, find_page
+from archivebox.plugins.base.stored_html import decode_html, find_page
 from archivebox.plugins.htmltotext.text import html_to_text
 from archivebox.plugins.parse_html_urls.links import find_links
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.plugins.wget.warc import cut_to_whole_records
+from archivebox.plugins.base.warc import cut_to_whole_records
 
 RECORDS = [gzip.compress(bytes([number]) * 70_000 + bytes(range(256)) * 300) for number in range(3)]
 WHOLE = b"".join(RECORDS)

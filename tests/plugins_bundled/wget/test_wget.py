@@ -296,12 +296,13 @@ def test_it_runs_in_a_fork_of_a_warm_python(tmp_path: Path, site: Site) -> None:
     """As the fork server does it: the modules are loaded, then argv, environment and folder change, then __main__."""
     code = (
         "import os, runpy, sys\n"
-        "import archivebox.plugins.wget.command, archivebox.plugins.wget.outcome, archivebox.plugins.base.programs\n"
+        "import archivebox.plugins.base.programs\n"
         "script, folder, url = sys.argv[1:]\n"
         "if os.fork() == 0:\n"
         "    os.chdir(folder)\n"
         "    os.environ.update(WGET_SAVE_WARC='false')\n"
         "    sys.argv = [script, '--url=' + url]\n"
+        "    sys.path.insert(0, os.path.dirname(script))\n"
         "    runpy.run_path(script, run_name='__main__')\n"
         "sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))\n"
     )

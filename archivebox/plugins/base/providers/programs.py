@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from archivebox.plugins.base import emit, log, run_program
-from archivebox.plugins.env.request import Request, give_up
+from archivebox.plugins.base.providers.request import Request, give_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from archivebox.plugins.env.library import Library
+    from archivebox.plugins.base.providers.library import Library
 
 VERSION_FLAGS = ("--version", "-version", "-V", "version")
 VERSION_TIME = 20.0  # seconds for one try: a cold Chromium or JVM takes up to 5 on a slow disk
