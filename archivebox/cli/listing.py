@@ -1,4 +1,4 @@
-"""Owns `archivebox list`."""
+"""Owns how lists of Snapshots are shown."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,8 +7,6 @@ from django.db.models import Count
 
 from archivebox.cli.output import Column, Output
 from archivebox.cli.records import pages, record_of
-from archivebox.cli.select import snapshots
-from archivebox.cli.session import Session
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.snapshot import SnapshotQuerySet
 
@@ -23,11 +21,6 @@ COLUMNS = (
     Column("title", "title"),
     Column("url", "url", wraps=True),
 )
-
-
-def run(session: Session, *, limit: int | None, **choice: Any) -> int:
-    show(session.out, snapshots(**choice), limit)
-    return 0
 
 
 def show(out: Output, rows: SnapshotQuerySet, limit: int | None) -> None:

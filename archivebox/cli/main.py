@@ -12,28 +12,27 @@ from archivebox.cli.former import INSTEAD, translated
 from archivebox.cli.output import Output
 from archivebox.cli.session import BAD_INPUT
 
-DECLARED = {
-    "declare_work": ("add", "update", "run", "remove", "server", "worker", "orchestrator", "manage"),
-    "declare_look": ("status", "list", "search", "crawl", "snapshot", "process", "machine", "binary"),
-    "declare_setup": ("init", "config", "doctor", "install", "plugin", "version", "help"),
-}
-"""Which module declares which command; only that one is imported."""
+COMMANDS = (
+    "add", "binary", "config", "crawl", "doctor", "help", "init", "install", "list", "machine", "manage",
+    "orchestrator", "plugin", "process", "remove", "run", "search", "server", "snapshot", "status", "update",
+    "version", "worker",
+)  # fmt: skip
+"""Each is a package beside this module that declares its options; only that one is imported."""
 
 
 class LazyGroup(click.Group):
-    """Every command of the program, each declared in a module that is imported when it is wanted."""
+    """Every command of the program, each declared in a package that is imported when it is wanted."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
-        return sorted(name for names in DECLARED.values() for name in names)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
-        for module, names in DECLARED.items():
-            if cmd_name in names:
-                commands = importlib.import_module(f"archivebox.cli.{module}").COMMANDS
-                return next((command for command in commands if command.name == cmd_name), None)
-        return None
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"archivebox.cli.{cmd_name}").COMMAND
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

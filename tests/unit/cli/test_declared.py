@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
+import pkgutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from archivebox.cli.main import DECLARED, PROGRAM, main
+import archivebox.cli
+from archivebox.cli.main import COMMANDS, PROGRAM, main
 
 
 def commands(
@@ -78,9 +83,29 @@ def test_a_body_takes_the_options_that_are_declared(path: tuple[str, ...]) -> No
 
 
 def test_every_declared_command_is_in_the_table() -> None:
-    for module, names in DECLARED.items():
-        found = {command.name for command in importlib.import_module(f"archivebox.cli.{module}").COMMANDS}
-        assert found == set(names)
+    packages = {found.name for found in pkgutil.iter_modules(archivebox.cli.__path__) if found.ispkg}
+    assert packages == set(COMMANDS)
+    for name in COMMANDS:
+        assert importlib.import_module(f"archivebox.cli.{name}").COMMAND.name == name
+
+
+@pytest.mark.parametrize(
+    "words", [["help"], ["add", "--help"], ["help", "crawl", "list"], ["version", "--verbose"], []]
+)
+@pytest.mark.parametrize("completes", ["", "bash_complete"])
+def test_help_version_and_completion_import_no_django(words: list[str], completes: str) -> None:
+    body = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: print(' django' if 'django' in sys.modules else ' without', file=sys.stderr))\n"
+        "from archivebox.__main__ import main\n"
+        f"sys.argv = ['archivebox', *{words!r}]\n"
+        "main()\n"
+    )
+    wants = {"_ARCHIVEBOX_COMPLETE": completes, "COMP_WORDS": "archivebox add --", "COMP_CWORD": "2"}
+    env = {**os.environ, **(wants if completes else {})}
+    done = subprocess.run([sys.executable, "-c", body], env=env, capture_output=True, text=True, check=True)
+    assert done.stderr == " without\n"
+    assert ("--tag" in done.stdout) == bool(completes) or words[:1] == ["add"]
 
 
 @pytest.mark.parametrize(

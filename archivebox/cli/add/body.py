@@ -10,12 +10,12 @@ from uuid import UUID
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
 from archivebox.cli import settings
+from archivebox.cli.add.kept import kept_source
+from archivebox.cli.add.sources import Given, Reader
 from archivebox.cli.errors import BadInputError
-from archivebox.cli.kept import kept_source
 from archivebox.cli.output import counted
 from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
-from archivebox.cli.sources import Given, Reader
 from archivebox.cli.watching import Watched, watch
 from archivebox.config.resolve import Layer, Resolved
 from archivebox.core.intake import Seed, create_crawl

@@ -1,6 +1,6 @@
 """Owns `archivebox snapshot`: looking at one, and pausing, resuming, cancelling them."""
 
-from archivebox.cli.crawl import change
+from archivebox.cli.crawl.body import change
 from archivebox.cli.output import Column
 from archivebox.cli.records import record_of
 from archivebox.cli.select import find_all, find_snapshot

@@ -4,6 +4,6 @@ from archivebox.cli.session import Session
 from archivebox.workers.supervise import entry
 
 
-def orchestrator(session: Session, *, args: tuple[str, ...]) -> int:
+def run(session: Session, *, args: tuple[str, ...]) -> int:
     """It records itself; `archivebox run` and `archivebox server` start it."""
     return entry.orchestrate([*args, f"--data-dir={session.folder.root}"])

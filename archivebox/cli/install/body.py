@@ -8,7 +8,7 @@ from uuid import UUID
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.cli import administrator
-from archivebox.cli.binary import COLUMNS
+from archivebox.cli.binary.body import COLUMNS
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Column
 from archivebox.cli.records import record_of

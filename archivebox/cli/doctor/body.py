@@ -1,7 +1,7 @@
 """Owns `archivebox doctor`."""
 
 from archivebox.cli import settings
-from archivebox.cli.checks import all_checks
+from archivebox.cli.doctor.checks import all_checks
 from archivebox.cli.output import Column, counted
 from archivebox.cli.session import Session
 

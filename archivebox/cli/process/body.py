@@ -12,7 +12,7 @@ from archivebox.cli.bell import Bell
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.listing import ON_A_TERMINAL
 from archivebox.cli.output import Column
-from archivebox.cli.process_tree import trees, what
+from archivebox.cli.process.tree import trees, what
 from archivebox.cli.records import pages, record_of
 from archivebox.cli.select import find
 from archivebox.cli.session import Session

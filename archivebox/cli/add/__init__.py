@@ -1,0 +1,35 @@
+"""Owns the options of `archivebox add`."""
+
+import click
+
+from archivebox.cli.declare import BG, PLUGINS, command, flag, option, words
+from archivebox.cli.session import Needs
+
+PARSERS = ("auto", "url_list", "txt", "html", "rss", "netscape", "jsonl")
+
+COMMAND = command(
+    "add",
+    "add.body",
+    "Archive URLs: those given, those of files, and those on stdin (-). FILE and --file FILE are the same.\n\n"
+    "URLs given here are all taken or none. Of files and stdin the valid lines are taken, "
+    "and every other line is reported with its number.",
+    [
+        words("urls", "[URL|FILE|-]..."),
+        option("--file", text="Take URLs from a file; may be given more than once.", multiple=True, metavar="FILE"),
+        option("--depth", text="Follow links so many steps away; else MAX_DEPTH.", type=click.IntRange(0, 100)),
+        option("--tag", text="Tags for these pages, separated by commas.", multiple=True, metavar="NAMES"),
+        PLUGINS,
+        option("--parser", text="How files are read.", default="auto", type=click.Choice(PARSERS)),
+        BG,
+        flag("--update", text="Of URLs that are there already, run only what is missing."),
+        flag("--overwrite", text="Retire the versions that are there; `remove --undo` brings them back."),
+        flag("--index-only", text="Write the rows, and run nothing until the crawl is resumed."),
+        option("--label", text="A name for this crawl.", default="", metavar="TEXT"),
+        option("--max-urls", text="At most so many URLs in this crawl.", type=click.IntRange(min=1)),
+        option("--url-allowlist", text="Take only links that match: regular expressions.", metavar="REGEX"),
+        option("--url-denylist", text="Leave out links that match: regular expressions.", metavar="REGEX"),
+        click.Option(["--max-size"], hidden=True),
+        option("--config", text="A setting for this crawl.", multiple=True, metavar="KEY=VALUE"),
+    ],
+    needs=Needs.ANY,
+)

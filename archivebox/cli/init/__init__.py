@@ -1,0 +1,8 @@
+"""Owns the options of `archivebox init`."""
+
+from archivebox.cli.declare import command
+from archivebox.cli.session import Needs
+
+COMMAND = command(
+    "init", "init.body", "Make a collection here, or bring one up to date. Does no harm to one.", needs=Needs.NEW
+)

@@ -1,0 +1,16 @@
+"""Owns the options of `archivebox manage`."""
+
+import click
+
+from archivebox.cli.declare import command, word
+from archivebox.cli.session import Needs
+
+COMMAND = command(
+    "manage",
+    "manage.body",
+    "Look after the collection: `cleanup_processes --older-than=30d [--dry-run]`, `login_link [USER]`, and every "
+    "command of Django's.",
+    [word("action", "COMMAND"), click.Argument(["args"], nargs=-1, metavar="[OPTION]...")],
+    needs=Needs.PAGES,
+    passes_on=True,
+)

@@ -1,0 +1,38 @@
+"""Owns the options of `archivebox plugin`."""
+
+from archivebox.cli.declare import command, group, option, word, words
+from archivebox.cli.session import Needs
+
+COMMAND = group(
+    "plugin",
+    "Look at plugins, try their hooks, check those you write.",
+    [
+        command("list", "plugin.body:list_", "Plugins, and whether they are on.", needs=Needs.ANY),
+        command(
+            "show",
+            "plugin.body:show",
+            "One plugin: hooks, settings, programs.",
+            [word("name", "NAME")],
+            needs=Needs.ANY,
+        ),
+        command(
+            "run",
+            "plugin.body:run",
+            "Run one plugin's hooks on a URL, by themselves, into a folder.",
+            [
+                word("name", "NAME"),
+                word("url", "URL"),
+                option("--hook", text="Only this hook.", metavar="FILE"),
+                option("--output", text="Folder for what it makes; else a new one.", metavar="FOLDER"),
+                option("--config", text="A setting for this run.", multiple=True, metavar="KEY=VALUE"),
+            ],
+        ),
+        command(
+            "lint",
+            "plugin.body:lint_",
+            "What authors should correct.",
+            [words("names", "[NAME|FOLDER]...")],
+            needs=Needs.ANY,
+        ),
+    ],
+)

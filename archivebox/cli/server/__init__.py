@@ -1,0 +1,18 @@
+"""Owns the options of `archivebox server`."""
+
+import click
+
+from archivebox.cli.declare import command, option
+from archivebox.cli.session import Needs
+
+COMMAND = command(
+    "server",
+    "server.body",
+    "Show the collection in a browser, and work on what is queued.",
+    [
+        click.Argument(["address"], required=False, metavar="[HOST:PORT]"),
+        option("--bind", text="The same, as an option.", metavar="HOST:PORT"),
+        option("--replay", text="Where archived pages are shown; else the next port.", metavar="HOST:PORT"),
+    ],
+    needs=Needs.NEW,
+)

@@ -1,0 +1,14 @@
+"""Owns the options of `archivebox snapshot`."""
+
+from archivebox.cli.declare import IDS, command, group, word
+
+COMMAND = group(
+    "snapshot",
+    "Look at snapshots; pause, resume and cancel them.",
+    [
+        command("show", "snapshot.body:show", "One snapshot and what each hook made of it.", [word("id", "ID|URL")]),
+        command("pause", "snapshot.body:pause", "Stop it without losing anything.", [IDS]),
+        command("resume", "snapshot.body:resume", "Let it go on.", [IDS]),
+        command("cancel", "snapshot.body:cancel", "End it; what is archived stays.", [IDS]),
+    ],
+)
