@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 from uuid import UUID
 
 from django.conf import settings
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 from statemachine import State, StateMachine
@@ -79,6 +79,14 @@ class WorkQuerySet(models.QuerySet[Item]):
     def release(self, owner: UUID, retry_at: datetime | None = None) -> int:
         """Give back what its holder does not finish now; no attempt is counted."""
         return self.held_by(owner).update(owner=None, retry_at=retry_at or timezone.now())
+
+    def hold(self) -> None:
+        """Let nobody else change these rows, or take or give up their leases, until the transaction ends.
+
+        On SQLite who writes is alone anyway.
+        """
+        if connection.features.has_select_for_update:
+            list(self.order_by("pk").select_for_update(no_key=True).values_list("pk"))
 
     def next_retry_at(self) -> datetime | None:
         """When the next free item wants attention: what the timer of an idle worker waits for."""

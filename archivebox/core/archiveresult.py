@@ -81,7 +81,10 @@ class ArchiveResultQuerySet(models.QuerySet["ArchiveResult"]):
 
 
 class ArchiveResult(Row):
-    """One hook of one Snapshot: the journal line that the Snapshot's worker keeps."""
+    """One hook of one Snapshot: the journal line that the Snapshot's worker keeps.
+
+    ``retry_at`` is NULL exactly when it does not want to run; one that is final has it when it was asked for again.
+    """
 
     class StatusChoices(models.TextChoices):
         QUEUED = "queued", "queued"

@@ -1,6 +1,10 @@
-"""Making work due again: results that failed or wait for their retry."""
+"""Making work due again: results that failed or wait for their retry.
 
-from typing import Any
+A result without an owner is queued at once. One whose page is leased gets a ``retry_at`` alone: its worker may be about
+to seal the page, does so with that moment, and whoever takes the page next runs it.
+"""
+
+from uuid import UUID
 
 from django.db import models
 from django.db.models import Q
@@ -17,24 +21,18 @@ CANCELLED = Q(snapshot__status="cancelled") | Q(snapshot__crawl__status="cancell
 """Results of what somebody has cancelled: nothing of it runs again."""
 RETRIABLE = (Q(status="backoff") | (Q(status="failed") & ~Q(reason__in=["declared", "cancelled"]))) & ~CANCELLED
 """What `archivebox update` tries again: also what has used up its attempts, not what said "not to be had"."""
+A_PART = 500
+"""Rows that one statement speaks of."""
 
 
 def retry_results(results: "models.QuerySet[ArchiveResult]") -> int:
-    """Queue these results again, due now, and reopen their Snapshots and Crawls. Returns how many."""
+    """Have these results run again, now, and reopen their Snapshots and Crawls. Returns how many."""
     with write_transaction():
-        keys = list(results.exclude(CANCELLED).values_list("pk", "snapshot_id"))
-        count = 0
-        for start in range(0, len(keys), 500):
-            part = keys[start : start + 500]
-            # What is queued or running needs no retry, and is its Snapshot's worker's to write.
-            rows = ArchiveResult.objects.filter(pk__in=[pk for pk, _ in part]).exclude(
-                status__in=ArchiveResultMachine.OPEN
-            )
-            count += ArchiveResultMachine.apply(
-                rows, ArchiveResultMachine.requeue, retry_at=timezone.now(), attempts=0, reason=""
-            )
-            _reopen({snapshot_id for _, snapshot_id in part})
-        notify_workers()
+        found = results.exclude(CANCELLED).order_by("snapshot_id").values_list("pk", "snapshot_id")
+        rows = list(found)
+        parts = [rows[start : start + A_PART] for start in range(0, len(rows), A_PART)]
+        count = sum(_run_again([pk for pk, _ in part], {page for _, page in part}) for part in parts)
+        _wake_crawls({page for _, page in rows})
     return count
 
 
@@ -42,9 +40,10 @@ def retry_missing(snapshots: "models.QuerySet[Snapshot]") -> int:
     """Queue again what these Snapshots lack, and look for hooks that were added since. Returns how many results."""
     sealed = snapshots.filter(status=Snapshot.StatusChoices.SEALED).exclude(crawl__status="cancelled")
     with write_transaction():
+        pages = set(sealed.values_list("pk", flat=True))
+        _reopen(Snapshot.objects.filter(pk__in=pages))
         count = retry_results(ArchiveResult.objects.filter(RETRIABLE, snapshot__in=snapshots))
-        _reopen(set(sealed.values_list("pk", flat=True)))
-        notify_workers()
+        _wake_crawls(pages)
     return count
 
 
@@ -53,12 +52,28 @@ def retry_program(name: str) -> int:
     return retry_results(ArchiveResult.objects.filter(status="failed", reason=f"missing_binary:{name}"))
 
 
-def _reopen(snapshot_ids: set[Any]) -> None:
-    """Make sealed Snapshots due; their worker reopens them. Their Crawls want a look as well."""
-    now = timezone.now()
-    waiting = Snapshot.objects.filter(pk__in=snapshot_ids, owner__isnull=True, status=Snapshot.StatusChoices.SEALED)
-    waiting.update(retry_at=now)
-    crawls = Snapshot.objects.filter(pk__in=snapshot_ids).values("crawl_id")
-    Crawl.objects.filter(pk__in=crawls, owner__isnull=True).exclude(status__in=["paused", "cancelled"]).update(
-        retry_at=now
-    )
+def _run_again(keys: list[UUID], page_ids: set[UUID]) -> int:
+    now, pages = timezone.now(), Snapshot.objects.filter(pk__in=page_ids)
+    pages.hold()
+    # What is queued or running needs no retry, and is its Snapshot's worker's to write.
+    rows = ArchiveResult.objects.filter(pk__in=keys).exclude(status__in=ArchiveResultMachine.OPEN)
+    count: int = rows.filter(snapshot__owner__isnull=False).update(retry_at=now, attempts=0)
+    free = rows.filter(snapshot__owner__isnull=True)
+    count += ArchiveResultMachine.apply(free, ArchiveResultMachine.requeue, retry_at=now, attempts=0, reason="")
+    _reopen(pages)
+    return count
+
+
+def _reopen(pages: "models.QuerySet[Snapshot]") -> None:
+    """Make sealed Snapshots due; their worker reopens them."""
+    pages.filter(owner__isnull=True, status=Snapshot.StatusChoices.SEALED).update(retry_at=timezone.now())
+
+
+def _wake_crawls(page_ids: set[UUID]) -> None:
+    """Last of all: a worker that seals a page locks the page first, too, and then its Crawl."""
+    crawls = Crawl.objects.filter(owner__isnull=True).exclude(status__in=["paused", "cancelled"])
+    pages = sorted(page_ids)
+    for start in range(0, len(pages), A_PART):
+        of_these = Snapshot.objects.filter(pk__in=pages[start : start + A_PART]).values("crawl_id")
+        crawls.filter(pk__in=of_these).update(retry_at=timezone.now())
+    notify_workers()

@@ -1,7 +1,7 @@
 """A Snapshot's rows at both ends of its work: read and planned when a worker takes it, sealed or put down after."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.transitions import TransitionRefusedError
+from archivebox.contract.reasons import Reason
 from archivebox.contract.records import Record
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.intake import take_found
@@ -59,17 +60,29 @@ class Loaded:
             latest = {row.archiveresult_id: row for row in hooks}
         planned = []
         for hook in discover_hooks("Snapshot"):
-            result = results.get((hook.plugin, hook.file_name))
+            result = results.pop((hook.plugin, hook.file_name), None)
             if result is None:
                 continue
             item = Planned(hook, result.status, result.pk, result.attempts)
             row = latest.get(result.pk)
             if _is_unjudged(result, row):
                 self._resume(item, row)
-            elif result.status == "backoff" and result.retry_at is not None and result.retry_at <= timezone.now():
+            elif result.retry_at is not None and result.retry_at <= timezone.now():
                 item.status = "queued"
             planned.append(item)
+        self._give_up(results.values())
         return planned
+
+    def _give_up(self, results: Iterable[Known]) -> None:
+        """Results whose hooks are gone keep no page from its end."""
+        for result in results:
+            if result.retry_at is None:
+                continue
+            row = ArchiveResult.objects.filter(pk=result.pk)
+            with write_transaction():
+                reason = Reason.MISSING_PLUGIN.of(result.plugin)
+                ArchiveResultMachine.apply(row, ArchiveResultMachine.fail, reason=reason)
+                row.update(retry_at=None)
 
     def _resume(self, item: Planned, row: Process | None) -> None:
         if row is None:
@@ -153,6 +166,7 @@ def take_records(snapshot_id: UUID, process_id: UUID, records: Sequence[Record])
 def seal(snapshot: Snapshot) -> None:
     """The transaction that ends a Snapshot: its status, its next retry, and its Crawl's wish for a look."""
     with only_while_ours(snapshot), write_transaction():
+        Snapshot.objects.filter(pk=snapshot.pk).hold()  # from who asks for a retry at this moment
         ((retry_at,),) = _next_retry(snapshot.pk) or [(None,)]
         fields = {"owner": None, "retry_at": retry_at, "sealed_at": timezone.now(), "finishing": False}
         snapshot.transition("seal", **fields, current_step=LAST_STEP, attempts=0)
@@ -199,7 +213,8 @@ def _results_of(snapshot: UUID) -> Rows:
 
 @PreparedQuery
 def _next_retry(snapshot: UUID) -> Rows:
-    waiting = ArchiveResult.objects.filter(snapshot_id=snapshot).in_back_off()
+    """The first of those that wait for a retry, or were asked for again meanwhile; whatever is unfinished as well."""
+    waiting = ArchiveResult.objects.filter(snapshot_id=snapshot, retry_at__isnull=False)
     return waiting.order_by("retry_at").values_list("retry_at")[:1]
 
 

@@ -1,10 +1,11 @@
 """What is tried again, when, how often, and what a program that was missing holds up."""
 
+import signal
 from collections.abc import Callable
 
 import pytest
 
-from tests.integration.engine.driver import FINAL, Collection
+from tests.integration.engine.driver import FINAL, Collection, identity_of
 
 pytestmark = pytest.mark.database
 
@@ -130,3 +131,70 @@ def test_a_program_that_somebody_installed_is_found_by_the_next_crawl(forked: Co
     assert forked.ledger == [], "nobody looks without a reason"
     forked.run(first, forked.add("http://three.test/"))
     assert sorted(forked.ledger) == [f"needs --url=http://{host}.test/" for host in ("one", "three", "two")]
+
+
+WORK = NOTE + 'note at-work\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\n'
+
+
+def test_a_program_that_comes_while_its_page_is_at_work_is_used(forked: Collection) -> None:
+    """The page is another worker's then, which sees to it at its seal."""
+    install = needs_a_program(forked, "note needs\n")
+    forked.plugin("work", {"on_Snapshot__30_work.sh": WORK})
+    forked.add()
+    forked.watch()
+    forked.wait_ledger("at-work")
+    install()
+    forked.actor.ask("look_again_for", name="nobody-has-this")
+    forked.wait("the program is found", lambda: forked.row("Binary", "status")["status"] == "succeeded")
+    (forked.root / "go").touch()
+    forked.wait("it is used", lambda: forked.results()["needs"]["status"] in FINAL - {"failed"})
+    forked.wait_sealed()
+    forked.leave()
+    assert forked.ledger == ["at-work", "needs"]
+    assert (forked.results()["needs"]["reason"], forked.results()["needs"]["retry_at"]) == ("", None)
+
+
+def test_an_update_during_a_crawl_loses_nothing(forked: Collection) -> None:
+    forked.plugin("moody", {"on_Snapshot__20_moody.sh": NOTE + "note tries\n[ -e ok ] || { touch ok; exit 1; }\n"})
+    forked.plugin("work", {"on_Snapshot__30_work.sh": WORK})
+    forked.add()
+    forked.watch()
+    forked.wait_ledger("at-work")
+    forked.wait("the back-off", lambda: forked.results()["moody"]["status"] == "backoff")
+    assert forked.actor.ask("update_all") == 1
+    (forked.root / "go").touch()
+    forked.wait("the retry", lambda: forked.results()["moody"]["status"] == "succeeded")
+    forked.wait_sealed()
+    forked.leave()
+    assert forked.ledger == ["tries", "at-work", "tries"], "without waiting for the back-off"
+
+
+def test_a_retry_that_was_asked_for_survives_the_death_of_the_worker(forked: Collection) -> None:
+    forked.plugin("gone", {"on_Snapshot__20_gone.sh": NOTE + "note tries\n[ -e ok ] || { touch ok; exit 1; }\n"})
+    forked.plugin("work", {"on_Snapshot__30_work.sh": WORK})
+    forked.settings["MAX_ATTEMPTS"] = "1"
+    forked.add()
+    forked.watch()
+    forked.wait_ledger("at-work")
+    forked.wait("a failure", lambda: forked.results()["gone"]["status"] == "failed")
+    assert forked.actor.ask("update_all") == 1
+    identity_of(forked.processes(worker_type="worker", status="running")[0]).signal(signal.SIGKILL)
+    (forked.root / "go").touch()
+    forked.wait("the retry", lambda: forked.results()["gone"]["status"] == "succeeded")
+    forked.wait_sealed()
+    forked.leave()
+    assert forked.ledger == ["tries", "at-work", "tries"]
+
+
+def test_a_hook_that_is_gone_keeps_no_page_from_its_end(forked: Collection) -> None:
+    forked.plugin("moody", {"on_Snapshot__20_moody.sh": "exit 1\n", "on_Snapshot__21_other.sh": NOTE + "note other\n"})
+    forked.run(forked.add())
+    assert forked.results()["moody"]["status"] == "backoff"
+    (forked.root / "plugins" / "moody" / "on_Snapshot__20_moody.sh").unlink()
+    forked.actor.ask("time_has_come")
+    forked.watch()
+    forked.wait("the end", lambda: forked.results()["moody"]["status"] == "failed")
+    forked.wait_sealed()
+    forked.leave()
+    assert forked.results()["moody"]["reason"] == "missing_plugin:moody"
+    assert forked.row("Snapshot", "status", "retry_at") == {"status": "sealed", "retry_at": None}
