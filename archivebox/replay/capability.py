@@ -1,32 +1,66 @@
-"""Owns the right to read the files of one snapshot: a signed text in an address, which expires."""
+"""Owns the right to see archived files: a signed text in an address, for one snapshot, one purpose, one viewer."""
 
+import hashlib
+import os
 import time
+from dataclasses import dataclass
+from enum import StrEnum
 from uuid import UUID
 
-from django.core.signing import BadSignature, Signer
+from django.core.signing import Signer
+from django.utils.crypto import constant_time_compare
 
 LIFETIME = 12 * 3600
 """Seconds that an address works at least; a page left open overnight still shows its pictures."""
 STEP = 6 * 3600
 """Expiry is rounded up to this, so that the same file has the same address for hours and browsers can cache it."""
+PUBLIC = "public"
+"""The viewer who has no session: whoever a setting lets in."""
 
 
-def _signer() -> Signer:
-    return Signer(sep=".", salt="archivebox.replay")
+class Purpose(StrEnum):
+    """What a capability opens."""
+
+    FILE = "f"
+    """One file, named in its signature: a thumbnail."""
+    FILES = "a"
+    """All files of the snapshot; scripts do not run."""
+    SCRIPTS = "s"
+    """All files, and scripts run in the frame that the app draws around them."""
 
 
-def grant(snapshot_id: UUID, now: float | None = None) -> str:
-    """A capability for the files of this snapshot: ``<id in hex>.<expiry in hex>.<signature>``, safe in a path."""
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """What a valid text says; ``viewer`` is the stored name of a session, or :data:`PUBLIC`."""
+
+    snapshot_id: UUID
+    purpose: Purpose
+    viewer: str
+
+
+def grant(
+    snapshot_id: UUID, viewer: str, purpose: Purpose = Purpose.FILES, path: str = "", now: float | None = None
+) -> str:
+    """``<id in hex>.<expiry in hex>.<purpose>.<viewer>.<signature>``, safe in a path; ``path`` is the file of FILE."""
     moment = time.time() if now is None else now
     expires = int(-(-(moment + LIFETIME) // STEP) * STEP)
-    return _signer().sign(f"{snapshot_id.hex}.{expires:x}")
+    text = f"{snapshot_id.hex}.{expires:x}.{purpose}.{viewer}"
+    return f"{text}.{_signature(text, purpose, path)}"
 
 
-def read(token: str, now: float | None = None) -> UUID | None:
-    """The snapshot that ``token`` is for; None if it was not signed by us or has expired."""
-    try:
-        snapshot, _, expires = _signer().unsign(token).partition(".")
-    except BadSignature:
+def read(token: str, path: str, now: float | None = None) -> Capability | None:
+    """What ``token`` gives for ``path``; None if it was not signed by us, not for this file, or has expired."""
+    text, _, signature = token.rpartition(".")
+    parts = text.split(".")
+    if len(parts) != 4 or parts[2] not in set(Purpose):
+        return None
+    purpose = Purpose(parts[2])
+    if not constant_time_compare(signature, _signature(text, purpose, path)):
         return None
     moment = time.time() if now is None else now
-    return UUID(snapshot) if int(expires, 16) > moment else None
+    return Capability(UUID(parts[0]), purpose, parts[3]) if int(parts[1], 16) > moment else None
+
+
+def _signature(text: str, purpose: Purpose, path: str) -> str:
+    file = hashlib.sha256(os.fsencode(path)).hexdigest() if purpose is Purpose.FILE else ""
+    return Signer(salt="archivebox.replay").signature(f"{text}.{file}")

@@ -9,11 +9,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
-from uuid import UUID
 
 from granian.rsgi import ProtocolClosed  # type: ignore[attr-defined]  # exported by use, not by name
 
 from archivebox.replay import capability
+from archivebox.replay.capability import Capability, Purpose
 from archivebox.replay.files import NotThereError, Opened, list_folder, open_beneath, parse_range, split_path
 from archivebox.replay.origins import policy, snapshot_of_host
 from archivebox.replay.pages import error_page, listing_page
@@ -25,7 +25,14 @@ CHUNK = 256 * 1024
 _GONE = ("Not here", "There is no such file in this snapshot.")
 _EXPIRED = ("This address has expired", "Open the snapshot in ArchiveBox again to get a fresh one.")
 
-FolderOf = Callable[[UUID], Path | None]
+_UNKNOWN = ("Not a name of this server", "Add the name to ALLOWED_HOSTS if it is yours.")
+_FRAMES = frozenset({"iframe", "frame"})
+
+LookUp = Callable[[Capability], Path | None]
+
+
+class EndedError(Exception):
+    """The viewer to whom a capability was given has logged out, or may not look any more."""
 
 
 class Headers(Protocol):
@@ -56,15 +63,23 @@ class Exchange(Protocol):
 
 
 class Listener:
-    """The application: ``folder_of`` says where the files of a snapshot are; it may block."""
+    """The application: ``look_up`` says which folder a capability opens now, and may block (EndedError: none any more).
 
-    def __init__(self, folder_of: FolderOf, app_url: str = "") -> None:
-        self._folder_of = folder_of
+    ``is_known_host`` says whether a name in a request is one of ours.
+    """
+
+    def __init__(self, look_up: LookUp, is_known_host: Callable[[str], bool], app_url: str = "") -> None:
+        self._look_up = look_up
+        self._is_known_host = is_known_host
         self._app_url = app_url
 
     async def __rsgi__(self, scope: Scope, exchange: Exchange) -> None:
         host = scope.headers.get("host") or scope.authority or ""
-        answer = Answer(exchange, host, self._app_url, head=scope.method == "HEAD")
+        is_known = self._is_known_host(host)
+        answer = Answer(exchange, host if is_known else "", self._app_url, head=scope.method == "HEAD")
+        if not is_known:
+            answer.error(400, *_UNKNOWN)
+            return
         if scope.method not in {"GET", "HEAD"}:
             answer.error(405, "Only reading is possible here", "Archived pages take no forms.")
             return
@@ -72,16 +87,19 @@ class Listener:
             await self._answer(scope, host, answer)
         except NotThereError:
             answer.error(404, *_GONE)
+        except EndedError:
+            answer.error(403, *_EXPIRED)
 
     async def _answer(self, scope: Scope, host: str, answer: "Answer") -> None:
         token, _, path = scope.path.lstrip("/").partition("/")
-        snapshot_id = capability.read(token)
-        own = snapshot_of_host(host)
-        if snapshot_id is None or (own is not None and own != snapshot_id):
-            answer.error(403, *_EXPIRED)
-            return
         names = split_path(path)
-        folder = await asyncio.to_thread(self._folder_of, snapshot_id)
+        right = capability.read(token, "/".join(names))
+        own = snapshot_of_host(host)
+        if right is None or (own is not None and own != right.snapshot_id):
+            raise EndedError
+        # As a tab of its own a page with scripts can send what it sees anywhere; a frame of ours cannot be led away.
+        answer.scripts = right.purpose is Purpose.SCRIPTS and scope.headers.get("sec-fetch-dest") in _FRAMES
+        folder = await asyncio.to_thread(self._look_up, right)
         if folder is None:
             raise NotThereError
         opened = await asyncio.to_thread(open_beneath, folder, names)
@@ -108,11 +126,13 @@ class Answer:
         self._host = host
         self._app_url = app_url
         self._head = head
+        self.scripts = False
 
     def _headers(self, mimetype: str, **more: str) -> list[tuple[str, str]]:
         return [
             ("content-type", _with_charset(mimetype)),
-            ("content-security-policy", policy(self._host, mimetype, self._app_url)),
+            ("content-security-policy", policy(self._host, mimetype, self._app_url, scripts=self.scripts)),
+            ("vary", "sec-fetch-dest"),
             ("x-content-type-options", "nosniff"),
             ("referrer-policy", "no-referrer"),
             ("x-dns-prefetch-control", "off"),
@@ -131,7 +151,8 @@ class Answer:
         self._exchange.response_empty(302, [*self._headers("text/html"), ("location", f"./{address}")])
 
     async def file(self, opened: Opened, asked: Headers) -> None:
-        more = {"etag": opened.etag, "accept_ranges": "bytes", "cache_control": "private, max-age=300"}
+        kept = "no-store" if self.scripts else "private, max-age=300"
+        more = {"etag": opened.etag, "accept_ranges": "bytes", "cache_control": kept}
         if asked.get("if-none-match") == opened.etag:
             self._exchange.response_empty(304, self._headers(opened.mimetype, **more))
             return

@@ -1,9 +1,11 @@
 """Owns which origin shows the archived bytes of a snapshot, and what a page there may do."""
 
+import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 from uuid import UUID
 
+_NAME = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 """Hosts from which names below ``localhost`` lead to the same machine (RFC 6761, section 6.3)."""
 
@@ -38,11 +40,15 @@ class Replay:
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header, without port and brackets, in lower case."""
+    """The name in a Host header, without port and brackets, in lower case; empty where it is none.
+
+    Policies are written with it, so it holds nothing that would end a directive.
+    """
     try:
-        return urlsplit(f"//{host}").hostname or ""
+        name = urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return ""
+    return name if _NAME.fullmatch(name) else ""
 
 
 def bracketed(name: str) -> str:
@@ -64,23 +70,31 @@ def framers(host: str, app_url: str = "") -> str:
         return app_url
     own = snapshot_of_host(host) is not None
     name = host_name(host).partition(".")[2] if own else host_name(host)
+    if not name:
+        return ""
     if name in LOCAL_NAMES:
         return "http://localhost:* http://127.0.0.1:*"  # CSP has no way to name [::1]
     return f"http://{bracketed(name)}:* https://{bracketed(name)}:*"
 
 
-def policy(host: str, mimetype: str, app_url: str = "") -> str:
+def sandbox(*, own: bool, scripts: bool) -> str:
+    """What a sandboxed page may do: be of its own origin, where that is its alone (for its fonts), and run scripts."""
+    return " ".join(["allow-scripts"] * (own and scripts) + ["allow-same-origin"] * own)
+
+
+def policy(host: str, mimetype: str, app_url: str = "", *, scripts: bool = False) -> str:
     """The Content-Security-Policy of archived bytes.
 
-    On a host of their own scripts run, but reach nothing beside the files of their own snapshot. On a shared host
-    they do not run, and the page has an origin that nothing else has. PDF readers do not work inside a sandbox, and
-    run no script of the document on the page's origin.
+    ``scripts`` run on a host of the snapshot's own, where they reach nothing beside its files. On a shared host they
+    never do, and the page has an origin that nothing else has. PDF readers do not work inside a sandbox, and run no
+    script of the document on the page's origin.
     """
     own = snapshot_of_host(host) is not None
-    scripts = "'self' 'unsafe-inline' 'unsafe-eval' data: blob:" if own else "'none'"
+    scripts = scripts and own
+    allowed = "'self' 'unsafe-inline' 'unsafe-eval' data: blob:" if scripts else "'none'"
     directives = [
         "default-src 'self' 'unsafe-inline' data: blob:",
-        f"script-src {scripts}",
+        f"script-src {allowed}",
         "connect-src 'none'",
         "worker-src 'none'",
         "form-action 'none'",
@@ -90,5 +104,5 @@ def policy(host: str, mimetype: str, app_url: str = "") -> str:
         "webrtc 'block'",
     ]
     if mimetype != "application/pdf":
-        directives.append("sandbox allow-scripts allow-same-origin" if own else "sandbox")
+        directives.append(f"sandbox {sandbox(own=own, scripts=scripts)}".strip())
     return "; ".join(directives)

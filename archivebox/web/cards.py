@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
-from uuid import UUID
 
 from django.http import HttpRequest
 
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.replay import capability
+from archivebox.replay.capability import Purpose
 from archivebox.web.headers import replay
+from archivebox.web.viewers import viewer_of
 
 PICTURES = {"screenshot": ("screenshot.png",), "favicon": ("favicon.",)}
 """What the plugins that draw them call their pictures, by the beginning of the name."""
@@ -24,14 +25,25 @@ class Card:
     """One snapshot as a list shows it."""
 
     snapshot: Snapshot
-    base: str
-    """Address of its files on the replay origin, with its capability; ends with a slash."""
+    origin: str
+    """Where its files are seen."""
+    viewer: str
+    """Whose capabilities its addresses hold."""
     pictures: dict[str, str] = field(default_factory=dict)
     succeeded: int = 0
     failed: int = 0
     open: int = 0
     total: int = 0
     size: int = 0
+
+    def base(self, purpose: Purpose = Purpose.FILES) -> str:
+        """Address of all its files, with the capability to see them; ends with a slash."""
+        return f"{self.origin}/{capability.grant(self.snapshot.pk, self.viewer, purpose)}/"
+
+    def _address_of_one(self, plugin: str, name: str) -> str:
+        """Address of one file, with a capability for that file alone."""
+        token = capability.grant(self.snapshot.pk, self.viewer, Purpose.FILE, f"{plugin}/{name}")
+        return f"{self.origin}/{token}/{address_of(plugin, name)}"
 
     @property
     def title(self) -> str:
@@ -58,7 +70,7 @@ class Card:
         for begin in PICTURES.get(result.plugin, ()):
             for name in result.output_files:
                 if name.startswith(begin):
-                    self.pictures[result.plugin] = self.base + address_of(result.plugin, name)
+                    self.pictures[result.plugin] = self._address_of_one(result.plugin, name)
 
 
 def address_of(plugin: str, name: str) -> str:
@@ -66,14 +78,10 @@ def address_of(plugin: str, name: str) -> str:
     return quote(f"{plugin}/{name}")
 
 
-def base_of(request: HttpRequest, snapshot_id: UUID) -> str:
-    """Where the files of a snapshot are seen by whoever asks, with the capability to read them."""
-    return f"{replay().origin(snapshot_id, request.get_host())}/{capability.grant(snapshot_id)}/"
-
-
 def cards(request: HttpRequest, snapshots: Sequence[Snapshot]) -> list[Card]:
     """A card for each, from one query for all their results."""
-    made = {snapshot.pk: Card(snapshot, base_of(request, snapshot.pk)) for snapshot in snapshots}
+    host, viewer = request.get_host(), viewer_of(request)
+    made = {snapshot.pk: Card(snapshot, replay().origin(snapshot.pk, host), viewer) for snapshot in snapshots}
     columns = ("snapshot_id", "plugin", "status", "output_size", "output_files")
     for result in ArchiveResult.objects.filter(snapshot__in=made).only(*columns):
         made[result.snapshot_id].take(result)

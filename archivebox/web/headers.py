@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.http import HttpRequest, HttpResponseBase
 
-from archivebox.replay.origins import Replay
+from archivebox.replay.origins import Replay, bracketed, host_name
 from archivebox.web import settings
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
@@ -61,5 +61,4 @@ def _with_policy(request: HttpRequest, answer: HttpResponseBase) -> HttpResponse
 
 
 def _plain_host(request: HttpRequest) -> str:
-    host = request.META.get("HTTP_HOST", "localhost")
-    return host if all(char.isalnum() or char in ".-:[]" for char in host) else "localhost"
+    return bracketed(host_name(request.META.get("HTTP_HOST", "")) or "localhost")

@@ -18,10 +18,10 @@ from granian.server.embed import Server
 from archivebox.lib import processes
 from archivebox.lib.addresses import Address
 from archivebox.lib.processes import Identity
-from archivebox.replay.folders import folder_of
 from archivebox.replay.listener import Listener
 from archivebox.web import settings
 from archivebox.web.asgi import application
+from archivebox.web.viewers import is_known_host, look_up
 
 log = logging.getLogger("archivebox.web")
 
@@ -68,7 +68,7 @@ async def listen(bind: Address, replay: Address, starters: Sequence[Identity]) -
         threading.Thread(target=_follow, args=(starter, starters, loop, stop), daemon=True).start()
     servers = [
         _server(application, bind, Interfaces.ASGINL),
-        _server(Listener(folder_of, settings.BASE_URL), replay, Interfaces.RSGI),
+        _server(Listener(look_up, is_known_host, settings.BASE_URL), replay, Interfaces.RSGI),
     ]
     serving = [asyncio.create_task(server.serve()) for server in servers]
     stopped = asyncio.create_task(stop.wait())

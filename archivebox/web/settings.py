@@ -34,6 +34,9 @@ ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *_resolved.get_list("ALLOWED
 if _base.hostname:
     ALLOWED_HOSTS.append(_base.hostname)
 
+REPLAY_HOSTS = [".localhost", *filter(None, [urlsplit(REPLAY_URL.replace("*.", ".")).hostname])]
+"""Names that archived pages are shown under, beside those of the app; a dot stands for all below."""
+
 INSTALLED_APPS = [
     *base.INSTALLED_APPS,
     "archivebox.web",  # before the admin, whose template of the head it replaces

@@ -30,7 +30,7 @@ def one(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     crawl = get_object_or_404(Crawl.objects.select_related("created_by"), pk=crawl_id)
     if request.method == "POST":
         return _change(request, crawl)
-    rows = Snapshot.objects.filter(crawl=crawl)
+    rows = Snapshot.objects.kept().filter(crawl=crawl)
     by_status = rows.values_list("status").annotate(Count("pk")).order_by("status")
     page = page_of(rows, request)
     context = {

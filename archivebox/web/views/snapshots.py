@@ -13,9 +13,10 @@ from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.retry import RETRIABLE, retry_results
 from archivebox.core.snapshot import Snapshot
 from archivebox.machine.process import Process
-from archivebox.replay.origins import Replay
+from archivebox.replay.capability import Purpose
+from archivebox.replay.origins import sandbox
 from archivebox.web.access import may_see, public_if
-from archivebox.web.cards import Card, address_of, cards
+from archivebox.web.cards import address_of, cards
 from archivebox.web.headers import replay
 from archivebox.web.paging import page_of
 
@@ -60,16 +61,22 @@ class Line:
 
 @public_if("PUBLIC_SNAPSHOTS")
 def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
-    """One snapshot: what was kept, what was not and why. POST tries again what failed."""
-    snapshot = get_object_or_404(Snapshot.objects.select_related("crawl", "created_by"), pk=snapshot_id)
-    if request.method == "POST" and request.user.is_authenticated:
+    """One snapshot: what was kept, what was not and why. POST tries again what failed, or runs the page's scripts.
+
+    Scripts run in the answer to that POST alone: nobody can be led to them by a link.
+    """
+    snapshot = get_object_or_404(Snapshot.objects.kept().select_related("crawl", "created_by"), pk=snapshot_id)
+    scripts = request.method == "POST" and "scripts" in request.POST
+    if request.method == "POST" and not scripts and request.user.is_authenticated:
         count = retry_results(ArchiveResult.objects.filter(RETRIABLE, snapshot=snapshot))
         messages.success(request, f"{count} will be tried again." if count else "There is nothing to try again.")
         return redirect("snapshot", snapshot_id)
     card = cards(request, [snapshot])[0]
     results = list(snapshot.archiveresult_set.all())
-    lines = _lines(card, results, snapshot if may_see_processes(request) else None)
+    base = card.base()
+    lines = _lines(base, results, snapshot if may_see_processes(request) else None)
     preview, wanted = _previews(lines, request.GET.get("view", ""))
+    own = replay().isolates(request.get_host())
     context = {
         "snapshot": snapshot,
         "card": card,
@@ -78,7 +85,10 @@ def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
         "busy": card.is_busy,
         "previews": preview,
         "preview": wanted,
-        "sandbox": sandbox(replay(), request.get_host()),
+        "base": base,
+        "frame": wanted.address.replace(base, card.base(Purpose.SCRIPTS), 1) if wanted and scripts else "",
+        "sandbox": sandbox(own=own, scripts=scripts),
+        "may_run": own,
         "versions": Snapshot.objects.kept().of_url(snapshot.url).exclude(pk=snapshot.pk)[:20],
         "retriable": ArchiveResult.objects.filter(RETRIABLE, snapshot=snapshot).exists(),
         "index_is_open": may_see(request, "PUBLIC_INDEX"),
@@ -91,24 +101,19 @@ def may_see_processes(request: HttpRequest) -> bool:
     return request.user.is_authenticated
 
 
-def sandbox(place: Replay, host: str) -> str:
-    """What a framed archived page may do; scripts only on a host that it has for itself."""
-    return "allow-scripts allow-same-origin" if place.isolates(host) else ""
-
-
-def _lines(card: Card, results: list[ArchiveResult], snapshot: Snapshot | None) -> list[Line]:
+def _lines(base: str, results: list[ArchiveResult], snapshot: Snapshot | None) -> list[Line]:
     attempts: dict[UUID | None, list[Process]] = defaultdict(list)
     if snapshot is not None:
         for process in snapshot.process_set.order_by("-pk")[:PROCESSES_SHOWN]:
             attempts[process.archiveresult_id].append(process)
     results = sorted(results, key=lambda result: (result.hook_name or result.plugin, result.plugin))
-    return [_line(card, result, attempts[result.pk]) for result in results]
+    return [_line(base, result, attempts[result.pk]) for result in results]
 
 
-def _line(card: Card, result: ArchiveResult, attempts: list[Process]) -> Line:
+def _line(base: str, result: ArchiveResult, attempts: list[Process]) -> Line:
     names = sorted(result.output_files.items())
     files = [
-        File(name, card.base + address_of(result.plugin, name), about.get("size", 0), about.get("mimetype", ""))
+        File(name, base + address_of(result.plugin, name), about.get("size", 0), about.get("mimetype", ""))
         for name, about in names[:FILES_SHOWN]
     ]
     return Line(result, files, len(names) - len(files), attempts)

@@ -39,21 +39,25 @@ def address(library: Library, host: str) -> str:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_an_archived_script_reaches_neither_cookie_nor_api(inside: Browser, library: Library, host: str) -> None:
-    inside.go(address(library, host))
-    said = json.loads(inside.wait_for("document.title.startsWith('{') && document.title"))
-    assert said["cookie"] == ""
-    assert said["tries"] == ["blocked"] * 5
-    assert "could not" not in said["parent"]
-
-
-def test_in_the_apps_frame_it_does_not_see_the_page_around_it(inside: Browser, library: Library) -> None:
-    inside.go(f"{library.server.url}/snapshots/{library.snapshot}/?view=singlefile")
+def test_an_archived_script_that_was_switched_on_reaches_neither_cookie_nor_api_nor_the_page_around_it(
+    inside: Browser, library: Library, host: str
+) -> None:
+    inside.go(f"http://{host}:{library.server.port}/snapshots/{library.snapshot}/?view=singlefile")
+    inside.value("document.querySelector('button[name=scripts]').click()")
+    inside.wait_for("document.querySelector('iframe')?.sandbox.contains('allow-scripts')")
     assert f"{library.snapshot}.localhost" in inside.value(FRAME)
     said = json.loads(inside.in_frame("document.title.startsWith('{') && document.title"))
     assert said == {"cookie": "", "parent": "blocked", "tries": ["blocked"] * 5}
     assert inside.value("document.querySelector('iframe').contentDocument") is None
     assert inside.value("document.title").startswith("Story 59")
+
+
+def test_no_archived_script_runs_before_that_nor_in_a_tab(inside: Browser, library: Library) -> None:
+    inside.go(f"{library.server.url}/snapshots/{library.snapshot}/?view=singlefile")
+    assert inside.in_frame("document.querySelector('#out') && document.title") == "waiting"
+    inside.go(address(library, "localhost"))
+    assert inside.value("document.querySelector('h1').textContent") == "Archived"
+    assert inside.value("document.title") == "waiting"
 
 
 def test_on_a_shared_host_its_script_does_not_run(inside: Browser, library: Library) -> None:

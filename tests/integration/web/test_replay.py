@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.webserver.fixtures import Library
-from tests.webserver.server import Answer
+from tests.webserver.fixtures import Library, open_library
+from tests.webserver.rows import NAME, PASSWORD
+from tests.webserver.server import Answer, Visitor, in_collection
 
 
 @pytest.fixture(scope="module")
@@ -35,17 +37,119 @@ def test_a_file_comes_with_its_type_and_may_reach_nothing(library: Library, base
     assert answer.headers["x-content-type-options"] == "nosniff"
     policy = answer.headers["content-security-policy"]
     assert "connect-src 'none'" in policy
-    assert "sandbox allow-scripts allow-same-origin" in policy
+    assert "allow-scripts" not in policy
+    assert "script-src 'none'" in policy
     assert answer.cookies == []
     assert answer.headers["referrer-policy"] == "no-referrer"
 
 
 def test_on_a_host_that_others_share_no_script_runs(library: Library, base: str) -> None:
-    answer = ask(library, base + "singlefile/singlefile.html", host=f"archive.example:{library.server.replay_port}")
+    answer = ask(library, base + "singlefile/singlefile.html", host=f"127.0.0.1:{library.server.replay_port}")
     assert answer.status == 200
     directives = [part.strip() for part in answer.headers["content-security-policy"].split(";")]
     assert "sandbox" in directives
     assert "script-src 'none'" in directives
+
+
+def with_scripts(visitor: Visitor, library: Library) -> str:
+    """The path of the frame after somebody has switched the page's scripts on."""
+    page = visitor.post(f"/snapshots/{library.snapshot}/?view=singlefile", scripts="run").text
+    found = re.search(r'<iframe src="http://[^/"]+(/[^"]+)" sandbox="([^"]*)"', page)
+    assert found, page
+    assert found.group(2) == "allow-scripts allow-same-origin"
+    return found.group(1)
+
+
+def test_scripts_run_in_the_frame_once_they_are_switched_on_and_never_in_a_tab(library: Library) -> None:
+    path = with_scripts(library.visitor, library)
+    framed = ask(library, path, Sec_Fetch_Dest="iframe")
+    assert framed.headers["content-security-policy"].endswith("sandbox allow-scripts allow-same-origin")
+    assert framed.headers["cache-control"] == "no-store", "nor does a tab find it in the cache"
+    for more in ({"Sec_Fetch_Dest": "document"}, {}):
+        answer = ask(library, path, **more)
+        policy = answer.headers["content-security-policy"]
+        assert "sandbox" in policy
+        assert "allow-scripts" not in policy
+        assert "script-src 'none'" in policy
+        assert answer.headers["vary"] == "sec-fetch-dest"
+    shared = ask(library, path, host=f"127.0.0.1:{library.server.replay_port}", Sec_Fetch_Dest="iframe")
+    assert shared.headers["content-security-policy"].endswith("; sandbox")
+    page = library.visitor.get(f"/snapshots/{library.snapshot}/?view=singlefile&scripts=run").text
+    assert 'sandbox="allow-same-origin"' in page, "a link switches nothing on"
+
+
+def thumbnail(visitor: Visitor) -> str:
+    found = re.search(r'<img src="http://[^/"]+(/[^"]+screenshot.png)"', visitor.get("/").text)
+    assert found
+    return found.group(1)
+
+
+def test_what_opens_a_thumbnail_opens_the_thumbnail(library: Library, base: str) -> None:
+    path = thumbnail(library.visitor)
+    assert ask(library, path).status == 200
+    token = path.strip("/").partition("/")[0]
+    for other in ("", "screenshot/", "singlefile/singlefile.html"):
+        assert ask(library, f"/{token}/{other}").status == 403
+    assert token not in base
+
+
+def test_a_capability_ends_with_the_log_out(library: Library) -> None:
+    somebody = library.stranger()
+    somebody.log_in(NAME, PASSWORD)
+    path = thumbnail(somebody)
+    assert ask(library, path).status == 200
+    somebody.post("/logout/", form_at="/")
+    assert ask(library, path).status == 403
+
+
+def test_a_capability_ends_with_a_new_password(library: Library) -> None:
+    code = (
+        "import sys\nfrom django.contrib.auth.models import User\n"
+        "user, _ = User.objects.get_or_create(username='brief')\nuser.set_password(sys.argv[1])\nuser.save()"
+    )
+    in_collection(library.server.folder, code, PASSWORD)
+    somebody = library.stranger()
+    assert somebody.log_in("brief", PASSWORD).status == 302
+    path = thumbnail(somebody)
+    assert ask(library, path).status == 200
+    in_collection(library.server.folder, code, "another " + PASSWORD)
+    assert ask(library, path).status == 403
+
+
+def test_what_is_removed_is_not_served(library: Library, base: str) -> None:
+    code = (
+        "import sys\nfrom django.utils import timezone\nfrom archivebox.core.models import Snapshot\n"
+        "moment = timezone.now() if sys.argv[2] == 'removed' else None\n"
+        "Snapshot.objects.filter(pk=sys.argv[1]).update(retired_at=moment)"
+    )
+    in_collection(library.server.folder, code, library.snapshot, "removed")
+    try:
+        assert ask(library, base + "singlefile/singlefile.html").status == 404
+        assert library.visitor.get(f"/snapshots/{library.snapshot}/").status == 404
+        assert library.snapshot not in library.visitor.get(f"/crawls/{library.crawl}/").text
+    finally:
+        in_collection(library.server.folder, code, library.snapshot, "brought back")
+    assert ask(library, base + "singlefile/singlefile.html").status == 200
+
+
+@pytest.fixture(scope="module")
+def open_index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    yield from open_library(tmp_path_factory.mktemp("index"), PUBLIC_INDEX="true")
+
+
+@pytest.mark.database
+def test_with_the_list_alone_public_a_passer_by_sees_thumbnails_and_nothing_else(open_index: Library) -> None:
+    path = thumbnail(open_index.stranger())
+    assert ask(open_index, path).status == 200
+    token = path.strip("/").partition("/")[0]
+    assert ask(open_index, f"/{token}/singlefile/singlefile.html").status == 403
+
+
+def test_a_name_that_is_not_ours_is_refused(library: Library, base: str) -> None:
+    for host in ("evil.example", "x;script-src *", f"{library.snapshot}.evil.example"):
+        answer = ask(library, base + "singlefile/singlefile.html", host=host)
+        assert answer.status == 400
+        assert host not in answer.headers["content-security-policy"]
 
 
 def test_without_a_valid_capability_nothing_is_shown(library: Library, base: str) -> None:

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from archivebox.replay import capability
-from archivebox.replay.origins import Replay, framers, policy, snapshot_of_host
+import pytest
+
+from archivebox.replay.capability import LIFETIME, STEP, Capability, Purpose, grant, read
+from archivebox.replay.origins import Replay, framers, host_name, policy, snapshot_of_host
 
 KEY = UUID("01a00000-0000-7000-8000-000000000001")
 OWN = f"{KEY}.localhost:8001"
@@ -37,16 +39,26 @@ def test_which_snapshot_a_host_is_for() -> None:
         assert snapshot_of_host(host) is None
 
 
-def test_scripts_run_on_a_host_of_their_own_only_and_reach_nothing() -> None:
-    own, shared = policy(OWN, "text/html"), policy("archive.lan:8001", "text/html")
-    for text in (own, shared):
+def test_scripts_run_where_they_were_switched_on_and_on_a_host_of_their_own_only() -> None:
+    own, shared = policy(OWN, "text/html"), policy("archive.lan:8001", "text/html", scripts=True)
+    running = policy(OWN, "text/html", scripts=True)
+    for text in (own, shared, running):
         assert "connect-src 'none'" in text
         assert "worker-src 'none'" in text
         assert "form-action 'none'" in text
-    assert own.endswith("sandbox allow-scripts allow-same-origin")
+    assert running.endswith("sandbox allow-scripts allow-same-origin")
+    assert own.endswith("sandbox allow-same-origin")
     assert shared.endswith("; sandbox")
     assert "script-src 'none'" in shared
+    assert "script-src 'none'" in own
     assert "sandbox" not in policy(OWN, "application/pdf")
+
+
+@pytest.mark.parametrize("host", ["x;script-src *", "x'y", 'a"b', "a,b", "<b>", "a b", "é.example"])
+def test_a_policy_holds_no_host_that_is_none(host: str) -> None:
+    assert host_name(host) == ""
+    assert host not in policy(host, "text/html")
+    assert "://:" not in policy(host, "text/html")
 
 
 def test_only_the_app_may_frame_archived_pages() -> None:
@@ -56,12 +68,22 @@ def test_only_the_app_may_frame_archived_pages() -> None:
 
 
 def test_a_capability_is_for_one_snapshot_and_expires() -> None:
-    token = capability.grant(KEY, now=1_000_000)
-    assert capability.read(token, now=1_000_000) == KEY
-    assert capability.read(token, now=1_000_000 + capability.LIFETIME - 1) == KEY
-    assert capability.read(token, now=1_000_000 + capability.LIFETIME + capability.STEP) is None
-    assert capability.grant(KEY, now=1_000_100) == token, "so that browsers can cache"
-    other = capability.grant(UUID(int=KEY.int + 1), now=1_000_000)
+    token = grant(KEY, "v1", now=1_000_000)
+    right = Capability(KEY, Purpose.FILES, "v1")
+    assert read(token, "a/b", now=1_000_000) == right
+    assert read(token, "", now=1_000_000 + LIFETIME - 1) == right
+    assert read(token, "", now=1_000_000 + LIFETIME + STEP) is None
+    assert grant(KEY, "v1", now=1_000_100) == token, "so that browsers can cache"
+    other = grant(UUID(int=KEY.int + 1), "v1", now=1_000_000)
     forged = token.rpartition(".")[0] + "." + other.rpartition(".")[2]
-    for wrong in ("", ".", "x.y.z", forged, token[:-1], token.replace(".", "..")):
-        assert capability.read(wrong, now=1_000_000) is None
+    for wrong in ("", ".", "x.y.z", forged, token[:-1], token.replace(".", ".."), token.replace("v1", "v2")):
+        assert read(wrong, "", now=1_000_000) is None
+
+
+def test_a_capability_is_for_one_purpose() -> None:
+    thumbnail = grant(KEY, "v1", Purpose.FILE, "screenshot/screenshot.png")
+    assert read(thumbnail, "screenshot/screenshot.png") == Capability(KEY, Purpose.FILE, "v1")
+    for path in ("", "screenshot/", "singlefile/singlefile.html", "screenshot/screenshot.png/x"):
+        assert read(thumbnail, path) is None
+    for purpose in (Purpose.FILES, Purpose.SCRIPTS):
+        assert read(thumbnail.replace(".f.", f".{purpose}."), "") is None

@@ -11,6 +11,6 @@ async function look() {
     if (now && now.innerHTML !== old.innerHTML && !old.contains(document.activeElement)) old.replaceWith(now);
   }
   if (fresh.querySelector('script[src*="live.js"]')) setTimeout(look, EVERY);
-  else location.reload();
+  else location.replace(location.pathname + location.search);  // never sends a form again
 }
 setTimeout(look, EVERY);

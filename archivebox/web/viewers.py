@@ -1,0 +1,54 @@
+"""Owns who looks at archived files: the session that a capability was given to, and whether it still holds."""
+
+from pathlib import Path
+
+from django.conf import settings as django_settings
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.http import HttpRequest
+from django.http.request import validate_host
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from archivebox.replay.capability import PUBLIC, Capability, Purpose
+from archivebox.replay.folders import folder_of
+from archivebox.replay.listener import EndedError
+from archivebox.replay.origins import host_name
+from archivebox.web import settings
+from archivebox.web.sessions import SessionStore, digest
+
+
+def viewer_of(request: HttpRequest) -> str:
+    """Whom a capability is for; it ends with this session, and says nothing of its key."""
+    return digest(request.session.session_key or "") if request.user.is_authenticated else PUBLIC
+
+
+def look_up(right: Capability) -> Path | None:
+    """The folder that ``right`` opens; EndedError where its viewer has left. Blocks; leaves no connection open."""
+    try:
+        if not _holds(right):
+            raise EndedError
+        return folder_of(right.snapshot_id)
+    finally:
+        connection.close()
+
+
+def is_known_host(host: str) -> bool:
+    """Whether archived files are shown under this name: one of the server's own, or a host per snapshot below it."""
+    return validate_host(host_name(host), [*django_settings.ALLOWED_HOSTS, *settings.REPLAY_HOSTS])
+
+
+def _holds(right: Capability) -> bool:
+    if right.viewer != PUBLIC:
+        return _is_logged_in(right.viewer)
+    return settings.PUBLIC_SNAPSHOTS or (settings.PUBLIC_INDEX and right.purpose is Purpose.FILE)
+
+
+def _is_logged_in(viewer: str) -> bool:
+    """Whether the session is there and of an account that may log in, with the password that it was begun with."""
+    session = Session.objects.filter(session_key=viewer, expire_date__gt=timezone.now()).first()
+    said = SessionStore().decode(session.session_data) if session else {}
+    user = User.objects.filter(pk=said.get(SESSION_KEY) or 0, is_active=True).first()
+    return user is not None and constant_time_compare(said.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())
