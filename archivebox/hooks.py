@@ -24,6 +24,7 @@ from archivebox.contract.hooknames import extract_step, is_background_hook, pars
 from archivebox.contract.records import Record, taker_for
 from archivebox.contract.schema import SettingSpec
 from archivebox.lib.jsonl import JSON
+from archivebox.machine.binary import binary_paths
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 
@@ -329,17 +330,21 @@ def run_hook(
     config: Mapping[str, JSON],
     timeout: int | None = None,
     parent_process: Process | None = None,
+    *,
+    crawl_dir: Path | None = None,
     **kwargs: object,
 ) -> Process:
     """Run one hook script outside any worker and return its Process: ended, or running if it is a background hook.
 
     ``output_dir`` is the plugin's folder; ``kwargs`` become options (``snapshot_id=…`` → ``--snapshot-id=…``).
+    ``crawl_dir``: where the hooks of the Crawl ran, for one of a Snapshot.
     """
     hook = _hook_of(script)
     arguments = {name.replace("_", "-"): str(value) for name, value in kwargs.items()}
     settings = resolve_settings([*base_layers(), Layer("crawl", dict(config))])
     ids = {name: str(value) for name, value in kwargs.items() if name.endswith("_id")}
-    call = Call(output_dir.parent, arguments, ids, _folders(ids, output_dir.parent), settings, {})
+    folders = _folders(ids, output_dir.parent, crawl_dir)
+    call = Call(output_dir.parent, arguments, ids, folders, settings, binary_paths(Machine.current().pk))
     prepared = prepare_hook(hook, call)
     process = Process(
         machine=Machine.current(),
@@ -357,11 +362,11 @@ def run_hook(
     return process.launch(background=hook.background)
 
 
-def _folders(ids: Mapping[str, str], object_dir: Path) -> dict[str, str]:
-    """The folder of the object that a hook is run for, by the names that hooks know it under."""
-    if "snapshot_id" in ids:
-        return {"SNAP_DIR": str(object_dir)}
-    return {"CRAWL_DIR": str(object_dir), "CRAWL_OUTPUT_DIR": str(object_dir)} if "crawl_id" in ids else {}
+def _folders(ids: Mapping[str, str], object_dir: Path, crawl_dir: Path | None) -> dict[str, str]:
+    """The folders of the object that a hook is run for, by the names that hooks know them under."""
+    snapshot = {"SNAP_DIR": str(object_dir)} if "snapshot_id" in ids else {}
+    crawl = crawl_dir or (object_dir if "crawl_id" in ids and not snapshot else None)
+    return snapshot | ({"CRAWL_DIR": str(crawl), "CRAWL_OUTPUT_DIR": str(crawl)} if crawl else {})
 
 
 def _hook_of(script: Path) -> Hook:

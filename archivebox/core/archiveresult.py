@@ -191,6 +191,7 @@ class ArchiveResult(Row):
             hook.path,
             Path(self.pwd),
             self.snapshot.crawl.config | self.snapshot.config,
+            crawl_dir=self.snapshot.crawl.path,
             url=self.snapshot.url,
             snapshot_id=self.snapshot_id,
             crawl_id=self.snapshot.crawl_id,

@@ -17,8 +17,8 @@ COMMAND = group(
         ),
         command(
             "run",
-            "plugin.body:run",
-            "Run one plugin's hooks on a URL, by themselves, into a folder.",
+            "plugin.run:run",
+            "Run one plugin's hooks on a URL, after those they need, into a folder.",
             [
                 word("name", "NAME"),
                 word("url", "URL"),

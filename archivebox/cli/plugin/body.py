@@ -1,22 +1,17 @@
-"""Owns `archivebox plugin`: looking at plugins, trying their hooks, checking those that people write."""
+"""Owns `archivebox plugin`: looking at plugins, and checking those that people write."""
 
-import signal
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from archivebox.base_models.rows import new_id
 from archivebox.cli import settings
-from archivebox.cli.errors import BadInputError, StoppedError
+from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Column
 from archivebox.cli.session import Session
 from archivebox.config.core import CORE_SETTINGS
 from archivebox.contract import reasons
 from archivebox.contract.discovery import Hook, Plugin, read_plugin
 from archivebox.contract.lint import has_errors, lint
-from archivebox.crawls.admission import check_url
-from archivebox.hooks import learned_as_finite, plugins, run_hook
-from archivebox.machine.models import Process
+from archivebox.hooks import learned_as_finite, plugins
 
 LISTED = (
     Column("plugin", "name"),
@@ -62,7 +57,7 @@ def list_(session: Session) -> int:
 
 
 def show(session: Session, *, name: str) -> int:
-    plugin = _find(name)
+    plugin = find_plugin(name)
     record = {
         "type": "Plugin",
         "name": plugin.name,
@@ -98,65 +93,11 @@ def _hook_record(hook: Hook) -> dict[str, object]:
     }
 
 
-def _find(name: str) -> Plugin:
+def find_plugin(name: str) -> Plugin:
     names = settings.plugin_names(name)
     if len(names) != 1:
         raise BadInputError("Name one plugin. `archivebox plugin list` shows those that are there.")
     return plugins()[names[0]]
-
-
-# --- trying one -----------------------------------------------------------------------------------------------
-
-
-def run(session: Session, *, name: str, url: str, hook: str | None, output: str | None, config: tuple[str, ...]) -> int:
-    """Run a plugin's hooks one after the other; status 1 if one did not end with 0."""
-    plugin = _find(name)
-    answer = check_url(url)
-    if not answer.admitted or answer.url is None:
-        raise BadInputError(answer.sentence)
-    hooks = [found for found in plugin.hooks if found.name.event == "Snapshot" and hook in (None, found.file_name)]
-    if not hooks:
-        raise BadInputError(f"The plugin {name} has no such hook for pages: see `archivebox plugin show {name}`.")
-    changes = {spec.name: value for spec, value in map(settings.parse_pair, config)}
-    folder = Path(output).resolve() if output else Path(tempfile.mkdtemp(prefix=f"archivebox-{name}-"))
-    snapshot_id, crawl_id = new_id(), new_id()
-    codes = []
-    for found in hooks:
-        process = run_hook(
-            found.path,
-            folder / plugin.name,
-            changes,
-            parent_process=session.process,
-            url=answer.url.href,
-            snapshot_id=snapshot_id,
-            crawl_id=crawl_id,
-            depth=0,
-        )
-        codes.append(_finish(session, found, process, folder))
-    return 1 if any(codes) else 0
-
-
-def _finish(session: Session, hook: Hook, process: Process, folder: Path) -> int:
-    """Wait for it (a background hook too, to its time-out or Ctrl-C), and show what it printed."""
-    try:
-        code = process.wait()
-    except TimeoutError:
-        process.terminate()
-        code = process.poll() or 0
-    except StoppedError as stop:
-        process.terminate()
-        if stop.signum != signal.SIGINT:
-            raise
-        code = process.poll() or 0
-    if process.stdout_file.exists():
-        session.out.log(process.stdout_file.read_bytes())
-    if code and process.stderr:
-        session.out.warn(process.stderr.strip())
-    record = {"type": "Process", "id": process.pk, "hook_name": hook.file_name, "exit_code": process.exit_code,
-              "seconds": process.seconds, "pwd": str(folder / hook.plugin)}  # fmt: skip
-    session.out.event(record, f"{hook.file_name} ended with {code} after {process.seconds or 0:.2f} s; "
-                              f"what it made is in {folder / hook.plugin}.")  # fmt: skip
-    return code
 
 
 # --- checking -------------------------------------------------------------------------------------------------

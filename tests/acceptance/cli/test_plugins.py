@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ URL = "https://example.com/page"
 SOFT = """echo '{"type": "ArchiveResult", "status": "failed", "output_str": "gone"}'\n"""
 
 
-@pytest.fixture(autouse=True)
-def _broken(collection: Path) -> None:
+@pytest.fixture
+def broken(collection: Path) -> None:
     """One hook with a syntax error, one with a wrong name, one folder with a wrong name, one broken config."""
     files = {
         "tiny/on_Snapshot__60_tiny.py": "def main(:\n",
@@ -25,6 +26,10 @@ def _broken(collection: Path) -> None:
         "conf/config.json": "{,}",
         "soft/on_Snapshot__60_soft.sh": SOFT,
     }
+    _write(collection, files)
+
+
+def _write(collection: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         path = collection / "plugins" / name
         path.parent.mkdir(exist_ok=True)
@@ -34,6 +39,7 @@ def _broken(collection: Path) -> None:
 SAID = ("Snapshot__61_tiny.sh is no hook's name", "its folder's name may hold", "config.json cannot be read")
 
 
+@pytest.mark.usefixtures("broken")
 @pytest.mark.parametrize(
     ("words", "code"),
     [(("plugin", "lint"), 1), (("doctor",), 1), (("plugin", "list"), 0)],
@@ -47,6 +53,7 @@ def test_what_cannot_be_understood_is_said(cli: Type, words: tuple[str, ...], co
     assert words == ("plugin", "list") or "Python cannot read it" in done.out
 
 
+@pytest.mark.usefixtures("broken")
 def test_a_hook_that_breaks_says_why(cli: Type) -> None:
     added = cli("add", URL, "--plugins", "tiny,soft,conf")
     assert "The plugin conf: config.json cannot be read" in added.err
@@ -63,3 +70,29 @@ def test_a_hook_that_breaks_says_why(cli: Type) -> None:
     (process,) = [word for word in str(crashed["action"]).replace("`", " ").split() if word.count("-") == 4]
     assert "SyntaxError" in cli("process", "tail", "--stderr", process).out
     assert soft["sentence"] == "gone"
+
+
+HOLDER = """say() { echo "$1" >> "$DATA_DIR/ledger"; }
+trap "say %s-told; exit 0" TERM
+say %s-up
+%s
+echo ready
+while :; do sleep 0.05; done
+"""
+
+
+def test_a_hook_that_needs_the_page_is_tried_with_one(cli: Type, collection: Path) -> None:
+    tab, hook = "on_Snapshot__20_tab.daemon.bg.sh", "on_Snapshot__55_look.sh"
+    files = {
+        "browser/on_Crawl__10_browser.daemon.bg.sh": HOLDER % ("browser", "browser", "echo up > up"),
+        f"browser/{tab}": HOLDER % ("tab", "tab", 'cat "$CRAWL_DIR/browser/up" > page'),
+        "browser/config.json": json.dumps({"x-hooks": {tab: {"session": True}}}),
+        "other/on_Snapshot__10_other.sh": 'echo other >> "$DATA_DIR/ledger"\n',
+        f"look/{hook}": 'cat ../browser/page && echo looked >> "$DATA_DIR/ledger"\n',
+    }
+    _write(collection, files)
+    done = cli("plugin", "run", "look", "https://example.com/", "--config", "CHROME_ENABLED=false")
+    assert done.code == 0, done.err
+    assert "up" in done.out
+    assert (collection / "ledger").read_text().split() == ["browser-up", "tab-up", "looked", "tab-told", "browser-told"]
+    assert cli("process", "list", "--running", "--type", "hook").records == []
