@@ -24,7 +24,6 @@ from archivebox.contract.hooknames import extract_step, is_background_hook, pars
 from archivebox.contract.records import Record, taker_for
 from archivebox.contract.schema import SettingSpec
 from archivebox.lib.jsonl import JSON
-from archivebox.machine.binary import binary_paths
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 
@@ -332,19 +331,20 @@ def run_hook(
     parent_process: Process | None = None,
     *,
     crawl_dir: Path | None = None,
+    binaries: Mapping[str, str] | None = None,
     **kwargs: object,
 ) -> Process:
     """Run one hook script outside any worker and return its Process: ended, or running if it is a background hook.
 
     ``output_dir`` is the plugin's folder; ``kwargs`` become options (``snapshot_id=…`` → ``--snapshot-id=…``).
-    ``crawl_dir``: where the hooks of the Crawl ran, for one of a Snapshot.
+    ``crawl_dir``: where the hooks of the Crawl ran, for one of a Snapshot. ``binaries``: name → path of programs.
     """
     hook = _hook_of(script)
     arguments = {name.replace("_", "-"): str(value) for name, value in kwargs.items()}
     settings = resolve_settings([*base_layers(), Layer("crawl", dict(config))])
     ids = {name: str(value) for name, value in kwargs.items() if name.endswith("_id")}
     folders = _folders(ids, output_dir.parent, crawl_dir)
-    call = Call(output_dir.parent, arguments, ids, folders, settings, binary_paths(Machine.current().pk))
+    call = Call(output_dir.parent, arguments, ids, folders, settings, binaries or {})
     prepared = prepare_hook(hook, call)
     process = Process(
         machine=Machine.current(),

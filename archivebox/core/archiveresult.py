@@ -27,7 +27,8 @@ from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import discover_hooks, extract_step, process_hook_records, run_hook
 from archivebox.lib.files import walk_outputs
 from archivebox.lib.jsonl import JSON
-from archivebox.machine.host import NetworkInterface
+from archivebox.machine.binary import binary_paths
+from archivebox.machine.host import Machine, NetworkInterface
 from archivebox.machine.process import Process
 
 MAX_ATTEMPTS = 3
@@ -192,6 +193,7 @@ class ArchiveResult(Row):
             Path(self.pwd),
             self.snapshot.crawl.config | self.snapshot.config,
             crawl_dir=self.snapshot.crawl.path,
+            binaries=binary_paths(Machine.current().pk),
             url=self.snapshot.url,
             snapshot_id=self.snapshot_id,
             crawl_id=self.snapshot.crawl_id,

@@ -18,7 +18,8 @@ from archivebox.contract.discovery import Hook, Plugin
 from archivebox.crawls.admission import check_url
 from archivebox.hooks import base_layers, discover_hooks, plugins, resolve_settings, run_hook
 from archivebox.lib.jsonl import JSON
-from archivebox.machine.models import Process
+from archivebox.machine.binary import binary_paths
+from archivebox.machine.models import Machine, Process
 
 LOOK = 0.05
 """Seconds between two looks at whether a background hook is ready."""
@@ -78,6 +79,7 @@ class Trial:
         self.parent, self.url, self.folder, self.config = session.process, url, folder, config
         self.ids: dict[str, UUID] = {"snapshot_id": new_id(), "crawl_id": new_id()}
         self.settings = resolve_settings([*base_layers(), Layer("crawl", config)])
+        self.binaries = binary_paths(Machine.current().pk)
         self._running: list[Process] = []
 
     def start(self, hook: Hook) -> Process:
@@ -90,7 +92,15 @@ class Trial:
             arguments["source_url"] = self.url
         place = self.folder if hook.name.event == "Snapshot" else crawl_dir
         folder = place / hook.plugin
-        process = run_hook(hook.path, folder, self.config, parent_process=self.parent, crawl_dir=crawl_dir, **arguments)
+        process = run_hook(
+            hook.path,
+            folder,
+            self.config,
+            parent_process=self.parent,
+            crawl_dir=crawl_dir,
+            binaries=self.binaries,
+            **arguments,
+        )
         self._running.append(process)
         if hook.background and hook.ready:
             self._wait_until_ready(process)
