@@ -218,7 +218,10 @@ def main() -> None:
     try:
         code = serve(browser, stop)
     except CDPError as error:
-        try_again(str(error))
+        if not stop:
+            try_again(str(error))
+        log("told to stop while Chromium was starting")
+        code = 0
     finally:
         take_back((SESSION, *OF_BROWSER))
         browser.end()

@@ -167,6 +167,23 @@ def test_a_program_that_is_no_browser_is_named(tmp_path: Path) -> None:
     assert not list(crawl.temporary.iterdir())
 
 
+def test_a_browser_that_is_stopped_while_it_starts_is_no_failure(tmp_path: Path) -> None:
+    """A group's TERM reaches both: Chromium, which ends, and its hook."""
+    begun, slow = tmp_path / "begun", tmp_path / "slow"
+    slow.write_text(f"#!/bin/sh\necho $$ > {begun}.part\nmv {begun}.part {begun}\nexec sleep 60\n")
+    slow.chmod(0o755)
+    crawl = Crawl(tmp_path, CHROME_BINARY=str(slow))
+    hook = crawl.start("chrome/on_Crawl__01_chrome.daemon.bg.py", crawl.folder)
+    while not begun.exists():
+        assert hook.process.poll() is None
+        time.sleep(0.01)
+    hook.process.terminate()
+    os.kill(int(begun.read_text()), signal.SIGTERM)
+    outcome = hook.wait()
+    assert (outcome.code, "did not start" in outcome.stderr) == (0, False), outcome
+    assert not list(crawl.temporary.iterdir())
+
+
 def test_a_missing_browser_is_a_sentence(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, CHROME_BINARY="/nowhere/chromium")
     outcome = crawl.start("chrome/on_Crawl__01_chrome.daemon.bg.py", crawl.folder).wait()
