@@ -25,7 +25,12 @@ _PLACES = (
         pattern=r"^0?[67][0-7][0-7]$",
     ),
     SettingSpec("DATABASE_URL", "string", "", "PostgreSQL for several machines; empty: SQLite", sensitive=True),
-    SettingSpec("MACHINE_ID", "string", "", "Name of this machine in a fleet; empty: kept in the data folder"),
+    SettingSpec(
+        "MACHINE_ID",
+        "string",
+        "",
+        "Name of this machine where several share a database; empty: kept in the user's state folder",
+    ),
     SettingSpec("LOG_LEVEL", "string", "INFO", "Least important messages that are logged", enum=_LEVELS),
 )
 

@@ -1,26 +1,22 @@
 """The machines that work on this collection, and their network interfaces."""
 
-import os
 from collections.abc import Mapping
 from typing import Any, Self
-from uuid import UUID
 
-import platformdirs
-from django.db import connection, models, transaction
+from django.db import models, transaction
 from django.utils import timezone
 
-from archivebox.base_models.rows import Row, new_id
-from archivebox.config.settings import DATA_FOLDER
+from archivebox.base_models.rows import Row
 from archivebox.contract.records import register
-from archivebox.lib.files import atomic_write, locked
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.detect import describe_host
+from archivebox.machine.machine_id import is_fleet, machine_id
 
 _current: dict[str, "Machine"] = {}
 
 
 class Machine(Row):
-    """One machine of this collection. A container that is started again is the same machine."""
+    """One machine of this collection. A container that is started again is the same one, a copied folder is another."""
 
     hostname = models.CharField(max_length=255, default="")
     os_family = models.CharField(max_length=32, default="")
@@ -43,7 +39,7 @@ class Machine(Row):
         if isinstance(known, cls):
             return known
         facts = describe_host()
-        machine, created = cls.objects.get_or_create(pk=_machine_id(), defaults=facts)
+        machine, created = cls.objects.get_or_create(pk=machine_id(), defaults={**facts, "config": _former_config})
         if not created:
             changed = [name for name, value in facts.items() if getattr(machine, name) != value]
             for name in changed:
@@ -73,19 +69,10 @@ def forget_current_machine() -> None:
     _current.clear()
 
 
-def _machine_id() -> UUID:
-    """Of the collection on SQLite (it is on this disk); of the user's machine where a fleet shares a database."""
-    if named := os.environ.get("MACHINE_ID"):
-        return UUID(named)
-    path = DATA_FOLDER.machine_id
-    if connection.vendor == "postgresql":
-        path = platformdirs.user_state_path("archivebox") / "machine-id"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with locked(path.with_suffix(".lock")):  # several first uses at once agree on one id
-            if not path.exists():
-                atomic_write(path, f"{new_id()}\n".encode())
-    return UUID(path.read_text().strip())
+def _former_config() -> dict[str, JSON]:
+    """Settings that this machine had under another name, before its folder was copied or restored."""
+    former = None if is_fleet() else Machine.objects.order_by("-seen_at", "-id").first()
+    return {} if former is None else former.config
 
 
 class NetworkInterface(Row):

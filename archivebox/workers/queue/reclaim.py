@@ -95,7 +95,7 @@ def record_start(entry: SpawnEntry, worker_id: UUID) -> None:
         return
     identity = entry.identity or _find_by_mark(entry.process_id)
     fields = {name: value for name, value in entry.row.items() if name in _COLUMNS}
-    row = Process(pk=key, **{"parent_id": worker_id, "machine": Machine.current(), **fields})
+    row = Process(pk=key, **{"parent_id": worker_id, "machine_id": _machine_of(worker_id), **fields})
     if identity is not None:
         row.take_identity(identity)
         row.started_at = timezone.now()
@@ -103,6 +103,12 @@ def record_start(entry: SpawnEntry, worker_id: UUID) -> None:
         row.status, row.end_reason = Process.StatusChoices.EXITED, EndReason.LOST
         row.started_at = row.ended_at = timezone.now()
     row.save(force_insert=True)
+
+
+def _machine_of(worker_id: UUID) -> UUID:
+    """Where a worker ran: the log of its starts may have been copied with the folder."""
+    rows = Process.objects.filter(pk=worker_id).values_list("machine_id", flat=True)
+    return next(iter(rows), Machine.current().pk)
 
 
 _COLUMNS = frozenset(field.attname for field in Process._meta.concrete_fields)

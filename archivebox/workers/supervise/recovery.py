@@ -7,14 +7,21 @@ import logging
 import os
 from uuid import UUID
 
+from django.utils import timezone
+
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.work import Request
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.records import EndReason
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import CrawlRun
 from archivebox.lib import processes
 from archivebox.lib.processes import ExitJournal, Identity, Tree
 from archivebox.machine.binary import Binary
+from archivebox.machine.host import Machine
+from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
+from archivebox.machine.statemachines import ProcessMachine
 from archivebox.workers.queue.reclaim import LEASED, abandoned, close_rows, reclaim_dead_workers
 
 log = logging.getLogger(__name__)
@@ -26,22 +33,38 @@ def sweep_machine() -> int:
     with write_transaction():
         changed += close_rows(Process.objects.here().running())
         changed += close_rows(Process.objects.here().never_started())
+        changed += 0 if is_fleet() else _be_the_only_machine()
     changed += _reclaim_ownerless()
     changed += end_orphans()
     _forget_leftovers()
     return changed
 
 
+def _be_the_only_machine() -> int:
+    """Go on with what this collection was on another machine: copied, or restored without its run/; returns how much.
+
+    Whoever bears the pids of those rows is not ours. What waits for that machine would wait for ever.
+    """
+    here = Machine.current()
+    former = Process.objects.running().exclude(machine=here)
+    count = ProcessMachine.apply(
+        former, ProcessMachine.lose, ended_at=timezone.now(), end_reason=EndReason.LOST, request=Request.NONE
+    )
+    runs, programs = CrawlRun.objects.exclude(machine=here), Binary.objects.exclude(machine=here)
+    runs.filter(crawl__in=CrawlRun.objects.filter(machine=here).values("crawl")).delete()
+    programs.filter(name__in=Binary.objects.here().values("name")).delete()
+    return count + runs.update(machine=here) + programs.update(machine=here)
+
+
 def _reclaim_ownerless() -> int:
-    """Leases whose owner has no running row on this machine: its lock file was lost with the folder's run/."""
+    """Leases of workers that do not run: their lock files were lost with the folder's run/."""
+    workers = Process.objects.of_type(Process.TypeChoices.WORKER)
+    held_elsewhere = workers.exclude(machine=Machine.current()) if is_fleet() else workers.none()
+    kept = set(workers.running().values_list("pk", flat=True)) | set(held_elsewhere.values_list("pk", flat=True))
     count = 0
-    alive = {row.pk for row in Process.objects.running().of_type(Process.TypeChoices.WORKER)}
-    known = set(Process.objects.of_type(Process.TypeChoices.WORKER).here().values_list("pk", flat=True))
     for model in LEASED:
         owners = set(model.rows(owner__isnull=False).values_list("owner", flat=True))
-        for owner in owners - alive:
-            if owner in known or not Process.objects.filter(pk=owner).exists():
-                count += model.rows().reclaim(owner)
+        count += sum(model.rows().reclaim(owner) for owner in owners - kept)
     return count
 
 

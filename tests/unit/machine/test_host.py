@@ -5,6 +5,7 @@ import os
 import pytest
 from django.db import connection
 
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.machine.host import NetworkInterface, forget_current_machine
 from archivebox.machine.models import Machine
@@ -35,13 +36,43 @@ def test_facts_that_changed_are_brought_up_to_date() -> None:
 
 def test_the_id_is_kept_where_it_belongs(collection: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     key = Machine.current().pk
-    if connection.vendor == "sqlite":
-        assert collection.machine_id.read_text().strip() == str(key)
-    else:
-        assert not collection.machine_id.exists()  # a fleet shares the database, not the machine
     monkeypatch.setenv("MACHINE_ID", "01900000-0000-7000-8000-000000000000")
     forget_current_machine()
-    assert str(Machine.current().pk) == "01900000-0000-7000-8000-000000000000"
+    if connection.vendor == "sqlite":
+        assert collection.machine_id.read_text().split()[0] == str(key) == str(Machine.current().pk)
+    else:
+        assert not collection.machine_id.exists()  # a fleet shares the database, not the machine
+        assert str(Machine.current().pk) == "01900000-0000-7000-8000-000000000000"
+
+
+def known_as(folder: DataFolder) -> str:
+    """The id that a command would find there."""
+    forget_current_machine()
+    assert folder == DATA_FOLDER
+    return str(Machine.current().pk)
+
+
+@pytest.mark.once  # where the id is kept in the folder
+class TestFolderAtAnotherPlace:
+    def rewrite(self, folder: DataFolder, *, boot: str = "", place: str = "") -> str:
+        Machine.current()
+        key, old_boot, old_place = folder.machine_id.read_text().split()
+        folder.machine_id.write_text(f"{key} {boot or old_boot} {place or old_place}\n")
+        return key
+
+    def test_a_copy_is_another_machine_with_the_same_settings(self, collection: DataFolder) -> None:
+        Machine.objects.filter(pk=Machine.current().pk).update(config={"A": "1"})
+        former = self.rewrite(collection, place="1:2")
+        copied = known_as(collection)
+        assert copied != former
+        assert known_as(collection) == copied
+        assert Machine.objects.get(pk=copied).config == {"A": "1"}
+
+    def test_after_a_boot_it_is_the_same_wherever_its_disk_is(self, collection: DataFolder) -> None:
+        former = self.rewrite(collection, boot="another", place="1:2")
+        assert known_as(collection) == former
+        self.rewrite(collection, place="1:2")
+        assert known_as(collection) != former, "its place was brought up to date"
 
 
 def test_settings_of_the_machine_are_merged() -> None:

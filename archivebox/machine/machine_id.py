@@ -1,0 +1,75 @@
+"""Which machine this is: an id kept in the data folder, or with the user where a fleet shares a database."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple, Self
+from uuid import UUID
+
+import platformdirs
+from django.db import connection
+
+from archivebox.base_models.rows import new_id
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.lib.files import atomic_write, locked
+from archivebox.lib.processes import Identity
+
+
+class Place(NamedTuple):
+    """Where an id was written down: a folder that is renamed stays the same one, its copy is another."""
+
+    boot: str = ""
+    folder: str = ""
+
+    @classmethod
+    def of(cls, folder: Path) -> Self:
+        status = folder.stat()
+        return cls(Identity.current().boot_id, f"{status.st_dev}:{status.st_ino}")
+
+
+class Known(NamedTuple):
+    """What the file of an id says."""
+
+    key: UUID
+    place: Place
+
+
+def is_fleet() -> bool:
+    """Whether several machines may share the database; else it is on the disk of the one that works on it."""
+    return connection.vendor == "postgresql"
+
+
+def machine_id() -> UUID:
+    """The id of this machine, made on first use."""
+    if not is_fleet():
+        return _kept_in(DATA_FOLDER.machine_id, Place.of(DATA_FOLDER.root))
+    if named := os.environ.get("MACHINE_ID"):
+        return UUID(named)
+    return _kept_in(platformdirs.user_state_path("archivebox") / "machine-id", Place())
+
+
+def _kept_in(path: Path, here: Place) -> UUID:
+    known = _read(path)
+    if known is None or known.place != here:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with locked(path.with_suffix(".lock")):  # several first uses at once agree on one id
+            known = _known_here(_read(path), here)
+            atomic_write(path, " ".join([str(known.key), *here]) + "\n")
+    return known.key
+
+
+def _known_here(known: Known | None, here: Place) -> Known:
+    """A copy made since the boot is a machine of its own: its rows speak of processes that run for the original.
+
+    Of an earlier boot nothing runs any more, and a disk may have another number since.
+    """
+    if known is None or (known.place.boot == here.boot and known.place != here):
+        return Known(new_id(), here)
+    return Known(known.key, here)
+
+
+def _read(path: Path) -> Known | None:
+    try:
+        key, *place = path.read_text().split()
+    except FileNotFoundError:
+        return None
+    return Known(UUID(key), Place(*place))
