@@ -11,7 +11,7 @@ from django.utils import timezone
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
-from archivebox.config.resolve import Resolved
+from archivebox.config.resolve import Resolved, SettingError
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
 from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns, refuse_private
@@ -25,6 +25,7 @@ from archivebox.lib.urls import BadUrl, Url, parse_url, path_domain
 Item = TypeVar("Item")
 BATCH = 1000
 """Rows of one INSERT: SQLite takes 32,766 values a statement."""
+_ALLOWLIST = "PRIVATE_NETWORK_ALLOWLIST"
 LOOK_UP_TIME = 5.0
 """Seconds that names of hosts may take to be looked up, all together."""
 
@@ -96,11 +97,24 @@ def _private_hosts(texts: Iterable[str | Seed]) -> frozenset[str]:
 
 
 def networks_of(settings: Resolved) -> tuple[Opened, frozenset[int]]:
-    """Private hosts that settings open, and the ports of our own server, which have to be named one by one."""
-    opened = Opened.parse(settings.get_list("PRIVATE_NETWORK_ALLOWLIST"))
-    named = (settings.get_text("BIND_ADDR"), settings.get_text("REPLAY_ADDR"))
-    listening = [Address.parse(text) for text in named if text]
-    return opened, frozenset(port for address in listening for port in (address.port, address.next_port.port))
+    """Private hosts that settings open, and the ports of our own server, which have to be named one by one.
+
+    SettingError where an entry is neither host nor network.
+    """
+    try:
+        opened = Opened.parse(settings.get_list(_ALLOWLIST))
+    except ValueError as error:
+        raise SettingError(settings.explain(_ALLOWLIST)[-1][0], _ALLOWLIST, str(error)) from None
+    listening = [_address(settings.get_text(name)) for name in ("BIND_ADDR", "REPLAY_ADDR")]
+    return opened, frozenset(port for address in listening if address for port in (address.port, address.port + 1))
+
+
+def _address(text: str) -> Address | None:
+    """What the server listens on; None for what is no address, on which nobody listens."""
+    try:
+        return Address.parse(text)
+    except ValueError:
+        return None
 
 
 def create_crawl(

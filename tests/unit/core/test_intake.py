@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
 from archivebox.base_models.users import system_user
+from archivebox.config.resolve import Layer, SettingError
 from archivebox.core.intake import Seed, check_seeds, create_crawl, take_found
 from archivebox.core.models import Snapshot, Tag
 from archivebox.crawls.models import Crawl
@@ -229,3 +230,10 @@ class TestPrivateNetworks:
         assert [seed.url for seed in seeds] == ["https://no-such-name.invalid/"]
         assert [(refusal.line, refusal.code) for refusal in refusals] == [(n, "private_address") for n in (1, 3, 4)]
         assert "private network" in refusals[0].sentence
+
+    def test_a_bad_entry_is_said_to_whoever_adds(self) -> None:
+        settings = resolve_settings(
+            [*base_layers(), Layer("environment", {"PRIVATE_NETWORK_ALLOWLIST": ["10.0.0.0/99"]})]
+        )
+        with pytest.raises(SettingError, match=r"10\.0\.0\.0/99.*PRIVATE_NETWORK_ALLOWLIST in the environment"):
+            check_seeds(["https://example.com/"], settings)
