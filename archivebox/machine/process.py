@@ -11,12 +11,12 @@ from django.utils import timezone
 from archivebox.base_models.literal import Literal
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.contract.records import EndReason, register
+from archivebox.contract.records import register
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.processes import ExitJournal, ExitStatus, Identity
+from archivebox.lib.processes import UNSEEN, ExitJournal, ExitStatus, Identity
 from archivebox.machine.host import Machine
 from archivebox.machine.process_current import OwnProcess
-from archivebox.machine.process_row import end_reason_of, is_gone
+from archivebox.machine.process_row import end_reason_of, exited_columns, is_gone
 from archivebox.machine.program_report import ProgramReport, start_of_descendant
 from archivebox.machine.statemachines import ProcessMachine
 
@@ -142,15 +142,19 @@ class Process(OwnProcess):
     @classmethod
     def _close_gone(cls, key: UUID, seen: ExitStatus | None) -> int:
         """Close one row unless its reaper, who commits before he reaps, has done so meanwhile."""
-        code = seen.exit_code if seen else None
-        fields = {"ended_at": timezone.now(), "exit_code": code, "end_reason": end_reason_of(code)}
-        return ProcessMachine.apply(cls.objects.filter(pk=key), ProcessMachine.lose, **fields)
+        return cls._lose(cls.objects.filter(pk=key), seen or UNSEEN)
+
+    @classmethod
+    def _lose(cls, rows: ProcessQuerySet, seen: ExitStatus) -> int:
+        columns = exited_columns(seen)
+        del columns["status"]  # the transition's
+        return ProcessMachine.apply(rows, ProcessMachine.lose, **columns)
 
     @classmethod
     def lose_programs(cls, **work: object) -> int:
         """Close the programs that hooks of this work reported and whose end they did not: their trees have ended."""
         rows = cls.objects.running().of_type(cls.TypeChoices.BINARY).filter(**work)
-        return ProcessMachine.apply(rows, ProcessMachine.lose, ended_at=timezone.now(), end_reason=EndReason.LOST)
+        return cls._lose(rows, UNSEEN)
 
     # --- programs that hooks report ---------------------------------------------------------------------------
 

@@ -7,16 +7,15 @@ from typing import Self
 from uuid import UUID
 
 import psutil
-from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.contract.records import EndReason
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import ExitStatus, Identity
 from archivebox.lib.urls import without_credentials
 from archivebox.machine.host import Machine
 from archivebox.machine.logtail import TAIL
 from archivebox.machine.process_life import StartedProcess
-from archivebox.machine.process_row import IDENTITY
+from archivebox.machine.process_row import IDENTITY, exited_columns
 
 _current: dict[str, StartedProcess] = {}
 
@@ -92,13 +91,10 @@ class OwnProcess(StartedProcess):
 
     def finish(self, exit_code: int, error: str = "") -> None:
         """Record one's own end: for processes that nobody of ours waits for."""
-        self.exit_code = exit_code
-        self.ended_at = timezone.now()
-        self.status = self.StatusChoices.EXITED
-        self.end_reason = EndReason.EXITED
-        self.stderr = without_credentials(error)[-TAIL:]
-        fields = ["exit_code", "ended_at", "status", "end_reason", "stderr", "modified_at"]
-        self.save(update_fields=fields)
+        ended = exited_columns(ExitStatus(exit_code), EndReason.EXITED)
+        columns = ended | {"stderr": without_credentials(error)[-TAIL:]}
+        self.take(columns)
+        self.save(update_fields=[*columns, "modified_at"])
 
 
 def forget_current_process() -> None:

@@ -8,7 +8,6 @@ from typing import Self
 from uuid import UUID
 
 import psutil
-from django.utils import timezone
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
@@ -16,7 +15,7 @@ from archivebox.lib import processes
 from archivebox.lib.processes import UNSEEN, ExitJournal, ExitStatus
 from archivebox.machine.host import Machine
 from archivebox.machine.logtail import TAIL, read_tail
-from archivebox.machine.process_row import IDENTITY, ProcessRow, end_reason_of, is_gone
+from archivebox.machine.process_row import IDENTITY, ProcessRow, exited_columns, is_gone
 
 LOST = -1
 """What ``poll`` and ``wait`` answer for a process whose status nobody saw."""
@@ -59,9 +58,8 @@ class StartedProcess(ProcessRow):
 
     def _close_unstarted(self, error: OSError) -> None:
         """Its program, folder or files could not be opened: nothing ran, so that there is no exit code."""
-        self.status, self.end_reason, self.ended_at = self.StatusChoices.EXITED, EndReason.LOST, timezone.now()
-        self.stderr = str(error)[-TAIL:]
-        self.save(update_fields=["status", "end_reason", "ended_at", "stderr", "modified_at"])
+        self.take(exited_columns(UNSEEN, EndReason.LOST) | {"stderr": str(error)[-TAIL:]})
+        self.save()
 
     def _wait_in_foreground(self) -> None:
         try:
@@ -166,11 +164,7 @@ class StartedProcess(ProcessRow):
 
     def settle(self, seen: ExitStatus) -> None:
         """Take over what ``wait`` reported and the tails of its output; saves nothing."""
-        self.exit_code = seen.exit_code
-        self.user_seconds, self.system_seconds, self.max_rss = seen.user_seconds, seen.system_seconds, seen.max_rss
-        self.ended_at = timezone.now()
-        self.status = self.StatusChoices.EXITED
-        self.end_reason = self.end_reason or end_reason_of(seen.exit_code)
+        self.take(exited_columns(seen, EndReason(self.end_reason) if self.end_reason else None))
         self.stdout, self.stdout_size = read_tail(self.stdout_file)
         self.stderr, self.stderr_size = read_tail(self.stderr_file)
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from archivebox.base_models.work import Request
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib import processes
-from archivebox.lib.processes import Identity, Launch
+from archivebox.lib.processes import ExitStatus, Identity, Launch
 from archivebox.machine.host import Machine
 from archivebox.storage.layout import hook_file
 
@@ -95,9 +96,12 @@ class ProcessRow(Row):
 
     def take_identity(self, identity: Identity) -> None:
         """Fill in who this is to the operating system; the row is RUNNING from here on."""
-        self.boot_id, self.pid_ns, self.pid, self.start_ticks = identity
-        self.started_at = self.started_at or timezone.now()
-        self.status = self.StatusChoices.RUNNING
+        self.take(started_columns(identity, self.started_at))
+
+    def take(self, columns: Mapping[str, Any]) -> None:
+        """Fill in columns by name; saves nothing."""
+        for name, value in columns.items():
+            setattr(self, name, value)
 
     @property
     def identity(self) -> Identity | None:
@@ -158,6 +162,36 @@ class ProcessRow(Row):
         if self.started_at is None:
             return None
         return ((self.ended_at or timezone.now()) - self.started_at).total_seconds()
+
+
+def started_columns(identity: Identity, started_at: datetime | None = None) -> dict[str, Any]:
+    """What a row says of a process from its start on: the one place where a row becomes RUNNING."""
+    return {
+        "status": ProcessRow.StatusChoices.RUNNING,
+        "boot_id": identity.boot_id,
+        "pid_ns": identity.pid_ns,
+        "pid": identity.pid,
+        "start_ticks": identity.start_ticks,
+        "started_at": started_at or timezone.now(),
+    }
+
+
+def exited_columns(
+    seen: ExitStatus, reason: EndReason | None = None, ended_at: datetime | None = None
+) -> dict[str, Any]:
+    """What a row says of a process after its end: the one place where a row becomes EXITED.
+
+    ``reason``: why we ended it; None: what the kernel's status tells. What it used is NULL where nobody was told: no
+    process ever had a memory of 0 bytes.
+    """
+    usage = (seen.user_seconds, seen.system_seconds, seen.max_rss) if seen.max_rss else (None, None, None)
+    return {
+        "status": ProcessRow.StatusChoices.EXITED,
+        "ended_at": ended_at or timezone.now(),
+        "end_reason": reason or end_reason_of(seen.exit_code),
+        "exit_code": seen.exit_code,
+        **dict(zip(("user_seconds", "system_seconds", "max_rss"), usage, strict=True)),
+    }
 
 
 def is_gone(identity: Identity) -> bool:

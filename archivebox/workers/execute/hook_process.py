@@ -17,10 +17,10 @@ from archivebox.core.archiveresult import Declaration
 from archivebox.hooks import HookCall
 from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.processes import Child, ExitStatus, Launch, Tree
+from archivebox.lib.processes import UNSEEN, Child, ExitStatus, Launch, Tree
 from archivebox.machine.logtail import read_tail
 from archivebox.machine.process import Process
-from archivebox.machine.process_row import end_reason_of
+from archivebox.machine.process_row import end_reason_of, exited_columns, started_columns
 from archivebox.storage.layout import hook_file
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hook_output import HookOutput
@@ -94,15 +94,7 @@ class HookProcess:
             return False
         identity = self.child.identity
         self.engine.starter.started(self.mark, identity)
-        columns |= {
-            "status": Process.StatusChoices.RUNNING,
-            "boot_id": identity.boot_id,
-            "pid_ns": identity.pid_ns,
-            "pid": identity.pid,
-            "start_ticks": identity.start_ticks,
-            "started_at": self.started_at,
-        }
-        self.engine.journal.insert(Process, self.process_id, columns)
+        self.engine.journal.insert(Process, self.process_id, columns | started_columns(identity, self.started_at))
         self.engine.journal.after_commit(self.engine.starter.committed)
         if self.hook.background:
             self._file("pid").write_text(f"{identity.pid}\n")
@@ -189,7 +181,7 @@ class HookProcess:
         self.failure = error
         self.ended = True
         now = timezone.now()
-        ended = {"status": "exited", "started_at": now, "ended_at": now, "stderr": str(error), "end_reason": "exited"}
+        ended = exited_columns(UNSEEN, EndReason.EXITED, now) | {"started_at": now, "stderr": str(error)}
         self.engine.journal.insert(Process, self.process_id, columns | ended)
         self.engine.journal.after_commit(self.engine.starter.committed)
 
@@ -268,14 +260,7 @@ class HookProcess:
 
     def _end_columns(self, status: ExitStatus) -> dict[str, object]:
         self.stderr, stderr_size = read_tail(self.stderr_path)
-        return {
-            "status": Process.StatusChoices.EXITED,
-            "ended_at": self.ended_at,
-            "exit_code": status.exit_code,
-            "end_reason": self.final_reason(),
-            "user_seconds": status.user_seconds,
-            "system_seconds": status.system_seconds,
-            "max_rss": status.max_rss,
+        return exited_columns(status, self.end_reason, self.ended_at) | {
             "stdout": self.output.tail,
             "stdout_size": self.output.size,
             "stderr": self.stderr,

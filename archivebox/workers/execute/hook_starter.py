@@ -7,15 +7,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
-from django.utils import timezone
-
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.records import EndReason
 from archivebox.hooks import APPLICATION
 from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.processes import Child, ExitWatcher, ForkServer, ForkServerGone, Identity, Launch, SpawnLog
+from archivebox.lib.processes import (
+    Child,
+    ExitStatus,
+    ExitWatcher,
+    ForkServer,
+    ForkServerGone,
+    Identity,
+    Launch,
+    SpawnLog,
+)
 from archivebox.machine.process import Process
+from archivebox.machine.process_row import exited_columns, started_columns
 from archivebox.workers.execute.journal import Journal
 
 log = logging.getLogger(__name__)
@@ -128,17 +137,15 @@ class HookStarter:
         identity = server.identity
         if identity is not None:
             self._spawn_log.started(str(key), identity)
-            boot_id, pid_ns, pid, ticks = identity
-            columns |= {"boot_id": boot_id, "pid_ns": pid_ns, "pid": pid, "start_ticks": ticks}
-        self._journal.insert(Process, key, {**columns, "status": "running", "started_at": timezone.now()})
+            columns |= started_columns(identity)
+        self._journal.insert(Process, key, columns)
         self._exits.attach_fork_server(server)
         self._server, self._server_row = server, key
 
-    def _end_server_row(self, reason: str = "signalled") -> None:
+    def _end_server_row(self, reason: EndReason = EndReason.SIGNALLED) -> None:
         if self._server_row is not None:
             code = self._server.returncode if self._server is not None else None
-            ended = {"status": "exited", "ended_at": timezone.now(), "exit_code": code, "end_reason": reason}
-            self._journal.update(Process, self._server_row, ended)
+            self._journal.update(Process, self._server_row, exited_columns(ExitStatus(code), reason))
             self._server_row = None
 
     # --- the end ----------------------------------------------------------------------------------------------
@@ -147,7 +154,7 @@ class HookStarter:
         """End the fork server: nothing is started any more."""
         if self._server is not None:
             self._server.close()
-            self._end_server_row("sealed")
+            self._end_server_row(EndReason.SEALED)
 
     def close(self) -> None:
         """Let go of the log: every row it holds is committed."""

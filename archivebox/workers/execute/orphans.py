@@ -3,8 +3,6 @@
 import logging
 from uuid import UUID
 
-from django.utils import timezone
-
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
@@ -12,7 +10,7 @@ from archivebox.lib import processes
 from archivebox.lib.processes import ExitStatus, Identity, Tree
 from archivebox.machine.process import Process
 from archivebox.machine.process_current import command_line
-from archivebox.machine.process_row import end_reason_of
+from archivebox.machine.process_row import exited_columns, started_columns
 from archivebox.workers.execute.engine import Engine
 
 log = logging.getLogger(__name__)
@@ -51,24 +49,17 @@ class Orphans:
         key = self.listed.pop(identity, None)
         if key is None:
             return
-        reason = EndReason.SEALED if identity in self._told else end_reason_of(status.exit_code)
-        ended = {"status": "exited", "ended_at": timezone.now(), "end_reason": reason, "exit_code": status.exit_code}
-        self.engine.journal.update(Process, key, ended)
+        reason = EndReason.SEALED if identity in self._told else None
+        self.engine.journal.update(Process, key, exited_columns(status, reason))
 
     def _record(self, identity: Identity) -> UUID:
         key = new_id()
-        boot_id, pid_ns, pid, ticks = identity
         columns = {
             "machine_id": self.engine.machine_id,
             "parent_id": self.engine.process_id,
             "process_type": Process.TypeChoices.BINARY,
-            "status": Process.StatusChoices.RUNNING,
-            "cmd": command_line(pid),
-            "boot_id": boot_id,
-            "pid_ns": pid_ns,
-            "pid": pid,
-            "start_ticks": ticks,
-            "started_at": timezone.now(),
+            "cmd": command_line(identity.pid),
+            **started_columns(identity),
         }
         self.engine.journal.insert(Process, key, columns)
         return key

@@ -15,7 +15,9 @@ from archivebox.core.archiveresult import ArchiveResult, ending_of, output_colum
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import learn_finite, prepare_hook
+from archivebox.lib.processes import UNSEEN
 from archivebox.machine.process import Process
+from archivebox.machine.process_row import exited_columns
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.executor import Executor
 from archivebox.workers.execute.hook_process import HookProcess
@@ -93,7 +95,7 @@ class SnapshotExecutor(Executor):
                 item.slot = True
             return
         if row.status != Process.StatusChoices.EXITED:
-            self.engine.journal.update(Process, row.pk, lost_columns())
+            self.engine.journal.update(Process, row.pk, exited_columns(UNSEEN))
         run.recall(row)
         self._by_run.pop(run)
         self.settle_run(item, run)
@@ -207,7 +209,3 @@ class SnapshotExecutor(Executor):
         await self.end_everything(EndReason.CANCELLED, 0.0)
         if not self.over.done():
             self.over.set_result(None)
-
-
-def lost_columns() -> dict[str, Any]:
-    return {"status": "exited", "ended_at": timezone.now(), "end_reason": EndReason.LOST}

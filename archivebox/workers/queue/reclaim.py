@@ -18,7 +18,6 @@ from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.work import WorkItem
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.contract.records import EndReason
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.lib import processes
@@ -26,6 +25,7 @@ from archivebox.lib.processes import ExitJournal, ExitStatus, Identity, SpawnEnt
 from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
+from archivebox.machine.process_row import exited_columns
 
 log = logging.getLogger(__name__)
 
@@ -100,8 +100,8 @@ def record_start(entry: SpawnEntry, worker_id: UUID) -> None:
         row.take_identity(identity)
         row.started_at = timezone.now()
     else:
-        row.status, row.end_reason = Process.StatusChoices.EXITED, EndReason.LOST
-        row.started_at = row.ended_at = timezone.now()
+        row.take(exited_columns(processes.UNSEEN))
+        row.started_at = row.ended_at
     row.save(force_insert=True)
 
 
