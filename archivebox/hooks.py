@@ -19,7 +19,7 @@ from archivebox.config.resolve import Layer, Resolved, resolve
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract import discovery
 from archivebox.contract.binaries import BinaryRequest
-from archivebox.contract.discovery import Hook, Plugin
+from archivebox.contract.discovery import BUNDLED, Hook, Plugin
 from archivebox.contract.hooknames import extract_step, is_background_hook, parse_hook_name
 from archivebox.contract.records import Record, taker_for
 from archivebox.contract.schema import SettingSpec
@@ -277,6 +277,7 @@ def _environment(plugin: str, call: Call, *, for_installer: bool) -> tuple[dict[
         "PERSONAS_DIR": str(DATA_FOLDER.personas),
         "ACTIVE_PERSONA": "Default",
         "ABX_RUNTIME": "archivebox",
+        "HOOK_BASE": str(BUNDLED / "base"),  # where hook.sh and hook.js are
         "EXTRA_CONTEXT": json.dumps(dict(call.context)),
     }
     env |= call.folders
