@@ -34,7 +34,7 @@ Source = Literal["bundled", "package", "data"]
 HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork")
 HOOK_LISTS = ("exclusive", "after", "argv", "sources")
 
-_PLUGIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
+PLUGIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
 _LIKE_A_HOOK = re.compile(
     r"on_|(?:on-?)?(?:Crawl|Snapshot|Binary|CrawlEnd|SnapshotEnd|CrawlSetup)_(?:_|\d\d_)", re.IGNORECASE
 )
@@ -213,7 +213,7 @@ def read_plugin(name: str, folder: Path, source: Source = "data", *, changes: Pa
         return Plugin(name, folder, source, warnings=(f"the folder cannot be read: {error.strerror}",))
     if not any(_LIKE_A_HOOK.match(file) or file == "config.json" or file in FILE_NAMES for file in file_names):
         return None
-    if not _PLUGIN_NAME.fullmatch(name):
+    if not PLUGIN_NAME.fullmatch(name):
         warning = "its folder's name may hold letters, digits, _ and - only, so none of it is used"
         return Plugin(name, folder, source, read_schema(name, {})[0], warnings=(warning,))
     read = _Folder(name, folder, file_names)

@@ -1,6 +1,8 @@
 """Owns the options of `archivebox plugin`."""
 
-from archivebox.cli.declare import command, group, option, word, words
+import click
+
+from archivebox.cli.declare import command, flag, group, option, word, words
 from archivebox.cli.session import Needs
 
 COMMAND = group(
@@ -25,6 +27,18 @@ COMMAND = group(
                 option("--hook", text="Only this hook.", metavar="FILE"),
                 option("--output", text="Folder for what it makes; else a new one.", metavar="FOLDER"),
                 option("--config", text="A setting for this run.", multiple=True, metavar="KEY=VALUE"),
+            ],
+        ),
+        command(
+            "new",
+            "plugin.new:new",
+            "Write the folder of a plugin to begin with.",
+            [
+                word("name", "NAME"),
+                option(
+                    "--lang", text="What its hook is written in.", default="py", type=click.Choice(["py", "sh", "js"])
+                ),
+                flag("--page", text="Its hook looks at the live page in the browser."),
             ],
         ),
         command(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance.cli.conftest import Type
+from tests.acceptance.cli.conftest import CHECKOUT, Type
 
 pytestmark = pytest.mark.database
 
@@ -96,3 +99,34 @@ def test_a_hook_that_needs_the_page_is_tried_with_one(cli: Type, collection: Pat
     assert "up" in done.out
     assert (collection / "ledger").read_text().split() == ["browser-up", "tab-up", "looked", "tab-told", "browser-told"]
     assert cli("process", "list", "--running", "--type", "hook").records == []
+
+
+@pytest.mark.parametrize(
+    "words", [("--lang", "py"), ("--lang", "sh"), ("--lang", "js"), ("--page",), ("--page", "--lang", "js")]
+)
+def test_a_new_plugin_passes_lint_runs_and_has_a_test(cli: Type, collection: Path, words: tuple[str, ...]) -> None:
+    made = cli("plugin", "new", "greeting", *words)
+    assert made.code == 0, made.err
+    folder = collection / "plugins" / "greeting"
+    program = collection.parent / "bin" / "archivebox"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m archivebox "$@"\n')
+    program.chmod(0o755)
+    env = {**os.environ, "PYTHONPATH": str(CHECKOUT), "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)],
+        env=env,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
+    assert cli("plugin", "new", "greeting").code == 2
+
+
+@pytest.mark.parametrize("words", [("new", "a b"), ("new", "x", "--lang", "sh", "--page"), ("new", "dom")])
+def test_a_plugin_that_cannot_be_is_refused(cli: Type, collection: Path, words: tuple[str, ...]) -> None:
+    assert cli("plugin", *words).code == 2
+    assert list((collection / "plugins").iterdir()) == []

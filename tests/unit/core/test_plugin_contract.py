@@ -1,0 +1,72 @@
+"""What `docs/plugin-contract.md` says is so, and nothing that is so is missing from it."""
+
+import re
+
+import pytest
+
+from archivebox.cli.plugin.new import HOOKS, files_of
+from archivebox.config.core import SHARED_SETTINGS
+from archivebox.contract.discovery import HOOK_FLAGS, HOOK_LISTS
+from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS
+from archivebox.contract.outcomes import Declared
+from archivebox.contract.reasons import Reason
+from archivebox.contract.records import registered_types
+from archivebox.contract.scripts import OPTIONS
+from archivebox.core import models
+from archivebox.hooks import INHERITED, Call, discover_hooks, prepare_hook, resolve_settings
+from archivebox.lib.processes import MARK
+from tests.architecture import source
+
+TEXT = (source.ROOT / "docs" / "plugin-contract.md").read_text()
+
+
+def table(heading: str) -> list[list[str]]:
+    """The rows of the table under a column's heading, cell by cell."""
+    lines = TEXT[TEXT.index(f"| {heading} |") :].partition("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def words(cells: list[str]) -> set[str]:
+    return {word for cell in cells for word in re.findall(r"`([^`]+)`", cell)}
+
+
+def test_every_record_type_is_there_and_no_other() -> None:
+    assert {model.__name__ for model in (models.Snapshot, models.Tag)} <= set(registered_types())
+    assert words([row[0] for row in table("type")]) == {*registered_types(), "ArchiveResult", "Ready"}
+
+
+def test_every_key_of_x_hooks_is_there_and_no_other() -> None:
+    assert words([row[0] for row in table("key")]) == {*HOOK_FLAGS, *HOOK_LISTS, "applies"}
+
+
+def test_every_option_and_event_is_there_and_no_other() -> None:
+    assert words([row[1] for row in table("event")]) == set(OPTIONS)
+    (events,) = re.findall(r"`<Event>` is (.*?)\. `NN`", TEXT, re.DOTALL)
+    assert words([events]) == {*EVENTS, *EVENT_ALIASES}
+
+
+def test_every_reason_and_status_of_the_table_of_outcomes_exists() -> None:
+    rows = table("exit status")
+    said = words([row[2] for row in rows]) - {str(word) for word in Declared}
+    assert said <= {str(reason) for reason in Reason}
+    assert words([row[1] for row in rows]) == {str(word) for word in Declared}
+
+
+@pytest.mark.usefixtures("collection")
+def test_every_name_of_the_environment_is_there_and_no_other() -> None:
+    documented = words([row[0] for row in table("name")])
+    (hook,) = [hook for hook in discover_hooks("Snapshot") if hook.file_name.endswith("_dom.py")]
+    folders = {"SNAP_DIR": "s", "CRAWL_DIR": "c", "CRAWL_OUTPUT_DIR": "c"}
+    settings = resolve_settings([])
+    given = prepare_hook(hook, Call(source.ROOT, {}, {}, folders, settings, {})).env
+    own = set(settings.for_plugin("dom")) - set(SHARED_SETTINGS)
+    assert documented == {*given, *INHERITED, *SHARED_SETTINGS, MARK} - own
+
+
+@pytest.mark.parametrize("lang", ["py", "sh", "js"])
+def test_the_whole_plugins_are_what_a_new_one_begins_with(lang: str) -> None:
+    name = f"hello_{lang}"
+    hook = f"on_Snapshot__60_{name}.{lang}"
+    (block,) = re.findall(rf"`{name}/{re.escape(hook)}`:\n\n```\w+\n(.*?)```", TEXT, re.DOTALL)
+    assert block == files_of(name, lang, page=False)[hook]
+    assert (lang, False) in HOOKS
