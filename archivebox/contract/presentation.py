@@ -31,6 +31,10 @@ class Output:
         return fnmatchcase(name, self.file)
 
 
+UNDECLARED = (Output("preview", "*.html"),)
+"""Of a plugin that says nothing, or is no longer there: what may be a page is shown as one."""
+
+
 def read_outputs(declared: JSON) -> tuple[tuple[Output, ...], tuple[str, ...]]:
     """The ``x-outputs`` of a config.json, and sentences about what in it is not understood and ignored."""
     if not isinstance(declared, list):
@@ -56,5 +60,7 @@ def _output(entry: Mapping[str, JSON]) -> Output:
 
 def ranked(outputs: Mapping[str, tuple[Output, ...]], role: Role) -> list[tuple[str, Output]]:
     """What plays a role, best first, with the plugin's name; ``outputs`` by plugin."""
-    found = [(plugin, output) for plugin, ones in outputs.items() for output in ones if output.role == role]
+    found = [
+        (plugin, output) for plugin, ones in outputs.items() for output in ones or UNDECLARED if output.role == role
+    ]
     return sorted(found, key=lambda one: (one[1].rank, one[0]))

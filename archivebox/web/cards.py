@@ -1,23 +1,27 @@
 """Owns what a list shows of each snapshot: picture, icon, counts of results, size."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from django.http import HttpRequest
 
+from archivebox.contract.presentation import Output, Role
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
+from archivebox.hooks import plugins
 from archivebox.replay import capability
 from archivebox.replay.capability import Purpose
 from archivebox.web.headers import replay
 from archivebox.web.viewers import viewer_of
 
-PICTURES = {"screenshot": ("screenshot.png",), "favicon": ("favicon.",)}
-"""What the plugins that draw them call their pictures, by the beginning of the name."""
 DONE = ("succeeded",)
 BAD = ("failed",)
 OPEN = ("queued", "started", "backoff")
+SHOWN_IN_LISTS: tuple[Role, ...] = ("picture", "icon")
+NONE = (sys.maxsize, "")
+"""Rank and address where nothing plays a role."""
 
 
 @dataclass
@@ -29,7 +33,8 @@ class Card:
     """Where its files are seen."""
     viewer: str
     """Whose capabilities its addresses hold."""
-    pictures: dict[str, str] = field(default_factory=dict)
+    pictures: dict[Role, tuple[int, str]] = field(default_factory=dict)
+    """Rank and address of the best file that plays a role."""
     succeeded: int = 0
     failed: int = 0
     open: int = 0
@@ -50,12 +55,12 @@ class Card:
         return self.snapshot.title or self.snapshot.url.partition("://")[2].rstrip("/") or self.snapshot.url
 
     @property
-    def screenshot(self) -> str:
-        return self.pictures.get("screenshot", "")
+    def picture(self) -> str:
+        return self.pictures.get("picture", NONE)[1]
 
     @property
-    def favicon(self) -> str:
-        return self.pictures.get("favicon", "")
+    def icon(self) -> str:
+        return self.pictures.get("icon", NONE)[1]
 
     @property
     def is_busy(self) -> bool:
@@ -67,10 +72,17 @@ class Card:
         self.succeeded += result.status in DONE
         self.failed += result.status in BAD
         self.open += result.status in OPEN
-        for begin in PICTURES.get(result.plugin, ()):
-            for name in result.output_files:
-                if name.startswith(begin):
-                    self.pictures[result.plugin] = self._address_of_one(result.plugin, name)
+        for output in outputs_of(result.plugin):
+            known = self.pictures.get(output.role, NONE)
+            name = next(filter(output.matches, result.output_files), None)
+            if output.role in SHOWN_IN_LISTS and name is not None and output.rank < known[0]:
+                self.pictures[output.role] = (output.rank, self._address_of_one(result.plugin, name))
+
+
+def outputs_of(plugin: str) -> tuple[Output, ...]:
+    """What a plugin says of its files; nothing for one that is no longer there."""
+    known = plugins().get(plugin)
+    return known.outputs if known is not None else ()
 
 
 def address_of(plugin: str, name: str) -> str:

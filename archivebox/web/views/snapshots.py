@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
+from archivebox.contract.presentation import ranked
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.retry import RETRIABLE, retry_results
 from archivebox.core.snapshot import Snapshot
@@ -16,12 +17,10 @@ from archivebox.machine.process import Process
 from archivebox.replay.capability import Purpose
 from archivebox.replay.origins import sandbox
 from archivebox.web.access import may_see, public_if
-from archivebox.web.cards import address_of, cards
+from archivebox.web.cards import address_of, cards, outputs_of
 from archivebox.web.headers import replay
 from archivebox.web.paging import page_of
 
-PREVIEWS = (("singlefile", "Page"), ("dom", "DOM"), ("readability", "Reader"), ("screenshot", "Picture"))
-"""Plugins whose first file is worth a frame, best first, and what people call it."""
 FILES_SHOWN = 12
 PROCESSES_SHOWN = 200
 
@@ -131,13 +130,14 @@ class Preview:
 
 def _previews(lines: list[Line], wanted: str) -> tuple[list[Preview], Preview | None]:
     found: list[Preview] = []
-    for plugin, label in PREVIEWS:
-        for line in lines:
-            if line.result.plugin != plugin or line.result.status != ArchiveResult.StatusChoices.SUCCEEDED:
-                continue
-            file = next((file for file in line.files if file.mimetype in {"text/html", "image/png"}), None)
-            if file:
-                found.append(Preview(plugin, label, file.address, file.mimetype.startswith("image/")))
+    kept = [line for line in lines if line.result.status == ArchiveResult.StatusChoices.SUCCEEDED]
+    outputs = {line.result.plugin: outputs_of(line.result.plugin) for line in kept}
+    for plugin, output in ranked(outputs, "preview"):
+        files = (file for line in kept if line.result.plugin == plugin for file in line.files)
+        file = next((file for file in files if output.matches(file.name)), None)
+        if file:
+            label = output.label or plugin
+            found.append(Preview(plugin, label, file.address, file.mimetype.startswith("image/")))
     pictures = [preview for preview in found if preview.is_picture]
     chosen = [preview for preview in found if preview.plugin == wanted] or pictures or found
     return found, chosen[0] if chosen else None
