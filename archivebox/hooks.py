@@ -180,6 +180,8 @@ class Call:
     settings: Resolved
     binaries: Mapping[str, str]
     """Program name → absolute path, of those that this machine has; a worker learns more while it runs."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Program name → version, of the same."""
     by_plugin: dict[str, "PluginCall"] = field(default_factory=dict)
     """Made on first use."""
 
@@ -224,10 +226,12 @@ def prepare_hook(hook: Hook, call: Call) -> HookCall:
     """The command line, environment and folder of one hook run. Nothing is started and nothing written."""
     plugin = call.of_plugin(hook)
     programs = {name: call.binaries[plugin.env[name]] for name in plugin.programs if plugin.env[name] in call.binaries}
+    versions = {name: call.versions.get(plugin.env[name], "") for name in programs}
+    told = {f"{name.removesuffix('_BINARY')}_VERSION": version for name, version in versions.items() if version}
     return HookCall(
         hook=hook,
         argv=(*_interpreter(hook, call), str(hook.path), *hook.arguments(call.arguments)),
-        env=plugin.env | programs | ({"PYTHONPATH": str(APPLICATION)} if hook.environment else {}),
+        env=plugin.env | programs | told | ({"PYTHONPATH": str(APPLICATION)} if hook.environment else {}),
         env_names=plugin.settings,
         cwd=plugin.cwd,
         object_dir=call.object_dir,

@@ -48,7 +48,7 @@ def main() -> None:
     with partial_folder() as folder:
         plan = Plan(
             program=program,
-            is_wget2="Wget2" in run_program([program, "--version"], timeout=seconds).stdout[:80],
+            is_wget2=is_wget2(program, settings, seconds),
             log=LOG,
             warc=f"warc/{time.strftime('%Y%m%d%H%M%S', time.gmtime())}",
             seconds=seconds - min(3.0, seconds / 4),  # time to put things in place before the engine ends us
@@ -57,6 +57,13 @@ def main() -> None:
         with file_size_limit(limit):
             done = run_program(build(plan, settings, hook.url), timeout=plan.seconds, cwd=str(folder))
         conclude(hook, plan, folder, done, None if settings.bool("WGET_SAVE_SECRETS") else secrets(settings))
+
+
+def is_wget2(program: str, settings: Settings, seconds: float) -> bool:
+    """Whether it is wget's second version; the engine tells, a person who runs this hook by hand does not."""
+    if told := settings.str("WGET_VERSION"):
+        return told.startswith("2.")
+    return "Wget2" in run_program([program, "--version"], timeout=seconds).stdout[:80]
 
 
 def max_size(settings: Settings) -> int:

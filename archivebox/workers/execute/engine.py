@@ -55,11 +55,12 @@ class Programs:
     """What is known of the programs of this machine; read again at each look."""
 
     paths: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
     status: dict[str, str] = field(default_factory=dict)
 
-    def learn(self, status: dict[str, str], paths: dict[str, str]) -> None:
+    def learn(self, status: dict[str, str], paths: dict[str, str], versions: dict[str, str]) -> None:
         """Take over what the rows say now; in place, since the calls of running objects look at the same dicts."""
-        for known, now in ((self.status, status), (self.paths, paths)):
+        for known, now in ((self.status, status), (self.paths, paths), (self.versions, versions)):
             known.clear()
             known.update(now)
 

@@ -37,7 +37,7 @@ class Executor(ABC):
     def __init__(self, engine: Engine, lease: Lease, call: Call, schedule: Schedule) -> None:
         self.engine = engine
         self.lease = lease
-        self.call = replace(call, binaries=engine.programs.paths)
+        self.call = replace(call, binaries=engine.programs.paths, versions=engine.programs.versions)
         self.schedule = schedule
         self.process_ids: set[str] = set()
         self.adopted: list[HookProcess] = []

@@ -40,6 +40,7 @@ class Polled:
     """Of the crawls that were asked about: those whose browser no Snapshot needs any more."""
     program_status: dict[str, str] = field(default_factory=dict)
     program_paths: dict[str, str] = field(default_factory=dict)
+    program_versions: dict[str, str] = field(default_factory=dict)
 
 
 def poll(who: FetchRequest, idle_crawls: Mapping[UUID, bool]) -> Polled:
@@ -61,10 +62,11 @@ def poll(who: FetchRequest, idle_crawls: Mapping[UUID, bool]) -> Polled:
     polled.asked = requests(who.worker)
     polled.killed = [key for (key,) in _killed(who.machine)]
     polled.unneeded = [crawl for crawl, yields in idle_crawls.items() if not is_needed(crawl, yields=yields)]
-    for name, status, path in _programs(who.machine):
+    for name, status, path, version in _programs(who.machine):
         polled.program_status[name] = status
         if path:
             polled.program_paths[name] = path
+            polled.program_versions[name] = version
     return polled
 
 
@@ -129,7 +131,7 @@ def _killed(machine: UUID) -> Rows:
 
 @PreparedQuery
 def _programs(machine: UUID) -> Rows:
-    return Binary.objects.filter(machine_id=machine).values_list("name", "status", "abspath")
+    return Binary.objects.filter(machine_id=machine).values_list("name", "status", "abspath", "version")
 
 
 @PreparedQuery

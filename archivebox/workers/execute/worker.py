@@ -101,7 +101,7 @@ class Worker:
         who = claim.FetchRequest(self.process.pk, self.process.machine_id, self._capacity(), self.cursor)
         yields = {crawl_id: run.yields for crawl_id, run in idle.items()}
         polled: poll.Polled = await self.engine.journal.read(poll.poll, who, yields)
-        self.engine.programs.learn(polled.program_status, polled.program_paths)
+        self.engine.programs.learn(polled.program_status, polled.program_paths, polled.program_versions)
         for lease, loaded in polled.loaded.items():
             self._begin(lease, loaded)
         self._answer_requests(polled)

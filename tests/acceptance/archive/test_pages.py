@@ -154,3 +154,12 @@ def test_a_copied_and_changed_plugin_works_in_place_of_the_bundled_one(home: Hom
     assert code == 0
     kept = home.snapshots()[url] / "htmltotext"
     assert [path.read_text().strip() for path in kept.iterdir()] == ["changed in the copy"]
+
+
+def test_a_program_is_asked_for_its_version_once_and_not_for_each_page(home: Home, site: Site) -> None:
+    home.type("init")
+    code, _ = home.type("add", "--plugins", "wget", *(site.url_for(f"/colour?{number}") for number in range(3)))
+    assert code == 0
+    asked = "SELECT cmd FROM machine_process WHERE process_type = 'binary' AND cmd LIKE '%--version%'"
+    assert len([row for row in home.rows(asked) if "wget" in row["cmd"]]) <= 1
+    assert len(home.rows("SELECT id FROM machine_process WHERE process_type = 'binary' AND cmd LIKE '%colour%'")) == 3

@@ -292,6 +292,17 @@ def test_wget2_fails_as_wget_does(wget: "Wget", site: Site, path: str, code: int
     assert not (run.folder / "wget.json").exists()
 
 
+def test_wget_is_not_asked_for_a_version_that_is_known(tmp_path: Path, wget: "Wget", site: Site) -> None:
+    asked = tmp_path / "asked"
+    asking = tmp_path / "asking-wget"
+    asking.write_text(f'#!/bin/sh\ncase "$*" in --version) echo asked >> {asked};; esac\nexec wget "$@"\n')
+    asking.chmod(0o755)
+    assert wget(site.url_for("/colour"), WGET_BINARY=str(asking), WGET_VERSION="1.21.3").code == 0
+    assert not asked.exists()
+    assert wget(site.url_for("/colour"), WGET_BINARY=str(asking)).code == 0
+    assert asked.read_text() == "asked\n"
+
+
 def test_it_runs_in_a_fork_of_a_warm_python(tmp_path: Path, site: Site) -> None:
     """As the fork server does it: the modules are loaded, then argv, environment and folder change, then __main__."""
     code = (
