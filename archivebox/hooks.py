@@ -19,7 +19,8 @@ from archivebox.config.resolve import Layer, Resolved, resolve
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract import discovery
 from archivebox.contract.binaries import BinaryRequest
-from archivebox.contract.discovery import BUNDLED, Hook, Plugin
+from archivebox.contract.discovery import BUNDLED, Plugin
+from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import extract_step, is_background_hook, parse_hook_name
 from archivebox.contract.records import Record, taker_for
 from archivebox.contract.schema import SettingSpec

@@ -19,7 +19,7 @@ from archivebox.cli.session import Session
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.binaries import BinaryRequest
-from archivebox.contract.discovery import Hook
+from archivebox.contract.hook import Hook
 from archivebox.contract.schema import prefix
 from archivebox.core.retry import retry_program
 from archivebox.hooks import (

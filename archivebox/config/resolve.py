@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from archivebox.config.core import CORE_SETTINGS, SHARED_SETTINGS
-from archivebox.contract.discovery import INSTALL_TIMEOUT, Hook, Plugin
+from archivebox.contract.discovery import INSTALL_TIMEOUT, Plugin
+from archivebox.contract.hook import Hook
 from archivebox.contract.reasons import Reason
 from archivebox.contract.schema import SettingSpec, check_value, prefix, to_env
 from archivebox.lib.jsonl import JSON

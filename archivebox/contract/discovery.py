@@ -11,28 +11,25 @@ from pathlib import Path
 from typing import Literal
 
 from archivebox.contract import entrypoints
-from archivebox.contract.applies import ANY_PAGE, Applies, read_applies
 from archivebox.contract.binaries import FILE_NAMES, BinaryRequest, parse_binaries, read_required
+from archivebox.contract.hook import Hook, read_hook
 from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS, HookName, parse_hook_name
 from archivebox.contract.presentation import Output, read_outputs
 from archivebox.contract.providers import ORDINARY, Provider, read_provider
 from archivebox.contract.schema import PluginSchema, prefix, read_schema, string_list
-from archivebox.contract.scripts import OLDER_PACKAGES, Interpreter, Script, read_script
+from archivebox.contract.scripts import OLDER_PACKAGES, Script, read_script
 from archivebox.lib.jsonl import JSON
 
 BUNDLED = Path(__file__).parent.parent / "plugins"
 """The plugins that come with the application."""
-
-TAB = "tab"
-"""The resource that step 5 hooks hold unless they say otherwise: the live page."""
 
 INSTALL_TIMEOUT = "INSTALL_TIMEOUT"
 """The setting that says how long a Binary hook may take."""
 
 Source = Literal["bundled", "package", "data"]
 
-HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork")
-HOOK_LISTS = ("exclusive", "after", "argv", "sources")
+RUNNER_PROVIDERS = {"uv": ("env", "pip")}
+"""Who may be asked for the program that a script's first line names; others are only looked for."""
 
 PLUGIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
 _LIKE_A_HOOK = re.compile(
@@ -40,86 +37,6 @@ _LIKE_A_HOOK = re.compile(
 )
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Hook:
-    """One script of a plugin, with what its name and ``x-hooks`` say of it.
-
-    ``ready``: prints a line as soon as others may rely on it. ``finite``: ends by itself. ``session``: its effect
-    is the live page. ``page``: needs the live page. ``derived``: made from other results, and made again when those
-    change; from those of the plugins that ``sources`` names, else from all. ``exclusive``: resources it holds alone.
-    ``after``: hooks or plugins it waits for. ``fork``: may run in a child of the fork server. ``argv``: options it
-    accepts, without dashes; None: every one. ``applies``: the pages it is for. ``described``: ``x-hooks`` speaks of
-    it. ``environment``: the program that runs it where that is the Python of an environment of its own.
-    ``newer_dialect``: it prints ``failed`` for any exception. ``digest``: SHA-256 of the script.
-    """
-
-    plugin: str
-    path: Path
-    name: HookName
-    ready: bool = False
-    finite: bool = False
-    session: bool = False
-    page: bool = False
-    derived: bool = False
-    sources: tuple[str, ...] = ()
-    exclusive: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    fork: bool = False
-    argv: tuple[str, ...] | None = None
-    applies: Applies = ANY_PAGE
-    interpreter: Interpreter = "python"
-    described: bool = False
-    environment: str = ""
-    newer_dialect: bool = False
-    digest: str = ""
-
-    def __hash__(self) -> int:
-        return hash(self.path)  # of all fields: ten times as slow, for every hook of every page
-
-    @property
-    def file_name(self) -> str:
-        return self.name.file_name
-
-    @property
-    def step(self) -> int:
-        return self.name.step
-
-    @property
-    def background(self) -> bool:
-        return self.name.background
-
-    @property
-    def listens(self) -> bool:
-        """Whether it works until it is told to stop, by its name or its declaration."""
-        return self.name.daemon or self.ready
-
-    @property
-    def has_deadline(self) -> bool:
-        """Whether its own timeout ends it; a background hook that is not finite works as long as its object does."""
-        return self.finite or not (self.background and self.name.event in {"Crawl", "Snapshot"})
-
-    @property
-    def may_be_cut_off(self) -> bool:
-        """Whether it is told to stop at the end although nothing says that it listens until then."""
-        return self.background and not (self.finite or self.listens or self.session)
-
-    @property
-    def sort_key(self) -> tuple[str, str]:
-        """Hooks start in file-name order, ``CrawlSetup`` among ``Crawl``; two of one name by plugin."""
-        return self.name.file_name.partition("__")[2], self.plugin
-
-    def arguments(self, values: Mapping[str, str]) -> tuple[str, ...]:
-        """``values`` by option name as ``--name=value``, only those that the script accepts.
-
-        ``binproviders`` reaches a hook that knows only the older ``--bin-providers`` under that name.
-        """
-        if self.argv is None:
-            return tuple(f"--{option}={value}" for option, value in values.items())
-        older = "binproviders" not in self.argv and "bin-providers" in self.argv
-        named = {"bin-providers" if older and key == "binproviders" else key: item for key, item in values.items()}
-        return tuple(f"--{option}={value}" for option, value in named.items() if option in self.argv)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,8 +223,9 @@ def _read_hooks(folder: _Folder) -> list[tuple[Hook, BinaryRequest | None]]:
             folder.warnings.append(f"{file_name} has no number, so it runs in step 9")
         script = _read_script(folder, name)
         environment = None if name.event == "Binary" else _environment(folder.plugin, script, packages)
-        hook = _read_hook(folder, name, declared.get(file_name), script)
-        if environment is not None:
+        hook, warnings = read_hook(folder.plugin, folder.path / file_name, name, script, declared.get(file_name))
+        folder.warnings.extend(warnings)
+        if environment is not None and not script.runner:
             hook = replace(hook, environment=environment.name, fork=False)
         hooks.append((hook, environment))
     missing = (key for key in declared if key not in folder.file_names)
@@ -337,42 +255,13 @@ def _read_script(folder: _Folder, name: HookName) -> Script:
         return read_script("", name.extension, executable=False)
 
 
-def _read_hook(folder: _Folder, name: HookName, declared: JSON, script: Script) -> Hook:
-    flags, lists = _metadata(name, declared, folder.warnings)
-    argv = lists.get("argv")
-    exclusive = lists.get("exclusive", _default_exclusive(name))
-    return Hook(
-        plugin=folder.plugin,
-        path=folder.path / name.file_name,
-        name=name,
-        ready=name.daemon or flags.get("ready", False),
-        finite=name.finite or flags.get("finite", False),
-        session=flags.get("session", False),
-        page=flags.get("page", False) or TAB in exclusive,
-        derived=flags.get("derived", False),
-        sources=lists.get("sources", ()),
-        exclusive=exclusive,
-        after=lists.get("after", ()),
-        fork=flags.get("fork", True) and script.interpreter == "python",
-        argv=script.options if argv is None else tuple(item.lstrip("-") for item in argv),
-        applies=_applies(name, declared, folder.warnings),
-        interpreter=script.interpreter,
-        described=declared is not None,
-        newer_dialect=script.newer_dialect,
-        digest=script.digest,
-    )
-
-
-def _applies(name: HookName, declared: JSON, warnings: list[str]) -> Applies:
-    if not isinstance(declared, dict) or "applies" not in declared:
-        return ANY_PAGE
-    applies, problems = read_applies(declared["applies"])
-    warnings.extend(f'"applies" in "x-hooks" of {name}: {problem}' for problem in problems)
-    return applies
-
-
 def _environment(plugin: str, script: Script, packages: tuple[str, ...]) -> BinaryRequest | None:
-    """The Python of an environment with these packages, under a name of its own for each set of them."""
+    """What runs the script: the program that its first line names, or the Python of an environment with its packages.
+
+    An environment has a name of its own for each set of packages.
+    """
+    if script.runner:
+        return BinaryRequest(script.runner, RUNNER_PROVIDERS.get(script.runner, ("env",)))
     wanted = packages if packages and script.interpreter == "python" else script.packages
     if not wanted:
         return None
@@ -380,31 +269,6 @@ def _environment(plugin: str, script: Script, packages: tuple[str, ...]) -> Bina
     digest = hashlib.sha256("\n".join(wanted).encode()).hexdigest()[:8]
     options: dict[str, JSON] = {"packages": list(wanted), "names": ["python"]}
     return BinaryRequest(f"{owner}-python-{digest}", ("pip",), {"pip": options})
-
-
-def _default_exclusive(name: HookName) -> tuple[str, ...]:
-    return (TAB,) if name.event == "Snapshot" and name.step == 5 and not name.background else ()
-
-
-def _metadata(
-    name: HookName, declared: JSON, warnings: list[str]
-) -> tuple[dict[str, bool], dict[str, tuple[str, ...]]]:
-    """The flags and the lists of one ``x-hooks`` entry; what is not of the right type is left out with a warning."""
-    flags: dict[str, bool] = {}
-    lists: dict[str, tuple[str, ...]] = {}
-    if declared is None:
-        return flags, lists
-    if not isinstance(declared, dict):
-        warnings.append(f'"x-hooks" of {name} is not an object and is ignored')
-        return flags, lists
-    for key, value in declared.items():
-        if key in HOOK_FLAGS and isinstance(value, bool):
-            flags[key] = value
-        elif key in HOOK_LISTS and isinstance(value, list) and all(isinstance(item, str) for item in value):
-            lists[key] = string_list(value)
-        elif key != "applies":
-            warnings.append(f'"{key}" in "x-hooks" of {name} is not understood and is ignored')
-    return flags, lists
 
 
 def discover_hooks(plugins: Mapping[str, Plugin], event: str) -> tuple[Hook, ...]:

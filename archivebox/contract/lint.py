@@ -16,7 +16,8 @@ from jsonschema import Draft7Validator
 from jsonschema.exceptions import SchemaError
 
 from archivebox.contract.binaries import merge
-from archivebox.contract.discovery import Hook, Plugin, discover_hooks
+from archivebox.contract.discovery import Plugin, discover_hooks
+from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import EVENTS
 from archivebox.contract.ordering import names, waits
 from archivebox.contract.schema import SettingSpec, prefix

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from archivebox.contract.discovery import Hook
+from archivebox.contract.hook import Hook
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ _PLAIN_SHEBANG = re.compile(r"#!\s*(?:/usr/bin/env\s+|(?:/usr(?:/local)?)?/bin/)
 _CLICK = re.compile(r"^\s*(?:import|from)\s+(?:rich_)?click\b", re.MULTILINE)
 _DECORATOR = re.compile(r"^\s*@(?:\w+\.)?option\(\s*((?:(['\"])[^'\"\n]*\2\s*,?\s*)+)", re.MULTILINE)
 _LONG_OPTION = re.compile(r"['\"/]--([a-z][a-z-]*)", re.ASCII)
+_BY_ENV = re.compile(r"#!\s*/usr/bin/env\s+(?:-\S+\s+|\w+=\S*\s+)*([A-Za-z0-9_][\w.+-]*)", re.ASCII)
 _TAKES_ANYTHING = "ignore_unknown_options"
 _OLDER_IMPORT = re.compile(r"^\s*(?:import|from)\s+(?:feedparser|requests|rich_click)\b", re.MULTILINE)
 _INLINE = re.compile(r"^# /// script\s*$\n((?:^#(?: .*)?$\n)+?)^# ///\s*$", re.MULTILINE)
@@ -42,11 +43,13 @@ _NEWER_DIALECT = re.compile(r"\babx_?(?:plugins|pkg)\b|emit_?archive_?result", r
 class Script:
     """What the text of a hook tells.
 
-    ``options``: those of the engine's that it accepts, without dashes; None: every one. ``packages``: what it imports
-    beside the application's own, as pip names them. ``newer_dialect``: it prints ``failed`` for any exception.
+    ``runner``: the program that the first line of an executable asks env(1) for. ``options``: those of the engine's
+    that it accepts, without dashes; None: every one. ``packages``: what it imports beside the application's own, as
+    pip names them. ``newer_dialect``: it prints ``failed`` for any exception.
     """
 
     interpreter: Interpreter
+    runner: str
     options: tuple[str, ...] | None
     packages: tuple[str, ...]
     newer_dialect: bool
@@ -58,6 +61,7 @@ def read_script(text: str, extension: str, *, executable: bool) -> Script:
     interpreter = interpreter_of(text, extension, executable=executable)
     return Script(
         interpreter=interpreter,
+        runner=runner[1] if interpreter == "self" and (runner := _BY_ENV.match(text)) else "",
         options=accepted_options(text, extension),
         packages=packages_of(text) if interpreter == "python" else (),
         newer_dialect=bool(_NEWER_DIALECT.search(text)),

@@ -17,7 +17,7 @@ from archivebox.base_models.literal import Literal, one_of
 from archivebox.base_models.rows import Row
 from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.contract import reasons
-from archivebox.contract.discovery import Hook
+from archivebox.contract.hook import Hook
 from archivebox.contract.outcomes import Declared, Ending, Outcome, Status, could_not_start, outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import RESULT_STATUSES, EndReason, LineReader, Record, parse_line

@@ -9,7 +9,8 @@ from archivebox.cli.output import Column
 from archivebox.cli.session import Session
 from archivebox.config.core import CORE_SETTINGS
 from archivebox.contract import reasons
-from archivebox.contract.discovery import Hook, Plugin, read_plugin
+from archivebox.contract.discovery import Plugin, read_plugin
+from archivebox.contract.hook import Hook
 from archivebox.contract.lint import has_errors, lint
 from archivebox.hooks import learned_as_finite, plugins
 

@@ -14,7 +14,8 @@ from archivebox.cli.errors import BadInputError, StoppedError
 from archivebox.cli.plugin.body import find_plugin
 from archivebox.cli.session import Session
 from archivebox.config.resolve import Layer
-from archivebox.contract.discovery import Hook, Plugin
+from archivebox.contract.discovery import Plugin
+from archivebox.contract.hook import Hook
 from archivebox.crawls.admission import check_url
 from archivebox.hooks import base_layers, discover_hooks, plugins, resolve_settings, run_hook
 from archivebox.lib.jsonl import JSON

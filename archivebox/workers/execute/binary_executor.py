@@ -9,7 +9,7 @@ from uuid import UUID
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
-from archivebox.contract.discovery import Hook
+from archivebox.contract.hook import Hook
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
 from archivebox.core.retry import retry_program

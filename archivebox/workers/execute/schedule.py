@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from uuid import UUID
 
-from archivebox.contract.discovery import Hook
+from archivebox.contract.hook import Hook
 from archivebox.contract.ordering import Waits, waits
 from archivebox.workers.execute.hook_process import HookProcess
 

@@ -47,8 +47,8 @@ def test_a_module_that_nobody_declared_is_named(forked: Collection) -> None:
 
 
 def test_a_runner_that_is_not_there_is_a_missing_program(forked: Collection) -> None:
+    forked.plugin("env_runner", {"on_Snapshot__60_env.py": "#!/usr/bin/env -S no-such-runner run --script\n"})
     hooks = {
-        "on_Snapshot__60_env.py": "#!/usr/bin/env -S no-such-runner run --script\n",
         "on_Snapshot__61_shell.sh": "no-such-program --version\n",
         "on_Snapshot__62_direct.py": "#!/no/such/runner\n",
     }

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from archivebox.contract import entrypoints
-from archivebox.contract.discovery import Hook, Plugin, discover_hooks, discover_plugins, read_plugin
+from archivebox.contract.discovery import Plugin, discover_hooks, discover_plugins, read_plugin
+from archivebox.contract.hook import Hook
 from archivebox.contract.presentation import ranked
 
 CLICK = (
@@ -258,6 +259,26 @@ def test_packages_that_a_hook_imports_are_an_environment_of_its_own(
     assert environment.name == hook.environment
     assert environment.overrides == {"pip": {"packages": packages, "names": ["python"]}}
     assert not hook.fork
+
+
+@pytest.mark.parametrize(
+    ("shebang", "program"),
+    [
+        ("#!/usr/bin/env -S uv run --active --script", ("uv", ("env", "pip"))),
+        ("#!/usr/bin/env -S A=b abxpkg run --script python3", ("abxpkg", ("env",))),
+        ("#!/usr/bin/env perl", ("perl", ("env",))),
+        ("#!/usr/bin/perl", None),
+        ("#!/usr/bin/env python3", None),
+    ],
+)
+def test_the_program_that_runs_a_script_is_one_that_it_needs(
+    tmp_path: Path, shebang: str, program: tuple[str, tuple[str, ...]] | None
+) -> None:
+    folder = make(tmp_path / "p", {"on_Snapshot__61_x.py": f"{shebang}\nimport requests\n" if program else shebang})
+    folder.joinpath("on_Snapshot__61_x.py").chmod(0o755)
+    plugin = read(folder)
+    assert [(asked.name, asked.binproviders) for asked in plugin.binaries] == ([program] if program else [])
+    assert plugin.hooks[0].environment == ""
 
 
 @pytest.mark.parametrize(

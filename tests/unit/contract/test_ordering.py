@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from archivebox.contract.discovery import Hook
+from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import parse_hook_name
 from archivebox.contract.ordering import Waits, waits
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.contract.discovery import Hook
+from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import parse_hook_name
 from archivebox.workers.execute.schedule import Planned, Schedule
 

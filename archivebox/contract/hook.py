@@ -1,0 +1,159 @@
+"""Owns one hook: what its name, its script and its entry in ``x-hooks`` say of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from archivebox.contract.applies import ANY_PAGE, Applies, read_applies
+from archivebox.contract.hooknames import HookName
+from archivebox.contract.schema import string_list
+from archivebox.contract.scripts import Interpreter, Script
+from archivebox.lib.jsonl import JSON
+
+TAB = "tab"
+"""The resource that step 5 hooks hold unless they say otherwise: the live page."""
+
+HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork")
+HOOK_LISTS = ("exclusive", "after", "argv", "sources")
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One script of a plugin, with what its name and ``x-hooks`` say of it.
+
+    ``ready``: prints a line as soon as others may rely on it. ``finite``: ends by itself. ``session``: its effect
+    is the live page. ``page``: needs the live page. ``derived``: made from other results, and made again when those
+    change; from those of the plugins that ``sources`` names, else from all. ``exclusive``: resources it holds alone.
+    ``after``: hooks or plugins it waits for. ``fork``: may run in a child of the fork server. ``argv``: options it
+    accepts, without dashes; None: every one. ``applies``: the pages it is for. ``described``: ``x-hooks`` speaks of
+    it. ``environment``: the program that runs it where that is the Python of an environment of its own.
+    ``newer_dialect``: it prints ``failed`` for any exception. ``digest``: SHA-256 of the script.
+    """
+
+    plugin: str
+    path: Path
+    name: HookName
+    ready: bool = False
+    finite: bool = False
+    session: bool = False
+    page: bool = False
+    derived: bool = False
+    sources: tuple[str, ...] = ()
+    exclusive: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    fork: bool = False
+    argv: tuple[str, ...] | None = None
+    applies: Applies = ANY_PAGE
+    interpreter: Interpreter = "python"
+    described: bool = False
+    environment: str = ""
+    newer_dialect: bool = False
+    digest: str = ""
+
+    def __hash__(self) -> int:
+        return hash(self.path)  # of all fields: ten times as slow, for every hook of every page
+
+    @property
+    def file_name(self) -> str:
+        return self.name.file_name
+
+    @property
+    def step(self) -> int:
+        return self.name.step
+
+    @property
+    def background(self) -> bool:
+        return self.name.background
+
+    @property
+    def listens(self) -> bool:
+        """Whether it works until it is told to stop, by its name or its declaration."""
+        return self.name.daemon or self.ready
+
+    @property
+    def has_deadline(self) -> bool:
+        """Whether its own timeout ends it; a background hook that is not finite works as long as its object does."""
+        return self.finite or not (self.background and self.name.event in {"Crawl", "Snapshot"})
+
+    @property
+    def may_be_cut_off(self) -> bool:
+        """Whether it is told to stop at the end although nothing says that it listens until then."""
+        return self.background and not (self.finite or self.listens or self.session)
+
+    @property
+    def sort_key(self) -> tuple[str, str]:
+        """Hooks start in file-name order, ``CrawlSetup`` among ``Crawl``; two of one name by plugin."""
+        return self.name.file_name.partition("__")[2], self.plugin
+
+    def arguments(self, values: Mapping[str, str]) -> tuple[str, ...]:
+        """``values`` by option name as ``--name=value``, only those that the script accepts.
+
+        ``binproviders`` reaches a hook that knows only the older ``--bin-providers`` under that name.
+        """
+        if self.argv is None:
+            return tuple(f"--{option}={value}" for option, value in values.items())
+        older = "binproviders" not in self.argv and "bin-providers" in self.argv
+        named = {"bin-providers" if older and key == "binproviders" else key: item for key, item in values.items()}
+        return tuple(f"--{option}={value}" for option, value in named.items() if option in self.argv)
+
+
+def read_hook(plugin: str, path: Path, name: HookName, script: Script, declared: JSON) -> tuple[Hook, list[str]]:
+    """A hook, and a sentence for everything in its entry of ``x-hooks`` that is not understood and so ignored."""
+    warnings: list[str] = []
+    flags, lists = _metadata(name, declared, warnings)
+    argv = lists.get("argv")
+    exclusive = lists.get("exclusive", _default_exclusive(name))
+    hook = Hook(
+        plugin=plugin,
+        path=path,
+        name=name,
+        ready=name.daemon or flags.get("ready", False),
+        finite=name.finite or flags.get("finite", False),
+        session=flags.get("session", False),
+        page=flags.get("page", False) or TAB in exclusive,
+        derived=flags.get("derived", False),
+        sources=lists.get("sources", ()),
+        exclusive=exclusive,
+        after=lists.get("after", ()),
+        fork=flags.get("fork", True) and script.interpreter == "python",
+        argv=script.options if argv is None else tuple(item.lstrip("-") for item in argv),
+        applies=_applies(name, declared, warnings),
+        interpreter=script.interpreter,
+        described=declared is not None,
+        newer_dialect=script.newer_dialect,
+        digest=script.digest,
+    )
+    return hook, warnings
+
+
+def _applies(name: HookName, declared: JSON, warnings: list[str]) -> Applies:
+    if not isinstance(declared, dict) or "applies" not in declared:
+        return ANY_PAGE
+    applies, problems = read_applies(declared["applies"])
+    warnings.extend(f'"applies" in "x-hooks" of {name}: {problem}' for problem in problems)
+    return applies
+
+
+def _default_exclusive(name: HookName) -> tuple[str, ...]:
+    return (TAB,) if name.event == "Snapshot" and name.step == 5 and not name.background else ()
+
+
+def _metadata(
+    name: HookName, declared: JSON, warnings: list[str]
+) -> tuple[dict[str, bool], dict[str, tuple[str, ...]]]:
+    """The flags and the lists of one ``x-hooks`` entry; what is not of the right type is left out with a warning."""
+    flags: dict[str, bool] = {}
+    lists: dict[str, tuple[str, ...]] = {}
+    if declared is None:
+        return flags, lists
+    if not isinstance(declared, dict):
+        warnings.append(f'"x-hooks" of {name} is not an object and is ignored')
+        return flags, lists
+    for key, value in declared.items():
+        if key in HOOK_FLAGS and isinstance(value, bool):
+            flags[key] = value
+        elif key in HOOK_LISTS and isinstance(value, list) and all(isinstance(item, str) for item in value):
+            lists[key] = string_list(value)
+        elif key != "applies":
+            warnings.append(f'"{key}" in "x-hooks" of {name} is not understood and is ignored')
+    return flags, lists
