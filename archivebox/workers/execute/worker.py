@@ -67,6 +67,7 @@ class Worker:
         self._pulse = pulse
         self._rung = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._sibling_died = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._bell = self._watch_doorbell()
 
@@ -221,14 +222,18 @@ class Worker:
             self._spawn(run.abandon())
 
     async def _beat(self) -> None:
-        """Every ten seconds: the leases, the workers that died, and a batch of what is too old to be kept."""
+        """Every ten seconds: the leases, the workers that died, and a batch of what is too old to be kept.
+
+        At once when the orchestrator says that a worker has died.
+        """
         while True:
+            self._sibling_died.clear()
             self.engine.reap_orphans()
             if self.runs:
                 await self._renew()
             if await self.engine.journal.read(_take_back, self.process.machine_id):
                 self._rung.set()
-            await asyncio.sleep(RENEW_EVERY)
+            await self._wait(self._sibling_died, RENEW_EVERY)
             await self.engine.journal.read(cleanup_today, self.retention_days)
 
     async def _give_signs(self) -> None:
@@ -271,15 +276,19 @@ class Worker:
             self._watch_orchestrator()
 
     def _watch_orchestrator(self) -> None:
-        """Our end of its socket: readable means that the orchestrator is gone."""
+        """Our end of its socket: it says when another worker has died, and closes when the orchestrator has."""
         self.loop.add_reader(self._pulse or 0, self._orchestrator_spoke)
 
     def _orchestrator_spoke(self) -> None:
         try:
             data = os.read(self._pulse or 0, 64)
-        except (BlockingIOError, ConnectionResetError):
+        except BlockingIOError:
+            return
+        except ConnectionResetError:
             data = b""
-        if not data:
+        if data:
+            self._sibling_died.set()
+        else:
             self.loop.remove_reader(self._pulse or 0)
             self.stop()
 

@@ -40,6 +40,8 @@ log = logging.getLogger(__name__)
 
 SILENCE = LEASE.total_seconds()
 """Seconds without a sign of life after which a worker is taken for hung, and killed."""
+OVERSLEPT = 1.0
+"""Seconds beyond its time by which a sleep tells that we were stopped: Ctrl-Z, or a suspended machine."""
 WIND_DOWN = 8.0
 """Seconds that workers have to put everything down."""
 FIRST_WATCHER = 3.0
@@ -88,8 +90,7 @@ class Orchestrator:
         self._find_watchers()
         while not self.stopping:
             self._start_missing_workers()
-            for key, _ in self.selector.select(self._patience()):
-                key.data()
+            self._sleep(self._patience())
             self._reap()
             self._kill_silent()
             if processes.PORTABLE:
@@ -97,6 +98,17 @@ class Orchestrator:
             if not self.watchers and (self._was_watched or time.monotonic() - self._born > FIRST_WATCHER):
                 self.stopping = True
         self._wind_down()
+
+    def _sleep(self, patience: float) -> None:
+        """Until something happens. A sleep in which we were stopped ourselves is nobody's silence."""
+        asleep = time.monotonic()
+        events = self.selector.select(patience)
+        slept = time.monotonic() - asleep
+        if slept > patience + OVERSLEPT:
+            for handle in self.workers.values():
+                handle.heard += slept
+        for key, _ in events:
+            key.data()
 
     def _listen(self) -> None:
         signal.set_wakeup_fd(self._wake_w, warn_on_full_buffer=False)
@@ -221,16 +233,21 @@ class Orchestrator:
             os.close(descriptor)
 
     def _hear(self, handle: WorkerHandle) -> None:
+        """Take the signs of life that are in its socket."""
         try:
-            if handle.pulse.recv(512):
-                handle.heard = time.monotonic()
-                return
+            said = handle.pulse.recv(512)
         except (BlockingIOError, ConnectionResetError):
             return
-        self.selector.unregister(handle.pulse)  # it has closed its end: its exit follows
+        if said:
+            handle.heard = time.monotonic()
+        else:
+            with suppress(KeyError):
+                self.selector.unregister(handle.pulse)  # it has closed its end: its exit follows
 
     def _kill_silent(self) -> None:
-        for handle in self.workers.values():
+        silent = [handle for handle in self.workers.values() if time.monotonic() - handle.heard > SILENCE]
+        for handle in silent:
+            self._hear(handle)
             if time.monotonic() - handle.heard > SILENCE:
                 log.warning("A worker gave no sign of life action=worker_killed pid=%d", handle.identity.pid)
                 handle.identity.signal(signal.SIGKILL)
@@ -264,11 +281,18 @@ class Orchestrator:
         handle.pulse.close()
         if status.exit_code != 0:
             self.journal.write(handle.identity, status)
+            self._tell_siblings()
         lived = time.monotonic() - handle.started
         self._early_deaths = self._early_deaths + 1 if lived < 60 and status.exit_code != 0 else 0
         delay = CRASH_DELAY[min(self._early_deaths, len(CRASH_DELAY) - 1)]
         self._start_at = time.monotonic() + delay
         log.info("A worker ended action=worker_ended pid=%d exit=%s", pid, status.exit_code)
+
+    def _tell_siblings(self) -> None:
+        """One of them has died: the others take back what it held, without waiting for its successor or their beat."""
+        for handle in self.workers.values():
+            with suppress(BlockingIOError, BrokenPipeError):
+                handle.pulse.send(b"d")
 
     # --- the end ----------------------------------------------------------------------------------------------
 

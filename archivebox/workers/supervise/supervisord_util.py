@@ -65,11 +65,6 @@ class ServerWatch(Watch):
     def _own_pids(self) -> set[int]:
         return {self.supervisord.pid} if self.supervisord is not None and self.supervisord.pid else set()
 
-    def _force(self) -> None:
-        if self.supervisord is not None:
-            self.supervisord.kill_tree()
-        super()._force()
-
 
 def _serve(watch: ServerWatch, app: Address, pages: Address, tell: Tell) -> int:
     supervisord = watch.supervisord = start_supervisord(app, pages)
@@ -79,7 +74,7 @@ def _serve(watch: ServerWatch, app: Address, pages: Address, tell: Tell) -> int:
     except Interrupted as interrupted:
         return 128 + interrupted.signum
     finally:
-        stop_supervisord(supervisord)
+        stop_supervisord(watch, supervisord)
     tell(f"supervisord has ended by itself (exit status {supervisord.exit_code}); see {supervisord.stdout_file}.")
     return 1
 
@@ -102,14 +97,12 @@ def start_supervisord(app: Address, pages: Address) -> Process:
     return process.launch(background=True)
 
 
-def stop_supervisord(supervisord: Process) -> None:
+def stop_supervisord(watch: ServerWatch, supervisord: Process) -> None:
     """Let it end its programs in order; end what is left of them, also when it was killed itself."""
     if supervisord.poll() is None:
         supervisord.kill(signal.SIGTERM)
-        try:
-            supervisord.wait(ORDERLY)
-        except TimeoutError:
-            supervisord.kill(signal.SIGKILL)
+        if not watch.ends_within(supervisord, ORDERLY):
+            supervisord.kill_tree()
     supervisord.terminate()
 
 

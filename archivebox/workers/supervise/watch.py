@@ -6,6 +6,7 @@ import selectors
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -20,17 +21,17 @@ from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION
 from archivebox.lib import processes
-from archivebox.lib.inotify import ATTRIB, Inotify
+from archivebox.lib.inotify import ATTRIB, CLOSE_WRITE, Inotify
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.queue import watchers
 from archivebox.workers.queue.watchers import Only
-from archivebox.workers.supervise import orchestrator
+from archivebox.workers.supervise import orchestrator, recovery
 
 LOOK_EVERY = 5.0
-"""Seconds after which a watcher looks without having been rung."""
-GATHER = 0.05
-"""Seconds that rings are gathered before somebody looks: under load there are hundreds a second."""
+"""Seconds after which a watcher looks without having been told of anything."""
+RELEASE = 0.05
+"""Seconds in which the lock of a file that was closed is free: the kernel tells of the closing first."""
 WIND_DOWN = 12.0
 EARLY = 5.0
 MOST_EARLY_DEATHS = 3
@@ -46,8 +47,8 @@ class Interrupted(Exception):  # noqa: N818 - what happened, not what went wrong
 
 def orchestrator_is_running() -> bool:
     """Whether somebody holds the orchestrator's lock."""
-    try:
-        descriptor = os.open(DATA_FOLDER.orchestrator_lock, os.O_RDWR | os.O_CLOEXEC)
+    try:  # not for writing: watchers take the end of that for a release
+        descriptor = os.open(DATA_FOLDER.orchestrator_lock, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
@@ -64,16 +65,25 @@ class OrchestratorFailedError(Exception):
 
 
 class Watch:
-    """Keeps an orchestrator alive; as a context manager it leaves at the end, whatever happened."""
+    """Keeps an orchestrator alive; as a context manager it leaves at the end, whatever happened.
 
-    def __init__(self, parent: Process | None = None, only: Only | None = None) -> None:
+    ``look_every``: seconds after which it looks without having been told of anything.
+    """
+
+    def __init__(
+        self, parent: Process | None = None, only: Only | None = None, *, look_every: float = LOOK_EVERY
+    ) -> None:
         self.parent = parent or Process.current()
         self.only = only
+        self.look_every = look_every
         self.path = DATA_FOLDER.watcher_lock(self.parent.pk)
         self.orchestrator: Process | None = None
         self._selector = selectors.DefaultSelector()
         self._bell: Inotify | None = None
+        self._lock_watch = -1
+        self._released = False
         self._signum = 0
+        self._forced = False
         self._early_deaths = 0
         self._signals_r, self._signals_w = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._lock: int | None = None
@@ -88,6 +98,8 @@ class Watch:
         if not processes.PORTABLE:
             self._bell = Inotify()
             self._bell.add(DATA_FOLDER.doorbell, ATTRIB)
+            DATA_FOLDER.orchestrator_lock.touch(0o600)
+            self._lock_watch = self._bell.add(DATA_FOLDER.orchestrator_lock, CLOSE_WRITE)
             self._selector.register(self._bell.fileno(), selectors.EVENT_READ)
         self._selector.register(self._signals_r, selectors.EVENT_READ)
         self._previous = {signum: signal.signal(signum, self._interrupt) for signum in (signal.SIGINT, signal.SIGTERM)}
@@ -109,17 +121,30 @@ class Watch:
         while not until():
             if on_change is not None:
                 on_change()
-            self._sleep()
+            self._sleep(self.look_every)
             if self._signum:
                 raise Interrupted(self._signum)
             self.keep_orchestrator()
         if on_change is not None:
             on_change()
 
-    def _sleep(self) -> None:
-        if self._selector.select(0.2 if processes.PORTABLE else LOOK_EVERY):
+    def ends_within(self, process: Process, seconds: float) -> bool:
+        """Wait for the end of a child; False: it takes longer, or a second Ctrl-C wants it ended at once."""
+        deadline = time.monotonic() + seconds
+        while process.poll() is None:
+            left = deadline - time.monotonic()
+            if left <= 0 or self._forced:
+                return False
+            self._sleep(left)
+        return True
+
+    def _sleep(self, seconds: float) -> None:
+        """Until the doorbell rings, a signal comes, a child ends, or whoever held the orchestrator's lock lets go."""
+        patience = RELEASE if self._released else 0.2 if processes.PORTABLE else seconds
+        self._released = False
+        if self._selector.select(min(patience, seconds)):
             if self._bell is not None:
-                self._bell.read()
+                self._released = any(event.watch == self._lock_watch for event in self._bell.read())
             with suppress(BlockingIOError):
                 os.read(self._signals_r, 512)
         processes.reap_orphans(None, own=self._own_pids())
@@ -128,16 +153,12 @@ class Watch:
         return {self.orchestrator.pid} if self.orchestrator is not None and self.orchestrator.pid else set()
 
     def _interrupt(self, signum: int, _frame: FrameType | None) -> None:
+        """The first one lets everything wind down, the second ends it at once, the third ends this process alone."""
         if self._signum:
-            self._force()
+            self._forced = True
+            for each in self._previous:
+                signal.signal(each, signal.SIG_DFL)
         self._signum = signum
-
-    def _force(self) -> None:
-        """A second Ctrl-C: end everything at once; what was accepted stays in the database."""
-        if self.orchestrator is not None:
-            self.orchestrator.kill_tree()
-        self.path.unlink(missing_ok=True)
-        os._exit(128 + self._signum)
 
     # --- the orchestrator -------------------------------------------------------------------------------------
 
@@ -177,11 +198,12 @@ class Watch:
             self._lock = None
         ring_doorbell()
         if self.orchestrator is not None and not _others_watch():
-            try:
-                self.orchestrator.wait(WIND_DOWN)
-            except TimeoutError:
+            if not self.ends_within(self.orchestrator, WIND_DOWN):
+                self._forced = True
                 self.orchestrator.kill_tree()
             self._end_leftovers()
+        if self._forced:
+            _put_on_record()
         signal.set_wakeup_fd(self._wakeup)
         for signum, previous in self._previous.items():
             signal.signal(signum, previous)
@@ -195,6 +217,15 @@ class Watch:
             self._bell.close()
         os.close(self._signals_r)
         os.close(self._signals_w)
+
+
+def _put_on_record() -> None:
+    """Nobody is left who would: the ends of what was killed, and the leases that it held."""
+    lock = orchestrator.take_lock(wait=False)
+    if lock is not None:  # else another orchestrator does
+        recovery.sweep_machine()
+        recovery.close_the_last()
+        os.close(lock)
 
 
 def _others_watch() -> bool:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import Identity, wait_gone
 from tests.integration.engine.driver import Collection, Row, identity_of
 
 pytestmark = pytest.mark.database
@@ -251,6 +251,94 @@ def test_a_worker_held_still_beyond_its_lease_neither_loses_nor_doubles(forked: 
     finish(forked)
     assert sorted(forked.ledger) == once_each()
     assert codes(forked) == BY_ITSELF
+
+
+def test_an_orchestrator_held_still_kills_nobody_when_it_goes_on(forked: Collection) -> None:
+    """Its workers' signs of life are in their sockets, or they were held still as well: a suspended machine."""
+    forked.settings["ARCHIVEBOX_LEASE_SECONDS"] = "3"
+    begin(forked)
+    orchestrator, worker = one_alive(forked, "orchestrator"), one_alive(forked, "worker")
+    for held in ([orchestrator], [orchestrator, worker]):
+        for identity in held:
+            identity.signal(signal.SIGSTOP)
+        time.sleep(4)
+        for identity in held:
+            identity.signal(signal.SIGCONT)
+        time.sleep(2)
+        assert one_alive(forked, "worker") == worker
+    finish(forked)
+    assert len(forked.processes(worker_type="worker")) == 1
+    assert codes(forked) == BY_ITSELF
+
+
+def test_siblings_take_back_what_a_dead_worker_held(forked: Collection) -> None:
+    """So many have died that their successor is long in coming, and the beat of the living one longer."""
+    forked.settings |= {"ARCHIVEBOX_LEASE_SECONDS": "600", "WORKERS": "2"}
+    begin(forked)
+    owner = forked.row("Snapshot", "owner")["owner"]
+    for _ in range(4):
+        killed = identity_of(other_than(forked, owner))
+        killed.signal(signal.SIGKILL)
+        wait_gone(killed, 30)
+    sibling = other_than(forked, owner)
+    identity_of(forked.processes(pk=owner)[0]).signal(signal.SIGKILL)
+    forked.wait("taken over", lambda: forked.row("Snapshot", "owner")["owner"] not in {None, owner})
+    assert forked.row("Snapshot", "owner")["owner"] == sibling["pk"]
+    finish(forked)
+    assert codes(forked) == BY_ITSELF
+
+
+def other_than(made: Collection, owner: str) -> Row:
+    """The living worker beside ``owner``, once there is one."""
+    (row,) = made.wait("a sibling", lambda: [row for row in alive(made, "worker") if row["pk"] != owner])
+    return row
+
+
+DEAF = """#!/bin/bash
+trap 'echo told >> "$DATA_DIR/ledger"' TERM
+echo starts >> "$DATA_DIR/ledger"
+while :; do sleep 0.1; done
+"""
+
+
+def test_a_second_interrupt_ends_everything_at_once_and_on_record(forked: Collection) -> None:
+    forked.settings |= {"STOP_GRACE": "60", "TIMEOUT": "600"}
+    forked.plugin("deaf", {"on_Snapshot__20_deaf.sh": DEAF})
+    forked.add()
+    watcher = forked.watch()
+    forked.wait_ledger("starts")
+    watcher.send_signal(signal.SIGINT)
+    forked.wait_ledger("told")
+    watcher.send_signal(signal.SIGINT)
+    assert watcher.wait(60) == 128 + signal.SIGINT
+    forked.watchers.clear()
+    assert not forked.live()
+    assert not forked.processes(status="running")
+    assert forked.row("Snapshot", "status", "owner") == {"status": "started", "owner": None}
+    assert not list((forked.root / "run" / "workers").iterdir())
+    (run,) = forked.hooks("deaf")
+    assert (run["exit_code"], run["end_reason"]) == (-signal.SIGKILL, "signalled")
+
+
+def test_who_comes_while_an_orchestrator_winds_down_begins_when_it_has_ended(forked: Collection) -> None:
+    """Nobody looks again by itself within the hour: each release is told of, one by a kill as well."""
+    forked.settings |= {"STOP_GRACE": "3", "TIMEOUT": "600", "MAX_ATTEMPTS": "1"}
+    forked.plugin("deaf", {"on_Snapshot__20_deaf.sh": DEAF})
+    forked.add()
+    first = forked.watch(LOOK_EVERY="3600")
+    forked.wait_ledger("starts")
+    old = one_alive(forked, "orchestrator")
+    first.send_signal(signal.SIGINT)
+    forked.wait_ledger("told")
+    forked.watch(LOOK_EVERY="3600")
+    assert first.wait(60) == 128 + signal.SIGINT
+    forked.wait("another begins", lambda: forked.ledger.count("starts") == 2, seconds=60)
+    assert not runs(old)
+    forked.watch(LOOK_EVERY="3600")
+    forked.watchers[1].kill()
+    one_alive(forked, "orchestrator").signal(signal.SIGKILL)
+    forked.wait("the third goes on", lambda: forked.ledger.count("starts") == 3, seconds=60)
+    forked.leave()
 
 
 DEADLY = """
