@@ -27,6 +27,7 @@ class Reason(StrEnum):
     MISSING_MODULE = "missing_module"
     MISSING_PLUGIN = "missing_plugin"
     COULD_NOT_START = "could_not_start"
+    FOLDER_UNUSABLE = "folder_unusable"
     USAGE_ERROR = "usage_error"
     BAD_SETTING = "bad_setting"
     OUTPUT_LIMIT = "output_limit"
@@ -134,6 +135,11 @@ _TEXTS: dict[Reason, _Text] = {
         "It could not be started.",
         "Check that the hook's file is there, may be read, and that its program is installed.",
         "It could not be started: {}.",
+    ),
+    Reason.FOLDER_UNUSABLE: _text(
+        "Its folder in the collection cannot be used.",
+        "Look at the folder and at the disk, then run `archivebox update`.",
+        "Its folder in the collection cannot be used: {}.",
     ),
     Reason.USAGE_ERROR: _text(
         "It did not accept the options it was given.",

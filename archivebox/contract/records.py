@@ -85,6 +85,12 @@ class LineReader:
         self._keep(data[start:])
         return lines
 
+    def pass_over(self, length: int) -> None:
+        """So many bytes of the stream are gone: the line that they tear is dropped."""
+        if length > 0:
+            self._skipped += len(self._pending) + length
+            self._pending.clear()
+
     def close(self) -> list[bytes]:
         """The last line where the stream ended without a line feed; nothing if there is none."""
         lines: list[bytes] = []

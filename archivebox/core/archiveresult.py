@@ -1,7 +1,7 @@
 """ArchiveResults: what one hook made of one Snapshot."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -29,6 +29,7 @@ from archivebox.lib.files import walk_outputs
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.binary import binary_paths
 from archivebox.machine.host import Machine, NetworkInterface
+from archivebox.machine.logtail import read_blocks
 from archivebox.machine.process import Process
 
 MAX_ATTEMPTS = 3
@@ -249,14 +250,17 @@ _WORSE = ("skipped", "noresults", "succeeded", "queued", "backoff", "failed")
 # --- the same facts for worker and synchronous callers ---------------------------------------------------------
 
 
-def read_records(log: Path) -> list[Record]:
-    """Every record in a hook's stdout log; other lines are text for people."""
+def read_records(log: Path) -> Iterator[Record]:
+    """Every record in a hook's stdout log, a block of it in memory at a time; other lines are text for people."""
     reader = LineReader()
-    try:
-        lines = reader.feed(log.read_bytes()) + reader.close()
-    except FileNotFoundError:
-        return []
-    return [record for line in lines if (record := parse_line(line)) is not None]
+    for position, block in read_blocks(log):
+        reader.pass_over(position - reader.position)
+        yield from _records_in(reader.feed(block))
+    yield from _records_in(reader.close())
+
+
+def _records_in(lines: Iterable[bytes]) -> Iterator[Record]:
+    return (record for line in lines if (record := parse_line(line)) is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,12 +281,13 @@ class Declaration:
         return cls(known, str(record.fields.get("output_str") or ""), record.fields.get("output_json"), unknown)
 
 
-def declared_in(records: Sequence[Record]) -> Declaration | None:
+def declared_in(records: Iterable[Record]) -> Declaration | None:
     """What the hook said of its own result; its last word counts."""
-    for record in reversed(records):
+    last: Declaration | None = None
+    for record in records:
         if record.type == "ArchiveResult":
-            return Declaration.of(record)
-    return None
+            last = Declaration.of(record)
+    return last
 
 
 def output_columns(folder: Path) -> dict[str, Any]:

@@ -152,7 +152,7 @@ class CrawlRun(WorkItem):
         return DATA_FOLDER.root / self.output_dir
 
     def run(self) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
+        """Its folder is made when a hook of it starts: that it cannot be is that hook's failure."""
 
     def cleanup(self) -> None:
         """Its seal makes its Crawl due."""

@@ -26,7 +26,7 @@ class CrawlMachine(WorkMachine):
     columns: ClassVar[dict[str, dict[str, object]]] = {
         "seal": {"owner": None},
         "pause": LET_GO,
-        "resume": AT_ONCE,
+        "resume": {**AT_ONCE, "reason": ""},
         "cancel": AT_ONCE,  # a cancelled crawl wants one more look, which cancels its queued Snapshots
     }
 

@@ -112,14 +112,14 @@ def walk_outputs(folder: Path) -> list[OutputFile]:
     """The regular files below ``folder`` in order of path; a folder that is not there has none.
 
     Symbolic links are neither followed nor listed, so that nothing outside the folder is ever read through them.
-    Files that vanish during the walk are left out.
+    Files that vanish during the walk, or cannot be looked at, are left out.
     """
     found: list[OutputFile] = []
     for parent, folders, names in os.walk(folder, followlinks=False):
         folders.sort()
         for name in names:
             path = Path(parent, name)
-            with suppress(FileNotFoundError):
+            with suppress(OSError):
                 status = path.lstat()
                 if stat.S_ISREG(status.st_mode):
                     relative = path.relative_to(folder).as_posix()

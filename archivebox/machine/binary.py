@@ -94,8 +94,7 @@ class Binary(WorkItem):
         return tuple(name.strip() for name in self.binproviders.split(",") if name.strip())
 
     def run(self) -> None:
-        """Forget what an earlier run found; the worker then asks the providers in their order."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        """The worker asks the providers in their order, and makes the folder when the first of their hooks starts."""
 
     def cleanup(self) -> None:
         """End install hooks that still run: the row is settled, nobody waits for them."""

@@ -1,21 +1,77 @@
-"""The end of a log, as the row of its process keeps it."""
+"""Logs of processes: read in blocks or from the end, whatever became of their file."""
 
+import errno
+import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
+
+log = logging.getLogger(__name__)
 
 TAIL = 2048
 """Bytes of each stream that the row keeps; the files keep the rest."""
+BLOCK = 1 << 16
+"""Bytes of a log read at a time."""
 
 
 def read_tail(path: Path) -> tuple[str, int]:
-    """The last 2 KB of a log as text, and the size of the whole in bytes; any bytes are tolerated."""
-    try:
-        log = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+    """The last 2 KB of a log as text, and the size of the whole in bytes; any bytes are tolerated.
+
+    A log that is not there, or cannot be read, is empty: its folder was in the hands of a hook.
+    """
+    descriptor = open_log(path)
+    if descriptor is None:
         return "", 0
     try:
-        size = os.fstat(log).st_size
-        data = os.pread(log, TAIL, max(0, size - TAIL)) if size else b""
+        size = os.fstat(descriptor).st_size
+        data = os.pread(descriptor, TAIL, max(0, size - TAIL)) if size else b""
+    except OSError as error:
+        _tell(error)
+        return "", 0
     finally:
-        os.close(log)
+        os.close(descriptor)
     return data.decode("utf-8", "replace").replace("\0", "\ufffd"), size
+
+
+def read_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The bytes of a log and where they stand, in order; the holes of what was given back are passed over.
+
+    What cannot be read ends it: its folder was in the hands of a hook.
+    """
+    descriptor = open_log(path)
+    if descriptor is None:
+        return
+    try:
+        position = 0
+        while (position := _next_data(descriptor, position)) >= 0 and (data := os.pread(descriptor, BLOCK, position)):
+            yield position, data
+            position += len(data)
+    except OSError as error:
+        _tell(error)
+    finally:
+        os.close(descriptor)
+
+
+def open_log(path: Path, flags: int = os.O_RDONLY) -> int | None:
+    """The descriptor of a log; None where it is not there, or its folder answers otherwise."""
+    try:
+        return os.open(path, flags | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _tell(error)
+        return None
+
+
+def _next_data(descriptor: int, position: int) -> int:
+    """Where data next stands in the file at or after ``position``; -1 at its end."""
+    try:
+        return os.lseek(descriptor, position, os.SEEK_DATA)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            return -1
+        raise
+
+
+def _tell(error: OSError) -> None:
+    log.warning("A log cannot be read: %s action=log_unreadable", error)

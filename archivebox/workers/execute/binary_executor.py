@@ -30,6 +30,7 @@ from archivebox.workers.execute.executor import take_programs
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.machine_locks import PREFIX, let_go, of_machine, take_machine_locks
 from archivebox.workers.queue.lease import Lease
+from archivebox.workers.queue.quarantine import quarantine
 
 
 class BinaryExecutor:
@@ -63,7 +64,10 @@ class BinaryExecutor:
     async def _ask(self, hook: Hook) -> str:
         """One provider; returns why it could not, for people."""
         names = (*of_machine(hook.exclusive), f"{PREFIX}binary-{self.binary.name}")
-        locks = await take_machine_locks(lib_dir(self.call.settings), names)
+        try:
+            locks = await take_machine_locks(lib_dir(self.call.settings), names)
+        except OSError as error:
+            return f"{hook.plugin}: {error}"
         try:
             self.run = HookProcess(self.engine, self, prepare_hook(hook, self.call), {"binary_id": self.binary.pk})
             self.run.pass_fds = locks
@@ -150,7 +154,7 @@ class LoadedBinary(NamedTuple):
 def load(binary_id: UUID, owner: UUID) -> LoadedBinary | None:
     """Take up a leased Binary."""
     binary = Binary.objects.filter(pk=binary_id, owner=owner).first()
-    if binary is None:
+    if binary is None or (binary.attempts and quarantine(Lease(Binary, binary_id, owner, binary.fence))):
         return None
     if binary.status in Binary.SETTLED:
         binary.transition("requeue", owner=owner, retry_at=binary.retry_at)
@@ -183,12 +187,12 @@ def settle(lease: Lease, found: bool, problems: str, stopping: str) -> None:
         return
     with write_transaction():
         if found:
-            binary.transition("succeed", message="")
+            binary.transition("succeed", message="", attempts=0)
             retry_program(binary.name)
         elif stopping:
             binary.transition("requeue", reason=binary.reason)  # what was looked for in env alone still is
         else:
             if binary.reason == Reason.LOOKED_FOR_AGAIN:
                 problems = binary.message  # what was said when all were asked
-            binary.transition("fail", message=problems[:4000], reason=_why(binary.name, problems))
+            binary.transition("fail", message=problems[:4000], reason=_why(binary.name, problems), attempts=0)
         notify_workers()

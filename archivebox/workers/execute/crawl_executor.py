@@ -32,6 +32,7 @@ from archivebox.workers.execute.executor import Executor
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.schedule import Planned, Schedule
 from archivebox.workers.queue.lease import Lease
+from archivebox.workers.queue.quarantine import quarantine
 
 MOST_RESTARTS = 3
 """How often a dead background hook is started again without a Snapshot sealed in between."""
@@ -47,6 +48,9 @@ class CrawlRunExecutor(Executor):
         super().__init__(engine, lease, loaded.call, Schedule(planned))
         self.crawl_id = loaded.crawl_id
         self.is_ready = loaded.is_ready
+        self._deaths = loaded.attempts
+        if loaded.attempts and loaded.is_ready:
+            self._has_got_on()
         self.holds_something = loaded.holds_something
         self.yields = False
         self.began = engine.loop.time()
@@ -99,8 +103,19 @@ class CrawlRunExecutor(Executor):
         if not waiting and not self.is_ready and not self.ending and not self.yields:
             self._write_ready(ready=True)
 
+    @property
+    def is_suspect(self) -> bool:
+        """Whether workers have died with it, so that it is begun alone until it is ready."""
+        return bool(self._deaths) and not self.is_ready and not self.ending
+
+    def _has_got_on(self) -> None:
+        """A worker's death counts against the run only until it is ready for pages."""
+        self.engine.journal.update(CrawlRun, self.lease.pk, {"attempts": 0}, self.lease)
+
     def _write_ready(self, *, ready: bool) -> None:
         self.is_ready = ready
+        if ready:
+            self._has_got_on()
         columns = {
             "ready_at": timezone.now() if ready else None,
             "reason": self.failures[-1][:128] if self.failures else "",
@@ -160,6 +175,7 @@ class LoadedCrawlRun:
             settings=settings,
             binaries={},
         )
+        self.attempts = run.attempts
         self.holds_something = _holds_something(settings)
         self.is_ready = run.ready_at is not None and not self.holds_something
         self.running = _running_hooks(crawl.pk)
@@ -168,7 +184,7 @@ class LoadedCrawlRun:
 def load(run_id: UUID, owner: UUID) -> LoadedCrawlRun | None:
     """Take up a leased CrawlRun: queue the programs that its plugins need, and read what is to be done."""
     run = next(iter(_leased(run_id, owner)), None)
-    if run is None:
+    if run is None or (run.attempts and quarantine(Lease(CrawlRun, run_id, owner, run.fence))):
         return None
     settings = resolve_settings(run.crawl.layers())
     with write_transaction():

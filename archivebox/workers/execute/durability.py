@@ -4,58 +4,69 @@ import asyncio
 import ctypes
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 from archivebox.lib.files import fsync_tree
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_waiting: "list[asyncio.Future[None]]" = []
-_syncing: "list[asyncio.Task[None]]" = []
+
+
+class Waiting(NamedTuple):
+    """Somebody whose folder, open as ``descriptor``, is to be on the disk."""
+
+    descriptor: int
+    told: "asyncio.Future[None]"
+
+
+_waiting: dict[int, list[Waiting]] = {}
+"""Those of the next syncfs(2), by file system."""
+_syncing: "dict[int, asyncio.Task[None]]" = {}
 
 
 async def make_durable(loop: asyncio.AbstractEventLoop, folder: Path) -> None:
-    """Return once everything below ``folder`` is on the disk.
+    """Return once everything below ``folder`` is on the disk; OSError where it is no folder, or cannot be written.
 
     One syncfs(2) serves all Snapshots that wait when it starts: 60 single fsyncs a Snapshot cost more than the hooks.
     """
     if not hasattr(_libc, "syncfs"):
         await loop.run_in_executor(None, fsync_tree, folder)
         return
-    future: asyncio.Future[None] = loop.create_future()
-    _waiting.append(future)
-    if not _syncing:
-        _syncing.append(loop.create_task(_sync_while_wanted(loop, folder)))
-    await future
-
-
-async def _sync_while_wanted(loop: asyncio.AbstractEventLoop, folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        while _waiting:
-            served, _waiting[:] = list(_waiting), []
+        system = os.fstat(descriptor).st_dev
+        waiting = Waiting(descriptor, loop.create_future())
+        _waiting.setdefault(system, []).append(waiting)
+        if system not in _syncing:
+            _syncing[system] = loop.create_task(_sync_while_wanted(loop, system))
+        await waiting.told
+    finally:
+        os.close(descriptor)
+
+
+async def _sync_while_wanted(loop: asyncio.AbstractEventLoop, system: int) -> None:
+    try:
+        while served := _waiting.pop(system, []):
             try:
-                await loop.run_in_executor(None, _syncfs, folder)
+                await loop.run_in_executor(None, _syncfs, served[0].descriptor)
             except OSError as error:
                 _tell(served, error)
             else:
                 _tell(served, None)
     finally:
-        _syncing.clear()
+        del _syncing[system]
 
 
-def _tell(futures: "list[asyncio.Future[None]]", error: OSError | None) -> None:
-    for future in futures:
-        if future.done():
+def _tell(served: list[Waiting], error: OSError | None) -> None:
+    for _, told in served:
+        if told.done():
             continue
         if error is None:
-            future.set_result(None)
+            told.set_result(None)
         else:
-            future.set_exception(error)
+            told.set_exception(error)
 
 
-def _syncfs(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        if _libc.syncfs(descriptor) != 0:
-            number = ctypes.get_errno()
-            raise OSError(number, os.strerror(number), str(folder))
-    finally:
-        os.close(descriptor)
+def _syncfs(descriptor: int) -> None:
+    if _libc.syncfs(descriptor) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))

@@ -41,7 +41,7 @@ class Slots:
     def give_back(self) -> None:
         self.taken -= 1
         for _ in range(len(self._waiting)):  # who is told may find that it has to wait again
-            if self.taken >= self.limit:
+            if self.taken >= self.limit or not self._waiting:  # who was told may have given it back, and told the rest
                 return
             self._waiting.popleft()()
 

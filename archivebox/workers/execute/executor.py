@@ -21,6 +21,7 @@ from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.machine_locks import let_go, of_machine, take_machine_locks
 from archivebox.workers.execute.schedule import LAST_STEP, Planned, Schedule
 from archivebox.workers.queue.lease import Lease
+from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder, put_aside
 
 log = logging.getLogger(__name__)
 
@@ -99,8 +100,25 @@ class Executor(ABC):
             while self._again and not self.over.done():
                 self._again = False
                 self._advance_once()
+        except OSError as error:
+            self.fail(error)
         finally:
             self._advancing = False
+
+    def fail(self, error: OSError) -> None:
+        """Its folder cannot be worked with, which is its failure alone; any other error breaks the worker."""
+        if not is_of_folder(error):
+            raise error
+        log.warning("%s %s is put aside: %s action=put_aside", self.lease.model.__name__, self.lease.pk, error)
+        if not self.ending:
+            self.ending = True
+            self.engine.in_background(self._put_aside(folder_unusable(error)))
+
+    async def _put_aside(self, reason: str) -> None:
+        await self.end_everything(EndReason.SEALED, self.engine.stop_grace)
+        await self.engine.journal.read(put_aside, self.lease, reason)
+        if not self.over.done():
+            self.over.set_result(None)
 
     def go_on(self) -> None:
         """Something has changed within a pass: another one follows it."""
@@ -144,8 +162,9 @@ class Executor(ABC):
         started = run.start()
         let_go(run.pass_fds)
         if not started:
+            self._by_run.pop(run)  # nobody will tell of its end
             self._give_slot_back(item)
-            self.settle(item, could_not_start(), Reason.COULD_NOT_START.of(str(run.failure)[:100]))
+            self.settle(item, could_not_start(), run.refusal)
             self._again = True
         elif item.hook.ready:
             self.engine.loop.call_later(self.engine.ready_time, self._is_late, item, run)
@@ -208,7 +227,10 @@ class Executor(ABC):
         return False
 
     async def _take_machine_locks(self, item: Planned, wanted: Sequence[str]) -> None:
-        self._machine_locks[item] = await take_machine_locks(lib_dir(self.call.settings), wanted)
+        try:
+            self._machine_locks[item] = await take_machine_locks(lib_dir(self.call.settings), wanted)
+        except OSError as error:
+            self.settle(item, could_not_start(), Reason.COULD_NOT_START.of(str(error)[:100]))
         del self._wants_machine[item]
         self.advance()
 
@@ -237,8 +259,11 @@ class Executor(ABC):
 
     def hook_ended(self, run: HookProcess) -> None:
         item = self._by_run.pop(run)
-        if item.run is run:
-            self.settle_run(item, run)
+        try:
+            if item.run is run:
+                self.settle_run(item, run)
+        except OSError as error:
+            self.fail(error)
         self._give_slot_back(item)
         if self._idle is not None and not self._by_run:
             self._idle.set_result(None)

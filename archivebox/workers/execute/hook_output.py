@@ -6,7 +6,7 @@ from pathlib import Path
 from archivebox.contract.records import LineReader, Record, parse_line
 from archivebox.core.archiveresult import Declaration, declared_in, read_records
 from archivebox.lib import processes
-from archivebox.machine.logtail import TAIL
+from archivebox.machine.logtail import TAIL, open_log
 
 CHUNK = 1 << 20
 """Bytes of output read at a time, so that a hook that floods does not hold up the loop."""
@@ -80,9 +80,8 @@ class HookOutput:
 
     def _next_chunk(self) -> bytes:
         if self._log_fd is None:
-            try:
-                self._log_fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
-            except FileNotFoundError:
+            self._log_fd = open_log(self.path, os.O_RDWR)
+            if self._log_fd is None:
                 return b""
         data = os.pread(self._log_fd, CHUNK, self.size)
         self.size += len(data)

@@ -1,17 +1,19 @@
 """One run of one hook: started or adopted, listened to, ended, and put on record."""
 
 import asyncio
+import logging
 import os
 import shlex
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 from uuid import UUID
 
 from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
 from archivebox.core.archiveresult import Declaration
 from archivebox.hooks import HookCall
@@ -24,6 +26,9 @@ from archivebox.machine.process_row import end_reason_of, exited_columns, starte
 from archivebox.storage.layout import hook_file
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hook_output import HookOutput
+from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder
+
+log = logging.getLogger(__name__)
 
 ROOT_FIRST = 2.0
 """Seconds that a background hook has at the end to wind its programs down in order, before they are told as well."""
@@ -64,6 +69,8 @@ class HookProcess:
         self.ended = False
         self.taken_over = False
         self.failure: OSError | None = None
+        self.refusal = ""
+        """The reason code, where it could not be started."""
         self.stderr = ""
         """The end of what it printed for people, once it has ended."""
         self._deadline: asyncio.TimerHandle | None = None
@@ -82,22 +89,24 @@ class HookProcess:
     # --- starting ---------------------------------------------------------------------------------------------
 
     def start(self) -> bool:
-        """Start it; False when it could not be (``failure`` says why): it has ended then, and is on record."""
+        """Start it; False when it could not be (``refusal`` says why): it has ended then, and is on record."""
         columns = self._columns()
         self.engine.starter.intent(self.mark, _as_json(columns))
         self.started_at = timezone.now()
         try:
             self._make_folders()
+        except OSError as error:
+            refusal = folder_unusable(error) if is_of_folder(error) else _could_not_start(error)
+            return self._refuse(error, refusal, columns)
+        try:
             self.child = self.engine.starter.spawn(self._launch())
         except OSError as error:
-            self._could_not_start(error, columns)
-            return False
+            return self._refuse(error, _could_not_start(error), columns)
         identity = self.child.identity
         self.engine.starter.started(self.mark, identity)
         self.engine.journal.insert(Process, self.process_id, columns | started_columns(identity, self.started_at))
         self.engine.journal.after_commit(self.engine.starter.committed)
-        if self.hook.background:
-            self._file("pid").write_text(f"{identity.pid}\n")
+        self._write_pid(identity.pid)
         self._listen(self.call.timeout)
         return True
 
@@ -169,7 +178,10 @@ class HookProcess:
     def _listen(self, seconds: float) -> None:
         if self.child is None:
             return
-        self.engine.outputs.watch(self.output.path, self.read, at_once=self.hook.ready)
+        try:
+            self.engine.outputs.watch(self.output.path, self.read, at_once=self.hook.ready)
+        except OSError as error:  # it was quick to do away with its own log
+            log.warning("The output of %s is read at its end: %s action=output_unwatched", self.hook.file_name, error)
         if self.hook.ready or self.taken_over:
             self.engine.loop.call_soon(self._read_on)  # what it said before it was watched
         self.deadline = self.engine.loop.time() + seconds
@@ -177,13 +189,22 @@ class HookProcess:
             self._deadline = self.engine.loop.call_at(self.deadline, self._timed_out)
         self.engine.exits.watch(self.child, self._exited)
 
-    def _could_not_start(self, error: OSError, columns: dict[str, object]) -> None:
-        self.failure = error
+    def _write_pid(self, pid: int) -> None:
+        if not self.hook.background:
+            return
+        try:
+            self._file("pid").write_text(f"{pid}\n")
+        except OSError as error:  # it runs, and may have done away with the folder already
+            log.warning("No pid file for %s: %s action=pid_file_failed", self.hook.file_name, error)
+
+    def _refuse(self, error: OSError, refusal: str, columns: dict[str, object]) -> Literal[False]:
+        self.failure, self.refusal = error, refusal
         self.ended = True
         now = timezone.now()
         ended = exited_columns(UNSEEN, EndReason.EXITED, now) | {"started_at": now, "stderr": str(error)}
         self.engine.journal.insert(Process, self.process_id, columns | ended)
         self.engine.journal.after_commit(self.engine.starter.committed)
+        return False
 
     # --- listening --------------------------------------------------------------------------------------------
 
@@ -267,6 +288,10 @@ class HookProcess:
             "stderr_size": stderr_size,
             "output_cut": self.output.cut,
         }
+
+
+def _could_not_start(error: OSError) -> str:
+    return Reason.COULD_NOT_START.of(str(error)[:100])
 
 
 def _as_json(columns: dict[str, object]) -> dict[str, JSON]:

@@ -38,12 +38,15 @@ def let_go(descriptors: Iterable[int]) -> None:
 
 def _open(lib: Path, name: str) -> int:
     folder = lib / "locks"
-    for made in (lib, folder):
+    for made, mode in ((lib, 0o755), (folder, 0o1777)):
         if not made.is_dir():
             made.mkdir(parents=True, exist_ok=True)
-            made.chmod(0o755)  # whatever our umask: several users may share the programs that are installed there
+            made.chmod(mode)  # whatever our umask: several users may share the programs that are installed there
     path = folder / name.removeprefix(PREFIX).replace("/", "_")
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)  # all that flock(2) needs of another user's
+    except FileNotFoundError:
+        return os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
 
 
 def _is_taken(descriptor: int) -> bool:

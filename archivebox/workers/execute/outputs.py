@@ -27,7 +27,10 @@ class Outputs(ABC):
 
     @abstractmethod
     def watch(self, path: Path, read: Read, *, at_once: bool) -> None:
-        """Call ``read`` after ``path`` grew; ``at_once`` for output that others wait for."""
+        """Call ``read`` after ``path`` grew; ``at_once`` for output that others wait for.
+
+        Raises OSError where its folder cannot be watched.
+        """
 
     @abstractmethod
     def unwatch(self, path: Path) -> None:
@@ -56,21 +59,23 @@ class WatchedOutputs(Outputs):
         self._loop = loop
         self._inotify = Inotify()
         self._watches: dict[Path, int] = {}
+        self._files: dict[Path, File] = {}
         self._readers: dict[File, tuple[Read, bool]] = {}
         self._dirty: dict[File, None] = {}
         self._timer: asyncio.TimerHandle | None = None
         loop.add_reader(self._inotify.fileno(), self._changed)
 
     def watch(self, path: Path, read: Read, *, at_once: bool) -> None:
-        folder = path.parent
-        if folder not in self._watches:
-            self._watches[folder] = self._inotify.add(folder, MODIFY)
-        self._readers[File(self._watches[folder], path.name)] = (read, at_once)
+        watch = self._inotify.add(path.parent, MODIFY)  # the same for the same folder; a hook may have made it anew
+        self._watches[path.parent] = watch
+        self._files[path] = file = File(watch, path.name)
+        self._readers[file] = (read, at_once)
 
     def unwatch(self, path: Path) -> None:
-        file = File(self._watches.get(path.parent, -1), path.name)
-        self._readers.pop(file, None)
-        self._dirty.pop(file, None)
+        file = self._files.pop(path, None)
+        if file is not None:
+            self._readers.pop(file, None)
+            self._dirty.pop(file, None)
 
     def unwatch_folder(self, folder: Path) -> None:
         watch = self._watches.pop(folder, None)

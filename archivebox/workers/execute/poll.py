@@ -1,5 +1,6 @@
 """What a worker asks of the database at a look, in one visit: work that is due, requests, programs."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,6 +20,9 @@ from archivebox.workers.execute import binary_executor, crawl_executor, snapshot
 from archivebox.workers.queue import claim, watchers
 from archivebox.workers.queue.claim import Claimed, FetchRequest
 from archivebox.workers.queue.lease import Lease
+from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder, put_aside
+
+log = logging.getLogger(__name__)
 
 OF_CRAWLS_ABOVE = {Crawl.StatusChoices.PAUSED: "release", Crawl.StatusChoices.CANCELLED: "cancel"}
 """What the state of a Crawl means for what is held of it."""
@@ -78,6 +82,18 @@ def _load_all(polled: Polled) -> None:
 
 
 def _load(lease: Lease) -> Loaded | None:
+    """What a worker needs of one item; None: it is no longer ours, or was put aside."""
+    try:
+        return _read(lease)
+    except OSError as error:
+        if not is_of_folder(error):
+            raise
+        log.warning("%s %s is put aside: %s action=put_aside", lease.model.__name__, lease.pk, error)
+        put_aside(lease, folder_unusable(error))
+        return None
+
+
+def _read(lease: Lease) -> Loaded | None:
     if lease.model is Snapshot:
         return snapshot_rows.load(lease.pk, lease.owner)
     if lease.model is CrawlRun:

@@ -12,6 +12,7 @@ from archivebox.workers.execute.durability import make_durable
 from archivebox.workers.execute.executor import Executor
 from archivebox.workers.execute.schedule import Planned
 from archivebox.workers.execute.snapshot_rows import seal
+from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder
 
 log = logging.getLogger(__name__)
 
@@ -116,21 +117,26 @@ class Sealing:
         folder = self._executor.call.object_dir
         await self._executor.end_orphans(self._engine.stop_grace)
         self._engine.outputs.unwatch_folder(folder / HOOK_RUNS)
-        await self._engine.loop.run_in_executor(None, tidy, folder)
-        await self._make_durable(folder)
-        await self._engine.journal.read(seal, self._snapshot)
+        reason = await self._keep(folder) if self._executor.process_ids else ""
+        await self._engine.journal.read(seal, self._snapshot, reason)
         self._executor.over.set_result(None)
 
-    async def _make_durable(self, folder: Path) -> None:
-        """Wait out a full disk: a Snapshot whose files may vanish is not sealed."""
+    async def _keep(self, folder: Path) -> str:
+        """Tidy the folder and see that it survives a power cut; the reason code, where it cannot be used.
+
+        A full disk is waited out: a Snapshot whose files may vanish is not sealed.
+        """
         while True:
             try:
+                await self._engine.loop.run_in_executor(None, tidy, folder)
                 await make_durable(self._engine.loop, folder)
             except OSError as error:
-                log.warning("Not on the disk yet: %s action=sync_failed snapshot=%s", error, self._snapshot.pk)
+                log.warning("Not on the disk: %s action=sync_failed snapshot=%s", error, self._snapshot.pk)
+                if is_of_folder(error):
+                    return folder_unusable(error)
                 await asyncio.sleep(SYNC_AGAIN)
             else:
-                return
+                return ""
 
 
 def tidy(object_dir: Path) -> None:

@@ -66,9 +66,7 @@ class SnapshotExecutor(Executor):
         self.sealing.advance()
 
     def before_step(self) -> None:
-        self.engine.journal.update(
-            Snapshot, self.snapshot.pk, {"current_step": self.schedule.step, "attempts": 0}, self.lease
-        )
+        self.engine.journal.update(Snapshot, self.snapshot.pk, {"current_step": self.schedule.step}, self.lease)
 
     def hook_started(self, item: Planned, run: HookProcess) -> None:
         if item.replay or item.result_id is None:
@@ -142,11 +140,11 @@ class SnapshotExecutor(Executor):
         if item.result_id is not None:
             columns["status"] = str(columns["status"])
             self.engine.journal.update(ArchiveResult, item.result_id, columns, self.lease)
-            self._has_got_on()
+            self._has_got_on(item)
 
-    def _has_got_on(self) -> None:
-        """A worker's death counts against the page only while no hook of it comes to an end in between."""
-        if self.snapshot.attempts:
+    def _has_got_on(self, item: Planned) -> None:
+        """A worker's death counts against the page only while no result of it becomes final in between."""
+        if self.snapshot.attempts and item.is_settled:
             self.snapshot.attempts = 0
             self.engine.journal.update(Snapshot, self.snapshot.pk, {"attempts": 0}, self.lease)
 

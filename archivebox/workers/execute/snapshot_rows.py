@@ -119,7 +119,6 @@ def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
             snapshot.sm.send("reopen")
         if snapshot.status == Snapshot.StatusChoices.QUEUED:
             snapshot.sm.send("start")
-    snapshot.path.mkdir(parents=True, exist_ok=True)
     return Loaded(snapshot)
 
 
@@ -163,12 +162,21 @@ def take_records(snapshot_id: UUID, process_id: UUID, records: Sequence[Record])
     process_hook_records(others, overrides)
 
 
-def seal(snapshot: Snapshot) -> None:
-    """The transaction that ends a Snapshot: its status, its next retry, and its Crawl's wish for a look."""
+def seal(snapshot: Snapshot, reason: str = "") -> None:
+    """The transaction that ends a Snapshot: its status, its next retry, and its Crawl's wish for a look.
+
+    ``reason``: what keeps its files from being whole.
+    """
     with only_while_ours(snapshot), write_transaction():
         Snapshot.objects.filter(pk=snapshot.pk).hold()  # from who asks for a retry at this moment
         ((retry_at,),) = _next_retry(snapshot.pk) or [(None,)]
-        fields = {"owner": None, "retry_at": retry_at, "sealed_at": timezone.now(), "finishing": False}
+        fields = {
+            "owner": None,
+            "retry_at": retry_at,
+            "sealed_at": timezone.now(),
+            "finishing": False,
+            "reason": reason,
+        }
         snapshot.transition("seal", **fields, current_step=LAST_STEP, attempts=0)
         if _programs_left(snapshot.pk):
             Process.lose_programs(snapshot_id=snapshot.pk)

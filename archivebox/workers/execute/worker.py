@@ -125,7 +125,8 @@ class Worker:
         counted = sum(run.counts_as_in_flight for run in snapshots)
         uncounted = len(snapshots) - counted
         capacity = max(0, self.in_flight - counted - max(0, uncounted - MOST_FINISHING))
-        return claim.Capacity(capacity, max(0, self.crawls_in_flight - len(self._browsers())))
+        alone = any(isinstance(run, CrawlRunExecutor) and run.is_suspect for run in self.runs.values())
+        return claim.Capacity(capacity, 0 if alone else max(0, self.crawls_in_flight - len(self._browsers())))
 
     def _browsers(self) -> list[CrawlRunExecutor]:
         """The runs of crawls that hold a browser or the like here."""

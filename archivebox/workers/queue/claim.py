@@ -66,13 +66,19 @@ def claim_work(who: FetchRequest) -> Claimed:
     tick_crawls()
     now = timezone.now()
     claimed.binaries = claim(Binary, [key for (key,) in _binaries_due(who.machine, now)], who.worker)
-    runs = [key for key, crawl in _runs_due(who.machine, now) if who.scope is None or crawl in who.scope]
+    wanted = [row for row in _runs_due(who.machine, now) if who.scope is None or row[1] in who.scope]
+    runs = _without_suspects([(key, attempts) for key, _, attempts in wanted])
     claimed.crawl_runs = claim(CrawlRun, runs[: who.capacity.crawls], who.worker)
     claimed.crawls_wait = len(runs) > who.capacity.crawls
     claim_snapshots(claimed, who)
     if not claimed:
         claimed.next_at = next_wanted(who.machine)
     return claimed
+
+
+def _without_suspects(runs: Sequence[tuple[UUID, int]]) -> list[UUID]:
+    """Those with which no worker has died; where there are none, one of the others, which then speaks for itself."""
+    return [key for key, attempts in runs if not attempts] or [key for key, _ in runs[:1]]
 
 
 def claim_snapshots(claimed: Claimed, who: FetchRequest) -> None:
@@ -172,7 +178,7 @@ def _is_open(crawl_id: UUID, claimed: Claimed, who: FetchRequest) -> bool:
 
 @PreparedQuery
 def _runs_due(machine: UUID, now: datetime) -> Rows:
-    return CrawlRun.objects.due(now).filter(machine_id=machine).values_list("pk", "crawl_id")
+    return CrawlRun.objects.due(now).filter(machine_id=machine).values_list("pk", "crawl_id", "attempts")
 
 
 @PreparedQuery

@@ -1,4 +1,6 @@
-"""A Snapshot that kills its workers is put aside, so that it holds nobody up."""
+"""What kills its workers, or whose folder cannot be used, is put aside with its reason, so that it holds nobody up."""
+
+import errno
 
 from django.utils import timezone
 
@@ -7,25 +9,78 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.contract.reasons import Reason
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
+from archivebox.crawls import control
+from archivebox.crawls.crawl import Crawl, CrawlRun
+from archivebox.machine.binary import Binary
+from archivebox.machine.process import Process
 from archivebox.workers.queue.lease import Lease
 
 MOST_DEATHS = 5
+"""Deaths of workers in a row, with no progress in between, after which what they held is put aside."""
+NOT_THE_FOLDERS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EBADF})
+"""Errors that speak of the disk as a whole, of the machine, or of a fault of ours: no folder is to blame."""
+
+
+def is_of_folder(error: OSError) -> bool:
+    """Whether it is the failure of the one object whose folder was being worked with, and of nobody else."""
+    return error.errno not in NOT_THE_FOLDERS
+
+
+def folder_unusable(error: OSError) -> str:
+    """The reason code of an object whose folder answered so."""
+    return Reason.FOLDER_UNUSABLE.of(error.strerror or type(error).__name__)[:128]
 
 
 def quarantine(lease: Lease) -> bool:
-    """Seal a Snapshot that killed its workers too often in a row, with its unfinished results failed."""
-    snapshot = Snapshot.objects.filter(pk=lease.pk, attempts__gte=MOST_DEATHS).first()
-    if snapshot is None:
+    """Put aside what killed its workers too often in a row; False if it did not."""
+    if not lease.model.rows(pk=lease.pk, owner=lease.owner, attempts__gte=MOST_DEATHS).exists():
         return False
-    with write_transaction():
-        if snapshot.status == Snapshot.StatusChoices.SEALED:
-            snapshot.transition("reopen")
-        if snapshot.status != Snapshot.StatusChoices.STARTED:
-            snapshot.transition("start")  # writes the results that it lacks
-        unfinished = snapshot.archiveresult_set.unfinished()
-        ArchiveResultMachine.apply(unfinished, ArchiveResultMachine.fail, reason=Reason.WORKER_LOST, retry_at=None)
-        end = {"owner": None, "retry_at": None, "reason": Reason.WORKER_LOST, "sealed_at": timezone.now()}
-        snapshot.transition("seal", **end, attempts=0)  # a retry that somebody asks for begins anew
-        snapshot.crawl.wake()
-        notify_workers()
+    put_aside(lease, Reason.WORKER_LOST)
     return True
+
+
+def put_aside(lease: Lease, reason: str) -> None:
+    """End a leased item with this reason, and begin anew when somebody asks for it again. Nothing of it may run."""
+    with write_transaction():
+        for item in lease.model.rows(pk=lease.pk, owner=lease.owner, fence=lease.fence):
+            if isinstance(item, Snapshot):
+                _seal_snapshot(item, reason)
+            elif isinstance(item, CrawlRun):
+                _pause_crawl(item, reason)
+            elif isinstance(item, Binary):
+                _fail_binary(item, reason)
+        notify_workers()
+
+
+def _seal_snapshot(snapshot: Snapshot, reason: str) -> None:
+    """Sealed, with its unfinished results failed."""
+    if snapshot.status == Snapshot.StatusChoices.SEALED:
+        snapshot.transition("reopen")
+    if snapshot.status != Snapshot.StatusChoices.STARTED:
+        snapshot.transition("start")  # writes the results that it lacks
+    unfinished = snapshot.archiveresult_set.unfinished()
+    ArchiveResultMachine.apply(unfinished, ArchiveResultMachine.fail, reason=reason, retry_at=None)
+    end = {"owner": None, "retry_at": None, "reason": reason, "sealed_at": timezone.now()}
+    snapshot.transition("seal", **end, attempts=0, finishing=False)
+    snapshot.crawl.wake()
+
+
+def _pause_crawl(run: CrawlRun, reason: str) -> None:
+    """Without its run none of its pages can be worked on: the crawl is paused, which loses nothing."""
+    hooks = run.crawl.process_set.running().of_type(Process.TypeChoices.HOOK)
+    for hook in hooks.filter(snapshot_id=None, binary_id=None):
+        hook.terminate()
+    if run.status == CrawlRun.StatusChoices.SEALED:
+        run.transition("requeue", owner=run.owner)
+    run.transition("seal", reason=reason, attempts=0)
+    if control.pause(run.crawl):
+        Crawl.objects.filter(pk=run.crawl_id).update(reason=reason)
+
+
+def _fail_binary(binary: Binary, reason: str) -> None:
+    """As if no provider had it."""
+    if binary.status in Binary.SETTLED:
+        binary.transition("requeue", owner=binary.owner)
+    if binary.status == Binary.StatusChoices.QUEUED:
+        binary.transition("start")
+    binary.transition("fail", reason=reason, attempts=0)

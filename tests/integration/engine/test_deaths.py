@@ -371,22 +371,36 @@ def test_what_kills_its_worker_each_time_is_put_aside(forked: Collection) -> Non
 
 
 @pytest.mark.slow
-def test_a_page_that_breaks_its_worker_is_put_aside(forked: Collection) -> None:
-    """Where its folder should be is a file: the worker ends with an error of its own, and what it held comes back."""
-    forked.plugin("page", {"on_Snapshot__10_page.sh": 'echo "$SNAP_DIR" >> "$DATA_DIR/ledger"\n'})
-    forked.add("http://bad.test/", *[f"http://good.test/{n}" for n in range(3)])
-    bad = forked.row("Snapshot", "output_dir", domain="bad.test")["output_dir"]
-    (forked.root / bad).parent.mkdir(parents=True)
-    (forked.root / bad).write_text("in the way")
+def test_only_what_becomes_final_counts_as_progress(forked: Collection) -> None:
+    """The steps before the deadly one are walked through again by each worker, past a daemon that runs all the time."""
+    forked.plugin(
+        "deadly",
+        {
+            "on_Snapshot__20_daemon.daemon.bg.sh": "echo ready\nsleep 600\n",
+            "on_Snapshot__60_deadly.sh": 'echo died >> "$DATA_DIR/ledger"\nkill -9 $PPID $$\n',
+        },
+    )
     forked.watch()
-    forked.wait_sealed(seconds=240)
+    forked.wait_sealed(forked.add(), seconds=240)
     forked.leave()
-    assert forked.row("Snapshot", "status", "reason", domain="bad.test") == {
-        "status": "sealed",
-        "reason": "worker_lost",
-    }
-    assert {row["reason"] for row in forked.rows("Snapshot", "reason", domain="good.test")} == {""}
-    assert len(forked.ledger) == len(set(forked.ledger)) == 3
-    broken = [row for row in forked.processes(worker_type="worker") if row["exit_code"] == 1]
-    assert len(broken) == 5
-    assert "File exists" in broken[0]["stderr"]
+    assert forked.row("Snapshot", "status", "reason") == {"status": "sealed", "reason": "worker_lost"}
+    assert len(forked.ledger) <= 6
+
+
+@pytest.mark.slow
+def test_a_crawl_that_kills_its_workers_is_paused_with_the_reason_and_the_others_go_on(forked: Collection) -> None:
+    forked.plugin(
+        "deadly", {"on_Crawl__10_deadly.sh": 'case "$CRAWL_DIR" in *$(cat "$DATA_DIR/bad")*) kill -9 $PPID $$;; esac\n'}
+    )
+    forked.plugin("page", {"on_Snapshot__10_page.sh": "exit 0\n"})
+    bad, good = forked.add("http://bad.test/"), forked.add("http://good.test/")
+    (forked.root / "bad").write_text(bad)
+    forked.watch()
+    forked.wait(
+        "the bad crawl paused", lambda: forked.row("Crawl", "status", pk=bad)["status"] == "paused", seconds=240
+    )
+    forked.wait_sealed(good, seconds=240)
+    forked.leave()
+    assert forked.row("Crawl", "reason", pk=bad)["reason"] == "worker_lost"
+    assert forked.row("CrawlRun", "status", crawl_id=bad)["status"] == "sealed"
+    assert forked.row("Snapshot", "status", crawl_id=bad)["status"] == "queued"

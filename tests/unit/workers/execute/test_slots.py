@@ -1,5 +1,7 @@
 """A slot given back wakes whoever can use it, and nobody else."""
 
+from functools import partial
+
 from archivebox.workers.execute.engine import Slots
 
 
@@ -48,3 +50,19 @@ def test_above_the_limit_nobody_is_told() -> None:
     assert waiting.told == 0
     slots.give_back()
     assert waiting.has == 1
+
+
+def test_who_gives_its_slot_back_at_once_tells_the_others_in_between() -> None:
+    """A hook that cannot be started gives its slot back while others are being told."""
+    slots, told = Slots(1), []
+
+    def fails(name: str) -> None:
+        told.append(name)
+        assert slots.take()
+        slots.give_back()
+
+    slots.take_anyway()
+    for name in ("first", "second", "third"):
+        slots.tell_when_free(partial(fails, name))
+    slots.give_back()
+    assert (sorted(told), slots.taken) == (["first", "second", "third"], 0)
