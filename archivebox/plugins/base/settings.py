@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 
 from archivebox.plugins.base.records import misconfigured
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     # Inside the class the short names are its methods.
     Text: TypeAlias = str
@@ -21,49 +22,62 @@ if TYPE_CHECKING:
     Table: TypeAlias = dict[str, str]
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
-_FALSE = frozenset({"false", "0", "no", "off"})
+_FALSE = frozenset({"", "false", "0", "no", "off"})
+DEFAULT_TIMEOUT = 60.0
 
 
 class Settings:
-    """Typed getters over the environment; '' counts as not set. A value that makes no sense ends the hook."""
+    """Typed getters over the environment; '' counts as not set. A value that makes no sense ends the hook.
 
-    __slots__ = ("_environ",)
+    The engine sets everything that a plugin declares. Where it has not started the hook, what is not set has the
+    default of the `config.json` beside the script, so that no default stands in the code as well.
+    """
 
-    def __init__(self, environ: Mapping[Text, Text] | None = None) -> None:
+    __slots__ = ("_declared", "_environ", "_folder")
+
+    def __init__(self, environ: Mapping[Text, Text] | None = None, folder: Text = "") -> None:
         self._environ = os.environ if environ is None else environ
+        self._folder = folder or os.path.dirname(os.path.realpath(sys.argv[0]))
+        self._declared: dict[Text, Any] | None = None
 
-    def str(self, name: Text, default: Text = "") -> Text:
-        return self._environ.get(name, "").strip() or default
+    def _text(self, name: Text) -> Text:
+        text = self._environ.get(name, "").strip()
+        return text or self._default(name)
 
-    def int(self, name: Text, default: Whole = 0) -> Whole:
-        text = self.str(name)
+    def _default(self, name: Text) -> Text:
+        if self._declared is None:
+            self._declared = _properties(self._folder)
+        declared = self._declared.get(name, {})
+        fallback = self._environ.get(declared.get("x-fallback", ""), "").strip()
+        default = declared.get("default", "")
+        return fallback or (default if isinstance(default, str) else json.dumps(default))
+
+    def str(self, name: Text) -> Text:
+        return self._text(name)
+
+    def int(self, name: Text) -> Whole:
+        text = self._text(name)
         try:
-            return int(text) if text else default
+            return int(text or 0)
         except ValueError:
             misconfigured(f"{name} must be a whole number, not {text!r}. Set it with: archivebox config set {name}=…")
 
-    def float(self, name: Text, default: Number = 0.0) -> Number:
-        text = self.str(name)
+    def float(self, name: Text) -> Number:
+        text = self._text(name)
         try:
-            return float(text) if text else default
+            return float(text or 0)
         except ValueError:
             misconfigured(f"{name} must be a number, not {text!r}. Set it with: archivebox config set {name}=…")
 
-    def bool(self, name: Text, default: Truth = False) -> Truth:
-        text = self.str(name).lower()
-        if text in _TRUE or text in _FALSE:
-            return text in _TRUE
-        if not text:
-            return default
-        return misconfigured(
-            f"{name} must be true or false, not {text!r}. Set it with: archivebox config set {name}=true"
-        )
+    def bool(self, name: Text) -> Truth:
+        text = self._text(name).lower()
+        if text not in _TRUE and text not in _FALSE:
+            misconfigured(f"{name} must be true or false, not {text!r}. Set it with: archivebox config set {name}=true")
+        return text in _TRUE
 
-    def list(self, name: Text, default: Texts | None = None) -> Texts:
+    def list(self, name: Text) -> Texts:
         """Return a list of texts: a JSON array, as the engine writes it, or words parted by blanks, as people do."""
-        text = self.str(name)
-        if not text:
-            return list(default or [])
+        text = self._text(name)
         if not text.startswith("["):
             return text.split()
         value = _loads(name, text)
@@ -71,20 +85,30 @@ class Settings:
 
     def dict(self, name: Text) -> Table:
         """Return a JSON object whose values are texts."""
-        text = self.str(name)
+        text = self._text(name)
         value = _loads(name, text) if text else {}
         if not isinstance(value, dict):
             misconfigured(f'{name} must be a JSON object such as {{"Accept-Language": "en"}}, not {text!r}.')
         return {str(key): str(item) for key, item in value.items()}
 
-    def path(self, name: Text, default: Text = "") -> Text:
+    def path(self, name: Text) -> Text:
         """Return a path with `~` expanded, '' where there is none."""
-        text = self.str(name, default)
+        text = self._text(name)
         return os.path.expanduser(text) if text else ""
 
-    def timeout(self, plugin: Text, default: Number = 60.0) -> Number:
-        """Return the plugin's time in seconds: `<PLUGIN>_TIMEOUT`, else `TIMEOUT`, else `default`."""
-        return self.float(f"{plugin.upper()}_TIMEOUT", self.float("TIMEOUT", default))
+    def timeout(self, plugin: Text) -> Number:
+        """Return the plugin's time in seconds: `<PLUGIN>_TIMEOUT`, else `TIMEOUT`, else 60."""
+        return self.float(f"{plugin.upper()}_TIMEOUT") or self.float("TIMEOUT") or DEFAULT_TIMEOUT
+
+
+def _properties(folder: Text) -> dict[Text, Any]:
+    """What the `config.json` of a plugin declares; nothing where there is none."""
+    try:
+        with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
+            declared: dict[Text, Any] = json.load(file).get("properties", {})
+    except FileNotFoundError:
+        return {}
+    return declared
 
 
 def _loads(name: Text, text: Text) -> object:

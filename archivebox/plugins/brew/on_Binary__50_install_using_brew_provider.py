@@ -20,7 +20,7 @@ def main() -> None:
     request = Request.from_hook(Hook.from_argv(), PROVIDER)
     on_stop(lambda: give_up(f"Told to stop before {request.name} was installed."))
     library = Library.current()
-    brew = next(find_all([Settings().str("BREW_BINARY", "brew")], [*search_path(library), *PLACES]), None)
+    brew = next(find_all([Settings().str("BREW_BINARY")], [*search_path(library), *PLACES]), None)
     if brew is None:
         give_up(f"{request.name} comes with Homebrew, which is not on this machine.")
     if os.geteuid() == 0:

@@ -15,7 +15,6 @@ from archivebox.plugins.base import Settings, find_program, log, misconfigured
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PIPE = (3, 4)  # the descriptors on which Chromium reads and writes with --remote-debugging-pipe
@@ -83,7 +82,7 @@ def keep_downloads_in(folder: str, profile: str) -> None:
 
 def window(settings: Settings) -> tuple[int, int]:
     """Return width and height of the page in CSS pixels, from RESOLUTION as in '1440,2000'."""
-    text = settings.str("CHROME_RESOLUTION", settings.str("RESOLUTION", "1440,2000"))
+    text = settings.str("CHROME_RESOLUTION")
     width, _, height = text.replace("x", ",").partition(",")
     if not (width.strip().isdigit() and height.strip().isdigit()):
         misconfigured(f"RESOLUTION must be width and height such as 1440,2000, not {text!r}.")
@@ -92,7 +91,7 @@ def window(settings: Settings) -> tuple[int, int]:
 
 def use_sandbox(settings: Settings) -> bool:
     """Say whether Chromium can have its sandbox: CHROME_SANDBOX, where `auto` tries a namespace as this very user."""
-    wish = settings.str("CHROME_SANDBOX", "auto").lower()
+    wish = settings.str("CHROME_SANDBOX").lower()
     if wish not in ("auto", "true", "false"):
         misconfigured(f"CHROME_SANDBOX must be auto, true or false, not {wish!r}.")
     if wish != "auto":
@@ -109,30 +108,24 @@ def use_sandbox(settings: Settings) -> bool:
 def flags(settings: Settings, profile: str) -> list[str]:
     """Return Chromium's arguments: CHROME_ARGS, else the list of config.json; CHROME_ARGS_EXTRA comes last and wins."""
     width, height = window(settings)
-    arguments = settings.list("CHROME_ARGS", _default_arguments())
+    arguments = settings.list("CHROME_ARGS")
     arguments += [
         f"--user-data-dir={profile}",
         "--remote-debugging-pipe",  # a port would take orders from everybody on this machine
-        f"--window-size={width},{height + (FURNITURE if settings.bool('CHROME_HEADLESS', True) else 0)}",
+        f"--window-size={width},{height + (FURNITURE if settings.bool('CHROME_HEADLESS') else 0)}",
     ]
-    if settings.bool("CHROME_HEADLESS", True):
+    if settings.bool("CHROME_HEADLESS"):
         # A window of nobody's would keep the browser busy for 0.2 s before it answers; with a head it would end.
         arguments += ["--headless=new", "--no-startup-window"]
     if not use_sandbox(settings):
         arguments.append("--no-sandbox")
     if _shm_size() < SHM_NEEDED:
         arguments.append("--disable-dev-shm-usage")
-    if not settings.bool("CHROME_CHECK_SSL_VALIDITY", settings.bool("CHECK_SSL_VALIDITY", True)):
+    if not settings.bool("CHROME_CHECK_SSL_VALIDITY"):
         arguments.append("--ignore-certificate-errors")
     if proxy := settings.str("CHROME_PROXY"):
         arguments += [f"--proxy-server={proxy}", "--proxy-bypass-list=<-loopback>"]
     return arguments + settings.list("CHROME_ARGS_EXTRA")
-
-
-def _default_arguments() -> list[str]:
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "config.json"), encoding="utf-8") as file:
-        schema: dict[str, Any] = json.load(file)
-    return [str(argument) for argument in schema["properties"]["CHROME_ARGS"]["default"]]
 
 
 def _shm_size() -> int:

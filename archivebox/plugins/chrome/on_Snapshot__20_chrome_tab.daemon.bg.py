@@ -136,7 +136,7 @@ class TabHolder:
 
 def page_set_up(settings: Settings, connection: Connection) -> list[tuple[str, dict[str, object]]]:
     """Return the calls that make a fresh tab ready, in order."""
-    agent = settings.str("CHROME_USER_AGENT", settings.str("USER_AGENT"))
+    agent = settings.str("CHROME_USER_AGENT")
     if not agent:
         agent = connection.call("Browser.getVersion")["userAgent"].replace("HeadlessChrome", "Chrome")
     calls: list[tuple[str, dict[str, object]]] = [
@@ -148,7 +148,7 @@ def page_set_up(settings: Settings, connection: Connection) -> list[tuple[str, d
     ]
     if headers := settings.dict("CHROME_EXTRA_HEADERS"):
         calls.append(("Network.setExtraHTTPHeaders", {"headers": headers}))
-    if path := settings.path("CHROME_COOKIES_FILE", settings.str("COOKIES_FILE")):
+    if path := settings.path("CHROME_COOKIES_FILE"):
         calls.append(("Network.setCookies", {"cookies": read_cookies(path)}))
     return calls
 

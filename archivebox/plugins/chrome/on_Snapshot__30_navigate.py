@@ -123,12 +123,12 @@ class Navigation:
 
     def __init__(self, tab: Tab, url: str, settings: Settings) -> None:
         self._tab, self._url = tab, url
-        self._load_time = min(settings.float("CHROME_PAGELOAD_TIMEOUT", 30.0), settings.timeout("CHROME") * 0.6)
+        self._load_time = min(settings.float("CHROME_PAGELOAD_TIMEOUT"), settings.timeout("CHROME") * 0.6)
         self._quiet, self._quiet_max = (
-            settings.float("CHROME_QUIET_TIME", 0.25),
-            settings.float("CHROME_QUIET_MAX", 3.0),
+            settings.float("CHROME_QUIET_TIME"),
+            settings.float("CHROME_QUIET_MAX"),
         )
-        self._navigations_max = settings.int("CHROME_MAX_NAVIGATIONS", 10)
+        self._navigations_max = settings.int("CHROME_MAX_NAVIGATIONS")
         self._arrival = Arrival(tab.target_id)
         self._started = time.monotonic()
         self._asked, self._answered = 0, False

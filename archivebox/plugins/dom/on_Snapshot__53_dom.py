@@ -19,7 +19,7 @@ HTML = """
 
 def main() -> None:
     settings = Settings()
-    limit, timeout = settings.int("DOM_MAX_SIZE", 100_000_000), settings.timeout("DOM")
+    limit, timeout = settings.int("DOM_MAX_SIZE"), settings.timeout("DOM")
     with open_page(timeout, read_only=True) as tab:
         html = tab.evaluate(HTML % limit, timeout=timeout)
     if isinstance(html, int):

@@ -25,7 +25,7 @@ def main() -> None:
     on_stop(lambda: give_up(f"Told to stop before {request.name} was installed."))
     library = Library.current()
     modules = Path(Settings().path("NODE_MODULES_DIR") or library.root / "npm" / "node_modules")
-    npm = next(find_all([Settings().str("NPM_BINARY", "npm")], search_path(library)), None)
+    npm = next(find_all([Settings().str("NPM_BINARY")], search_path(library)), None)
     if npm is None:
         give_up(f"{request.name} comes with npm, which is not there. Install Node.js: sudo apt-get install npm")
     with library.locked("npm"):

@@ -28,7 +28,7 @@ LINKS = """
 def main() -> None:
     settings = Settings()
     with open_page(settings.timeout("PARSE_DOM_OUTLINKS"), read_only=True) as tab:
-        urls = tab.evaluate(LINKS % settings.int("PARSE_DOM_OUTLINKS_MAX", 50_000))
+        urls = tab.evaluate(LINKS % settings.int("PARSE_DOM_OUTLINKS_MAX"))
     urls = [url for url in urls if len(url) <= URL_MAX]
     if not urls:
         noresults("the page links nowhere")

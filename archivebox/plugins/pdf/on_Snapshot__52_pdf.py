@@ -17,12 +17,12 @@ FILE = "output.pdf"
 
 def main() -> None:
     settings = Settings()
-    timeout, limit = settings.timeout("PDF"), settings.int("PDF_MAX_NODES", 100_000)
+    timeout, limit = settings.timeout("PDF"), settings.int("PDF_MAX_NODES")
     with open_page(timeout) as tab:
         nodes = tab.evaluate("document.getElementsByTagName('*').length")
         if nodes > limit:
             skipped(f"the page has {nodes:,} elements, more than PDF_MAX_NODES = {limit:,}")
-        options = {"printBackground": settings.bool("PDF_BACKGROUND", True), "preferCSSPageSize": True}
+        options = {"printBackground": settings.bool("PDF_BACKGROUND"), "preferCSSPageSize": True}
         try:
             answer = tab.call("Page.printToPDF", options, timeout=timeout)
         except CommandFailed as error:

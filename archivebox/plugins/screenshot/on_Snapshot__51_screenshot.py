@@ -23,9 +23,9 @@ def picture(tab: Tab, timeout: float, options: dict[str, object]) -> bytes:
 
 def full_page(tab: Tab, settings: Settings, timeout: float) -> bytes:
     size = tab.call("Page.getLayoutMetrics")["cssContentSize"]
-    height = min(size["height"], settings.int("SCREENSHOT_FULL_PAGE_HEIGHT", 16_000))
+    height = min(size["height"], settings.int("SCREENSHOT_FULL_PAGE_HEIGHT"))
     clip = {"x": 0, "y": 0, "width": size["width"], "height": height, "scale": 1}
-    quality = settings.int("SCREENSHOT_QUALITY", 85)
+    quality = settings.int("SCREENSHOT_QUALITY")
     options = {"format": "jpeg", "quality": quality, "captureBeyondViewport": True, "clip": clip}
     return picture(tab, timeout, options)
 

@@ -8,16 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from archivebox.plugins.base import Settings
 
-# The default of WGET_ARGS: a page with all it shows, its links turned to what was fetched, the original kept beside.
-DEFAULT_ARGS = [
-    "--page-requisites",
-    "--span-hosts",
-    "--adjust-extension",
-    "--convert-links",
-    "--backup-converted",
-    "--no-parent",
-    "--restrict-file-names=windows",
-]
 # Nothing of the person's own: no ~/.wgetrc, no passwords of ~/.netrc, no ~/.wget-hsts. One try: ours come later.
 _ALONE = ["--no-config", "--no-netrc", "--no-hsts", "--tries=1"]
 _SECRET_OPTIONS = frozenset(
@@ -34,8 +24,6 @@ _SECRET_OPTIONS = frozenset(
     )
 )
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-DEFAULT_MAX_SIZE = "750m"
-DEFAULT_MAX_REDIRECTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +41,7 @@ def build(plan: Plan, settings: Settings, url: str) -> list[str]:
     """The argv; the URL comes after `--`, so that it is never an option."""
     return [
         plan.program,
-        *settings.list("WGET_ARGS", DEFAULT_ARGS),
+        *settings.list("WGET_ARGS"),
         *_ALONE,
         *_reporting(plan),
         *_limits(plan, settings),
@@ -70,7 +58,7 @@ def secrets(settings: Settings) -> tuple[list[str], list[str]] | None:
     """Names of headers and values of options that identify the one who archives; None where there is nothing of it."""
     names: list[str] = []
     values: list[str] = []
-    for word in [*settings.list("WGET_ARGS", DEFAULT_ARGS), *settings.list("WGET_ARGS_EXTRA")]:
+    for word in [*settings.list("WGET_ARGS"), *settings.list("WGET_ARGS_EXTRA")]:
         option, _, value = word.partition("=")
         if option == "--header":
             name, _, value = value.partition(":")
@@ -93,15 +81,15 @@ def _reporting(plan: Plan) -> list[str]:
 
 
 def _limits(plan: Plan, settings: Settings) -> list[str]:
-    limit = parse_size(settings.str("WGET_MAX_SIZE", DEFAULT_MAX_SIZE))
+    limit = parse_size(settings.str("WGET_MAX_SIZE"))
     quota = [f"--quota={limit}"] if limit else []
     # A third of our time for one silent connection, so that one dead picture does not cost the page.
     waiting = f"--timeout={max(1.0, plan.seconds / 3):.0f}"
-    return [waiting, f"--max-redirect={settings.int('WGET_MAX_REDIRECTS', DEFAULT_MAX_REDIRECTS)}", *quota]
+    return [waiting, f"--max-redirect={settings.int('WGET_MAX_REDIRECTS')}", *quota]
 
 
 def _identity(settings: Settings) -> list[str]:
-    agent = settings.str("WGET_USER_AGENT", settings.str("USER_AGENT"))
+    agent = settings.str("WGET_USER_AGENT")
     cookies = _cookies(settings)
     return [
         *([f"--user-agent={agent}"] if agent else []),
@@ -110,21 +98,21 @@ def _identity(settings: Settings) -> list[str]:
 
 
 def _cookies(settings: Settings) -> str:
-    return settings.path("WGET_COOKIES_FILE", settings.str("COOKIES_FILE"))
+    return settings.path("WGET_COOKIES_FILE")
 
 
 def _permissions(plan: Plan, settings: Settings) -> list[str]:
     """wget2 would ask the issuers of certificates about them (OCSP); nobody but the site is asked by us."""
     words = ["--no-ocsp"] if plan.is_wget2 else []
-    if not settings.bool("WGET_OBEY_ROBOTS", False):
+    if not settings.bool("WGET_OBEY_ROBOTS"):
         words.append("--robots=off" if plan.is_wget2 else "--execute=robots=off")
-    if not settings.bool("WGET_CHECK_SSL_VALIDITY", settings.bool("CHECK_SSL_VALIDITY", True)):
+    if not settings.bool("WGET_CHECK_SSL_VALIDITY"):
         words.append("--no-check-certificate")
     return words
 
 
 def _warc(plan: Plan, settings: Settings) -> list[str]:
     """wget2 writes no WARC."""
-    if plan.is_wget2 or not settings.bool("WGET_SAVE_WARC", True):
+    if plan.is_wget2 or not settings.bool("WGET_SAVE_WARC"):
         return []
     return [f"--warc-file={plan.warc}", "--warc-tempdir=."]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from command import DEFAULT_MAX_SIZE, Plan, build, parse_size, secrets
+from command import Plan, build, parse_size, secrets
 from outcome import Fetch, judge, read_log, read_log_of_wget2
 
 from archivebox.plugins.base import (
@@ -42,7 +42,7 @@ def main() -> None:
     if not hook.url.lower().startswith(("http://", "https://")):
         skipped("wget saves http and https only")
     on_stop(lambda: try_again("Told to stop before the page was saved."))
-    program = find_program(settings.str("WGET_BINARY", "wget"))
+    program = find_program(settings.str("WGET_BINARY"))
     limit = max_size(settings)
     seconds = settings.timeout("WGET")
     with partial_folder() as folder:
@@ -67,7 +67,7 @@ def is_wget2(program: str, settings: Settings, seconds: float) -> bool:
 
 
 def max_size(settings: Settings) -> int:
-    text = settings.str("WGET_MAX_SIZE", DEFAULT_MAX_SIZE)
+    text = settings.str("WGET_MAX_SIZE")
     try:
         return parse_size(text)
     except ValueError:

@@ -62,7 +62,21 @@ def test_settings_are_typed() -> None:
     settings = Settings({"N": "7", "F": "0.5", "T": "True", "L": '["a b"]', "W": "a b", "D": '{"a": 1}', "EMPTY": ""})
     assert (settings.int("N"), settings.float("F"), settings.bool("T")) == (7, 0.5, True)
     assert (settings.list("L"), settings.list("W"), settings.dict("D")) == (["a b"], ["a", "b"], {"a": "1"})
-    assert (settings.int("EMPTY", 3), settings.str("NOT_SET", "x"), settings.bool("EMPTY", True)) == (3, "x", True)
+    assert (settings.int("EMPTY"), settings.str("NOT_SET"), settings.bool("EMPTY")) == (0, "", False)
+
+
+def test_what_is_not_set_has_the_default_of_the_config_json_beside_the_script(tmp_path: Path) -> None:
+    properties = {
+        "N": {"default": 7, "x-fallback": "COMMON"},
+        "T": {"default": True},
+        "L": {"default": ["a b"]},
+        "W": {"default": "x"},
+    }
+    (tmp_path / "config.json").write_text(json.dumps({"properties": properties}))
+    settings = Settings({}, str(tmp_path))
+    assert (settings.int("N"), settings.bool("T"), settings.list("L"), settings.str("W")) == (7, True, ["a b"], "x")
+    assert Settings({"COMMON": "9"}, str(tmp_path)).int("N") == 9
+    assert Settings({"COMMON": "9", "N": "8"}, str(tmp_path)).int("N") == 8
 
 
 def test_the_time_of_a_plugin_falls_back_to_the_common_one() -> None:

@@ -24,7 +24,7 @@ def give_up(sentence: str) -> NoReturn:
 
 
 def install_timeout() -> float:
-    return Settings().float("INSTALL_TIMEOUT", INSTALL_TIMEOUT)
+    return Settings().float("INSTALL_TIMEOUT") or INSTALL_TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)
