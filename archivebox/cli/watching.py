@@ -186,7 +186,7 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
     """
     administrator.ask_for_crawls(session, watched.crawls())
     try:
-        with session.out.live() as draw, Watch(session.process, watched.only) as watching:
+        with session.out.live() as draw, Watch(session.process, watched.only, session.out.warn) as watching:
             progress = Progress(session.out, watched, draw)
             try:
                 watching.wait(until or watched.is_done, progress.show)

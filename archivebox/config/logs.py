@@ -63,5 +63,6 @@ def set_up(level: str, file: Path | None = None) -> logging.Logger:
         logger.removeHandler(old)
         old.close()
     logger.addHandler(handler)
+    logging.raiseExceptions = False  # a full disk fills no terminal with what could not be written to the log
     logger.propagate = False
     return logger

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import psutil
 
+from archivebox.base_models.patience import patiently
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib import processes
@@ -156,7 +157,7 @@ class StartedProcess(ProcessRow):
     def _settle(self, seen: ExitStatus) -> int:
         """Write down what the kernel reported, then reap."""
         self.settle(seen)
-        self.save()
+        patiently(self.save)
         child = _children.pop(self.pk, None)
         if child is not None:
             child.reap()

@@ -21,49 +21,67 @@ ROLE = "archivebox"
 START_SECONDS = 60
 STOP_SECONDS = 20
 LOOK_SECONDS = 0.1
+INITDB = ("-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 # Nothing here outlives the tests, so nothing has to survive a power cut.
 OPTIONS = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses=", "max_connections=200")
 
 
+class Cluster:
+    """A fresh cluster that answers on a socket in a folder."""
+
+    def __init__(self, programs: Path, folder: Path) -> None:
+        self.url = f"postgres://{ROLE}@/{ROLE}?host={folder}"
+        self._programs, self._folder, self._user = programs, folder, _server_user()
+        if self._user is not None:
+            os.chown(folder, self._user.pw_uid, self._user.pw_gid)
+        initdb: list[str | Path] = [programs / "initdb", "-D", folder / "data", "-U", ROLE, *INITDB]
+        subprocess.run(_as_user(self._user, *map(str, initdb)), check=True, stdout=subprocess.DEVNULL, cwd=folder)
+        self._server: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start its server, and wait until it answers."""
+        data, settings = str(self._folder / "data"), [f"-c{option}" for option in OPTIONS]
+        command = [str(self._programs / "postgres"), "-D", data, "-k", str(self._folder), *settings]
+        with (self._folder / "log").open("ab") as log:
+            # A session of its own: Ctrl-C is for the tests, which end first.
+            self._server = subprocess.Popen(
+                _as_user(self._user, *command), stdout=log, stderr=log, cwd=self._folder, start_new_session=True
+            )
+        _wait_until_ready(self._server, self._programs, self._folder)
+
+    def make_database(self) -> None:
+        subprocess.run([self._programs / "createdb", "-h", self._folder, "-U", ROLE, ROLE], check=True)
+
+    def stop(self) -> None:
+        """End its server, and every connection with it; the data stay."""
+        if self._server is not None:
+            _stop(self._server)
+
+
 @contextlib.contextmanager
-def throw_away_cluster() -> Iterator[str]:
-    """Yields the ``DATABASE_URL`` of a fresh cluster that answers on a socket in a temporary folder, and ends it."""
+def cluster() -> Iterator[Cluster]:
+    """Yields one that is at work, in a temporary folder, and ends it."""
     programs = postgres_folder()
     if programs is None:
         raise SystemExit("PostgreSQL's server programs are not installed (Debian: postgresql)")
     folder = Path(tempfile.mkdtemp(prefix="archivebox-pg-"))  # short: a socket's path has at most 107 bytes
-    user = _server_user()
     try:
-        if user is not None:
-            os.chown(folder, user.pw_uid, user.pw_gid)
-        data = folder / "data"
-        initdb: list[str | Path] = [
-            programs / "initdb",
-            "-D",
-            data,
-            "-U",
-            ROLE,
-            "-A",
-            "trust",
-            "-E",
-            "UTF8",
-            "--no-locale",
-            "--no-sync",
-        ]
-        subprocess.run(_as_user(user, *map(str, initdb)), check=True, stdout=subprocess.DEVNULL, cwd=folder)
-        settings = [f"-c{option}" for option in OPTIONS]
-        command = _as_user(user, str(programs / "postgres"), "-D", str(data), "-k", str(folder), *settings)
-        with (folder / "log").open("wb") as log:
-            # A session of its own: Ctrl-C is for the tests, which end first.
-            server = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, start_new_session=True)
+        fresh = Cluster(programs, folder)
         try:
-            _wait_until_ready(server, programs, folder)
-            subprocess.run([programs / "createdb", "-h", folder, "-U", ROLE, ROLE], check=True)
-            yield f"postgres://{ROLE}@/{ROLE}?host={folder}"
+            fresh.start()
+            fresh.make_database()
+            yield fresh
         finally:
-            _stop(server)
+            fresh.stop()
     finally:
         shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def throw_away_cluster() -> Iterator[str]:
+    """Yields the ``DATABASE_URL`` of one."""
+    with cluster() as fresh:
+        yield fresh.url
 
 
 def _server_user() -> pwd.struct_passwd | None:

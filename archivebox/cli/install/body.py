@@ -38,7 +38,7 @@ def run(session: Session, *, names: tuple[str, ...], dry_run: bool) -> int:
     administrator.ask_for(session, requests)
     keys = _queue(requests)
     try:
-        with session.out.live() as draw, Watch(session.process) as watching:
+        with session.out.live() as draw, Watch(session.process, tell=session.out.warn) as watching:
             watching.wait(lambda: not _unsettled(keys), lambda: draw(_lines(keys)))
     except Interrupted as stop:
         session.out.warn("Stopped. What is installed stays; `archivebox install` goes on.")

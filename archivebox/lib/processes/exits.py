@@ -1,5 +1,6 @@
 """How a process ended, and the journal in which the orchestrator keeps that for whoever adopts the process."""
 
+import errno
 import json
 import os
 import signal
@@ -33,6 +34,8 @@ class ExitStatus:
             return f"signal {-self.exit_code}"
 
 
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+"""Errors of a disk that takes nothing for now."""
 UNSEEN = ExitStatus(None)
 """The status of a process whose end nobody saw."""
 

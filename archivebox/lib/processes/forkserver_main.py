@@ -9,6 +9,7 @@ told that the row is committed, ends with its worker, and leaves its hooks runni
 
 import atexit
 import builtins
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -179,7 +180,8 @@ def become(server: Server, job: Job) -> ModuleType:
         os._exit(NOT_STARTED)
     if server.spawn_log is not None:
         line = str(request["started"]) % (os.getpid(), start_ticks(os.getpid()))
-        os.write(server.spawn_log, line.encode())
+        with contextlib.suppress(OSError):  # no room: its mark says who it is
+            os.write(server.spawn_log, line.encode())
     keep_only(fds[4:], [int(str(fd)) for fd in list_of(request["pass_fds"])])
     fresh_output()
     sys.argv[:] = argv

@@ -1,8 +1,10 @@
 """The spawn log: what a worker is about to start, written before it can have an effect."""
 
+import errno
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,8 +38,9 @@ class SpawnLog:
         self._write({"intent": process_id, "row": row})
 
     def started(self, process_id: str, identity: Identity) -> None:
-        """Say who it became."""
-        self._write({"started": process_id, "identity": list(identity)})
+        """Say who it became, if there is room; otherwise its mark tells."""
+        with suppress(OSError):
+            self._write({"started": process_id, "identity": list(identity)})
 
     def truncate(self) -> None:
         """Empty the log: every row it holds is committed."""
@@ -49,7 +52,7 @@ class SpawnLog:
     def _write(self, line: Mapping[str, object]) -> None:
         data = b"\n" + _encode(line).encode()
         if os.write(self._fd, data) != len(data):
-            raise OSError(f"the spawn log {self.path} takes no more: the disk is full")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
 
     @staticmethod
     def read(path: Path) -> list[SpawnEntry]:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Container
 
 from archivebox.lib.processes.children import unreaped
-from archivebox.lib.processes.exits import ExitJournal, ExitStatus
+from archivebox.lib.processes.exits import NO_ROOM, ExitJournal, ExitStatus
 from archivebox.lib.processes.identity import Identity
 from archivebox.lib.processes.linux import P_PID, set_child_subreaper, waitid
 from archivebox.lib.processes.platform import PORTABLE
@@ -47,5 +47,9 @@ def reap_orphans(journal: ExitJournal | None, own: Container[int] = ()) -> dict[
             waitid(P_PID, identity.pid, reap=True)
         except ChildProcessError:  # reaped in between by the child watcher of somebody else in this process
             continue
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            continue  # it stays a zombie until its end can be written down
         buried[identity] = status
     return buried

@@ -10,12 +10,14 @@ from typing import Any
 from uuid import UUID
 
 from archivebox.config.resolve import Resolved
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib import processes
 from archivebox.lib.processes import ExitStatus, Identity
 from archivebox.machine.process import Process
 from archivebox.workers.execute.hook_starter import HookStarter
 from archivebox.workers.execute.journal import Journal
 from archivebox.workers.execute.outputs import Outputs
+from archivebox.workers.queue.room import Room
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +80,7 @@ class Engine:
         self.outputs = Outputs.on(loop)
         self.starter = HookStarter(process, self.journal, self.exits)
         self.programs = Programs()
+        self.room = Room(DATA_FOLDER.root, settings.get_number("DISK_FREE_MIN") or 0)
         cores = os.cpu_count() or 1
         self.slots = Slots(share(settings.get_number("HOOK_CONCURRENCY") or 2 * cores, workers))
         self.session_slots = Slots(share(settings.get_number("TABS") or cores, workers))

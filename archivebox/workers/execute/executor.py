@@ -145,7 +145,7 @@ class Executor(ABC):
             self.settle(item, Outcome(Status.SKIPPED, counts=False), pointless)
             self._again = True
             return
-        missing = self._missing_program(item)
+        missing = self._missing_program(item) if self.engine.room.is_there() else WAIT
         if missing == WAIT or self.refuses(item) or not self._has_machine_locks(item) or not self._take_slot(item):
             return
         if missing:

@@ -20,6 +20,7 @@ from archivebox.hooks import HookCall
 from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import UNSEEN, Child, ExitStatus, Launch, Tree
+from archivebox.lib.processes.exits import NO_ROOM
 from archivebox.machine.logtail import read_tail
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import end_reason_of, exited_columns, started_columns
@@ -198,6 +199,8 @@ class HookProcess:
             log.warning("No pid file for %s: %s action=pid_file_failed", self.hook.file_name, error)
 
     def _refuse(self, error: OSError, refusal: str, columns: dict[str, object]) -> Literal[False]:
+        if error.errno in NO_ROOM:
+            raise error  # no fault of the hook's: whoever takes its page when there is room starts it
         self.failure, self.refusal = error, refusal
         self.ended = True
         now = timezone.now()

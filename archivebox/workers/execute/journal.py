@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -26,6 +27,7 @@ from django.db import (
 )
 
 from archivebox.base_models.doorbell import ring_doorbell
+from archivebox.base_models.patience import patiently
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.work import WorkItem
@@ -81,9 +83,9 @@ class Journal:
         self.on_broken: Callable[[DatabaseError], None] = lambda _: None
 
     async def read(self, work: Callable[..., T], *arguments: object) -> T:
-        """Run ``work`` on the database thread, after every batch handed in before."""
+        """Run ``work`` on the database thread, after every batch handed in before; again while that is away."""
         self._hand_in()
-        return await self._loop.run_in_executor(self._thread, work, *arguments)
+        return await self._loop.run_in_executor(self._thread, patiently, partial(work, *arguments))
 
     def insert(self, model: type[models.Model], pk: UUID, columns: dict[str, Any], lease: Lease | None = None) -> None:
         """A new row; ``columns`` by attribute name, those left out get their default. The dict is copied."""
@@ -159,7 +161,7 @@ def commit(batch: Batch) -> list[Lease]:
     """Write one batch; while the disk is full or the database away, try again rather than lose what happened."""
     for _ in range(PATIENCE):
         try:
-            return _commit(batch)
+            return patiently(partial(_commit, batch))
         except OperationalError as error:
             log.warning("The database did not take a batch: %s action=commit_retried", error)
             time.sleep(1.0)

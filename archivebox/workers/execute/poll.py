@@ -1,16 +1,18 @@
 """What a worker asks of the database at a look, in one visit: work that is due, requests, programs."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from django.db.models import Q
 from django.utils import timezone
 
+from archivebox.base_models.patience import patiently
 from archivebox.base_models.prepared import PreparedQuery, Rows
-from archivebox.base_models.transactions import batched_transaction
+from archivebox.base_models.transactions import batched_transaction, write_transaction
 from archivebox.base_models.work import HELD, Request, WorkItem
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
@@ -47,7 +49,22 @@ class Polled:
     program_versions: dict[str, str] = field(default_factory=dict)
 
 
-def poll(who: FetchRequest, idle_crawls: Mapping[UUID, bool]) -> Polled:
+def poll(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection[UUID]) -> Polled:
+    """One visit; while the database is away, another, after what was claimed in vain was given back.
+
+    ``held``: keys of what this worker works on.
+    """
+    return patiently(partial(_visit, who, idle_crawls), before_again=partial(_give_back, who.worker, held))
+
+
+def _give_back(worker: UUID, held: Collection[UUID]) -> None:
+    """Leases of this worker that it knows nothing of: they were committed by a visit that came to no end."""
+    with write_transaction():
+        for model in (Snapshot, CrawlRun, Binary):
+            model.rows(owner=worker).exclude(pk__in=held).release(worker)
+
+
+def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool]) -> Polled:
     """Take what is due and load it, and read everything else that a worker has to know now. On the database thread.
 
     ``idle_crawls``: whose run this worker holds, and of which it has no Snapshot in a step; True: it makes room.

@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.utils import timezone
 
+from archivebox.base_models.patience import patiently
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
@@ -30,7 +31,7 @@ from archivebox.workers.execute.crawl_executor import CrawlRunExecutor
 from archivebox.workers.execute.engine import Engine, share
 from archivebox.workers.execute.orphans import Orphans
 from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
-from archivebox.workers.queue import claim, due, reclaim
+from archivebox.workers.queue import claim, due, reclaim, room
 from archivebox.workers.queue.lease import Lease
 
 log = logging.getLogger(__name__)
@@ -101,7 +102,8 @@ class Worker:
         idle = self._idle_crawl_runs()
         who = claim.FetchRequest(self.process.pk, self.process.machine_id, self._capacity(), self.cursor)
         yields = {crawl_id: run.yields for crawl_id, run in idle.items()}
-        polled: poll.Polled = await self.engine.journal.read(poll.poll, who, yields)
+        held = [lease.pk for lease in self.runs]
+        polled: poll.Polled = await self.engine.journal.read(poll.poll, who, yields, held)
         self.engine.programs.learn(polled.program_status, polled.program_paths, polled.program_versions)
         for lease, loaded in polled.loaded.items():
             self._begin(lease, loaded)
@@ -109,7 +111,7 @@ class Worker:
         for crawl_id in polled.unneeded:
             if not idle[crawl_id].ending:
                 self._spawn(idle[crawl_id].end("requeue" if idle[crawl_id].yields else "seal"))
-        if polled.claimed.crawls_wait and not who.capacity.crawls:
+        if polled.claimed.crawls_wait and not who.capacity.crawls and self.engine.room.is_there():
             self._make_room()
         self._advance_all()
         return polled
@@ -121,6 +123,8 @@ class Worker:
 
     def _capacity(self) -> claim.Capacity:
         """How much more this worker takes."""
+        if not self.engine.room.is_there():
+            return claim.Capacity(0, 0)
         snapshots = [run for run in self.runs.values() if isinstance(run, SnapshotExecutor)]
         counted = sum(run.counts_as_in_flight for run in snapshots)
         uncounted = len(snapshots) - counted
@@ -142,7 +146,7 @@ class Worker:
             longest.make_room()
 
     async def _sleep(self, next_at: datetime | None) -> None:
-        seconds = LOOK_EVERY
+        seconds = LOOK_EVERY if self.engine.room.is_there() else room.LOOK_EVERY
         if next_at is not None:
             seconds = min(seconds, max(0.0, (next_at - timezone.now()).total_seconds()))
         await self._wait(self._rung, seconds)
@@ -348,20 +352,20 @@ def main(process_id: UUID, orchestrator_id: UUID | None, *, workers: int, pulse:
     DATA_FOLDER.workers.mkdir(parents=True, exist_ok=True)
     lock = os.open(DATA_FOLDER.worker_lock(process_id), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    process = Process.begin(
-        process_id,
-        process_type=Process.TypeChoices.WORKER,
-        worker_type="worker",
-        parent_id=orchestrator_id,
-        cmd=["archivebox", "worker", "--process-id", str(process_id)],  # forked: the kernel shows its parent's
-    )
+    columns = {
+        "process_type": Process.TypeChoices.WORKER,
+        "worker_type": "worker",
+        "parent_id": orchestrator_id,
+        "cmd": ["archivebox", "worker", "--process-id", str(process_id)],  # forked: the kernel shows its parent's
+    }
+    process = patiently(lambda: Process.begin(process_id, **columns))
     error: BaseException | None = None
     try:
         asyncio.run(_work(process, workers, pulse))
     except Exception as problem:
         error = problem
         log.exception("The worker broke action=worker_broke")
-    process.finish(0 if error is None else 1, "" if error is None else repr(error))
+    patiently(lambda: process.finish(0 if error is None else 1, "" if error is None else repr(error)))
     connection.close()
     if error is None:
         DATA_FOLDER.worker_lock(process_id).unlink(missing_ok=True)  # else it says what is to be claimed back

@@ -11,13 +11,14 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl, CrawlRun
+from archivebox.lib.processes.exits import NO_ROOM
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
 from archivebox.workers.queue.lease import Lease
 
 MOST_DEATHS = 5
 """Deaths of workers in a row, with no progress in between, after which what they held is put aside."""
-NOT_THE_FOLDERS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EBADF})
+NOT_THE_FOLDERS = NO_ROOM | {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EBADF}
 """Errors that speak of the disk as a whole, of the machine, or of a fault of ours: no folder is to blame."""
 
 

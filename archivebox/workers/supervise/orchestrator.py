@@ -20,6 +20,7 @@ from uuid import UUID
 
 from django.db import connection, connections
 
+from archivebox.base_models.patience import patiently
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.work import LEASE
 from archivebox.config import logs
@@ -280,7 +281,8 @@ class Orchestrator:
             self.selector.unregister(handle.pulse)
         handle.pulse.close()
         if status.exit_code != 0:
-            self.journal.write(handle.identity, status)
+            with suppress(OSError):  # no room for it: its row says that nobody saw its end
+                self.journal.write(handle.identity, status)
             self._tell_siblings()
         lived = time.monotonic() - handle.started
         self._early_deaths = self._early_deaths + 1 if lived < 60 and status.exit_code != 0 else 0
@@ -339,21 +341,22 @@ def main(process_id: UUID | None = None, *, wait: bool = False) -> int:
     lock = take_lock(wait=wait)
     if lock is None:
         return 0
-    process = Process.begin(process_id or new_id(), process_type=Process.TypeChoices.ORCHESTRATOR)
+    key = process_id or new_id()
+    process = patiently(lambda: Process.begin(key, process_type=Process.TypeChoices.ORCHESTRATOR))
     error: BaseException | None = None
     try:
-        recovery.sweep_machine()
+        patiently(recovery.sweep_machine)
         settings = resolve_settings(base_layers())
         count = int(settings.get_number("WORKERS") or os.cpu_count() or 1)
         connections.close_all()
         Orchestrator(process, count, lock).run()
-        recovery.close_the_last()
+        patiently(recovery.close_the_last)
         cleanup_today(
             settings.get_number("PROCESS_RETENTION_DAYS")
         )  # who only adds now and then has no worker that lives for ten seconds
     except Exception as problem:
         error = problem
         log.exception("The orchestrator broke action=orchestrator_broke")
-    process.finish(0 if error is None else 1, "" if error is None else repr(error))
+    patiently(lambda: process.finish(0 if error is None else 1, "" if error is None else repr(error)))
     connection.close()
     return 0 if error is None else 1

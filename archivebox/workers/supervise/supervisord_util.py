@@ -50,7 +50,7 @@ def serve(bind: str, replay: str = "", tell: Tell = _to_terminal) -> int:
             return 2
     open_collection(create=True)
     keys.secret_key(DATA_FOLDER)
-    with ServerWatch() as watch:
+    with ServerWatch(tell=tell) as watch:
         return _serve(watch, app, pages, tell)
 
 

@@ -1,6 +1,7 @@
 """Being the one who watches: whoever waits for work keeps an orchestrator alive for as long as it waits."""
 
 import fcntl
+import logging
 import os
 import selectors
 import signal
@@ -14,19 +15,23 @@ from types import FrameType, TracebackType
 from typing import Self
 from uuid import UUID
 
-from django.db import connections
+from django.db import DatabaseError, connection, connections
 
 from archivebox.base_models.doorbell import ring_doorbell
+from archivebox.base_models.patience import passing
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.hooks import APPLICATION
+from archivebox.hooks import APPLICATION, base_layers, resolve_settings
 from archivebox.lib import processes
 from archivebox.lib.inotify import ATTRIB, CLOSE_WRITE, Inotify
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.queue import watchers
+from archivebox.workers.queue.room import Room
 from archivebox.workers.queue.watchers import Only
 from archivebox.workers.supervise import orchestrator, recovery
+
+log = logging.getLogger(__name__)
 
 LOOK_EVERY = 5.0
 """Seconds after which a watcher looks without having been told of anything."""
@@ -67,11 +72,16 @@ class OrchestratorFailedError(Exception):
 class Watch:
     """Keeps an orchestrator alive; as a context manager it leaves at the end, whatever happened.
 
-    ``look_every``: seconds after which it looks without having been told of anything.
+    ``look_every``: seconds after which it looks without having been told of anything. ``tell``: what is said to people.
     """
 
     def __init__(
-        self, parent: Process | None = None, only: Only | None = None, *, look_every: float = LOOK_EVERY
+        self,
+        parent: Process | None = None,
+        only: Only | None = None,
+        tell: Callable[[str], object] = log.warning,
+        *,
+        look_every: float = LOOK_EVERY,
     ) -> None:
         self.parent = parent or Process.current()
         self.only = only
@@ -84,6 +94,9 @@ class Watch:
         self._released = False
         self._signum = 0
         self._forced = False
+        self._told = ""
+        self._tell = tell
+        self.room = Room(DATA_FOLDER.root, resolve_settings(base_layers()).get_number("DISK_FREE_MIN") or 0, tell)
         self._early_deaths = 0
         self._signals_r, self._signals_w = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._lock: int | None = None
@@ -118,15 +131,30 @@ class Watch:
 
     def wait(self, until: Callable[[], bool], on_change: Callable[[], None] | None = None) -> None:
         """Sleep until ``until()`` holds, which is asked after each ring. Raises Interrupted."""
-        while not until():
-            if on_change is not None:
-                on_change()
+        while not self._look(until, on_change):
             self._sleep(self.look_every)
             if self._signum:
                 raise Interrupted(self._signum)
             self.keep_orchestrator()
-        if on_change is not None:
-            on_change()
+
+    def _look(self, until: Callable[[], bool], on_change: Callable[[], None] | None) -> bool:
+        """Whether it is over; not while nobody can tell, because the database is away."""
+        try:
+            done = until()
+            if on_change is not None:
+                on_change()
+        except DatabaseError as error:
+            sentence = passing(error)
+            if not sentence:
+                raise
+            if sentence != self._told:
+                self._tell(sentence)
+            self._told = sentence
+            connection.close_if_unusable_or_obsolete()
+            return False
+        self._told = ""
+        self.room.is_there()  # which says so if there is none
+        return done
 
     def ends_within(self, process: Process, seconds: float) -> bool:
         """Wait for the end of a child; False: it takes longer, or a second Ctrl-C wants it ended at once."""

@@ -153,6 +153,12 @@ class Collection:
             self._actor = Actor(self.env)
         return self._actor
 
+    def forget_rows(self) -> None:
+        """Let go of the database; whoever asks for rows next opens it again."""
+        if self._actor is not None:
+            self._actor.close()
+            self._actor = None
+
     def add(self, *urls: str, max_depth: int = 0, **config: object) -> str:
         """Accept URLs for this collection's own plugins; returns the crawl's id."""
         wanted = {"PLUGINS": self.names, **config}
@@ -301,8 +307,7 @@ class Collection:
             for identity in left:
                 identity.signal(signal.SIGKILL)
             time.sleep(LOOK)
-        if self._actor is not None:
-            self._actor.close()
+        self.forget_rows()
         drop_database_of(self.root)
 
 

@@ -1,0 +1,63 @@
+"""Waiting for what passes by itself: a disk that is full or can only be read, a database server that is away."""
+
+import errno
+import logging
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+TRY_EVERY = 1.0
+"""Seconds between two tries."""
+FULL = "The disk is full: the work waits until there is room again."
+READ_ONLY = "The disk can only be read: the work waits until it can be written again."
+AWAY = "The database does not answer: the work waits until it does."
+ERRORS = {errno.ENOSPC: FULL, errno.EDQUOT: FULL, errno.EROFS: READ_ONLY}
+SQLITE = {"is full": FULL, "readonly database": READ_ONLY}
+"""What SQLite says (sqlite.org/rescode.html: SQLITE_FULL, SQLITE_READONLY)."""
+SQLSTATES = {"53100": FULL, "25006": READ_ONLY, "08": AWAY, "57P0": AWAY, "53300": AWAY}
+"""Beginnings of what PostgreSQL says (its manual, appendix A); where it says nothing at all, it is away."""
+
+
+def passing(error: BaseException) -> str:
+    """The sentence for people about an error that passes by itself; empty for every other."""
+    if isinstance(error, OSError):
+        return ERRORS.get(error.errno or 0, "")
+    if not isinstance(error, OperationalError | InterfaceError):
+        return ""
+    if connection.vendor == "sqlite":
+        return next((sentence for words, sentence in SQLITE.items() if words in str(error)), "")
+    state: str = getattr(error.__cause__, "sqlstate", None) or "08"
+    return next((sentence for start, sentence in SQLSTATES.items() if state.startswith(start)), "")
+
+
+def patiently(
+    work: Callable[[], T],
+    *,
+    before_again: Callable[[], object] = lambda: None,
+    tell: Callable[[str], object] = log.warning,
+) -> T:
+    """Carry out ``work``, again and again while what it needs is away; ``tell`` is told so once.
+
+    ``work`` does all or nothing: one transaction, or what may be done twice. ``before_again`` puts right what a try
+    may have left. Within a transaction nothing is tried again: that is for who began it.
+    """
+    told = ""
+    while True:
+        try:
+            if told:
+                before_again()
+            return work()
+        except (DatabaseError, OSError) as error:
+            sentence = passing(error)
+            if not sentence or connection.in_atomic_block:
+                raise
+            if sentence != told:
+                tell(sentence)
+            told = sentence
+            connection.close_if_unusable_or_obsolete()
+            time.sleep(TRY_EVERY)

@@ -1,0 +1,42 @@
+"""Whether the disk has room for new work: below ``DISK_FREE_MIN`` none begins."""
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY = 1.0
+"""Seconds for which an answer holds: it is asked before every hook."""
+
+
+class Room:
+    """The disk of one folder; ``tell`` is told once when there is too little, and once when there is enough again."""
+
+    def __init__(self, folder: Path, least: float, tell: Callable[[str], object] = log.warning) -> None:
+        self._folder = folder
+        self._least = least
+        self._tell = tell
+        self._looked = float("-inf")
+        self._there = True
+
+    def is_there(self) -> bool:
+        """Whether new work may begin."""
+        if time.monotonic() - self._looked >= LOOK_EVERY:
+            before, self._there, self._looked = self._there, self._look(), time.monotonic()
+            if before != self._there:
+                self._tell("There is room on the disk: the work goes on." if self._there else self._sentence())
+        return self._there
+
+    def _look(self) -> bool:
+        """A hook writes a page of memory at the least: its log, and the line that says it is started."""
+        disk = os.statvfs(self._folder)
+        return not disk.f_flag & os.ST_RDONLY and disk.f_bavail * disk.f_frsize >= max(self._least, 1 << 20)
+
+    def _sentence(self) -> str:
+        if os.statvfs(self._folder).f_flag & os.ST_RDONLY:
+            return "The disk can only be read: no work begins until it can be written again."
+        least = max(self._least, 1 << 20) / 1e6
+        return f"Less than {least:,.0f} MB of the disk are free (DISK_FREE_MIN): no work begins until there is more."

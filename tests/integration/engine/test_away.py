@@ -1,0 +1,52 @@
+"""A database server that goes away and comes back: whoever works on it waits, says so once, and goes on."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.engine.driver import PATIENCE, REPOSITORY, Collection, collection
+from tests.suite.packages import missing
+from tests.suite.postgres import Cluster, cluster
+
+pytestmark = [pytest.mark.skipif("postgresql" in missing(), reason="needs PostgreSQL's programs"), pytest.mark.once]
+
+PAGES = 8
+AWAY = "The database does not answer: the work waits until it does."
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    with cluster() as made:
+        monkeypatch.setenv("DATABASE_URL", made.url)
+        yield made
+
+
+@pytest.fixture
+def on_it(server: Cluster, tmp_path: Path) -> Iterator[Collection]:  # noqa: ARG001 - comes first
+    with collection(tmp_path, WORKERS="2") as made:
+        yield made
+
+
+def test_add_and_its_workers_outlive_a_restart_of_the_database(server: Cluster, on_it: Collection) -> None:
+    """Each hook runs on while nobody can write down how it ended."""
+    note = 'echo "${SNAP_DIR##*/} $(basename $0)" >> "$DATA_DIR/ledger"\n'
+    on_it.plugin("note", {f"on_Snapshot__{step}0_note.sh": f"sleep 0.4\n{note}" for step in (1, 2, 3)})
+    assert on_it.rows("Crawl", "pk") == [], "the collection is there"
+    urls = [f"http://h{number}.test/" for number in range(PAGES)]
+    command = [sys.executable, "-m", "archivebox", "add", "--plugins", "note", *urls]
+    add = subprocess.Popen(command, cwd=REPOSITORY, env=on_it.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    on_it.wait("work", lambda: len(on_it.ledger) > 2)
+    on_it.forget_rows()
+    server.stop()
+    before = len(on_it.ledger)
+    server.start()
+    said = add.communicate(timeout=PATIENCE)[0].decode()
+    assert add.returncode == 3, said  # no hook of these pages keeps anything
+    assert "Traceback" not in said
+    assert said.count(AWAY) <= 1
+    assert before < len(on_it.ledger) == len(set(on_it.ledger)) == PAGES * 3
+    on_it.wait_gone()
+    on_it.check_nothing_left()

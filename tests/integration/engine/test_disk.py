@@ -1,0 +1,121 @@
+"""A disk that is full or cannot be written: the engine waits, says so once, and goes on by itself; nothing is lost."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from archivebox.base_models.patience import FULL, READ_ONLY, passing
+from archivebox.workers.queue.room import Room
+from tests.integration.engine.disks import Disk, small_disk
+from tests.integration.engine.driver import REPOSITORY, Collection, collection, identity_of, wait_for
+from tests.webserver.server import free_ports
+
+PAGES = 6
+HOOKS = 4
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    with small_disk(tmp_path / "made" / "data") as mounted:
+        yield mounted
+
+
+def begin(made: Collection, ledger: Path) -> None:
+    """Pages whose hooks keep their ledger on another disk."""
+    note = f'echo "${{SNAP_DIR##*/}} $(basename $0)" >> {ledger}\n'
+    hooks = {f"on_Snapshot__{step}0_note.sh": f"sleep 0.3\n{note}" for step in range(1, HOOKS + 1)}
+    made.plugin("note", hooks)
+    made.add(*[f"http://h{number}.test/" for number in range(PAGES)])
+
+
+def said(made: Collection) -> str:
+    return (made.base / "watcher.log").read_text()
+
+
+def check(made: Collection, ledger: Path) -> None:
+    """Every hook ran once, and is on record."""
+    lines = ledger.read_text().splitlines()
+    assert len(lines) == len(set(lines)) == PAGES * HOOKS
+    assert {row["status"] for row in made.rows("ArchiveResult", "status", plugin="note")} == {"noresults"}
+    assert len(made.processes(process_type="hook", plugin="note")) == PAGES * HOOKS
+    assert made.actor.ask("is_intact") == "ok"
+
+
+def test_a_full_disk_is_waited_out(disk: Disk, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger"
+    with collection(tmp_path / "made", DISK_FREE_MIN="0") as made:
+        begin(made, ledger)
+        made.watch()
+        made.wait("work", ledger.exists)
+        disk.fill()
+        made.wait("the sentence", lambda: "no work begins until there is more" in said(made))
+        running = [identity_of(row) for row in made.hooks("note", status="running")]
+        made.wait("what ran has ended", lambda: all(one.is_zombie() or not one.is_alive() for one in running))
+        disk.free()
+        made.wait_sealed()
+        made.leave()
+        check(made, ledger)
+        assert said(made).count("no work begins until there is more") == 1
+        assert "Traceback" not in said(made)
+        assert "Logging error" not in said(made)
+
+
+def test_no_work_begins_below_the_limit(disk: Disk, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger"
+    with collection(tmp_path / "made", DISK_FREE_MIN=str(16 << 20)) as made:
+        begin(made, ledger)
+        reserve = disk.path / "reserve"
+        reserve.write_bytes(bytes(12 << 20))
+        made.watch()
+        made.wait("the sentence", lambda: "(DISK_FREE_MIN)" in said(made))
+        made.wait("workers", lambda: made.processes(worker_type="worker", status="running"))
+        assert not made.processes(process_type="hook")
+        reserve.unlink()
+        made.wait_sealed()
+        made.leave()
+        check(made, ledger)
+
+
+def test_a_disk_that_can_only_be_read_is_no_room(disk: Disk) -> None:
+    """As after an error of the disk: it becomes read-only, and a person mounts it again."""
+    told: list[str] = []
+    room = Room(disk.path, 0, told.append)
+    assert room.is_there()
+    disk.remount("ro")
+    wait_for("no room", lambda: not room.is_there())
+    disk.remount("rw")
+    wait_for("room", room.is_there)
+    assert [line.partition(":")[0] for line in told] == ["The disk can only be read", "There is room on the disk"]
+
+
+def test_what_such_a_disk_answers_passes(disk: Disk) -> None:
+    disk.fill()
+    with pytest.raises(OSError, match="No space") as full:
+        (disk.path / "filler").open("ab", buffering=0).write(b"x")
+    disk.remount("ro")
+    with pytest.raises(OSError, match="Read-only") as read_only:
+        (disk.path / "file").touch()
+    assert (passing(full.value), passing(read_only.value)) == (FULL, READ_ONLY)
+
+
+def test_a_server_lives_through_a_full_disk(disk: Disk, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger"
+    with collection(tmp_path / "made", DISK_FREE_MIN="0") as made:
+        begin(made, ledger)
+        with (made.base / "watcher.log").open("wb") as log:
+            command = [sys.executable, "-m", "archivebox", "server", "--bind", f"127.0.0.1:{free_ports()}"]
+            server = subprocess.Popen(command, cwd=REPOSITORY, env=made.env, stdout=log, stderr=log)
+        made.watchers.append(server)
+        made.wait("work", ledger.exists)
+        disk.fill()
+        made.wait("the sentence", lambda: "no work begins until there is more" in said(made))
+        supervised = [*made.processes(process_type="supervisord"), *made.processes(process_type="orchestrator")]
+        disk.free()
+        made.wait_sealed()
+        assert server.poll() is None
+        assert all(identity_of(row).is_alive() for row in supervised)
+        made.leave()
+        check(made, ledger)
