@@ -3,8 +3,9 @@ PY := .venv/bin/python -I
 export DJANGO_SETTINGS_MODULE := archivebox.config.settings
 PATHS := archivebox tests bin/environment.py $(wildcard benchmarks)
 CHAOS_SECONDS ?= 300
+ENGINE := tests/integration/engine tests/chaos
 
-.PHONY: help env check format lint types layers dependencies migrations suppressions test test-sqlite test-postgres bare-root chaos bench lock lock-upgrade changelog clean
+.PHONY: help env check format lint types layers dependencies migrations suppressions test test-sqlite test-postgres test-modes bare-root chaos bench lock lock-upgrade changelog clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +46,12 @@ test-sqlite: env  ## the suite on SQLite
 
 test-postgres: env  ## the suite on a throw-away PostgreSQL
 	bin/with-postgres .venv/bin/pytest
+
+test-modes: env  ## the engine's tests and chaos, all three ways to start hooks, on both databases
+	for mode in forked cold portable; do \
+	  ENGINE_MODE=$$mode .venv/bin/pytest $(ENGINE) && \
+	  ENGINE_MODE=$$mode bin/with-postgres .venv/bin/pytest $(ENGINE) || exit 1; \
+	done
 
 bare-root:  ## the README's commands on a fresh Debian, as root and as a sudoer (needs root)
 	tests/bare_root.sh both

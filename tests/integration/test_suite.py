@@ -115,6 +115,15 @@ def test_what_fails_beside_others_and_passes_in_peace_is_named(tmp_path: Path) -
     assert "unsteady: " in str(outcome)
 
 
+def test_engine_chaos_and_acceptance_have_no_second_try(tmp_path: Path) -> None:
+    (tmp_path / "tests" / "chaos").mkdir(parents=True)
+    (tmp_path / "tests" / "chaos" / "test_unsteady.py").write_text(UNSTEADY)
+    (part,) = parts_of(tmp_path, other="def test_right(): pass\n")
+    (outcome,) = Runs().run_all([part._replace(arguments=(*part.arguments[:-1], str(tmp_path / "tests")))])
+    assert (outcome.failed, outcome.unsteady) == (2, ())
+    assert not outcome.green
+
+
 def test_what_fails_twice_has_failed(tmp_path: Path) -> None:
     (outcome,) = Runs().run_all(parts_of(tmp_path, wrong="def test_right(): pass\ndef test_wrong(): assert 0\n"))
     assert not outcome.green

@@ -17,6 +17,6 @@ def each_mode(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Collec
 
 @pytest.fixture
 def forked(tmp_path: Path) -> Iterator[Collection]:
-    """The way hooks are started on Linux by default."""
+    """The way hooks are started on Linux by default, unless ENGINE_MODE says otherwise."""
     with collection(tmp_path) as made:
         yield made

@@ -28,6 +28,8 @@ MODES: dict[str, dict[str, str]] = {
     "cold": {"ARCHIVEBOX_FORK": "0"},
     "portable": {"ARCHIVEBOX_PORTABLE": "1"},
 }
+USUAL = os.environ.get("ENGINE_MODE", "forked")
+"""How hooks are started in tests that do not care."""
 FINAL = {"succeeded", "noresults", "failed", "skipped"}
 
 Row = dict[str, Any]
@@ -87,7 +89,7 @@ class Collection:
     """One data folder, everything it needs beside it, and whoever watches it."""
 
     base: Path
-    mode: str = "forked"
+    mode: str = USUAL
     settings: dict[str, str] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
     watchers: list["subprocess.Popen[bytes]"] = field(default_factory=list)
@@ -338,7 +340,7 @@ def is_locked(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def collection(base: Path, mode: str = "forked", **settings: str) -> Iterator[Collection]:
+def collection(base: Path, mode: str = USUAL, **settings: str) -> Iterator[Collection]:
     made = Collection(base, mode, settings)
     try:
         yield made
