@@ -88,11 +88,6 @@ class WorkQuerySet(models.QuerySet[Item]):
         if connection.features.has_select_for_update:
             list(self.order_by("pk").select_for_update(no_key=True).values_list("pk"))
 
-    def next_retry_at(self) -> datetime | None:
-        """When the next free item wants attention: what the timer of an idle worker waits for."""
-        moment: datetime | None = self.free().aggregate(models.Min("retry_at"))["retry_at__min"]
-        return moment
-
 
 class WorkItem(Row):
     """A row that a worker leases, works on and seals."""

@@ -9,11 +9,9 @@ class Reason(StrEnum):
 
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
-    SEALED = "sealed"
     LOST = "lost"
     WORKER_LOST = "worker_lost"
     RELEASED = "released"
-    PAUSED = "paused"
     CRASHED = "crashed"
     SIGNALLED = "signalled"
     DECLARED = "declared"
@@ -29,17 +27,10 @@ class Reason(StrEnum):
     COULD_NOT_START = "could_not_start"
     FOLDER_UNUSABLE = "folder_unusable"
     USAGE_ERROR = "usage_error"
-    BAD_SETTING = "bad_setting"
-    OUTPUT_LIMIT = "output_limit"
-    DISK_FULL = "disk_full"
-    OUT_OF_MEMORY = "out_of_memory"
-    ATTEMPTS_USED_UP = "attempts_used_up"
     HOOK_FAILED = "hook_failed"
     INSTALL_FAILED = "install_failed"
     NEEDS_ROOT = "needs_root"
     LOOKED_FOR_AGAIN = "looked_for_again"
-    RATE_LIMITED = "rate_limited"
-    ROBOTS_DENIED = "robots_denied"
     PRIVATE_ADDRESS = "private_address"
     BAD_URL = "bad_url"
     SCHEME_REFUSED = "scheme_refused"
@@ -48,7 +39,6 @@ class Reason(StrEnum):
     NOT_ALLOWED = "not_allowed"
     TOO_DEEP = "too_deep"
     LIMIT_REACHED = "limit_reached"
-    ALREADY_SEEN = "already_seen"
 
     @property
     def sentence(self) -> str:
@@ -83,14 +73,12 @@ _TEXTS: dict[Reason, _Text] = {
         "It took longer than {} seconds and was ended.",
     ),
     Reason.CANCELLED: _text("Somebody cancelled it.", "Add the URL again to archive it."),
-    Reason.SEALED: _text("It was told to stop because all other work was done."),
     Reason.LOST: _text("Nobody saw how its process ended.", _RETRIES),
     Reason.WORKER_LOST: _text(
         "The worker that ran it died, several times in a row.",
         "See the worker's log for what killed it, then run `archivebox update`.",
     ),
     Reason.RELEASED: _text("It was put back into the queue before it had finished."),
-    Reason.PAUSED: _text("It is paused.", "Resume it to go on."),
     Reason.CRASHED: _text(
         "It ended with an error before it could say what happened.",
         "Read its error output. " + _RETRIES,
@@ -145,17 +133,6 @@ _TEXTS: dict[Reason, _Text] = {
         "It did not accept the options it was given.",
         "Name the options it accepts under x-hooks, argv, in its plugin's config.json.",
     ),
-    Reason.BAD_SETTING: _text(
-        "One of its settings has a value that is not allowed.",
-        "Correct the setting; `archivebox config` shows where it was set.",
-        "Its setting {} has a value that is not allowed.",
-    ),
-    Reason.OUTPUT_LIMIT: _text("It printed far more than is kept and was ended.", "Raise HOOK_OUTPUT_MAX."),
-    Reason.DISK_FULL: _text("The disk is full.", "Free some space; the work is taken up again."),
-    Reason.OUT_OF_MEMORY: _text("The machine ran out of memory.", "Lower HOOK_CONCURRENCY. " + _RETRIES),
-    Reason.ATTEMPTS_USED_UP: _text(
-        "It failed as often as it may be tried.", "Run `archivebox update` to try once more."
-    ),
     Reason.HOOK_FAILED: _text("A hook failed; nothing was skipped for it.", "See its log.", "{} failed."),
     Reason.LOOKED_FOR_AGAIN: _text("It was missing. Somebody may have installed it since: it is being looked for."),
     Reason.INSTALL_FAILED: _text(
@@ -164,8 +141,6 @@ _TEXTS: dict[Reason, _Text] = {
     Reason.NEEDS_ROOT: _text(
         "It has to be installed by the administrator.", "Run {}, then `archivebox install`.", "It needs: {}"
     ),
-    Reason.RATE_LIMITED: _text("The site asked us to come back later.", "It is tried again by itself."),
-    Reason.ROBOTS_DENIED: _text("The site's robots.txt asks not to fetch it."),
     Reason.PRIVATE_ADDRESS: _text(
         "Its host is on a private network, which pages may not reach.",
         "Name the host in PRIVATE_NETWORK_ALLOWLIST to allow it.",
@@ -186,7 +161,6 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.TOO_DEEP: _text("It is more links away than this crawl follows.", "Raise the crawl's depth."),
     Reason.LIMIT_REACHED: _text("The crawl has as many URLs as it may have.", "Raise MAX_URLS."),
-    Reason.ALREADY_SEEN: _text("The crawl has this URL already."),
 }
 
 

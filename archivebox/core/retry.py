@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.contract.reasons import Reason
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
@@ -19,7 +20,8 @@ from archivebox.crawls.crawl import Crawl
 
 CANCELLED = Q(snapshot__status="cancelled") | Q(snapshot__crawl__status="cancelled")
 """Results of what somebody has cancelled: nothing of it runs again."""
-RETRIABLE = (Q(status="backoff") | (Q(status="failed") & ~Q(reason__in=["declared", "cancelled"]))) & ~CANCELLED
+FINAL_REASONS = (Reason.DECLARED, Reason.CANCELLED)
+RETRIABLE = (Q(status="backoff") | (Q(status="failed") & ~Q(reason__in=FINAL_REASONS))) & ~CANCELLED
 """What `archivebox update` tries again: also what has used up its attempts, not what said "not to be had"."""
 A_PART = 500
 """Rows that one statement speaks of."""
@@ -49,7 +51,7 @@ def retry_missing(snapshots: "models.QuerySet[Snapshot]") -> int:
 
 def retry_program(name: str) -> int:
     """A program is there now: what failed for want of it is due."""
-    return retry_results(ArchiveResult.objects.filter(status="failed", reason=f"missing_binary:{name}"))
+    return retry_results(ArchiveResult.objects.filter(status="failed", reason=Reason.MISSING_BINARY.of(name)))
 
 
 def _run_again(keys: list[UUID], page_ids: set[UUID]) -> int:

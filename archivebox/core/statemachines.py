@@ -6,6 +6,7 @@ from statemachine import State
 
 from archivebox.base_models.transitions import TransitionTable, transition
 from archivebox.base_models.work import AT_ONCE, LET_GO, WorkMachine
+from archivebox.contract.reasons import Reason
 
 
 class SnapshotMachine(WorkMachine):
@@ -29,7 +30,7 @@ class SnapshotMachine(WorkMachine):
         "release": AT_ONCE,
         "pause": LET_GO,
         "resume": AT_ONCE,
-        "cancel": {**LET_GO, "reason": "cancelled"},
+        "cancel": {**LET_GO, "reason": Reason.CANCELLED},
     }
 
     def on_enter_started(self) -> None:

@@ -2,7 +2,6 @@
 
 import errno
 import fcntl
-import hashlib
 import mimetypes
 import os
 import stat
@@ -86,15 +85,6 @@ def atomic_write(path: Path, data: bytes | str, mode: int = 0o600, *, durable: b
         raise
     if durable:
         _fsync(path.parent)
-
-
-def hash_file(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hex; OSError if it cannot be read."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def mimetype_of(name: str) -> str:

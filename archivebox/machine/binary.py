@@ -24,9 +24,6 @@ class BinaryQuerySet(WorkQuerySet["Binary"]):
     def here(self) -> Self:
         return self.filter(machine=Machine.current())
 
-    def settled(self) -> Self:
-        return self.filter(status__in=Binary.SETTLED)
-
 
 class Binary(WorkItem):
     """One program on one machine: who may install it, and where, which version and which bytes it is."""

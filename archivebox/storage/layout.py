@@ -18,10 +18,6 @@ class DataFolder:
         return self.root / "index.sqlite3"
 
     @property
-    def search_database(self) -> Path:
-        return self.root / "search.sqlite3"
-
-    @property
     def conf(self) -> Path:
         return self.root / "ArchiveBox.conf"
 

@@ -11,8 +11,6 @@ from archivebox.contract.schema import prefix
 from archivebox.hooks import plugins
 from archivebox.lib.jsonl import JSON
 
-LANGUAGES = ("py", "sh", "js")
-
 HOOKS: Mapping[tuple[str, bool], str] = {
     ("py", False): '''#!/usr/bin/env python3
 """Greet the page in NAME.txt: say here what your hook keeps."""

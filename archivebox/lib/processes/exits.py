@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,16 +21,6 @@ class ExitStatus:
     user_seconds: float = 0.0
     system_seconds: float = 0.0
     max_rss: int = 0
-
-    @property
-    def signal_name(self) -> str | None:
-        """``SIGTERM`` and the like, when a signal ended it."""
-        if self.exit_code is None or self.exit_code >= 0:
-            return None
-        try:
-            return signal.Signals(-self.exit_code).name
-        except ValueError:  # real-time signals have no name
-            return f"signal {-self.exit_code}"
 
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})

@@ -75,7 +75,6 @@ class ForkServer:
         self._channel: socket.socket | None = None
         self._popen: subprocess.Popen[bytes] | None = None
         self._is_warm = False
-        self._files: dict[str, float] = {}
         self._children: dict[int, ForkedChild] = {}
         self._answer: Mapping[str, object] | None = None
 
@@ -121,12 +120,10 @@ class ForkServer:
             if self._is_warm:
                 return
             try:
-                answer = self._await_answer(time.monotonic() + timeout)
+                self._await_answer(time.monotonic() + timeout)
             except TimeoutError:
                 self._lose()
                 raise ForkServerGone(f"the fork server was not ready within {timeout} s") from None
-            files = answer.get("ready")
-            self._files = files if isinstance(files, dict) else {}
             self._is_warm = True
 
     def _launch(self, theirs: socket.socket) -> "subprocess.Popen[bytes]":
@@ -154,10 +151,6 @@ class ForkServer:
             os.close(log)
             if spawn_log is not None:
                 os.close(spawn_log)
-
-    def stale(self) -> bool:
-        """Whether a file it has in memory was changed since: start another."""
-        return any(_changed(path, mtime) for path, mtime in self._files.items())
 
     def spawn(self, launch: Launch) -> "ForkedChild":
         """Fork ``launch`` as ``__main__`` of the warm Python.
@@ -391,10 +384,3 @@ def reap_directly(identity: Identity) -> None:
         return
     finally:
         os.close(fd)
-
-
-def _changed(path: str, mtime: float) -> bool:
-    try:
-        return Path(path).stat().st_mtime != mtime
-    except FileNotFoundError:
-        return True

@@ -4,7 +4,7 @@ Started by absolute path with ``python -I``; standard library only, no database,
 told that the row is committed, ends with its worker, and leaves its hooks running: they go to the next subreaper.
 """
 
-# ruff: noqa: PTH100, PTH110, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH116, PTH118, PTH120, PTH123
 # A module that is imported here is in every hook: pathlib is left to those that want it.
 
 import atexit
@@ -334,17 +334,13 @@ def can_open(script: str) -> None:
         sys.exit(2)
 
 
-def preload(names: list[str]) -> dict[str, float]:
-    """Import ``names``; returns the files that are then in memory, with their times, but those of Python itself."""
+def preload(names: list[str]) -> None:
+    """Import ``names``, so that every fork has them in memory."""
     for name in names:
         try:
             importlib.import_module(name)
         except Exception as error:  # noqa: BLE001  a module's import may raise anything; hooks then import it themselves
             sys.stderr.write(f"preload {name}: {type(error).__name__}: {error}\n")
-    library = os.path.dirname(os.__file__)
-    paths = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-    ours = (path for path in paths if path and (not path.startswith(library) or "site-packages" in path))
-    return {path: os.stat(path).st_mtime for path in ours if os.path.exists(path)}
 
 
 def start(arguments: dict[str, object]) -> Server:
@@ -353,13 +349,13 @@ def start(arguments: dict[str, object]) -> Server:
     if os.getppid() != arguments["parent"]:  # it died before we asked to be told
         os._exit(0)
     sys.path[:0] = [str(path) for path in list_of(arguments["sys_path"])]
-    files = preload([str(name) for name in list_of(arguments["preload"])])
+    preload([str(name) for name in list_of(arguments["preload"])])
     log = arguments["spawn_log"]
     channel = socket.socket(fileno=int(str(arguments["channel"])))
     server = Server(channel, int(str(log)) if log is not None else None, find_memory())
     gc.collect()
     gc.freeze()
-    server.send({"ready": files})
+    server.send({"ready": True})
     return server
 
 

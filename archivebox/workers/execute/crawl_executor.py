@@ -83,7 +83,7 @@ class CrawlRunExecutor(Executor):
         failed = run.end_reason is None and (run.status is None or run.status.exit_code not in {0, 10})
         item.status = "failed" if failed else "succeeded"
         if failed:
-            self.failures.append(f"hook_failed:{item.hook.file_name}")
+            self.failures.append(Reason.HOOK_FAILED.of(item.hook.file_name))
         if not self.ending and failed and item.hook.background:
             self._start_again(item)
 

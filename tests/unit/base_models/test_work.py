@@ -33,7 +33,6 @@ class TestLeases:
         assert list(Snapshot.objects.due()) == [items[1], items[0]]
         assert list(Snapshot.objects.free().order_by("retry_at")) == [items[1], items[0], items[2]]
         assert list(Snapshot.objects.due(now + timedelta(2))) == [items[1], items[0], items[2]]
-        assert Snapshot.objects.next_retry_at() == moments[1]
 
     def test_lease_sets_owner_fence_and_end_and_no_status(self) -> None:
         item, owner = snapshot(), new_id()

@@ -1,6 +1,5 @@
 """Files that a crash leaves whole, walks that stay inside, locks that end with their holder."""
 
-import hashlib
 import os
 import socket
 import stat
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.lib.files import atomic_write, fsync_tree, hash_file, locked, mimetype_of, walk_outputs
+from archivebox.lib.files import atomic_write, fsync_tree, locked, mimetype_of, walk_outputs
 
 
 @pytest.mark.parametrize("durable", [False, True])
@@ -37,14 +36,6 @@ def test_a_long_name_can_be_written(tmp_path: Path) -> None:
     path = tmp_path / ("n" * 255)
     atomic_write(path, b"x")
     assert path.read_bytes() == b"x"
-
-
-def test_a_hash_is_that_of_the_bytes(tmp_path: Path) -> None:
-    data = os.urandom(2_500_000)
-    (tmp_path / "x").write_bytes(data)
-    assert hash_file(tmp_path / "x") == hashlib.sha256(data).hexdigest()
-    with pytest.raises(FileNotFoundError):
-        hash_file(tmp_path / "missing")
 
 
 @pytest.mark.parametrize(

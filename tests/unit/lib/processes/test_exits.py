@@ -12,7 +12,6 @@ import pytest
 
 from archivebox.lib.processes import (
     PORTABLE,
-    UNSEEN,
     Child,
     ExitJournal,
     ExitStatus,
@@ -92,12 +91,6 @@ def test_a_running_child_is_not_reaped(starter: Starter) -> None:
         child.reap()
     assert child.identity.signal(signal.SIGKILL)
     assert wait(child, LIMIT).exit_code == -9
-
-
-def test_signal_names_are_for_people() -> None:
-    assert ExitStatus(-9).signal_name == "SIGKILL"
-    assert ExitStatus(3).signal_name is None
-    assert UNSEEN.signal_name is None
 
 
 def test_files_are_appended_to_and_stdin_is_empty(starter: Starter) -> None:

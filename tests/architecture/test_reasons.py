@@ -1,0 +1,22 @@
+"""Each reason that work may end with is produced somewhere, and not only asked about."""
+
+import ast
+from collections.abc import Iterator
+
+from archivebox.contract.reasons import Reason
+from tests.architecture import source
+
+
+def reasons_in(node: ast.AST) -> Iterator[str]:
+    """Names of the members of ``Reason`` below a node, but for those that are compared or listed to compare with."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Reason":
+        yield node.attr
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.Compare | ast.Set):
+            yield from reasons_in(child)
+
+
+def test_each_reason_is_produced() -> None:
+    others = (path for path in source.modules() if path != source.PACKAGE / "contract" / "reasons.py")
+    produced = {name for path in others for name in reasons_in(source.parse(path))}
+    assert sorted(set(Reason.__members__) - produced) == []
