@@ -34,7 +34,7 @@ _MISSING_PROGRAM = re.compile(
 
 
 class Status(StrEnum):
-    """What a run makes of its result; ``queued`` puts it back as if it had not run."""
+    """What a run makes of its result; ``queued``, which no hook declares, puts it back as if it had not run."""
 
     SUCCEEDED = "succeeded"
     NORESULTS = "noresults"
@@ -43,13 +43,8 @@ class Status(StrEnum):
     QUEUED = "queued"
 
 
-class Declared(StrEnum):
-    """What a hook's ``ArchiveResult`` record may say of itself."""
-
-    SUCCEEDED = "succeeded"
-    NORESULTS = "noresults"
-    SKIPPED = "skipped"
-    FAILED = "failed"
+DECLARABLE = (Status.SUCCEEDED, Status.NORESULTS, Status.SKIPPED, Status.FAILED)
+"""What a hook's ``ArchiveResult`` record may say of itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +78,7 @@ class Ending:
 
     exit_code: int | None
     end_reason: EndReason
-    declared: Declared | None = None
+    declared: Status | None = None
     unknown: str = ""
     wrote_files: bool = False
     wrote_bytes: bool = False
@@ -141,7 +136,7 @@ def _outcome(run: Ending) -> Outcome:
     if run.is_lost:
         return _as_declared(run) if run.declared else Outcome(Status.QUEUED, Reason.LOST, retry=True, counts=False)
     if run.released and run.end_reason is EndReason.SEALED:
-        return Outcome(Status.SUCCEEDED) if run.declared is Declared.SUCCEEDED else BACK_TO_QUEUE
+        return Outcome(Status.SUCCEEDED) if run.declared is Status.SUCCEEDED else BACK_TO_QUEUE
     if run.end_reason is EndReason.SEALED or (run.died_of_term and run.may_be_stopped):
         return _stopped(run)
     if run.died_of_term and run.taken_over:
@@ -151,8 +146,8 @@ def _outcome(run: Ending) -> Outcome:
     return _as_declared(run) if run.exit_code == 0 else _ended_badly(run)
 
 
-def _timed_out(declared: Declared | None) -> Outcome:
-    if declared is Declared.SUCCEEDED:
+def _timed_out(declared: Status | None) -> Outcome:
+    if declared is Status.SUCCEEDED:
         return Outcome(Status.SUCCEEDED)
     return Outcome(Status.FAILED, Reason.TIMEOUT, retry=True)
 
@@ -171,17 +166,17 @@ def _stopped(run: Ending) -> Outcome:
 
 def _as_declared(run: Ending) -> Outcome:
     if run.declared is not None:
-        return Outcome(Status(run.declared.value), _DECLARED_REASON.get(run.declared))
+        return Outcome(run.declared, _DECLARED_REASON.get(run.declared))
     status = Status.SUCCEEDED if run.wrote_files else Status.NORESULTS
     return Outcome(status, Reason.UNKNOWN_STATUS if run.unknown else None, detail=run.unknown)
 
 
-_DECLARED_REASON = {Declared.FAILED: Reason.DECLARED, Declared.SKIPPED: Reason.NOT_APPLICABLE}
+_DECLARED_REASON = {Status.FAILED: Reason.DECLARED, Status.SKIPPED: Reason.NOT_APPLICABLE}
 
 
 def _ended_badly(run: Ending) -> Outcome:
     """Permanent only if the hook itself said ``failed``; whatever else it printed is the part it had finished."""
-    if run.declared is Declared.FAILED:
+    if run.declared is Status.FAILED:
         return Outcome(Status.FAILED, Reason.DECLARED, retry=run.newer_dialect)
     if run.end_reason is EndReason.SIGNALLED or (run.exit_code or 0) < 0:
         return Outcome(Status.FAILED, Reason.SIGNALLED, retry=True)

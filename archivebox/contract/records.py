@@ -11,7 +11,6 @@ from archivebox.lib.jsonl import JSON
 
 __all__ = [
     "MAX_LINE",
-    "RESULT_STATUSES",
     "EndReason",
     "LineReader",
     "Reason",
@@ -25,9 +24,6 @@ __all__ = [
 
 MAX_LINE = 1_000_000
 """Bytes of the longest line that is read as a record; longer ones are dropped and counted."""
-
-RESULT_STATUSES = frozenset({"succeeded", "noresults", "skipped", "failed"})
-"""What a hook's ``ArchiveResult`` record may declare."""
 
 
 class EndReason(StrEnum):

@@ -18,9 +18,10 @@ from archivebox.base_models.rows import Row
 from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.contract import reasons
 from archivebox.contract.hook import Hook
-from archivebox.contract.outcomes import Declared, Ending, Outcome, Status, could_not_start, outcome
+from archivebox.contract.hooknames import LAST_STEP
+from archivebox.contract.outcomes import DECLARABLE, Ending, Outcome, Status, could_not_start, outcome
 from archivebox.contract.reasons import Reason
-from archivebox.contract.records import RESULT_STATUSES, EndReason, LineReader, Record, parse_line
+from archivebox.contract.records import EndReason, LineReader, Record, parse_line
 from archivebox.core.intake import take_found
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
@@ -59,7 +60,7 @@ class ArchiveResultQuerySet(models.QuerySet["ArchiveResult"]):
     def in_step(self, step: int) -> Self:
         """Those whose hook runs in this step; hooks without a number run in the last."""
         numbered = Q(hook_name__regex=rf"__{step}[0-9]_")
-        return self.filter(numbered | ~Q(hook_name__regex=r"__[0-9]{2}_") if step == 9 else numbered)
+        return self.filter(numbered | ~Q(hook_name__regex=r"__[0-9]{2}_") if step == LAST_STEP else numbered)
 
     def unfinished(self) -> Self:
         """Neither final nor waiting for a retry."""
@@ -267,7 +268,7 @@ def _records_in(lines: Iterable[bytes]) -> Iterator[Record]:
 class Declaration:
     """What a hook said of its own result, in an ``ArchiveResult`` record."""
 
-    status: Declared | None
+    status: Status | None
     output_str: str = ""
     output_json: JSON = None
     unknown: str = ""
@@ -276,7 +277,7 @@ class Declaration:
     @classmethod
     def of(cls, record: Record) -> Self:
         status = record.fields.get("status")
-        known = Declared(status) if isinstance(status, str) and status in RESULT_STATUSES else None
+        known = Status(status) if isinstance(status, str) and status in DECLARABLE else None
         unknown = "" if known or status is None else str(status)[:60]
         return cls(known, str(record.fields.get("output_str") or ""), record.fields.get("output_json"), unknown)
 
@@ -303,7 +304,7 @@ def output_columns(folder: Path) -> dict[str, Any]:
 
 def take_title(snapshot_id: UUID, hook: Hook, declared: Declaration | None) -> None:
     """A hook called ``title`` may say it as its result alone; what a Snapshot record said before stays."""
-    if hook.name.what == "title" and declared is not None and declared.status is Declared.SUCCEEDED:
+    if hook.name.what == "title" and declared is not None and declared.status is Status.SUCCEEDED:
         untitled = Snapshot.objects.filter(pk=snapshot_id, title="")
         untitled.update(title=" ".join(declared.output_str.split())[:512])
 

@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -17,12 +16,12 @@ from archivebox.core.tag import Tag
 from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns, refuse_private
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.addresses import Address
+from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.networks import Opened, is_private, is_public, literal
 from archivebox.lib.resolver import resolve
 from archivebox.lib.urls import BadUrl, Url, parse_url, path_domain
 
-Item = TypeVar("Item")
 BATCH = 1000
 """Rows of one INSERT: SQLite takes 32,766 values a statement."""
 _ALLOWLIST = "PRIVATE_NETWORK_ALLOWLIST"
@@ -150,7 +149,7 @@ def create_crawl(
     )
     with write_transaction():
         crawl.save(force_insert=True)
-        for batch in _batches(rows):  # bulk_create costs four times as much
+        for batch in batches(rows, BATCH):  # bulk_create costs four times as much
             table_of(Snapshot).insert(batch)
         _tag(crawl, tags, seeds)
         notify_workers()
@@ -172,7 +171,7 @@ def _tag(crawl: Crawl, tags: Sequence[str], seeds: Sequence[Seed]) -> None:
         if tag is None:
             continue
         rows = (through(snapshot_id=keys[url], tag_id=tag.pk) for url in urls)
-        for batch in _batches(rows):
+        for batch in batches(rows, BATCH):
             through.objects.bulk_create(batch, ignore_conflicts=True)
 
 
@@ -212,7 +211,7 @@ def _known_among(crawl: Crawl, records: Sequence[Mapping[str, JSON]]) -> set[str
     """Those of the URLs found that the crawl has already: one query for all links of a page."""
     urls = {url for record in records if (url := _href(record.get("url"))) is not None}
     known: set[str] = set()
-    for batch in _batches(iter(sorted(urls))):
+    for batch in batches(sorted(urls), BATCH):
         known |= set(crawl.snapshot_set.filter(url__in=batch).values_list("url", flat=True))
     return known
 
@@ -266,8 +265,3 @@ def _seeds(crawl: Crawl) -> Iterator[Url]:
     """The URLs that the crawl was given: its first Snapshots, as ``urls`` keeps only the beginning of a long list."""
     for url in crawl.snapshot_set.filter(depth=0).values_list("url", flat=True).iterator():
         yield parse_url(url)
-
-
-def _batches(items: Iterator[Item]) -> Iterator[list[Item]]:
-    while batch := list(itertools.islice(items, BATCH)):
-        yield batch

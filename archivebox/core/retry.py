@@ -17,13 +17,14 @@ from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.crawls.crawl import Crawl
+from archivebox.lib.batches import batches
 
 CANCELLED = Q(snapshot__status="cancelled") | Q(snapshot__crawl__status="cancelled")
 """Results of what somebody has cancelled: nothing of it runs again."""
 FINAL_REASONS = (Reason.DECLARED, Reason.CANCELLED)
 RETRIABLE = (Q(status="backoff") | (Q(status="failed") & ~Q(reason__in=FINAL_REASONS))) & ~CANCELLED
 """What `archivebox update` tries again: also what has used up its attempts, not what said "not to be had"."""
-A_PART = 500
+BATCH = 500
 """Rows that one statement speaks of."""
 
 
@@ -32,7 +33,7 @@ def retry_results(results: "models.QuerySet[ArchiveResult]") -> int:
     with write_transaction():
         found = results.exclude(CANCELLED).order_by("snapshot_id").values_list("pk", "snapshot_id")
         rows = list(found)
-        parts = [rows[start : start + A_PART] for start in range(0, len(rows), A_PART)]
+        parts = batches(rows, BATCH)
         count = sum(_run_again([pk for pk, _ in part], {page for _, page in part}) for part in parts)
         _wake_crawls({page for _, page in rows})
     return count
@@ -74,8 +75,7 @@ def _reopen(pages: "models.QuerySet[Snapshot]") -> None:
 def _wake_crawls(page_ids: set[UUID]) -> None:
     """Last of all: a worker that seals a page locks the page first, too, and then its Crawl."""
     crawls = Crawl.objects.filter(owner__isnull=True).exclude(status__in=["paused", "cancelled"])
-    pages = sorted(page_ids)
-    for start in range(0, len(pages), A_PART):
-        of_these = Snapshot.objects.filter(pk__in=pages[start : start + A_PART]).values("crawl_id")
+    for part in batches(sorted(page_ids), BATCH):
+        of_these = Snapshot.objects.filter(pk__in=part).values("crawl_id")
         crawls.filter(pk__in=of_these).update(retry_at=timezone.now())
     notify_workers()

@@ -19,6 +19,7 @@ from archivebox.base_models.work import FREE_AND_WANTED, HELD, StoppableItem, Wo
 from archivebox.config.resolve import Layer, Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.applies import PageFacts
+from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.records import register
 from archivebox.core.tag import Tag
 from archivebox.crawls.crawl import Crawl
@@ -30,7 +31,6 @@ from archivebox.machine.process import Process, ProcessQuerySet
 if TYPE_CHECKING:
     from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
 
-LAST_STEP = 9
 PATCHED_TEXTS = {"title": 512, "final_url": 2000, "mime_type": 255}
 """Columns of text that a hook of the page may set, and their most characters."""
 

@@ -1,7 +1,6 @@
 """What happens when a URL is there already: its versions, which of them is the latest, and retiring them."""
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +10,7 @@ from django.utils import timezone
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
+from archivebox.lib.batches import batches
 
 BATCH = 500
 """URLs of one query."""
@@ -19,7 +19,7 @@ BATCH = 500
 def latest_versions(urls: Iterable[str]) -> dict[str, UUID]:
     """URL → key of its latest kept Snapshot, of those that have one."""
     latest: dict[str, UUID] = {}
-    for batch in _batches(urls):
+    for batch in batches(urls, BATCH):
         rows = Snapshot.objects.kept().filter(url__in=batch).order_by("id").values_list("url", "pk")
         latest.update(rows)
     return latest
@@ -40,12 +40,6 @@ def retire_older(crawl: Crawl) -> int:
     count = 0
     urls = list(Snapshot.objects.filter(crawl=crawl).values_list("url", flat=True))
     with write_transaction():
-        for batch in _batches(urls):
+        for batch in batches(urls, BATCH):
             count += retire(Snapshot.objects.filter(url__in=batch).exclude(crawl=crawl))
     return count
-
-
-def _batches(urls: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(urls)
-    while batch := list(itertools.islice(rest, BATCH)):
-        yield batch

@@ -1,11 +1,9 @@
 """Owns what is given to `add`: arguments, files and stdin, read as streams, and kept under sources/."""
 
 import io
-import itertools
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +15,7 @@ from archivebox.config.resolve import Resolved
 from archivebox.contract.reasons import Reason
 from archivebox.core.intake import Refusal, Seed, check_seeds
 from archivebox.crawls.seedfiles import GivenUrl, Parser, SeedFileError, read_seeds
+from archivebox.lib.batches import batches
 
 BATCH = 5_000
 MOST_URLS = 1_000_000
@@ -82,7 +81,7 @@ class Reader:
 
     def _take(self, file: BinaryIO, name: str) -> None:
         try:
-            for batch in _batches(read_seeds(file, self.parser)):
+            for batch in batches(read_seeds(file, self.parser), BATCH):
                 self._take_batch(batch, name)
         except SeedFileError as error:
             raise BadInputError(f"{name} {error}.") from None
@@ -117,9 +116,3 @@ class Reader:
         }
         place = f"{name}, line {refusal.line}: " if refusal.line else f"{name}: "
         self.out.event(record, place + refusal.sentence)
-
-
-def _batches(entries: Iterable[GivenUrl]) -> Iterator[list[GivenUrl]]:
-    rest = iter(entries)
-    while batch := list(itertools.islice(rest, BATCH)):
-        yield batch

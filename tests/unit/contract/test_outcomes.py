@@ -8,7 +8,7 @@ import pytest
 from archivebox.contract.outcomes import (
     BACK_TO_QUEUE,
     CUT_OFF,
-    Declared,
+    DECLARABLE,
     Ending,
     Outcome,
     Status,
@@ -18,14 +18,14 @@ from archivebox.contract.outcomes import (
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 
-WORDS = [None, *Declared]
+WORDS = [None, *DECLARABLE]
 CODES = [1, 2, 9, 11, 126, 127, 255]
 
 
 def row(exit_code: int | None, says: str | None = None, end: EndReason = EndReason.EXITED, **more: Any) -> Ending:
     """A run as one row of the table speaks of it; files have content unless ``wrote_bytes`` says otherwise."""
     more.setdefault("wrote_bytes", more.get("wrote_files", False))
-    return Ending(exit_code, end, Declared(says) if says else None, **more)
+    return Ending(exit_code, end, Status(says) if says else None, **more)
 
 
 def told(exit_code: int, says: str | None = None, **more: Any) -> Ending:

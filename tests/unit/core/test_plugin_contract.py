@@ -8,7 +8,7 @@ from archivebox.cli.plugin.new import HOOKS, files_of
 from archivebox.config.core import SHARED_SETTINGS
 from archivebox.contract.hook import HOOK_FLAGS, HOOK_LISTS
 from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS
-from archivebox.contract.outcomes import Declared
+from archivebox.contract.outcomes import DECLARABLE
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import registered_types, taker_for
 from archivebox.contract.scripts import OPTIONS
@@ -48,9 +48,9 @@ def test_every_option_and_event_is_there_and_no_other() -> None:
 
 def test_every_reason_and_status_of_the_table_of_outcomes_exists() -> None:
     rows = table("exit status")
-    said = words([row[2] for row in rows]) - {str(word) for word in Declared}
+    said = words([row[2] for row in rows]) - {str(word) for word in DECLARABLE}
     assert said <= {str(reason) for reason in Reason}
-    assert words([row[1] for row in rows]) == {str(word) for word in Declared}
+    assert words([row[1] for row in rows]) == {str(word) for word in DECLARABLE}
 
 
 @pytest.mark.usefixtures("collection")
