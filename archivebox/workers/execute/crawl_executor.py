@@ -12,9 +12,10 @@ from archivebox.base_models.prepared import PreparedQuery
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import Resolved
 from archivebox.contract.binaries import BinaryRequest, merge
-from archivebox.contract.outcomes import Outcome
+from archivebox.contract.outcomes import Outcome, Status, outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
+from archivebox.core.archiveresult import ending_of, output_columns
 from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.hooks import (
     Call,
@@ -80,11 +81,17 @@ class CrawlRunExecutor(Executor):
             self.failures.append(reason or f"{result.reason}:{item.hook.file_name}")
 
     def settle_run(self, item: Planned, run: HookProcess) -> None:
-        failed = run.end_reason is None and (run.status is None or run.status.exit_code not in {0, 10})
+        """Crawl hooks have no results: what counts is whether one failed that nobody had told to stop."""
+        files = output_columns(self.call.object_dir / item.hook.plugin)
+        exit_code = run.status.exit_code if run.status else None
+        end_reason = run.final_reason()
+        ending = ending_of(run.hook, run.declared, files, exit_code=exit_code, end_reason=end_reason, stderr=run.stderr)
+        told_to_stop = end_reason in {EndReason.SEALED, EndReason.CANCELLED}
+        failed = not told_to_stop and outcome(ending).status in {Status.FAILED, Status.QUEUED}
         item.status = "failed" if failed else "succeeded"
         if failed:
             self.failures.append(Reason.HOOK_FAILED.of(item.hook.file_name))
-        if not self.ending and failed and item.hook.background:
+        if not self.ending and failed and item.hook.background and end_reason is not EndReason.TIMEOUT:
             self._start_again(item)
 
     def _start_again(self, item: Planned) -> None:

@@ -103,3 +103,13 @@ def test_a_disabled_plugin_starts_no_process(forked: Collection) -> None:
     result = forked.results()["off"]
     assert (result["status"], result["reason"]) == ("skipped", "disabled:SWITCHED_OFF_ENABLED")
     assert not forked.hooks("off")
+
+
+def test_a_hook_of_the_crawl_is_judged_by_the_same_table(forked: Collection) -> None:
+    """One that ends with 0 and says that it failed has failed; one that is not for this crawl (10) has not."""
+    said = 'echo \'{"type": "ArchiveResult", "status": "failed", "output_str": "no"}\'\n'
+    forked.plugin("says", {"on_Crawl__10_says.sh": said, "on_Crawl__20_passes.sh": "exit 10\n"})
+    forked.plugin("page", {"on_Snapshot__50_page.sh": "exit 0\n"})
+    forked.run(forked.add())
+    assert forked.row("CrawlRun", "reason")["reason"] == "hook_failed:on_Crawl__10_says.sh"
+    assert forked.results()["page"]["status"] == "noresults", "a failed hook of the crawl skips nothing"
