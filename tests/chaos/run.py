@@ -1,6 +1,6 @@
-"""Chaos: crawls run while orchestrators, workers, fork servers, hooks and commands are killed at random moments.
+"""Chaos: crawls run while whoever takes part is killed at random moments, and trouble of other kinds is made.
 
-``python -m tests.chaos.run [SECONDS]`` prints how many of each were killed and what came of it, and exits 1 if anything
+``python -m tests.chaos.run [SECONDS]`` prints how often each kind happened and what came of it, and exits 1 if anything
 was lost, done twice, wrongly recorded or left behind. ``CHAOS_SECONDS`` and ``CHAOS_SEED`` are read too.
 """
 
@@ -12,15 +12,30 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from archivebox.lib.processes import marked
 from tests.chaos.ledger import HOOKS, PLUGIN, Ledger, code_of, scripts, status_of
+from tests.chaos.trouble import Trouble
+from tests.integration.engine.disks import Disk, small_disk
 from tests.integration.engine.driver import FINAL, PATIENCE, REPOSITORY, Collection, Row, collection, identity_of
+from tests.site.serve import Site
+from tests.suite.packages import missing
+from tests.suite.postgres import Cluster
+from tests.webserver.server import free_ports
 
-KINDS = ("orchestrator", "worker", "forkserver", "hook", "cli")
-WEIGHTS = {"orchestrator": 1, "worker": 4, "forkserver": 3, "hook": 3, "cli": 1}
+KILLED = {"orchestrator": 1, "worker": 4, "forkserver": 3, "hook": 3, "cli": 1, "supervisord": 1, "chromium": 2}
+"""Who is killed, and how often beside the others."""
+TROUBLE = 0.15
+"""The share of other trouble than a death."""
+CHROMIUM = "chromium" not in missing()
+DISK_SIZE = 512
+"""Megabytes of the disk that is filled."""
 ADDERS = 2
 URLS = 2
 """Pages of each crawl that is added."""
@@ -35,15 +50,20 @@ class Chaos:
 
     made: Collection
     seed: int
+    site: Site
+    trouble: Trouble
     kills: Counter[str] = field(default_factory=Counter)
+    """How often each kind happened, deaths and other trouble alike."""
     killed_hooks: set[str] = field(default_factory=set)
     adders: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+    server: "subprocess.Popen[bytes] | None" = None
     added: int = 0
     wrong: list[str] = field(default_factory=list)
     figures: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
+        self.kinds = (*(kind for kind in KILLED if kind != "chromium" or CHROMIUM), *self.trouble.kinds())
         self.made.plugin(
             PLUGIN,
             scripts(),
@@ -55,20 +75,33 @@ class Chaos:
     def rage(self, seconds: float) -> None:
         """Keep crawls coming, and kill."""
         end = time.monotonic() + seconds
-        while time.monotonic() < end or not all(self.kills[kind] for kind in KINDS):
+        while time.monotonic() < end or not all(self.kills[kind] for kind in self.kinds):
             if time.monotonic() > end + PATIENCE:
                 break
+            self._keep_serving()
             self._keep_adding()
             time.sleep(self.random.uniform(0.2, 1.5))
-            self._kill_one()
+            self._do_one()
+
+    def _keep_serving(self) -> None:
+        """A server, and another one soon after that has ended."""
+        if self.server is None or self.server.poll() is not None:
+            with (self.made.base / "server.log").open("ab") as log:
+                command = [sys.executable, "-m", "archivebox", "server", "--bind", f"127.0.0.1:{free_ports()}"]
+                self.server = subprocess.Popen(
+                    command, cwd=REPOSITORY, env=self.made.env, stdout=log, stderr=subprocess.STDOUT
+                )
 
     def _keep_adding(self) -> None:
         self.adders = [adder for adder in self.adders if adder.poll() is None]
         while len(self.adders) < ADDERS:
             urls = [f"http://h{self.random.randrange(8)}.test/{self.added}/{n}" for n in range(URLS)]
+            plugins = PLUGIN
+            if CHROMIUM and self.added % 4 == 0:
+                urls, plugins = [f"{self.site.url}/?page={self.added}"], f"{PLUGIN},chrome"
             self.added += 1
             with self._output(self.added).open("wb") as log:
-                command = [sys.executable, "-m", "archivebox", "add", "--plugins", PLUGIN, *urls]
+                command = [sys.executable, "-m", "archivebox", "add", "--plugins", plugins, *urls]
                 self.adders.append(
                     subprocess.Popen(command, cwd=REPOSITORY, env=self.made.env, stdout=log, stderr=subprocess.STDOUT)
                 )
@@ -76,10 +109,22 @@ class Chaos:
     def _output(self, number: int) -> Path:
         return self.made.base / f"add-{number}.log"
 
-    def _kill_one(self) -> None:
-        missing = [kind for kind in KINDS if not self.kills[kind]]
-        kinds = missing or list(KINDS)
-        kind = self.random.choices(kinds, [WEIGHTS[kind] for kind in kinds])[0]
+    def _do_one(self) -> None:
+        """Kill somebody, or make other trouble; what has not happened yet comes first."""
+        others = self.trouble.kinds()
+        missing = [kind for kind in self.kinds if not self.kills[kind]]
+        if missing and self.random.random() < 0.5:
+            kind = self.random.choice(missing)
+        elif self.random.random() < TROUBLE:
+            kind = self.random.choice(list(others))
+        else:
+            kind = self.random.choices(list(KILLED), list(KILLED.values()))[0]
+        if kind not in others:
+            self._kill_one(kind)
+        elif others[kind]():
+            self.kills[kind] += 1
+
+    def _kill_one(self, kind: str) -> None:
         victims = [row for row in self._running(kind) if identity_of(row).is_alive()]
         if not victims:
             return
@@ -90,6 +135,9 @@ class Chaos:
                 self.killed_hooks.add(str(victim["pk"]))
 
     def _running(self, kind: str) -> list[Row]:
+        if kind == "chromium":
+            programs = self.made.processes(status="running", process_type="binary")
+            return [row for row in programs if row["pid"] and "chrom" in str(row["cmd"])]
         where = {"worker_type": kind} if kind in {"worker", "forkserver"} else {"process_type": kind}
         rows = self.made.processes(status="running", **where)
         return [row for row in rows if row["pid"] and not (kind == "hook" and row["hook_name"].startswith("on_Crawl"))]
@@ -98,14 +146,18 @@ class Chaos:
         """The whole tree in one moment."""
         everything = list(self.made.live())
         self.killed_hooks |= set(marked(self.made.root).values())
-        for adder in self.adders:
-            adder.kill()
         for identity in everything:
             identity.signal(signal.SIGKILL)
-        for adder in self.adders:
-            adder.wait()
-        self.adders.clear()
+        self.end_commands()
         self.figures["killed in one moment"] = len(everything)
+
+    def end_commands(self) -> None:
+        for command in (*self.adders, self.server):
+            if command is not None:
+                command.kill()
+                command.wait()
+        self.adders.clear()
+        self.server = None
 
     # --- afterwards -------------------------------------------------------------------------------------------
 
@@ -125,9 +177,9 @@ class Chaos:
         self._judge_repeats(ledger, runs)
         if ledger.torn:
             self.wrong.append(f"{ledger.torn} torn lines in the ledger")
-        for kind in KINDS:
+        for kind in self.kinds:
             if not self.kills[kind]:
-                self.wrong.append(f"no {kind} was killed: this run proves nothing about it")
+                self.wrong.append(f"{kind}: it never happened, so that this run proves nothing about it")
         if (answer := self.made.actor.ask("is_intact")) != "ok":
             self.wrong.append(f"the database is damaged: {answer}")
 
@@ -183,11 +235,11 @@ class Chaos:
             ]
         ended = {process_id for ids in ledger.ended.values() for process_id in ids}
         for process_id, run in runs.items():
-            if (run["exit_code"] or 0) > 0 and process_id not in ended and not run["hook_name"].startswith("on_Crawl"):
+            if (run["exit_code"] or 0) > 0 and process_id not in ended and run["hook_name"] in HOOKS:
                 self.wrong.append(f"{run['hook_name']} never came to its end, but has exit code {run['exit_code']}")
 
     def _judge_repeats(self, ledger: Ledger, runs: dict[str, Row]) -> None:
-        """Twice only where nobody could see the first end, or the page was given back while it ran."""
+        """Twice only where its own row says why: nobody could see its end, it was killed, or its page given back."""
         for key, process_ids in ledger.twice():
             for process_id in process_ids[:-1]:
                 run = runs.get(process_id)
@@ -197,10 +249,10 @@ class Chaos:
                     self.figures["repeated: nobody saw its end"] += 1
                 elif run["end_reason"] in {"sealed", "cancelled"}:
                     self.figures["repeated: given back as it ended"] += 1
+                elif run["exit_code"] == -signal.SIGKILL:
+                    self.figures["repeated: killed"] += 1
                 else:
-                    self.wrong.append(
-                        f"{key} came to its end twice: {run['end_reason']} {run['exit_code']}, then again"
-                    )
+                    self.wrong.append(f"{key} ran twice: {run['end_reason']} {run['exit_code']}, then again")
 
         unseen = self.figures["ends nobody saw"]
         if unseen > UNSEEN + self.figures["ends"] // 50:
@@ -209,28 +261,40 @@ class Chaos:
             )
 
     def report(self) -> str:
-        kills = ", ".join(f"{self.kills[kind]} {kind}" for kind in KINDS)
-        lines = [f"killed {sum(self.kills.values())}: {kills} (seed {self.seed})"]
+        kills = ", ".join(f"{self.kills[kind]} {kind}" for kind in self.kinds)
+        lines = [f"{sum(self.kills.values())} times trouble: {kills} (seed {self.seed})"]
         lines += [f"{value:7} {name}" for name, value in self.figures.items()]
         lines += [f"WRONG: {text}" for text in self.wrong[:40]]
         return "\n".join(lines)
 
 
-def run(seconds: float, folder: Path, *, seed: int | None = None) -> Chaos:
-    """Rage, kill the whole tree, start once, judge."""
+def run(seconds: float, folder: Path, *, seed: int | None = None, server: Cluster | None = None) -> Chaos:
+    """Rage, kill the whole tree, start once, judge. ``server``: of our own, to be restarted."""
     number = seed if seed is not None else int(os.environ.get("CHAOS_SEED") or random.randrange(10**6))
-    with collection(folder, WORKERS="2", MAX_ATTEMPTS="1") as made:
-        chaos = Chaos(made, number)
-        try:
-            chaos.rage(seconds)
-            chaos.kill_everything()
-            chaos.finish()
-            chaos.judge()
-        finally:
-            for adder in chaos.adders:
-                adder.kill()
-                adder.wait()
+    with ExitStack() as held:
+        disk = held.enter_context(a_disk(folder))
+        site = held.enter_context(Site())
+        limits = {"WORKERS": "2", "MAX_ATTEMPTS": "1", "DISK_FREE_MIN": "0"}
+        made = held.enter_context(collection(folder, **limits))
+        (made.root / "ledger").symlink_to(folder / "ledger")  # not on a disk that is filled
+        chaos = Chaos(made, number, site, Trouble(made, random.Random(number), disk, server))
+        held.callback(chaos.end_commands)
+        chaos.rage(seconds)
+        chaos.kill_everything()
+        chaos.finish()
+        chaos.judge()
     return chaos
+
+
+@contextmanager
+def a_disk(folder: Path) -> Iterator[Disk | None]:
+    """The data folder's own; None where none can be mounted."""
+    try:
+        with small_disk(folder / "data", DISK_SIZE) as disk:
+            yield disk
+    except pytest.skip.Exception as reason:
+        print(f"without a full disk: {reason}")
+        yield None
 
 
 def main(arguments: list[str]) -> int:

@@ -6,11 +6,27 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.run import run
+from tests.suite.packages import missing
+from tests.suite.postgres import cluster
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.once]
+
+SECONDS = float(os.environ.get("CHAOS_SECONDS") or 60)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-def test_nothing_is_lost_doubled_or_left_behind_whoever_is_killed(tmp_path: Path) -> None:
-    chaos = run(float(os.environ.get("CHAOS_SECONDS") or 60), tmp_path)
+def test_nothing_is_lost_doubled_or_left_behind_whatever_happens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    chaos = run(SECONDS, tmp_path)
+    print(chaos.report())
+    assert not chaos.wrong, chaos.report()
+
+
+@pytest.mark.skipif("postgresql" in missing(), reason="needs PostgreSQL's programs")
+def test_the_same_on_a_database_server_that_is_restarted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with cluster() as server:
+        monkeypatch.setenv("DATABASE_URL", server.url)
+        chaos = run(SECONDS, tmp_path, server=server)
     print(chaos.report())
     assert not chaos.wrong, chaos.report()
