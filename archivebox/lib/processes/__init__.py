@@ -5,6 +5,7 @@ Linux has pidfds, a subreaper and ``/proc``; elsewhere, or with ``ARCHIVEBOX_POR
 
 from archivebox.lib.processes.adoption import AdoptedChild, adopt
 from archivebox.lib.processes.children import Child, unreaped
+from archivebox.lib.processes.ending import Strays
 from archivebox.lib.processes.exits import UNSEEN, ExitJournal, ExitStatus
 from archivebox.lib.processes.forkserver import ForkedChild, ForkServer, ForkServerGone
 from archivebox.lib.processes.identity import Identity
@@ -36,6 +37,7 @@ __all__ = [
     "Launch",
     "SpawnEntry",
     "SpawnLog",
+    "Strays",
     "Tree",
     "adopt",
     "become_subreaper",

@@ -1,16 +1,11 @@
-"""The whole tree of one started process: who belongs to it, and its end."""
+"""The whole tree of one started process: who belongs to it."""
 
-import asyncio
-import logging
 import os
-import select
-import signal
-import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from archivebox.lib.processes.children import unreaped
+from archivebox.lib.processes.ending import Group, Kinship
 from archivebox.lib.processes.identity import Identity
 from archivebox.lib.processes.looks import Look
 from archivebox.lib.processes.marks import mark_of, marked
@@ -21,36 +16,8 @@ if PORTABLE:
 else:
     from archivebox.lib.processes.procfs import kinship, look
 
-log = logging.getLogger(__name__)
 
-KILL_SECONDS = 10.0
-"""How long KILL is repeated: longer lives only what sleeps in the kernel, or is not ours to signal."""
-
-EXEC_SECONDS = 0.002
-"""Until a second look at an empty tree: while a process passes execve(2) it shows no environment, thus no mark."""
-
-SURE_SECONDS = 1.0
-"""How long an empty tree is looked at again because somebody of unknown origin has just ended beside it."""
-
-PORTABLE_LOOK_SECONDS = 0.05
-"""How often to look where there is no pidfd to sleep on."""
-
-_MAX_WAIT_FDS = 256
-"""Descriptors waited on at once; a larger tree is waited for in parts."""
-
-
-Kinship = Callable[[int], list[int]]
-"""Answers which pids are the children of a pid."""
-
-
-class Pause(NamedTuple):
-    """Wait until all of ``pidfds`` have ended, or ``seconds`` are over."""
-
-    pidfds: list[int]
-    seconds: float
-
-
-class Tree:
+class Tree(Group):
     """Everything that belongs to one started process.
 
     That is its descendants, and those reparented to one of ``reapers`` (or to an ancestor of ours) in a session or with
@@ -58,20 +25,18 @@ class Tree:
     """
 
     def __init__(self, *, root: Identity | None, process_id: str, data_dir: Path, reapers: Sequence[int] = ()) -> None:
+        super().__init__()
         self.root = root
         self.process_id = process_id
         self.data_dir = data_dir
         self.reapers = tuple(reapers)
-        self._leaders: dict[int, Identity] = {}  # sessions seen in the tree, known by them when the leader is gone
         self._leads = False
-        self._dead: set[Identity] = set()
-        self._missed = False
         if root is not None:
+            self.since = root.start_ticks
             self._leaders[root.pid] = root
             self._leads = self._owns_its_groups
 
     def members(self) -> set[Identity]:
-        """Its live processes; a zombie is none, it waits for its reaper alone."""
         found: dict[int, tuple[Identity, Look]] = {}
         self._dead, self._missed = set(), False
         children_of = kinship()
@@ -82,31 +47,7 @@ class Tree:
             if self.root.is_alive():
                 self._walk([self.root.pid], found, children_of)
             self._walk(self._reparented(self.root, children_of), found, children_of)
-        self._dead |= {identity for identity, seen in found.values() if seen.zombie}
-        return {identity for identity, seen in found.values() if not seen.zombie}
-
-    def _walk(self, pids: Iterable[int], found: dict[int, tuple[Identity, Look]], children_of: Kinship) -> None:
-        """Add ``pids`` and all their descendants to ``found``."""
-        here = Identity.current()
-        waiting = [pid for pid in pids if pid != here.pid]
-        while waiting:
-            pid = waiting.pop()
-            if pid in found:
-                continue
-            seen = self._look(pid)
-            if seen is None or (self.root is not None and seen.start_ticks < self.root.start_ticks):
-                continue
-            identity = here.of_neighbour(pid, seen.start_ticks)
-            found[pid] = (identity, seen)
-            if seen.session == pid:
-                self._leaders[pid] = identity
-            waiting.extend(children_of(pid))
-
-    def _look(self, pid: int) -> Look | None:
-        """A look at one of a list; who is gone since it was made may have left a child that is not on it."""
-        seen = look(pid)
-        self._missed |= seen is None
-        return seen
+        return self._living(found)
 
     def _reparented(self, root: Identity, children_of: Kinship) -> list[int]:
         """Children of the reapers that belong here: in a session of the tree or with its mark, not older than it.
@@ -148,141 +89,9 @@ class Tree:
             pid = seen.parent if seen is not None else 0
         return reapers | {1}
 
-    async def end(self, *, grace: float, first_signal: int = signal.SIGTERM, root_first: float = 0.0) -> bool:
-        """End the whole tree: ``first_signal``, ``grace`` seconds, then KILL until nothing is left.
-
-        ``root_first``: so many of these seconds the root alone is told, so that it can wind its programs down in order.
-        True when it is gone; False when something outlived KILL for 10 s. Woken by pidfds.
-        """
-        steps = self._end(grace, first_signal, root_first)
-        try:
-            while True:
-                await _wait_async(next(steps))
-        except StopIteration as stop:
-            return bool(stop.value)
-
-    def end_blocking(self, *, grace: float, first_signal: int = signal.SIGTERM) -> bool:
-        """The same for callers without an event loop."""
-        steps = self._end(grace, first_signal)
-        try:
-            while True:
-                _wait_blocking(next(steps))
-        except StopIteration as stop:
-            return bool(stop.value)
-
-    def _end(self, grace: float, first_signal: int, root_first: float = 0.0) -> Generator[Pause, None, bool]:
-        """The ending as a row of steps; whoever drives it waits as each pause says."""
-        told: set[Identity] = set()
-        deadline = time.monotonic() + grace
-        if self.root is not None and root_first:
-            yield from self._tell_root(self.root, first_signal, min(root_first, grace))
-            told.add(self.root)
-        while (left := deadline - time.monotonic()) > 0:
-            members = yield from self._members_for_sure()
-            if not members:
-                return True
-            yield from self._signal(members, members - told, first_signal, left)
-            told |= members
-        deadline = time.monotonic() + KILL_SECONDS
-        while members := (yield from self._members_for_sure()):
-            if time.monotonic() > deadline:
-                return False
-            yield from self._signal(members, members, signal.SIGKILL, 0.2)
-        return True
-
-    def _tell_root(self, root: Identity, signum: int, seconds: float) -> Generator[Pause, None, None]:
-        """Signal the root alone and wait until it has ended or ``seconds`` are over."""
-        targets = {root}
-        deadline = time.monotonic() + seconds
-        while root.is_alive() and not root.is_zombie() and (left := deadline - time.monotonic()) > 0:
-            yield from self._signal({root}, targets, signum, left)
-            targets = set()
-
-    def _members_for_sure(self) -> Generator[Pause, None, set[Identity]]:
-        """Its live processes; none only if two looks found nobody alive, and the second nobody who went in between.
-
-        Who passes execve bears no mark for a moment, and of a daemon that forks and exits all the while a look may find
-        nothing but the dead, or, where they are buried at once, nothing at all.
-        """
-        members, until = self.members(), time.monotonic() + SURE_SECONDS
-        while not members and time.monotonic() < until:
-            dead = self._dead
-            yield Pause([], EXEC_SECONDS)
-            members = self.members()
-            if self._dead <= dead and not self._missed:
-                break
-        return members
-
     @property
     def _owns_its_groups(self) -> bool:
         """Whether the root leads a session: then every process group of a member is within the tree."""
         seen = look(self.root.pid) if self.root is not None and self.root.is_alive() else None
         self._leads |= seen is not None and self.root is not None and seen.session == self.root.pid
         return self._leads
-
-    def _signal(
-        self, members: set[Identity], targets: set[Identity], signum: int, seconds: float
-    ) -> Generator[Pause, None, None]:
-        """Open all descriptors first, then signal, then wait: nobody slips away between the two."""
-        opened = (identity.open_pidfd() for identity in list(members)[:_MAX_WAIT_FDS])
-        pidfds = [fd for fd in opened if fd is not None]
-        try:
-            group = signum == signal.SIGKILL and self._owns_its_groups
-            for identity in targets:
-                _try_signal(identity, signum, group=group)
-            yield Pause(pidfds, min(seconds, PORTABLE_LOOK_SECONDS) if PORTABLE else seconds)
-        finally:
-            for fd in pidfds:
-                os.close(fd)
-
-
-def _try_signal(identity: Identity, signum: int, *, group: bool) -> None:
-    try:
-        if not group or not identity.signal_group(signum):
-            identity.signal(signum)
-    except PermissionError:
-        log.warning("pid %d runs as another user: signal %d not sent", identity.pid, signum)
-
-
-def _wait_blocking(pause: Pause) -> None:
-    if PORTABLE:
-        time.sleep(pause.seconds)
-        return
-    if not pause.pidfds:
-        time.sleep(min(pause.seconds, EXEC_SECONDS))
-        return
-    deadline = time.monotonic() + pause.seconds
-    poll = select.poll()
-    for fd in pause.pidfds:
-        poll.register(fd, select.POLLIN)
-    waiting = len(pause.pidfds)
-    while waiting and (left := deadline - time.monotonic()) > 0:
-        for fd, _ in poll.poll(left * 1000):
-            poll.unregister(fd)
-            waiting -= 1
-
-
-async def _wait_async(pause: Pause) -> None:
-    if PORTABLE:
-        await asyncio.sleep(pause.seconds)
-        return
-    if not pause.pidfds:
-        await asyncio.sleep(min(pause.seconds, EXEC_SECONDS))
-        return
-    loop = asyncio.get_running_loop()
-    all_ended: asyncio.Future[None] = loop.create_future()
-    waiting = set(pause.pidfds)
-
-    def ended(fd: int) -> None:
-        loop.remove_reader(fd)
-        waiting.discard(fd)
-        if not waiting and not all_ended.done():
-            all_ended.set_result(None)
-
-    for fd in pause.pidfds:
-        loop.add_reader(fd, ended, fd)
-    try:
-        await asyncio.wait([all_ended], timeout=pause.seconds)
-    finally:
-        for fd in waiting:
-            loop.remove_reader(fd)

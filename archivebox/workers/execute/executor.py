@@ -14,7 +14,7 @@ from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
 from archivebox.hooks import Call, lib_dir, prepare_hook, process_hook_records
 from archivebox.lib import processes
-from archivebox.lib.processes import Identity, Tree
+from archivebox.lib.processes import Identity, Strays
 from archivebox.machine.process import Process
 from archivebox.workers.execute.engine import Engine, Slots
 from archivebox.workers.execute.hook_process import HookProcess
@@ -301,19 +301,18 @@ class Executor(ABC):
         Those of adopted hooks came to the orchestrator; their trees are looked for there.
         """
         self.engine.reap_orphans()
-        for run in self.adopted:
-            await run.tree().end(grace=grace)
-        for identity, mark in self._orphans().items():
-            if mark in self.process_ids:
-                tree = Tree(root=identity, process_id=mark, data_dir=DATA_FOLDER.root)
-                await tree.end(grace=grace)
+        ends = [run.tree().end(grace=grace) for run in self.adopted]
+        if self._left_behind():
+            ends.append(Strays(self._left_behind).end(grace=grace))
+        await asyncio.gather(*ends)
 
-    def _orphans(self) -> dict[Identity, str]:
-        """Processes that may have been left behind, and their marks: where nobody is a subreaper, all that bear one."""
+    def _left_behind(self) -> list[Identity]:
+        """Where nobody is a subreaper, all that bear a mark are looked at."""
         if processes.PORTABLE:
-            return processes.marked(DATA_FOLDER.root)
-        marks = {i: processes.mark_of(i.pid, DATA_FOLDER.root) for i in self.engine.orphans()}
-        return {identity: mark for identity, mark in marks.items() if mark is not None}
+            marks: dict[Identity, str | None] = dict(processes.marked(DATA_FOLDER.root))
+        else:
+            marks = {i: processes.mark_of(i.pid, DATA_FOLDER.root) for i in self.engine.orphans()}
+        return [identity for identity, mark in marks.items() if mark in self.process_ids]
 
 
 WAIT = "\0wait"

@@ -1,13 +1,14 @@
 """Processes that shed session and mark: their worker lists them, and ends them at its last seal."""
 
 import logging
+from collections.abc import Callable
 from uuid import UUID
 
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib import processes
-from archivebox.lib.processes import ExitStatus, Identity, Tree
+from archivebox.lib.processes import ExitStatus, Identity, Strays
 from archivebox.machine.process import Process
 from archivebox.machine.process_current import command_line
 from archivebox.machine.process_row import exited_columns, started_columns
@@ -19,8 +20,9 @@ log = logging.getLogger(__name__)
 class Orphans:
     """Orphans that came to this worker and bear no mark (``env -i`` and a double fork)."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, is_idle: Callable[[], bool]) -> None:
         self.engine = engine
+        self.is_idle = is_idle
         self.listed: dict[Identity, UUID] = {}
         self._told: set[Identity] = set()
         engine.on_reaped = self._close
@@ -34,15 +36,22 @@ class Orphans:
     async def end(self) -> None:
         """End all of them: no Snapshot of this worker is left that they could belong to."""
         self.record_new()
-        listed = dict(self.listed)
-        self._told = set(listed)
-        for identity, key in listed.items():
-            tree = Tree(root=identity, process_id=str(key), data_dir=DATA_FOLDER.root)
-            gone = await tree.end(grace=self.engine.stop_grace)
-            log.info("Ended a stray that bore no mark action=orphan_ended pid=%d gone=%s", identity.pid, gone)
+        if not self.listed:
+            return
+        gone = await Strays(self._to_end).end(grace=self.engine.stop_grace)
+        log.info("Ended strays that bore no mark action=orphans_ended count=%d gone=%s", len(self._told), gone)
         self.engine.reap_orphans()
         for identity in self._told:
             self._close(identity, processes.UNSEEN)
+        self._told.clear()
+
+    def _to_end(self) -> list[Identity]:
+        """Those listed, and whomever they have forked meanwhile, until another Snapshot begins."""
+        self.engine.reap_orphans()
+        if self.is_idle():
+            self.record_new()
+            self._told |= set(self.listed)
+        return list(self._told)
 
     def _close(self, identity: Identity, status: ExitStatus) -> None:
         """One has been reaped, whoever looked; of those that were not listed there is no row."""

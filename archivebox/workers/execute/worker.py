@@ -59,7 +59,7 @@ class Worker:
         self.engine.journal.on_lost = self._lease_lost
         self.engine.journal.on_broken = self._journal_broke
         self.runs: dict[Lease, Run] = {}
-        self.orphans = Orphans(self.engine)
+        self.orphans = Orphans(self.engine, self._has_no_page)
         self.in_flight = int(self.settings.get_number("SNAPSHOTS_IN_FLIGHT") or 4)
         self.crawls_in_flight = share(self.settings.get_number("CRAWLS_IN_FLIGHT") or 4, workers)
         self.retention_days = self.settings.get_number("PROCESS_RETENTION_DAYS")
@@ -175,9 +175,12 @@ class Worker:
                 if isinstance(other, CrawlRunExecutor) and other.crawl_id == run.snapshot.crawl_id:
                     other.a_snapshot_was_sealed()
             self.orphans.record_new()
-            if not any(isinstance(other, SnapshotExecutor) for other in self.runs.values()):
+            if self._has_no_page():
                 self._spawn(self.orphans.end())
         self._rung.set()
+
+    def _has_no_page(self) -> bool:
+        return not any(isinstance(run, SnapshotExecutor) for run in self.runs.values())
 
     def _idle_crawl_runs(self) -> dict[UUID, CrawlRunExecutor]:
         """By crawl: the runs held here that serve no Snapshot of this worker."""

@@ -312,10 +312,7 @@ class Orchestrator:
             self.selector.select(0.2)
             self._drain()
             self._reap()
-        for identity in processes.orphans():
-            mark = processes.mark_of(identity.pid, DATA_FOLDER.root)
-            tree = processes.Tree(root=identity, process_id=mark or "", data_dir=DATA_FOLDER.root)
-            tree.end_blocking(grace=0.5)
+        processes.Strays(processes.orphans).end_blocking(grace=0.5)
         processes.reap_orphans(None, own=self.workers.keys())  # ended by us: no journal, it has to run again
 
 

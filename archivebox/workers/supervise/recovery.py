@@ -5,6 +5,7 @@ It ends and puts back; it runs nothing. Sweeping twice changes nothing.
 
 import logging
 import os
+from functools import partial
 from uuid import UUID
 
 from django.utils import timezone
@@ -16,7 +17,7 @@ from archivebox.contract.records import EndReason
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import CrawlRun
 from archivebox.lib import processes
-from archivebox.lib.processes import ExitJournal, Identity, Tree
+from archivebox.lib.processes import ExitJournal, Identity, Strays
 from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
 from archivebox.machine.machine_id import is_fleet
@@ -70,14 +71,16 @@ def _reclaim_ownerless() -> int:
 
 def end_orphans() -> int:
     """End processes of ours that serve nothing any more; live hooks of open Snapshots are left to adopters."""
-    count = 0
-    for identity, mark in processes.marked(DATA_FOLDER.root).items():
-        if _is_wanted(mark, identity):
-            continue
-        gone = Tree(root=identity, process_id=mark, data_dir=DATA_FOLDER.root).end_blocking(grace=1.0)
-        log.info("Ended a stray process action=orphan_ended pid=%d gone=%s", identity.pid, gone)
-        count += 1
-    return count
+    found = processes.marked(DATA_FOLDER.root)
+    unwanted = {mark for identity, mark in found.items() if not _is_wanted(mark, identity)}
+    if unwanted:
+        gone = Strays(partial(_bearers, unwanted)).end_blocking(grace=1.0)
+        log.info("Ended stray processes action=orphans_ended hooks=%d gone=%s", len(unwanted), gone)
+    return len(unwanted)
+
+
+def _bearers(marks: set[str]) -> list[Identity]:
+    return [identity for identity, mark in processes.marked(DATA_FOLDER.root).items() if mark in marks]
 
 
 def _is_wanted(mark: str, identity: Identity) -> bool:

@@ -24,6 +24,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION, base_layers, resolve_settings
 from archivebox.lib import processes
 from archivebox.lib.inotify import ATTRIB, CLOSE_WRITE, Inotify
+from archivebox.lib.processes import Identity
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.queue import watchers
@@ -97,12 +98,14 @@ class Watch:
         self._told = ""
         self._tell = tell
         self.room = Room(DATA_FOLDER.root, resolve_settings(base_layers()).get_number("DISK_FREE_MIN") or 0, tell)
+        self._not_ours: set[Identity] = set()
         self._early_deaths = 0
         self._signals_r, self._signals_w = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._lock: int | None = None
 
     def __enter__(self) -> Self:
         processes.become_subreaper()
+        self._not_ours = processes.orphans()  # children of the shell whose place we took by exec
         DATA_FOLDER.watchers.mkdir(parents=True, exist_ok=True)
         DATA_FOLDER.doorbell.touch()
         watchers.write(self.path, self.only)
@@ -218,6 +221,9 @@ class Watch:
         """What a dead orchestrator left comes to us, who are a subreaper; workers end by themselves."""
         processes.reap_orphans(processes.ExitJournal(DATA_FOLDER.exits))
 
+    def _left_to_us(self) -> set[Identity]:
+        return set() if processes.PORTABLE else processes.orphans(own=self._own_pids()) - self._not_ours
+
     def leave(self) -> None:
         """Watch no longer: when nobody does, the orchestrator winds down; ours is waited for."""
         self.path.unlink(missing_ok=True)
@@ -229,6 +235,9 @@ class Watch:
             if not self.ends_within(self.orchestrator, WIND_DOWN):
                 self._forced = True
                 self.orchestrator.kill_tree()
+            self._end_leftovers()
+        if self._left_to_us() and not _others_watch():
+            processes.Strays(self._left_to_us).end_blocking(grace=0.5)
             self._end_leftovers()
         if self._forced:
             _put_on_record()

@@ -1,7 +1,9 @@
 """Hooks that do what they should not: deaf, forking, flooding, silent, in bulk."""
 
+import contextlib
 import json
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,6 +75,50 @@ def test_what_a_timed_out_hook_forked_ends_with_it(each_mode: Collection) -> Non
     assert each_mode.results()["forker"]["reason"] == "timeout"
     assert each_mode.results()["later"]["status"] == "succeeded", "the stray outlived the hook's time"
     assert not [pid for pid in strays(each_mode) if runs(pid)]
+
+
+DEAF_FORKER = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+while True:
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    time.sleep(0.5)
+"""
+FORTY_DEAF = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+for _ in range(40):
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(3600)
+"""
+
+
+def of_this_test(made: Collection) -> list[str]:
+    """Command lines in which the collection stands, beside those that bear its mark."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            line = path.read_bytes().decode(errors="replace")
+            found += [line] if f"stray-of-{made.root}" in line else []
+    return found
+
+
+@pytest.mark.parametrize("body", [DEAF_FORKER, FORTY_DEAF], ids=["forks-for-ever", "forty"])
+def test_deaf_strays_without_our_mark_are_ended_side_by_side(forked: Collection, body: str) -> None:
+    """One that is another process every half second, or so many that their graces one after the other are too long."""
+    (forked.base / "stray.py").write_text(body)
+    command = f'env -i setsid "{sys.executable}" "{forked.base}/stray.py" "stray-of-{forked.root}" >&- 2>&- &\n'
+    forked.plugin("leaves", {"on_Snapshot__10_leaves.sh": command + "sleep 0.7\n"})
+    forked.add()
+    forked.watch()
+    forked.wait("a stray", lambda: of_this_test(forked))
+    forked.wait_sealed()
+    forked.leave()
+    assert not of_this_test(forked)
+    assert {row["exit_code"] for row in forked.processes(worker_type="worker")} == {0}
 
 
 @pytest.mark.parametrize("way", ["forked", "cold"])
