@@ -64,6 +64,11 @@ class DataFolder:
         return self.run / "orchestrator.lock"
 
     @property
+    def alive(self) -> Path:
+        """Its lock is shared by the orchestrator and its workers: whoever gets it alone knows that all are gone."""
+        return self.run / "alive"
+
+    @property
     def init_lock(self) -> Path:
         return self.run / "init.lock"
 

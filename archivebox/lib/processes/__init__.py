@@ -5,7 +5,7 @@ Linux has pidfds, a subreaper and ``/proc``; elsewhere, or with ``ARCHIVEBOX_POR
 
 from archivebox.lib.processes.adoption import AdoptedChild, adopt
 from archivebox.lib.processes.children import Child, unreaped
-from archivebox.lib.processes.ending import Strays
+from archivebox.lib.processes.ending import EXEC_SECONDS, Strays
 from archivebox.lib.processes.exits import UNSEEN, ExitJournal, ExitStatus
 from archivebox.lib.processes.forkserver import ForkedChild, ForkServer, ForkServerGone
 from archivebox.lib.processes.identity import Identity
@@ -21,6 +21,7 @@ from archivebox.lib.processes.waiting import wait, wait_gone
 from archivebox.lib.processes.watcher import ExitWatcher
 
 __all__ = [
+    "EXEC_SECONDS",
     "MARK",
     "NOBODY",
     "PORTABLE",

@@ -11,9 +11,9 @@ import psutil
 from archivebox.lib.processes.platform import PORTABLE
 
 if PORTABLE:
-    from archivebox.lib.processes.portable import boot_id, look, pid_namespace
+    from archivebox.lib.processes.portable import boot_id, look, pid_namespace, running_for
 else:
-    from archivebox.lib.processes.procfs import boot_id, look, pid_namespace
+    from archivebox.lib.processes.procfs import boot_id, look, pid_namespace, running_for
 
 PIDFD_SIGNAL_PROCESS_GROUP = 4
 """Flag of pidfd_send_signal(2), Linux 6.9: the signal goes to the whole process group."""
@@ -59,6 +59,10 @@ class Identity(NamedTuple):
         """Whether it has ended and waits for its reaper."""
         seen = look(self.pid) if self.is_here() else None
         return seen is not None and seen.start_ticks == self.start_ticks and seen.zombie
+
+    def age(self) -> float:
+        """Seconds since its start, by the kernel's clock, which no step of ours moves; of another boot: for ever."""
+        return running_for(self.start_ticks) if self.is_here() else float("inf")
 
     def open_pidfd(self) -> int | None:
         """A descriptor that stays with this process; None: gone, a stranger has its pid, or there are no pidfds.

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import sys
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -45,6 +46,12 @@ def look(pid: int) -> Look | None:
         return Look(round(start * 1e6), process.ppid(), _session(pid), zombie)
     except (psutil.NoSuchProcess, psutil.AccessDenied, ValueError):
         return None
+
+
+def running_for(start_ticks: int) -> float:
+    """Seconds since that moment, in microseconds as :func:`look` has it; on Linux since the boot, else by the clock."""
+    now = time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.time()
+    return now - start_ticks / 1e6
 
 
 def _session(pid: int) -> int:

@@ -4,6 +4,7 @@
 # A Path costs more than the system call it stands for, and 1,200 starts a second go through here.
 
 import os
+import time
 from collections.abc import Callable
 from functools import cache
 
@@ -57,6 +58,11 @@ def look(pid: int) -> Look | None:
     fields = data[data.rfind(b")") + 2 :].split(b" ", 20)
     gone = fields[0] in {b"Z", b"X"} and int(fields[17]) <= 1
     return Look(int(fields[19]), int(fields[1]), int(fields[3]), gone)
+
+
+def running_for(start_ticks: int) -> float:
+    """Seconds since that moment, which is counted in clock ticks since the boot."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - start_ticks / os.sysconf("SC_CLK_TCK")
 
 
 def children_of(pid: int) -> list[int]:

@@ -32,6 +32,7 @@ from archivebox.plugins.base import (
     write_atomically,
 )
 from archivebox.plugins.base.cdp import CDPError, Connection, Event
+from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.programs import open_process, start_ticks
 
 SESSION = "session.json"
@@ -212,6 +213,7 @@ def locked(folder: str) -> int | None:
 
 def main() -> None:
     stop = StopRequest()
+    end_with_engine()
     take_back((SESSION, *OF_BROWSER))
     browser = Browser(Settings())
     code = 1

@@ -28,6 +28,7 @@ from archivebox.plugins.base import (
     write_atomically,
 )
 from archivebox.plugins.base.cdp import CDPError, Connection, Event, TargetGone
+from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.netlog import FILE, SECRET_HEADERS, NetworkLog
 from archivebox.plugins.base.programs import start_ticks
 from archivebox.plugins.base.tab import read_json
@@ -200,6 +201,7 @@ def hold(holder: TabHolder, stop: StopRequest, plea: Plea) -> None:
 
 def main() -> None:
     stop, plea = StopRequest(), Plea()
+    end_with_engine()
     hook, settings = Hook.from_argv(), Settings()
     take_back((TARGET, *OF_TAB))
     connection, session = wait_for_browser(time.monotonic() + settings.timeout("CHROME"), stop)

@@ -126,8 +126,7 @@ class HookProcess:
             return False
         if self.hook.ready and row.stdout_offset:
             self.is_ready = True
-        left = self.call.timeout - (row.seconds or 0.0)
-        self._listen(max(0.0, left))
+        self._listen(max(0.0, self.call.timeout - identity.age()))
         return True
 
     def recall(self, row: Process) -> None:

@@ -337,6 +337,7 @@ def _take_back(machine_id: UUID) -> int:
     ours = Process.objects.here().running().exclude(process_type__in=_CLOSED_BY_THEIR_WORKER)
     with transaction.atomic():
         reclaim.close_rows(ours)  # a command or orchestrator that was killed: nobody of ours waited for it
+    count += reclaim.end_impossible_waits()
     if connection.vendor == "postgresql":
         count += reclaim.reclaim_elsewhere()
         Machine.objects.filter(pk=machine_id).update(seen_at=timezone.now())

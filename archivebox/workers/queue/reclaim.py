@@ -6,18 +6,23 @@ It runs nothing; it only puts work back. Reclaiming twice changes nothing.
 import fcntl
 import logging
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from django.db import models, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.work import WorkItem
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.archiveresult import LONGEST_BACK_OFF, ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.lib import processes
@@ -28,6 +33,11 @@ from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns
 
 log = logging.getLogger(__name__)
+
+MOST_BACK_OFF = LONGEST_BACK_OFF * 1.25
+"""Above the longest back-off, which varies by a fifth: sealed Snapshots and their Crawls wait for one."""
+MOST_WAIT = timedelta(minutes=1)
+"""What is open is due at once, or within seconds."""
 
 LEASED: tuple[type[WorkItem], ...] = (Snapshot, CrawlRun, Binary, Crawl)
 
@@ -77,6 +87,19 @@ def reclaim(worker_id: UUID) -> int:
     return count
 
 
+def end_impossible_waits() -> int:
+    """What waits for longer than anything may was written by a clock that has been set back since: it is due."""
+    now = timezone.now()
+    in_vain = Q(retry_at__gt=now + MOST_BACK_OFF)
+    in_vain_while_open = Q(retry_at__gt=now + MOST_WAIT) & ~Q(status="sealed")
+    waiting: list[models.QuerySet[Any]] = [ArchiveResult.objects.in_back_off().filter(in_vain)]
+    waiting += [model.rows().free().filter(in_vain | in_vain_while_open) for model in LEASED]
+    if not any(rows.exists() for rows in waiting):
+        return 0
+    with write_transaction():
+        return sum(rows.update(retry_at=now) for rows in waiting)
+
+
 def reclaim_elsewhere() -> int:
     """Leases of other machines' workers that were not renewed: only their clock can tell us that they are gone."""
     count = 0
@@ -115,9 +138,14 @@ _COLUMNS = frozenset(field.attname for field in Process._meta.concrete_fields)
 
 
 def _find_by_mark(process_id: str) -> Identity | None:
-    bearers = processes.marked(DATA_FOLDER.root)
-    found = sorted((identity for identity, mark in bearers.items() if mark == process_id), key=lambda i: i.start_ticks)
-    return found[0] if found else None
+    """The oldest of its tree. Who passes execve(2) shows no mark for a moment: nobody is lost for that."""
+    for pause in (processes.EXEC_SECONDS, 0.0):
+        bearers = processes.marked(DATA_FOLDER.root).items()
+        found = [identity for identity, mark in bearers if mark == process_id]
+        if found:
+            return min(found, key=lambda identity: identity.start_ticks)
+        time.sleep(pause)
+    return None
 
 
 def close_rows(rows: "models.QuerySet[Process]", *, reapers_live: bool = True) -> int:

@@ -331,6 +331,12 @@ def take_lock(*, wait: bool) -> int | None:
     return descriptor
 
 
+def _share_life() -> None:
+    """Say that somebody lives until this process and all workers, who inherit it, have ended: daemons wait for that."""
+    descriptor = os.open(DATA_FOLDER.alive, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+
+
 def main(process_id: UUID | None = None, *, wait: bool = False) -> int:
     """Be the orchestrator until nobody watches; returns the exit status, 0 also when another one is at work."""
     processes.become_subreaper()
@@ -338,6 +344,7 @@ def main(process_id: UUID | None = None, *, wait: bool = False) -> int:
     lock = take_lock(wait=wait)
     if lock is None:
         return 0
+    _share_life()
     key = process_id or new_id()
     process = patiently(lambda: Process.begin(key, process_type=Process.TypeChoices.ORCHESTRATOR))
     error: BaseException | None = None

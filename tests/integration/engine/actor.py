@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from datetime import timedelta
 from importlib import import_module
 from typing import Any
 
@@ -13,7 +14,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "archivebox.config.settings")
 django.setup()
 
 from django.db import connection, models, transaction  # noqa: E402 - models can be imported only now
-from django.db.models import Q  # noqa: E402
+from django.db.models import F, Q  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from archivebox.base_models.doorbell import notify_workers  # noqa: E402
@@ -108,6 +109,16 @@ def ask_without_ring(model: str, key: str, request: str) -> int:
     return MODELS[model]._default_manager.filter(pk=key, owner__isnull=False).update(request=request)
 
 
+def clock_went_back(hours: float) -> int:
+    """What the rows look like after the clock was set back: all that they tell of lies in the future."""
+    ahead = timedelta(hours=hours)
+    with transaction.atomic():
+        count = Process.objects.filter(status="running", process_type="hook").update(started_at=F("started_at") - ahead)
+        for model in (Crawl, CrawlRun, Snapshot, ArchiveResult):
+            count += model.objects.filter(retry_at__isnull=False).update(retry_at=F("retry_at") + ahead)
+    return int(count)
+
+
 def is_intact() -> str:
     """What SQLite says about its file; ``ok`` on databases that look after themselves."""
     if connection.vendor != "sqlite":
@@ -121,7 +132,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     function.__name__: function
     for function in (
         add, rows, is_settled, control_item,
-        kill_process, time_has_come, update_all, look_again_for, ask_without_ring, is_intact,
+        kill_process, time_has_come, update_all, look_again_for, ask_without_ring, clock_went_back, is_intact,
     )
 }  # fmt: skip
 

@@ -58,10 +58,10 @@ def runs(identity: Identity) -> bool:
     return identity.is_alive() and not identity.is_zombie()
 
 
-def on_record(made: Collection) -> list[Row]:
+def on_record(made: Collection, count: int = len(CODES)) -> list[Row]:
     """The rows of the hooks that wait, once each has one."""
     rows = made.processes(process_type="hook", status="running")
-    return rows if len(rows) == len(CODES) else []
+    return rows if len(rows) == count else []
 
 
 def one_alive(made: Collection, kind: str) -> Identity:
@@ -232,6 +232,59 @@ def test_all_but_the_hooks_killed_then_one_start_adopts_or_ends_them(forked: Col
         assert first["end_reason"] in {"exited", "lost"}, "what still runs is adopted, not ended"
         assert first["exit_code"] in {code, None}, "pid 1 reaped it; before Linux 6.15 nobody can know"
         assert len(forked.hooks(name)) == (1 if first["exit_code"] == code else 2)
+
+
+DAEMON = """
+import os, selectors
+from archivebox.plugins.base import StopRequest
+from archivebox.plugins.base.lifeline import end_with_engine
+def note(word):
+    fd = os.open(os.environ["DATA_DIR"] + "/ledger", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(fd, word.encode() + b"\\n")
+stop = StopRequest()
+end_with_engine()
+note("daemon-starts")
+with selectors.DefaultSelector() as selector:
+    selector.register(stop, selectors.EVENT_READ)
+    while not stop:
+        selector.select()
+note("daemon-ends")
+"""
+
+
+def test_the_time_of_an_adopted_hook_is_told_by_the_kernel(forked: Collection) -> None:
+    """By the wall clock, which was set, the hooks would have run for hours."""
+    begin(forked)
+    forked.wait("all on record", lambda: on_record(forked))
+    worker = one_alive(forked, "worker")
+    worker.signal(signal.SIGSTOP)
+    forked.actor.ask("clock_went_back", hours=5)
+    worker.signal(signal.SIGKILL)
+    forked.wait("taken over", lambda: forked.rows("Snapshot", "pk", owner__isnull=False) and alive(forked, "worker"))
+    finish(forked)
+    assert codes(forked) == BY_ITSELF
+
+
+@pytest.mark.parametrize("mode", ["forked", "cold"])
+def test_a_daemon_of_ours_ends_with_the_last_of_the_engine(forked: Collection, mode: str) -> None:
+    forked.mode = mode
+    forked.plugin("holds", {"on_Snapshot__15_holds.daemon.bg.py": DAEMON})
+    begin(forked)
+    forked.wait_ledger("daemon-starts")
+    hooks = {identity_of(row) for row in forked.wait("all on record", lambda: on_record(forked, 4))}
+    one_alive(forked, "worker").signal(signal.SIGKILL)
+    forked.wait("taken over", lambda: alive(forked, "worker") and forked.rows("Snapshot", "pk", owner__isnull=False))
+    assert "daemon-ends" not in forked.ledger, "it goes on with the next worker"
+    watcher = forked.watchers.pop()
+    everything = {*forked.live(), Identity.of(watcher.pid)} - hooks
+    for signum in (signal.SIGSTOP, signal.SIGKILL):
+        for identity in everything:
+            assert identity is not None
+            identity.signal(signum)
+    watcher.wait()
+    forked.wait_ledger("daemon-ends")
+    forked.watch()
+    finish(forked)
 
 
 def test_a_worker_held_still_beyond_its_lease_neither_loses_nor_doubles(forked: Collection) -> None:

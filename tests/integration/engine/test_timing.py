@@ -262,3 +262,14 @@ def test_a_dead_crawl_daemon_alone_is_started_again(forked: Collection) -> None:
     assert forked.ledger.count("once-starts") == 1
     assert next(run["exit_code"] for run in forked.hooks("browser")) == -9
     assert forked.results()["page"]["status"] == "noresults"
+
+
+def test_a_clock_that_was_set_back_holds_nothing_up(forked: Collection) -> None:
+    """Pages that were queued by the clock as it was are due, by whichever clock."""
+    forked.settings["ARCHIVEBOX_LEASE_SECONDS"] = "6"
+    forked.plugin("plain", {"on_Snapshot__10_plain.sh": "exit 10\n"})
+    crawl = forked.add("http://one.test/", "http://two.test/")
+    forked.actor.ask("clock_went_back", hours=1)
+    forked.watch()
+    forked.wait("both pages", lambda: len(forked.rows("Snapshot", "pk", crawl_id=crawl, status="sealed")) == 2)
+    forked.leave()

@@ -63,6 +63,13 @@ def test_a_step_of_the_clock_makes_nobody_a_stranger(tmp_path: Path, monkeypatch
     assert portable.look(os.getpid()) == before
 
 
+def test_its_age_is_the_time_that_it_runs(cold: Starter) -> None:
+    child = cold.hook("#!/bin/bash\nsleep 60")
+    assert 0 <= child.identity.age() <= LIMIT, "by the clock that the kernel counts starts by"
+    assert Identity.current().age() > child.identity.age()
+    assert child.identity._replace(boot_id="another").age() == float("inf")
+
+
 def reuse(pid: int) -> "subprocess.Popen[bytes]":
     """A stranger that got ``pid``, in a session of its own."""
     for _ in range(500):

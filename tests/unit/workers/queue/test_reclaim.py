@@ -43,9 +43,12 @@ def again(process: Process) -> Process:
 def sleeper(folder: DataFolder, process_id: object) -> Iterator[Identity]:
     """A live process that bears the mark of ``process_id``."""
     env = os.environ | mark_environment(str(process_id), folder.root)
+    body = "import sys; print(flush=True); sys.stdin.read()"
     with subprocess.Popen(
-        [sys.executable, "-c", "import sys; sys.stdin.read()"], env=env, stdin=subprocess.PIPE
+        [sys.executable, "-c", body], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as popen:
+        assert popen.stdout is not None
+        popen.stdout.readline()  # Popen returns while execve(2) still goes on, when no mark is to be seen
         identity = Identity.of(popen.pid)
         assert identity is not None
         yield identity
