@@ -1,8 +1,10 @@
 """Identity is exact: no stranger is ever taken for a process of ours, or signalled."""
 
 import os
+import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -109,3 +111,21 @@ def test_a_stranger_with_our_old_pid_lives(cold: Starter) -> None:
     finally:
         stranger.kill()
         stranger.wait()
+
+
+ALONE = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc")
+"""A pid namespace of one's own, where anybody may choose the next pid: user_namespaces(7)."""
+
+
+def may_be_alone() -> bool:
+    if shutil.which("unshare") is None:
+        return False
+    return subprocess.run([*ALONE, "true"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.skipif(may_choose_pids() or not may_be_alone(), reason="pids can be chosen here, or not even there")
+def test_a_stranger_with_our_old_pid_lives_in_a_namespace_of_its_own() -> None:
+    test = f"{__file__}::{test_a_stranger_with_our_old_pid_lives.__name__}"
+    command = [*ALONE, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
