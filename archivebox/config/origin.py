@@ -1,5 +1,6 @@
 """Owns telling who made a data folder's SQLite file: we, an older ArchiveBox, or another program."""
 
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -41,8 +42,7 @@ def origin_of(database: Path) -> Origin:
     By our mark, which is one read(2). Without any: by its tables, so that files from before the mark are known, too.
     """
     try:
-        with database.open("rb") as file:
-            header = file.read(_HEADER)
+        header = _header_of(database)
     except FileNotFoundError:
         return Origin.NOBODYS
     if not header:
@@ -56,6 +56,23 @@ def origin_of(database: Path) -> Origin:
         return _judge(_tables(database))
     except sqlite3.DatabaseError:
         return Origin.DAMAGED
+
+
+def _header_of(database: Path) -> bytes:
+    """The first bytes of a file, by a descriptor that stays open.
+
+    Closing one takes from this process all its locks on the file (fcntl_locking(2)), those of an open connection as
+    well: others would take themselves for the last, and remove the write-ahead log under it
+    (sqlite.org/howtocorrupt.html, 2.2).
+    """
+    status = database.stat()
+    key = status.st_dev, status.st_ino
+    if key not in _descriptors:
+        _descriptors[key] = os.open(database, os.O_RDONLY | os.O_CLOEXEC)
+    return os.pread(_descriptors[key], _HEADER, 0)
+
+
+_descriptors: dict[tuple[int, int], int] = {}
 
 
 def _judge(tables: dict[str, set[str]]) -> Origin:

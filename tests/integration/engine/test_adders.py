@@ -4,10 +4,12 @@ import json
 import signal
 import subprocess
 import sys
+import urllib.request
 
 import pytest
 
 from tests.integration.engine.driver import PATIENCE, REPOSITORY, Collection, identity_of
+from tests.webserver.server import free_ports
 
 pytestmark = pytest.mark.database
 
@@ -79,3 +81,35 @@ def test_an_add_that_only_watches_starts_the_next_orchestrator_when_this_one_die
     (forked.root / "go").touch()
     check(forked, [adder])
     assert len(forked.processes(process_type="orchestrator")) >= 2
+
+
+def read(url: str) -> int:
+    """The status of one answer, as a browser gets it."""
+    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+        return int(answer.status)
+
+
+def test_eight_more_while_a_crawl_runs_and_the_server_is_read(forked: Collection) -> None:
+    forked.plugin("page", {"on_Snapshot__10_page.sh": PAGE})
+    forked.settings |= {"WORKERS": "2", "PUBLIC_INDEX": "true"}
+    address = f"127.0.0.1:{free_ports()}"
+    command = [sys.executable, "-m", "archivebox", "server", "--bind", address]
+    log = forked.base / "server.log"
+    with log.open("wb") as out:
+        server = subprocess.Popen(command, cwd=REPOSITORY, env=forked.env, stdout=out, stderr=out)
+    forked.watchers.append(server)
+    forked.wait("the server", lambda: "ArchiveBox is at" in log.read_text())
+    first = start(forked, MANY)
+    forked.wait("its crawl at work", lambda: forked.ledger)
+    adders = [first, *(start(forked, number) for number in range(MANY))]
+    answers = {read(f"http://{address}/") for _ in range(20)}
+    (forked.root / "go").touch()
+    while any(adder.poll() is None for adder in adders):
+        answers.add(read(f"http://{address}/"))
+    assert answers == {200}
+    said = "".join(path.read_text(errors="replace") for path in [log, *(forked.root / "logs").glob("*.log")])
+    assert "locked" not in said, said[-2000:]
+    server.terminate()
+    assert server.wait(PATIENCE) == 128 + signal.SIGTERM, log.read_text()
+    check(forked, adders)
+    assert len(forked.ledger) == len(set(forked.ledger)) == 2 * (MANY + 1)

@@ -273,3 +273,31 @@ def test_a_clock_that_was_set_back_holds_nothing_up(forked: Collection) -> None:
     forked.watch()
     forked.wait("both pages", lambda: len(forked.rows("Snapshot", "pk", crawl_id=crawl, status="sealed")) == 2)
     forked.leave()
+
+
+TOGETHER = (
+    NOTE
+    + """
+ends() {
+  note "told $0"
+  until [ "$(grep -c '^told' "$DATA_DIR/ledger")" = 3 ]; do sleep 0.02; done
+  note "all told"
+  exit 0
+}
+trap ends TERM
+echo ready
+while :; do sleep 0.05; done
+"""
+)
+
+
+def test_background_hooks_are_told_to_end_together(each_mode: Collection) -> None:
+    """Each waits until the others have been told as well, which takes for ever one after the other."""
+    hooks = {f"on_Snapshot__1{n}_waits{n}.daemon.bg.sh": TOGETHER for n in range(3)}
+    each_mode.plugin("together", hooks, config={"x-hooks": {name: {"ready": True} for name in hooks}})
+    each_mode.plugin("page", {"on_Snapshot__50_page.sh": note("page")})
+    each_mode.settings["SEAL_GRACE"] = "60"
+    each_mode.run(each_mode.add())
+    assert each_mode.ledger[:2] == ["page-starts", "page-ends"]
+    assert each_mode.ledger[-3:] == ["all told"] * 3
+    assert [row["exit_code"] for row in each_mode.processes(process_type="hook", plugin="together")] == [0, 0, 0]

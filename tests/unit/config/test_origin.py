@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -60,3 +62,23 @@ def test_what_cannot_be_read_is_damaged(tmp_path: Path) -> None:
     for content in (b"this was a database", whole[:100] + b"\xff" * 4000, whole[:100]):
         path.write_bytes(content)
         assert origin_of(path) is Origin.DAMAGED
+
+
+READ = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("SELECT count(*) FROM core_snapshot").fetchall()
+connection.close()
+"""
+
+
+def test_asking_takes_no_lock_from_an_open_connection(tmp_path: Path) -> None:
+    """Else another process takes itself for the last, and removes the log from under it: what follows is lost."""
+    database = tmp_path / "index.sqlite3"
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE core_snapshot (fence)")
+        assert origin_of(database) is Origin.OURS
+        subprocess.run([sys.executable, "-c", READ, database], check=True)
+        assert database.with_name(f"{database.name}-wal").exists()

@@ -1,0 +1,56 @@
+"""How the engine asks providers for a program: in the order that is named, and until one has it."""
+
+import json
+
+import pytest
+
+from tests.integration.engine.driver import Collection
+
+pytestmark = pytest.mark.database
+
+ASKED = 'printf "%s\\n" "$(basename "$PWD") $*" >> "$DATA_DIR/ledger"\n'
+LACKS = ASKED + "echo 'nothing of that name' >&2\nexit 1\n"
+FOUND = {"type": "Binary", "name": "tool", "abspath": "/bin/true", "version": "9.1"}
+HAS = f"{ASKED}echo '{json.dumps(FOUND)}'\n"
+
+
+def providers(made: Collection, order: str, **scripts: str) -> None:
+    """Providers by name, and a plugin that needs ``tool`` of them."""
+    for name, script in scripts.items():
+        made.plugin(name, {f"on_Binary__50_install_using_{name}_provider.sh": script})
+    tool = {"type": "Binary", "name": "tool", "binproviders": order, "overrides": {"pear": {"packages": ["tool-9"]}}}
+    made.plugin("wants", {"on_Snapshot__10_wants.sh": "echo kept > kept.txt\n"}, binaries=[tool])
+
+
+def test_providers_are_asked_in_the_named_order_until_one_has_it(each_mode: Collection) -> None:
+    providers(each_mode, "pear,apple,melon", apple=HAS, melon=HAS, pear=LACKS)
+    each_mode.run(each_mode.add())
+    assert [line.partition(" ")[0] for line in each_mode.ledger] == ["pear", "apple"]
+    row = each_mode.row("Binary", "status", "abspath", "version", name="tool")
+    assert row == {"status": "succeeded", "abspath": "/bin/true", "version": "9.1"}
+    assert each_mode.results()["wants"]["status"] == "succeeded"
+
+
+def test_a_provider_is_told_of_whom_what_and_how(forked: Collection) -> None:
+    providers(forked, "pear", pear=HAS)
+    forked.run(forked.add())
+    row = forked.row("Binary", "pk", "machine_id", name="tool")
+    (line,) = forked.ledger
+    words = line.split(" --")[1:]
+    given = dict(word.split("=", 1) for word in words)
+    assert json.loads(given.pop("overrides")) == {"pear": {"packages": ["tool-9"]}}
+    assert given == {
+        "binary-id": row["pk"],
+        "machine-id": row["machine_id"],
+        "name": "tool",
+        "binproviders": "pear",
+    }
+
+
+def test_what_nobody_has_says_what_each_answered(forked: Collection) -> None:
+    providers(forked, "pear,apple", apple=LACKS, pear=LACKS)
+    forked.run(forked.add())
+    row = forked.row("Binary", "status", "message", name="tool")
+    assert row["status"] == "failed"
+    assert row["message"].splitlines() == ["pear: nothing of that name", "apple: nothing of that name"]
+    assert forked.results()["wants"]["reason"] == "missing_binary:tool"
