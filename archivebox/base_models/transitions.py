@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar, TypeVar
 
 from django.db import models
 from django.utils import timezone
+
+from archivebox.base_models.rows import Row
 
 
 class TransitionRefusedError(Exception):
@@ -26,20 +29,42 @@ def transition(*sources: str, to: str) -> Transition:
 class TransitionTable:
     """The whole life of a kind of row whose transitions are too many a minute for a machine object each.
 
-    Subclasses name their transitions as class attributes; :meth:`apply` is the only writer of ``status``.
+    Subclasses name their transitions as class attributes.
     """
-
-    model: type[models.Model]
 
     @classmethod
     def transitions(cls) -> Mapping[str, Transition]:
         return {name: value for name, value in vars(cls).items() if isinstance(value, Transition)}
 
-    @classmethod
-    def allows(cls, source: str, target: str) -> bool:
-        return any(source in line.sources and line.target == target for line in cls.transitions().values())
 
-    @classmethod
-    def apply(cls, rows: "models.QuerySet[models.Model]", line: Transition, **fields: object) -> int:
-        """Carry ``line`` out on those of ``rows`` that are in one of its sources; returns how many were."""
-        return rows.filter(status__in=line.sources).update(status=line.target, modified_at=timezone.now(), **fields)
+Item = TypeVar("Item", bound="TabledRow")
+
+
+class TabledQuerySet(models.QuerySet[Item]):
+    """Rows whose life is a table, which many at a time may go on in."""
+
+    def transition(self, event: str, **fields: object) -> int:
+        """Carry out a transition on those that are in one of its sources; returns how many were."""
+        line = self.model.life.transitions()[event]
+        rows = self.filter(status__in=line.sources)
+        return rows.update(status=line.target, modified_at=timezone.now(), **fields)
+
+
+class TabledRow(Row):
+    """A row whose life is a table."""
+
+    life: ClassVar[type[TransitionTable]]
+    status = models.CharField(max_length=16)
+
+    class Meta:
+        abstract = True
+
+    def transition(self, event: str, **fields: object) -> None:
+        """Carry out one transition, with more columns written by the same guarded update, and read the row anew.
+
+        Raises TransitionRefusedError when its status knows no such transition.
+        """
+        rows: TabledQuerySet[TabledRow] = type(self)._default_manager.filter(pk=self.pk)  # type: ignore[assignment]
+        if not rows.transition(event, **fields):
+            raise TransitionRefusedError(f"{type(self).__name__} {self.pk} is {self.status}: it cannot {event}")
+        self.refresh_from_db()

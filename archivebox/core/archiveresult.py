@@ -14,8 +14,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from archivebox.base_models.literal import Literal, one_of
-from archivebox.base_models.rows import Row
-from archivebox.base_models.transitions import TransitionRefusedError
+from archivebox.base_models.transitions import TabledQuerySet, TabledRow
 from archivebox.contract import reasons
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import LAST_STEP
@@ -48,7 +47,7 @@ def back_off(attempts: int) -> timedelta:
     return plain * random.uniform(0.8, 1.2)  # noqa: S311 - spreads retries, guards no secret
 
 
-class ArchiveResultQuerySet(models.QuerySet["ArchiveResult"]):
+class ArchiveResultQuerySet(TabledQuerySet["ArchiveResult"]):
     """ArchiveResults, in the words people ask for them."""
 
     def foreground(self) -> Self:
@@ -80,10 +79,10 @@ class ArchiveResultQuerySet(models.QuerySet["ArchiveResult"]):
 
     def cancel(self) -> int:
         """Those that are not final never run (again). Returns how many."""
-        return ArchiveResultMachine.apply(self, ArchiveResultMachine.skip, reason=Reason.CANCELLED, retry_at=None)
+        return self.transition("skip", reason=Reason.CANCELLED, retry_at=None)
 
 
-class ArchiveResult(Row):
+class ArchiveResult(TabledRow):
     """One hook of one Snapshot: the journal line that the Snapshot's worker keeps.
 
     ``retry_at`` is NULL exactly when it does not want to run; one that is final has it when it was asked for again.
@@ -97,6 +96,8 @@ class ArchiveResult(Row):
         NORESULTS = "noresults", "no results"
         FAILED = "failed", "failed"
         SKIPPED = "skipped", "skipped"
+
+    life = ArchiveResultMachine
 
     snapshot = models.ForeignKey(Snapshot, on_delete=models.CASCADE)
     plugin = models.CharField(max_length=64)
@@ -172,10 +173,7 @@ class ArchiveResult(Row):
         A background hook that it names is left running; of several, it is told to stop when the others have run.
         Raises TransitionRefusedError when it does not wait to be run, OSError when a hook could not be started.
         """
-        rows = ArchiveResult.objects.filter(pk=self.pk)
-        if not ArchiveResultMachine.apply(rows, ArchiveResultMachine.start, start_ts=timezone.now()):
-            raise TransitionRefusedError(f"ArchiveResult {self.pk} is {self.status}: it does not wait to be run")
-        self.refresh_from_db()
+        self.transition("start", start_ts=timezone.now())
         try:
             ran = [self._run_hook(hook) for hook in self.hooks()]
         except OSError:
@@ -237,11 +235,7 @@ class ArchiveResult(Row):
         return settled_columns(result, declared, attempts=self.attempts, now=timezone.now()) | files
 
     def _settle(self, columns: dict[str, Any]) -> None:
-        line = getattr(ArchiveResultMachine, ArchiveResultMachine.BY_OUTCOME[str(columns.pop("status"))])
-        if not ArchiveResultMachine.apply(ArchiveResult.objects.filter(pk=self.pk), line, **columns):
-            message = f"ArchiveResult {self.pk} is already {self.status}"
-            raise TransitionRefusedError(message)
-        self.refresh_from_db()
+        self.transition(ArchiveResultMachine.BY_OUTCOME[str(columns.pop("status"))], **columns)
 
 
 _WORSE = ("skipped", "noresults", "succeeded", "queued", "backoff", "failed")

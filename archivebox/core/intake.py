@@ -132,6 +132,7 @@ def create_crawl(
     ``hold`` writes them paused: they are on record, and run when somebody resumes the Crawl.
     """
     now = timezone.now()
+    held = {"status": Crawl.StatusChoices.PAUSED, "retry_at": None} if hold else {}
     crawl = Crawl.plan(
         created_by=created_by,
         urls=[seed.url for seed in itertools.islice(seeds, BATCH)],
@@ -140,9 +141,8 @@ def create_crawl(
         config=dict(config or {}),
         label=label,
         source=source,
+        **held,
     )
-    if hold:
-        crawl.status, crawl.retry_at = Crawl.StatusChoices.PAUSED, None
     rows = (
         Snapshot.plan_row(crawl=crawl, url=seed.url, username=created_by.username, now=now, title=seed.title[:512])
         for seed in seeds

@@ -62,7 +62,7 @@ def _run_again(keys: list[UUID], page_ids: set[UUID]) -> int:
     rows = ArchiveResult.objects.filter(pk__in=keys).exclude(status__in=ArchiveResultMachine.OPEN)
     count: int = rows.filter(snapshot__owner__isnull=False).update(retry_at=now, attempts=0)
     free = rows.filter(snapshot__owner__isnull=True)
-    count += ArchiveResultMachine.apply(free, ArchiveResultMachine.requeue, retry_at=now, attempts=0, reason="")
+    count += free.transition("requeue", retry_at=now, attempts=0, reason="")
     _reopen(pages)
     return count
 

@@ -1,7 +1,6 @@
 """What people may ask of a Crawl or a Snapshot while it waits or runs: pause, resume, cancel."""
 
 from django.db import connection
-from statemachine.exceptions import TransitionNotAllowed
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
@@ -45,8 +44,8 @@ def _request(item: WorkItem, event: str) -> bool:
 
 def _carry_out(item: WorkItem, event: str) -> bool:
     try:
-        item.sm.send(event)
-    except (TransitionNotAllowed, TransitionRefusedError):
+        item.transition(event)
+    except TransitionRefusedError:
         return False
     return True
 

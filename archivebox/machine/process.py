@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from archivebox.base_models.literal import Literal
 from archivebox.base_models.rows import new_id
+from archivebox.base_models.transitions import TabledQuerySet
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import register
 from archivebox.lib.jsonl import JSON
@@ -18,13 +19,12 @@ from archivebox.machine.host import Machine
 from archivebox.machine.process_current import OwnProcess
 from archivebox.machine.process_row import end_reason_of, exited_columns, is_gone
 from archivebox.machine.program_report import ProgramReport, start_of_descendant
-from archivebox.machine.statemachines import ProcessMachine
 
 DEEPEST = 64
 """Where recursive queries stop: no tree of ours is deeper, and a damaged one must not loop."""
 
 
-class ProcessQuerySet(models.QuerySet["Process"]):
+class ProcessQuerySet(TabledQuerySet["Process"]):
     """Processes, in the words people ask for them."""
 
     def running(self) -> Self:
@@ -148,7 +148,7 @@ class Process(OwnProcess):
     def _lose(cls, rows: ProcessQuerySet, seen: ExitStatus) -> int:
         columns = exited_columns(seen)
         del columns["status"]  # the transition's
-        return ProcessMachine.apply(rows, ProcessMachine.lose, **columns)
+        return rows.transition("lose", **columns)
 
     @classmethod
     def lose_programs(cls, **work: object) -> int:

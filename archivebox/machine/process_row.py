@@ -9,21 +9,24 @@ from typing import Any, ClassVar
 from django.db import models
 from django.utils import timezone
 
-from archivebox.base_models.rows import Row
+from archivebox.base_models.transitions import TabledRow
 from archivebox.base_models.work import Request
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib import processes
 from archivebox.lib.processes import ExitStatus, Identity, Launch
 from archivebox.machine.host import Machine
+from archivebox.machine.statemachines import ProcessMachine
 from archivebox.storage.layout import hook_file
 
 IDENTITY = ("boot_id", "pid_ns", "pid", "start_ticks", "started_at", "status")
 """Columns that say who a process is to the operating system."""
 
 
-class ProcessRow(Row):
+class ProcessRow(TabledRow):
     """The columns of a process, and what is read from them alone."""
+
+    life = ProcessMachine
 
     class TypeChoices(models.TextChoices):
         CLI = "cli", "CLI command"

@@ -8,7 +8,12 @@ from tests.architecture import source
 
 COLUMNS_OF_A_LIFE = {"start_ticks", "pid_ns", "boot_id", "end_reason"}
 """Columns by which a Process row becomes RUNNING or EXITED."""
+TRANSITIONS = {source.PACKAGE / "base_models" / name for name in ("transitions.py", "work.py")}
 PROCESS_ROW = source.PACKAGE / "machine" / "process_row.py"
+
+
+REPORTS = source.PACKAGE / "machine" / "process.py"
+"""Takes over what a hook says of a program of its own, whose life is none of ours."""
 
 
 def keys_of_dicts(path: Path) -> Iterator[str]:
@@ -23,3 +28,23 @@ def test_the_start_and_the_end_of_a_process_are_written_in_one_place() -> None:
     )
     writers = {path for path in rows if "migrations" not in path.parts and COLUMNS_OF_A_LIFE & set(keys_of_dicts(path))}
     assert writers == {PROCESS_ROW}
+
+
+def writes_a_status(node: ast.AST) -> bool:
+    """``machine.send(…)`` of a row, ``rows.update(status=…)`` and ``row.status = …``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        sends = ast.unparse(node.func).endswith(".sm.send")
+        return sends or (node.func.attr == "update" and any(word.arg == "status" for word in node.keywords))
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    assigned = (target for found in targets for target in ast.walk(found) if isinstance(target, ast.Attribute))
+    return any(target.attr == "status" and isinstance(target.ctx, ast.Store) for target in assigned)
+
+
+def test_the_status_of_a_row_changes_by_a_transition() -> None:
+    """The worker's plan of a page has statuses of its own, which are of no row."""
+    layers = ("base_models", "core", "crawls", "machine", "storage", "web", "cli", "workers/queue", "workers/supervise")
+    paths = [path for layer in layers for path in (source.PACKAGE / layer).rglob("*.py")]
+    writers = {path for path in paths if any(map(writes_a_status, ast.walk(source.parse(path))))}
+    assert writers - TRANSITIONS == {REPORTS}
+    execute = (source.PACKAGE / "workers" / "execute").rglob("*.py")
+    assert not [path for path in execute if ".sm." in path.read_text() or "update(status=" in path.read_text()]

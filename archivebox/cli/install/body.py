@@ -79,7 +79,7 @@ def _queue(requests: list[BinaryRequest]) -> list[UUID]:
         rows = [Binary.want(request) for request in requests]
         for row in rows:
             if row.status in Binary.SETTLED and not row.is_there:
-                row.sm.send("requeue")
+                row.transition("requeue")
         notify_workers()
     return [row.pk for row in rows]
 

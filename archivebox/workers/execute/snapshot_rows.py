@@ -19,7 +19,6 @@ from archivebox.contract.records import Record
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.intake import take_found
 from archivebox.core.snapshot import Snapshot
-from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import Call, discover_hooks, process_hook_records
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.process import Process
@@ -81,7 +80,7 @@ class Loaded:
             row = ArchiveResult.objects.filter(pk=result.pk)
             with write_transaction():
                 reason = Reason.MISSING_PLUGIN.of(result.plugin)
-                ArchiveResultMachine.apply(row, ArchiveResultMachine.fail, reason=reason)
+                row.transition("fail", reason=reason)
                 row.update(retry_at=None)
 
     def _resume(self, item: Planned, row: Process | None) -> None:
@@ -116,9 +115,9 @@ def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
         return None
     with write_transaction():
         if snapshot.status == Snapshot.StatusChoices.SEALED:
-            snapshot.sm.send("reopen")
+            snapshot.transition("reopen")
         if snapshot.status == Snapshot.StatusChoices.QUEUED:
-            snapshot.sm.send("start")
+            snapshot.transition("start")
     return Loaded(snapshot)
 
 
@@ -189,8 +188,7 @@ def put_down(snapshot: Snapshot, event: str) -> None:
     """Give back, pause or cancel a Snapshot whose trees have ended."""
     with only_while_ours(snapshot), write_transaction():
         snapshot.transition(event)
-        started = snapshot.archiveresult_set.started()
-        ArchiveResultMachine.apply(started, ArchiveResultMachine.requeue, retry_at=timezone.now())
+        snapshot.archiveresult_set.started().transition("requeue", retry_at=timezone.now())
         Process.lose_programs(snapshot_id=snapshot.pk)
         snapshot.crawl.wake()
         notify_workers()

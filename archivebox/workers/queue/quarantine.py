@@ -8,7 +8,6 @@ from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.contract.reasons import Reason
 from archivebox.core.snapshot import Snapshot
-from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.lib.processes.exits import NO_ROOM
@@ -59,8 +58,7 @@ def _seal_snapshot(snapshot: Snapshot, reason: str) -> None:
         snapshot.transition("reopen")
     if snapshot.status != Snapshot.StatusChoices.STARTED:
         snapshot.transition("start")  # writes the results that it lacks
-    unfinished = snapshot.archiveresult_set.unfinished()
-    ArchiveResultMachine.apply(unfinished, ArchiveResultMachine.fail, reason=reason, retry_at=None)
+    snapshot.archiveresult_set.unfinished().transition("fail", reason=reason, retry_at=None)
     end = {"owner": None, "retry_at": None, "reason": reason, "sealed_at": timezone.now()}
     snapshot.transition("seal", **end, attempts=0, finishing=False)
     snapshot.crawl.wake()

@@ -22,7 +22,6 @@ from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
-from archivebox.machine.statemachines import ProcessMachine
 from archivebox.workers.queue.reclaim import LEASED, abandoned, close_rows, reclaim_dead_workers
 
 log = logging.getLogger(__name__)
@@ -48,9 +47,7 @@ def _be_the_only_machine() -> int:
     """
     here = Machine.current()
     former = Process.objects.running().exclude(machine=here)
-    count = ProcessMachine.apply(
-        former, ProcessMachine.lose, ended_at=timezone.now(), end_reason=EndReason.LOST, request=Request.NONE
-    )
+    count: int = former.transition("lose", ended_at=timezone.now(), end_reason=EndReason.LOST, request=Request.NONE)
     runs, programs = CrawlRun.objects.exclude(machine=here), Binary.objects.exclude(machine=here)
     runs.filter(crawl__in=CrawlRun.objects.filter(machine=here).values("crawl")).delete()
     programs.filter(name__in=Binary.objects.here().values("name")).delete()
