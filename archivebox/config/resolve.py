@@ -71,12 +71,20 @@ class Resolved:
         """The value as an environment would carry it; empty where nothing is set."""
         return to_env(self.get(name))
 
-    def get_number(self, name: str) -> float | None:
-        """The value of a setting that is a number; None where nothing is set; TypeError for another type."""
+    def get_float(self, name: str) -> float:
+        """The value of a setting that is a number and has a default; TypeError for another."""
         value = self.get(name)
-        if value is not None and not isinstance(value, int | float):
+        if not isinstance(value, int | float):
             raise TypeError(f"{name} is no number")
-        return value
+        return float(value)
+
+    def get_int(self, name: str) -> int:
+        """The value of a setting that is a whole number and has a default; TypeError for another."""
+        return int(self.get_float(name))
+
+    def find_int(self, name: str) -> int | None:
+        """The same of a setting without a default; None where nothing is set."""
+        return None if self.get(name) is None else self.get_int(name)
 
     def get_flag(self, name: str) -> bool:
         """Whether a setting of type boolean is on."""
@@ -164,7 +172,7 @@ class Resolved:
         """Seconds that a hook may take: ``INSTALL_TIMEOUT`` for Binary hooks, else its plugin's time."""
         plugin = self._settings.plugins[hook.plugin]
         name = INSTALL_TIMEOUT if hook.name.event == "Binary" else plugin.timeout_setting
-        return self.get_number(name) or float(DEFAULT_TIMEOUT)
+        return self.get_float(name) if self.get(name) else float(DEFAULT_TIMEOUT)
 
     def is_enabled(self, plugin: Plugin | str) -> bool:
         """Whether a plugin's hooks run here."""

@@ -230,7 +230,7 @@ def _parsed(text: str) -> Url | None:
 
 def rules_of(crawl: Crawl, settings: Resolved) -> Rules:
     """What this crawl takes in, by its settings and its seeds."""
-    max_urls = settings.get_number("MAX_URLS")
+    max_urls = settings.find_int("MAX_URLS")
     scope = Scope(settings.get_text("URL_SCOPE"))
     opened, own_ports = networks_of(settings)
     return Rules(
@@ -239,7 +239,7 @@ def rules_of(crawl: Crawl, settings: Resolved) -> Rules:
         allow=compile_patterns(settings.get_text("URL_ALLOWLIST")),
         deny=compile_patterns(settings.get_text("URL_DENYLIST")),
         max_depth=crawl.max_depth,
-        max_urls=None if max_urls is None else int(max_urls),
+        max_urls=max_urls,
         schemes=frozenset(settings.get_list("URL_SCHEMES")),
         opened=opened,
         own_ports=own_ports,

@@ -41,7 +41,7 @@ def cleanup_processes(older_than: timedelta, *, dry_run: bool = False) -> Cleane
     return Cleaned(_delete(good), _delete(bad))
 
 
-def cleanup_today(days: float | None) -> bool:
+def cleanup_today(days: float) -> bool:
     """One batch of each day's clean-up of records older than ``days`` (0: none); whether there may be more of it.
 
     Called again and again by whatever runs on this machine: its lock lets one at a time, its content says what is done.

@@ -80,7 +80,7 @@ def run(
     own = _config((*config, *given_limits), plugins)
     layers = [*settings.current_layers(is_collection=session.process is not None), Layer("crawl", own)]
     resolved = resolve_settings(layers)
-    depth = int(resolved.get_number("MAX_DEPTH") or 0) if depth is None else depth
+    depth = resolved.get_int("MAX_DEPTH") if depth is None else depth
     options = AddOptions(depth, tags, own, label[:255], update, overwrite, index_only)
     with ExitStack() as stack:
         given = _read(Reader(session.out, resolved, Parser(parser), stack), urls, file)

@@ -125,7 +125,7 @@ def _database(problem: str) -> Iterator[Check]:
 def _disk(settings: Resolved) -> Check:
     place = next(path for path in (DATA_FOLDER.root, *DATA_FOLDER.root.parents) if path.exists())
     free = shutil.disk_usage(place).free
-    least = settings.get_number("DISK_FREE_MIN") or 0
+    least = settings.get_int("DISK_FREE_MIN")
     sentence = f"{free / 1e9:,.1f} GB free."
     if free < least:
         return Check(

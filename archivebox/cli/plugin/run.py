@@ -108,7 +108,7 @@ class Trial:
         return process
 
     def _wait_until_ready(self, process: Process) -> None:
-        deadline = time.monotonic() + (self.settings.get_number("READY_TIME") or 0.0)
+        deadline = time.monotonic() + self.settings.get_float("READY_TIME")
         while time.monotonic() < deadline and process.poll() is None:
             if process.stdout_file.exists() and b"\n" in process.stdout_file.read_bytes():
                 return

@@ -80,17 +80,17 @@ class Engine:
         self.outputs = Outputs.on(loop)
         self.starter = HookStarter(process, self.journal, self.exits)
         self.programs = Programs()
-        self.room = Room(DATA_FOLDER.root, settings.get_number("DISK_FREE_MIN") or 0)
+        self.room = Room(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"))
         cores = os.cpu_count() or 1
-        self.slots = Slots(share(settings.get_number("HOOK_CONCURRENCY") or 2 * cores, workers))
-        self.session_slots = Slots(share(settings.get_number("TABS") or cores, workers))
-        self.finite_slots = Slots(share(settings.get_number("FINITE_CONCURRENCY") or 4 * cores, workers))
-        self.stop_grace = settings.get_number("STOP_GRACE") or 0.0
-        self.seal_grace = settings.get_number("SEAL_GRACE") or 0.0
-        self.ready_time = settings.get_number("READY_TIME") or 0.0
-        self.output_max = int(settings.get_number("HOOK_OUTPUT_MAX") or 16_000_000)
-        self.file_max = int(settings.get_number("HOOK_FILE_MAX") or 16_000_000_000)
-        self.max_attempts = int(settings.get_number("MAX_ATTEMPTS") or 3)
+        self.slots = Slots(share(settings.find_int("HOOK_CONCURRENCY") or 2 * cores, workers))
+        self.session_slots = Slots(share(settings.find_int("TABS") or cores, workers))
+        self.finite_slots = Slots(share(settings.find_int("FINITE_CONCURRENCY") or 4 * cores, workers))
+        self.stop_grace = settings.get_float("STOP_GRACE")
+        self.seal_grace = settings.get_float("SEAL_GRACE")
+        self.ready_time = settings.get_float("READY_TIME")
+        self.output_max = settings.get_int("HOOK_OUTPUT_MAX")
+        self.file_max = settings.get_int("HOOK_FILE_MAX")
+        self.max_attempts = settings.get_int("MAX_ATTEMPTS")
         self.on_reaped: Callable[[Identity, ExitStatus], None] = lambda _identity, _status: None
         self._tasks: set[asyncio.Task[None]] = set()
         loop.set_exception_handler(self.broke)
@@ -132,6 +132,6 @@ class Engine:
         self.starter.close()
 
 
-def share(whole: float, workers: int) -> int:
+def share(whole: int, workers: int) -> int:
     """What one of so many workers may use of the whole, at least one."""
-    return max(1, int(whole) // max(1, workers))
+    return max(1, whole // max(1, workers))

@@ -9,6 +9,7 @@ from functools import partial
 from uuid import UUID
 
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.outcomes import Outcome, Status, could_not_start
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
@@ -19,7 +20,7 @@ from archivebox.machine.process import Process
 from archivebox.workers.execute.engine import Engine, Slots
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.machine_locks import let_go, of_machine, take_machine_locks
-from archivebox.workers.execute.schedule import LAST_STEP, Planned, Schedule
+from archivebox.workers.execute.schedule import Planned, Schedule
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder, put_aside
 

@@ -16,7 +16,6 @@ from archivebox.workers.execute.hook_process import HookProcess
 
 log = logging.getLogger(__name__)
 
-LAST_STEP = 9
 SETTLED = frozenset({"succeeded", "noresults", "failed", "skipped", "backoff"})
 """Final, or waiting for a retry that does not hold up this pass."""
 

@@ -14,6 +14,7 @@ from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.transitions import TransitionRefusedError
+from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import Record
 from archivebox.core.archiveresult import ArchiveResult
@@ -22,7 +23,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import Call, discover_hooks, process_hook_records
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.process import Process
-from archivebox.workers.execute.schedule import LAST_STEP, Planned
+from archivebox.workers.execute.schedule import Planned
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 

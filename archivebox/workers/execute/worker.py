@@ -60,10 +60,10 @@ class Worker:
         self.engine.journal.on_broken = self._journal_broke
         self.runs: dict[Lease, Run] = {}
         self.orphans = Orphans(self.engine, self._has_no_page)
-        self.in_flight = int(self.settings.get_number("SNAPSHOTS_IN_FLIGHT") or 4)
-        self.crawls_in_flight = share(self.settings.get_number("CRAWLS_IN_FLIGHT") or 4, workers)
-        self.retention_days = self.settings.get_number("PROCESS_RETENTION_DAYS")
-        self.crawl_turn = self.settings.get_number("CRAWL_TURN") or 0.0
+        self.in_flight = self.settings.get_int("SNAPSHOTS_IN_FLIGHT")
+        self.crawls_in_flight = share(self.settings.get_int("CRAWLS_IN_FLIGHT"), workers)
+        self.retention_days = self.settings.get_int("PROCESS_RETENTION_DAYS")
+        self.crawl_turn = self.settings.get_float("CRAWL_TURN")
         self.cursor = due.Cursor()
         self._pulse = pulse
         self._rung = asyncio.Event()

@@ -16,15 +16,15 @@ from archivebox.hooks import base_layers, resolve_settings
 def blocked_hosts() -> set[str]:
     """Hosts that want no request now: their next moment has not come, or as many pages as allowed are in flight."""
     settings = resolve_settings(base_layers())
-    most = int(settings.get_number("DOMAIN_CONCURRENCY") or 0)
+    most = settings.get_int("DOMAIN_CONCURRENCY")
     own_limits: dict[str, int] = dict(_own_limits())
-    full = {host for host, pages in _in_flight() if most and pages >= own_limits.get(host, most)}
+    full = {host for host, pages in _in_flight() if pages >= own_limits.get(host, most)}
     return full | {host for (host,) in _waiting(timezone.now())}
 
 
 def visited(snapshot_id: UUID) -> None:
     """A page of a host begins: the next one waits for the host's delay, or the one that is set for all."""
-    set_for_all = resolve_settings(base_layers()).get_number("DOMAIN_DELAY") or 0.0
+    set_for_all = resolve_settings(base_layers()).get_float("DOMAIN_DELAY")
     if not set_for_all and not _own_delays():
         return
     host = Snapshot.objects.values_list("domain", flat=True).get(pk=snapshot_id)

@@ -351,13 +351,12 @@ def main(process_id: UUID | None = None, *, wait: bool = False) -> int:
     try:
         patiently(recovery.sweep_machine)
         settings = resolve_settings(base_layers())
-        count = int(settings.get_number("WORKERS") or os.cpu_count() or 1)
+        count = settings.find_int("WORKERS") or os.cpu_count() or 1
         connections.close_all()
         Orchestrator(process, count, lock).run()
         patiently(recovery.close_the_last)
-        cleanup_today(
-            settings.get_number("PROCESS_RETENTION_DAYS")
-        )  # who only adds now and then has no worker that lives for ten seconds
+        # Who only adds now and then has no worker that lives for ten seconds.
+        cleanup_today(settings.get_int("PROCESS_RETENTION_DAYS"))
     except Exception as problem:
         error = problem
         log.exception("The orchestrator broke action=orchestrator_broke")

@@ -97,7 +97,7 @@ class Watch:
         self._forced = False
         self._told = ""
         self._tell = tell
-        self.room = Room(DATA_FOLDER.root, resolve_settings(base_layers()).get_number("DISK_FREE_MIN") or 0, tell)
+        self.room = Room(DATA_FOLDER.root, resolve_settings(base_layers()).get_int("DISK_FREE_MIN"), tell)
         self._not_ours: set[Identity] = set()
         self._early_deaths = 0
         self._signals_r, self._signals_w = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)

@@ -207,12 +207,13 @@ def test_equal_layers_are_resolved_once() -> None:
 def test_values_come_in_the_type_that_is_asked_for() -> None:
     found = settle(("file", {"URL_SCHEMES": "http, https, ftp", "STOP_GRACE": "2.5", "PUBLIC_INDEX": "on"}))
     assert found.get_list("URL_SCHEMES") == ("http", "https", "ftp")
-    assert found.get_number("STOP_GRACE") == 2.5
-    assert found.get_number("MAX_URLS") is None
+    assert found.get_float("STOP_GRACE") == 2.5
+    assert (found.find_int("MAX_URLS"), found.find_int("MAX_ATTEMPTS"), found.get_int("MAX_ATTEMPTS")) == (None, 3, 3)
     assert found.get_flag("PUBLIC_INDEX") is True
     assert (found.get_text("PUBLIC_INDEX"), found.get_text("MAX_URLS")) == ("true", "")
-    with pytest.raises(TypeError):
-        found.get_number("URL_SCHEMES")
+    for name in ("URL_SCHEMES", "MAX_URLS"):
+        with pytest.raises(TypeError):
+            found.get_int(name)
 
 
 def test_a_plugin_cannot_take_over_a_setting_of_the_core() -> None:

@@ -81,7 +81,7 @@ def test_settings_of_the_machine_are_merged() -> None:
     machine = Machine.from_jsonl({"config": {"TIMEOUT": 30}})
     assert machine.config == {"TIMEOUT": 30, "OTHER": "x"}
     assert Machine.objects.get().config == {"TIMEOUT": 30, "OTHER": "x"}
-    assert resolve_settings(base_layers()).get_number("TIMEOUT") == 30
+    assert resolve_settings(base_layers()).get_int("TIMEOUT") == 30
     assert Machine.from_jsonl({"config": "nonsense"}).config == {"TIMEOUT": 30, "OTHER": "x"}
     assert Machine.from_jsonl({}).pk == machine.pk
 
