@@ -38,12 +38,12 @@ class Table:
         """A value as the driver takes it for this column; also what a cursor of ours reads back."""
         return self._prepare[name](value)
 
-    def insert(self, rows: Iterable[tuple[UUID, Columns]]) -> None:
-        """New rows by key; columns left out get their default."""
+    def insert(self, rows: Iterable[tuple[UUID, Columns]], *, ignore_conflicts: bool = False) -> None:
+        """New rows by key; columns left out get their default. ``ignore_conflicts``: a row that is there stays."""
         defaults = {**self._defaults, "modified_at": self.prepared("modified_at", timezone.now())}
         values = [self._insert_values({**columns, "id": key}, defaults) for key, columns in rows]
         with connection.cursor() as cursor:
-            cursor.executemany(self.insert_statement, values)
+            cursor.executemany(self.insert_statement + (" ON CONFLICT DO NOTHING" if ignore_conflicts else ""), values)
 
     def _insert_values(self, given: Columns, defaults: Columns) -> list[Any]:
         return [prepare(given[name]) if name in given else defaults[name] for name, prepare in self._prepare.items()]

@@ -57,6 +57,8 @@ _CRAWLS = (
     SettingSpec("PLUGINS", "array", [], "Plugins to run and what they require; empty: all enabled", items="string"),
     SettingSpec("MAX_DEPTH", "integer", 0, "Links to follow from the URLs given", minimum=0, maximum=100),
     SettingSpec("MAX_URLS", "integer", None, "URLs of one crawl; unset: no limit", minimum=1),
+    SettingSpec("MAX_URLS_PER_PAGE", "integer", 200_000, "Links taken from one page", minimum=1),
+    SettingSpec("MAX_TAGS_PER_PAGE", "integer", 1_000, "Tags taken from one page", minimum=1),
     SettingSpec("URL_SCOPE", "string", "all", "How far links are followed", enum=("page", "host", "domain", "all")),
     SettingSpec("URL_ALLOWLIST", "string", "", "Regular expressions, one a line; other URLs are refused"),
     SettingSpec("URL_DENYLIST", "string", "", "Regular expressions, one a line; matching URLs are refused"),

@@ -39,6 +39,7 @@ class Reason(StrEnum):
     NOT_ALLOWED = "not_allowed"
     TOO_DEEP = "too_deep"
     LIMIT_REACHED = "limit_reached"
+    TOO_MUCH_FOUND = "too_much_found"
 
     @property
     def sentence(self) -> str:
@@ -161,6 +162,11 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.TOO_DEEP: _text("It is more links away than this crawl follows.", "Raise the crawl's depth."),
     Reason.LIMIT_REACHED: _text("The crawl has as many URLs as it may have.", "Raise MAX_URLS."),
+    Reason.TOO_MUCH_FOUND: _text(
+        "It found more than one page may bring; the rest was left out.",
+        "Raise MAX_URLS_PER_PAGE or MAX_TAGS_PER_PAGE, then run `archivebox update`.",
+        "It found more than the {} that one page may bring; the rest was left out.",
+    ),
 }
 
 

@@ -1,5 +1,6 @@
 """Owns the vocabulary between hooks and engine: records on stdout, who takes them, how a run ended."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -56,6 +57,9 @@ def parse_line(line: bytes) -> Record | None:
     return Record(kind, fields) if isinstance(kind, str) and kind else None
 
 
+_MAY_BE_RECORD = re.compile(rb"^[^\S\n]*\{.*$", re.MULTILINE)
+
+
 @dataclass(slots=True)
 class LineReader:
     """Cuts a stream of bytes into complete lines.
@@ -80,6 +84,23 @@ class LineReader:
             start = end + 1
         self._keep(data[start:])
         return lines
+
+    def feed_records(self, data: bytes) -> list[bytes]:
+        """The same, without those complete lines that begin and end in ``data`` and are log text.
+
+        A hook may print gigabytes of them, at two bytes a line.
+        """
+        first, last = data.find(b"\n"), data.rfind(b"\n")
+        lines = self.feed(data[: first + 1])
+        self._pass_by(data[first + 1 : last + 1], lines)
+        self._keep(data[last + 1 :])
+        return lines
+
+    def _pass_by(self, whole: bytes, lines: list[bytes]) -> None:
+        """Complete lines, with nothing pending before them."""
+        self.offset += len(whole)
+        if b"{" in whole:
+            lines += [line.removesuffix(b"\r") for line in _MAY_BE_RECORD.findall(whole)]
 
     def pass_over(self, length: int) -> None:
         """So many bytes of the stream are gone: the line that they tear is dropped."""

@@ -1,5 +1,6 @@
 """ArchiveResults: what one hook made of one Snapshot."""
 
+import os
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -290,7 +291,7 @@ def output_columns(folder: Path) -> dict[str, Any]:
     files = walk_outputs(folder)
     mimetypes = sorted({file.mimetype for file in files})
     return {
-        "output_files": {file.path: {"size": file.size, "mimetype": file.mimetype} for file in files},
+        "output_files": {_as_text(file.path): {"size": file.size, "mimetype": file.mimetype} for file in files},
         "output_size": sum(file.size for file in files),
         "output_mimetypes": ",".join(mimetypes)[:512],
     }
@@ -327,6 +328,11 @@ def ending_of(
         newer_dialect=hook.newer_dialect,
         stderr=stderr,
     )
+
+
+def _as_text(path: str) -> str:
+    r"""A file's name as a database can keep it: bytes that are no UTF-8 as ``\xff``."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def settled_columns(

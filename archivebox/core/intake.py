@@ -11,7 +11,7 @@ from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import Resolved, SettingError
-from archivebox.core.snapshot import Snapshot
+from archivebox.core.snapshot import Snapshot, tags_of
 from archivebox.core.tag import Tag
 from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns, refuse_private
 from archivebox.crawls.crawl import Crawl
@@ -186,6 +186,7 @@ def take_found(parent: Snapshot, records: Sequence[Mapping[str, JSON]]) -> Found
     rules = rules_of(crawl, parent.settings())
     count = crawl.snapshot_set.count() if rules.max_urls is not None else 0
     known = _known_among(crawl, records)
+    fresh: dict[str, Mapping[str, JSON]] = {}
     for record in records:
         depth = record.get("depth")
         known_depth = depth if isinstance(depth, int) and not isinstance(depth, bool) else 0
@@ -198,13 +199,37 @@ def take_found(parent: Snapshot, records: Sequence[Mapping[str, JSON]]) -> Found
         if url in known:
             continue
         known.add(url)
-        Snapshot.from_jsonl({**record, "url": url, "depth": depth}, {"snapshot": parent, "crawl": crawl})
-        found.taken += 1
+        fresh[url] = {**record, "depth": depth}
         count += 1
-    if found.taken:
+    found.taken = len(fresh)
+    if fresh:
+        _write_found(parent, fresh)
         crawl.wake()
         notify_workers()
     return found
+
+
+def _write_found(parent: Snapshot, fresh: Mapping[str, Mapping[str, JSON]]) -> None:
+    """Their rows by URL, without an object for each; one that another worker was quicker to write stays as it is."""
+    crawl, now = parent.crawl, timezone.now()
+    rows = (
+        Snapshot.plan_row(
+            crawl=crawl,
+            url=url,
+            username=crawl.created_by.username,
+            now=now,
+            parent_snapshot_id=parent.pk,
+            depth=record["depth"],
+            title=str(record.get("title") or "")[:512],
+            config=dict(parent.config),
+        )
+        for url, record in fresh.items()
+    )
+    for batch in batches(rows, BATCH):
+        table_of(Snapshot).insert(batch, ignore_conflicts=True)
+    for url, record in fresh.items():
+        if record.get("tags"):
+            crawl.snapshot_set.get(url=url).tags.add(*tags_of(record))
 
 
 def _known_among(crawl: Crawl, records: Sequence[Mapping[str, JSON]]) -> set[str]:

@@ -31,6 +31,8 @@ from archivebox.machine.process import Process, ProcessQuerySet
 if TYPE_CHECKING:
     from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
 
+MOST_TAGS = 100
+"""Tags taken from one record."""
 PATCHED_TEXTS = {"title": 512, "final_url": 2000, "mime_type": 255}
 """Columns of text that a hook of the page may set, and their most characters."""
 
@@ -274,7 +276,7 @@ def tags_of(record: Mapping[str, JSON]) -> list[Tag]:
     """The tags that a record names: a list of names, or one string with commas."""
     given = record.get("tags")
     names = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else []
-    return [tag for name in names if (tag := Tag.named(str(name))) is not None]
+    return [tag for name in names[:MOST_TAGS] if (tag := Tag.named(str(name))) is not None]
 
 
 # --- asked for every page ---------------------------------------------------------------------------------------

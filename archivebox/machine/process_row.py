@@ -76,6 +76,7 @@ class ProcessRow(TabledRow):
     stderr_size = models.BigIntegerField(default=0)
     output_cut = models.BooleanField(default=False, help_text="whether output beyond the cap was let go")
     stdout_offset = models.BigIntegerField(default=0, help_text="bytes whose records are in the database")
+    declared = models.JSONField(null=True, blank=True, help_text="what a hook said of its own result up to there")
 
     crawl_id = models.UUIDField(null=True, blank=True)
     snapshot_id = models.UUIDField(null=True, blank=True)

@@ -1,5 +1,6 @@
 """The order to start one process."""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,10 @@ class Launch:
     script: Path | None = None
     file_size_limit: int | None = None
     pass_fds: tuple[int, ...] = ()
+
+    def as_script(self) -> str:
+        """The same for a person to run, without the environment: ``cmd.sh``."""
+        return f"#!/bin/sh\ncd {shlex.quote(str(self.cwd))}\n{shlex.join(self.argv)}\n"
 
     def marked_environment(self) -> dict[str, str]:
         """``env`` with the mark of this process in it."""

@@ -129,7 +129,7 @@ def provider_hooks(binary: Binary) -> list[Hook]:
 
 
 def _last_sentence(run: HookProcess) -> str:
-    lines = read_tail(run.stderr_path)[0].strip().splitlines()
+    lines = read_tail(run.errors.path)[0].strip().splitlines()
     if run.end_reason is EndReason.TIMEOUT:
         return f"took longer than {run.call.timeout} s"
     return lines[-1] if lines else "does not have it"

@@ -15,6 +15,7 @@ from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
 from archivebox.hooks import Call, lib_dir, prepare_hook, process_hook_records
 from archivebox.lib import processes
+from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import Identity, Strays
 from archivebox.machine.process import Process
 from archivebox.workers.execute.engine import Engine, Slots
@@ -256,7 +257,7 @@ class Executor(ABC):
             self.take_records(run, others)
         if reported:
             self.engine.journal.effect(partial(take_programs, run.process_id, reported))
-        self.engine.journal.effect(partial(_keep_offset, run.process_id, run.offset), self.lease)
+        self.engine.journal.effect(partial(_keep_offset, run.process_id, run.offset, run.output.said), self.lease)
 
     def hook_ended(self, run: HookProcess) -> None:
         item = self._by_run.pop(run)
@@ -320,9 +321,9 @@ WAIT = "\0wait"
 """No program's name: one is still being looked for."""
 
 
-def _keep_offset(process_id: UUID, offset: int) -> None:
+def _keep_offset(process_id: UUID, offset: int, said: dict[str, JSON] | None) -> None:
     """Up to where the records are in the database: committed with them, under the same lease."""
-    Process.objects.filter(pk=process_id).update(stdout_offset=offset)
+    Process.objects.filter(pk=process_id).update(stdout_offset=offset, declared=said)
 
 
 def take_programs(hook_id: UUID, records: Sequence[Record]) -> None:

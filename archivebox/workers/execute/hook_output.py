@@ -1,40 +1,52 @@
-"""What one hook prints: its stdout, read while it is written, and kept on the disk up to a cap."""
+"""What one hook prints: the records in its stdout, read while it is written."""
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 from archivebox.contract.records import LineReader, Record, parse_line
-from archivebox.core.archiveresult import Declaration, declared_in, read_records
-from archivebox.lib import processes
-from archivebox.machine.logtail import TAIL, open_log
+from archivebox.core.archiveresult import Declaration
+from archivebox.lib.jsonl import JSON
+from archivebox.machine.logtail import TAIL
+from archivebox.workers.execute.capped_log import CappedLog
 
-CHUNK = 1 << 20
-"""Bytes of output read at a time, so that a hook that floods does not hold up the loop."""
-MOST_WITHOUT_HOLES = 16
-"""So many times the cap may be on a disk that cannot give back the middle of a file, before the hook is ended."""
+BLOCK = 1 << 15
+"""Bytes read at a time: no more than some hundred records."""
+BLOCKS = 32
+"""Blocks of a chunk, so that a hook that floods does not hold up the loop."""
+ENOUGH = 500
+"""Records after which a read ends: what is committed at a time keeps others from writing."""
+
+
+class Chunk(NamedTuple):
+    """What one read brought, and whether there may be more."""
+
+    records: list[Record]
+    more: bool
 
 
 class HookOutput:
-    """Reader of one hook's stdout log. ``declared`` is the last that the hook said of its own result."""
+    """Reader of one hook's stdout. ``declared`` is the last that the hook said of its own result."""
 
     def __init__(self, path: Path, cap: int) -> None:
         self.path = path
-        self.cap = cap
-        self.declared: Declaration | None = None
+        self.log = CappedLog(path, cap)
+        self.said: dict[str, JSON] | None = None
+        """The fields of the last record of its own result."""
         self.size = 0
         """Bytes read so far."""
-        self.cut = False
-        """Whether the disk of what was read beyond the cap was given back."""
-        self.overflows = False
-        """Whether it grows beyond all measure on a disk that cannot give back the middle of a file."""
+        self._end: int | None = None
         self._reader = LineReader()
         self._tail = b""
-        self._log_fd: int | None = None
 
-    def go_on_from(self, offset: int) -> None:
-        """Read on where an earlier worker stopped; what the hook declared before then stands in the log."""
-        self.declared = declared_in(read_records(self.path))
+    def go_on_from(self, offset: int, said: dict[str, JSON] | None) -> None:
+        """Read on where an earlier worker stopped, which had put on record what the hook had said by then."""
+        self.said = said
         self._reader.offset = self.size = offset
+
+    @property
+    def declared(self) -> Declaration | None:
+        return None if self.said is None else Declaration.of(Record("ArchiveResult", self.said))
 
     @property
     def offset(self) -> int:
@@ -46,26 +58,26 @@ class HookOutput:
         """The last 2 KB as text."""
         return self._tail.decode("utf-8", "replace").replace("\0", "\ufffd")
 
-    # --- reading ----------------------------------------------------------------------------------------------
+    @property
+    def is_beyond_cap(self) -> bool:
+        return self.size > self.log.cap
 
-    def read(self) -> tuple[list[Record], bool]:
-        """The records in the next megabyte of what is new, and whether there may be more."""
-        data = self._next_chunk()
-        return self._take(self._reader.feed(data)), len(data) == CHUNK
+    def ends_here(self) -> None:
+        """Its hook has ended: what others may still write to the log is read no more."""
+        self._end = self.log.size()
 
-    def read_to_end(self) -> list[Record]:
-        """The records in all that is new; the log is written no more."""
-        records, more = self.read()
-        while more:
-            further, more = self.read()
-            records += further
-        return records
+    def read(self) -> Chunk:
+        """The records in the next blocks of what is new."""
+        records: list[Record] = []
+        for _ in range(BLOCKS):
+            block = self._next_block()
+            records += self._take(self._reader.feed_records(block))
+            if len(block) < BLOCK or len(records) >= ENOUGH:
+                return Chunk(records, len(block) == BLOCK)
+        return Chunk(records, more=True)
 
     def close(self) -> list[Record]:
-        """Let go of the log; the record in a last line without a line feed, which counts as well."""
-        if self._log_fd is not None:
-            os.close(self._log_fd)
-            self._log_fd = None
+        """The record in a last line without a line feed, which counts as well."""
         return self._take(self._reader.close())
 
     def _take(self, lines: list[bytes]) -> list[Record]:
@@ -73,27 +85,17 @@ class HookOutput:
         for line in lines:
             record = parse_line(line)
             if record is not None and record.type == "ArchiveResult":
-                self.declared = Declaration.of(record)
+                self.said = record.fields
             elif record is not None:
                 records.append(record)
         return records
 
-    def _next_chunk(self) -> bytes:
-        if self._log_fd is None:
-            self._log_fd = open_log(self.path, os.O_RDWR)
-            if self._log_fd is None:
-                return b""
-        data = os.pread(self._log_fd, CHUNK, self.size)
-        self.size += len(data)
-        self._tail = (self._tail + data)[-TAIL:]
-        self._let_go_beyond_cap(self._log_fd, len(data))
-        return data
-
-    def _let_go_beyond_cap(self, descriptor: int, length: int) -> None:
-        """Give back the disk of what was read beyond the cap. Never truncated: that loses lines being written."""
-        if not length or self.size <= self.cap:
-            return
-        self.cut = True
-        start = max(self.cap, self.size - length)
-        if not processes.punch_hole(descriptor, start, self.size - start):
-            self.overflows = self.size > MOST_WITHOUT_HOLES * self.cap
+    def _next_block(self) -> bytes:
+        descriptor = self.log.descriptor
+        if descriptor is None:
+            return b""
+        length = BLOCK if self._end is None else min(BLOCK, max(0, self._end - self.size))
+        block = os.pread(descriptor, length, self.size)
+        self.size += len(block)
+        self._tail = (self._tail + block)[-TAIL:]
+        return block

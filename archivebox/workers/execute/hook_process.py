@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import os
-import shlex
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 from uuid import UUID
@@ -25,8 +25,9 @@ from archivebox.machine.logtail import read_tail
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import end_reason_of, exited_columns, started_columns
 from archivebox.storage.layout import hook_file
+from archivebox.workers.execute.capped_log import CappedLog
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.hook_output import HookOutput
+from archivebox.workers.execute.hook_output import Chunk, HookOutput
 from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder
 
 log = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ class HookProcess:
         self.process_id = process_id or new_id()
         self.mark = str(self.process_id)
         self.output = HookOutput(self._file("stdout.log"), engine.output_max)
-        self.stderr_path = self._file("stderr.log")
+        self.errors = CappedLog(self._file("stderr.log"), engine.output_max)
         self.pass_fds: tuple[int, ...] = ()
         self.child: Child | None = None
         self.status: ExitStatus | None = None
@@ -78,6 +79,12 @@ class HookProcess:
         self.deadline = engine.loop.time()
         """Loop time at which its own timeout is over."""
         self._ending: asyncio.Task[None] | None = None
+        self.left_out = ""
+        """The reason code, where it printed more than is taken."""
+        self._is_on_record = False
+        """Whether its end is in the database already."""
+        self._reads_on = False
+        self._gives_back = False
 
     def _file(self, suffix: str) -> Path:
         return hook_file(self.call.object_dir, self.hook.file_name, self.mark, suffix)
@@ -96,11 +103,13 @@ class HookProcess:
         self.started_at = timezone.now()
         try:
             self._make_folders()
+            launch = self._launch()
+            self._write("cmd.sh", launch.as_script())
         except OSError as error:
             refusal = folder_unusable(error) if is_of_folder(error) else _could_not_start(error)
             return self._refuse(error, refusal, columns)
         try:
-            self.child = self.engine.starter.spawn(self._launch())
+            self.child = self.engine.starter.spawn(launch)
         except OSError as error:
             return self._refuse(error, _could_not_start(error), columns)
         identity = self.child.identity
@@ -116,7 +125,7 @@ class HookProcess:
         identity = row.identity
         self.taken_over = True
         self.started_at = row.started_at
-        self.output.go_on_from(row.stdout_offset)
+        self.output.go_on_from(row.stdout_offset, row.declared)
         if identity is None:
             return False
         self.ended_unwatched = not identity.is_alive() or identity.is_zombie()
@@ -130,14 +139,15 @@ class HookProcess:
         return True
 
     def recall(self, row: Process) -> None:
-        """Take over a run that has ended while nobody judged it, from its row and its log."""
+        """Take over a run that has ended while nobody judged it, from its row and its log; its owner is told later."""
         self.started_at, self.ended_at = row.started_at, row.ended_at
-        self.ended = self.taken_over = self.ended_unwatched = True
+        self.taken_over = self.ended_unwatched = self._is_on_record = True
         self.status = ExitStatus(row.exit_code)
         self.end_reason = EndReason(row.end_reason) if row.end_reason else None
         self.stderr = row.stderr
-        self.output.go_on_from(row.stdout_offset)
-        self._read_to_end()
+        self.output.go_on_from(row.stdout_offset, row.declared)
+        self.output.ends_here()
+        self.engine.loop.call_soon(self.read)
 
     def _columns(self) -> dict[str, object]:
         return {
@@ -157,10 +167,14 @@ class HookProcess:
         for folder, mode in ((self.call.cwd, 0o777), (self.output.path.parent, 0o700)):
             if not os.path.isdir(folder):  # noqa: PTH112 - pathlib's way costs four times as much, for every hook
                 folder.mkdir(mode, parents=True, exist_ok=True)
-        if self.hook.background:
-            self._file("cmd.sh").write_text(
-                f"#!/bin/sh\ncd {shlex.quote(str(self.call.cwd))}\n{shlex.join(self.call.argv)}\n"
-            )
+
+    def _write(self, suffix: str, text: str) -> None:
+        """A small file beside its logs; without pathlib and text layer, which cost three times as much."""
+        descriptor = os.open(self._file(suffix), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, os.fsencode(text))
+        finally:
+            os.close(descriptor)
 
     def _launch(self) -> Launch:
         return Launch(
@@ -169,7 +183,7 @@ class HookProcess:
             cwd=self.call.cwd,
             env={**self.call.env, processes.MARK: self.mark},
             stdout=self.output.path,
-            stderr=self.stderr_path,
+            stderr=self.errors.path,
             script=self.hook.path if self.hook.fork else None,
             file_size_limit=self.engine.file_max,
             pass_fds=self.pass_fds,
@@ -180,20 +194,19 @@ class HookProcess:
             return
         try:
             self.engine.outputs.watch(self.output.path, self.read, at_once=self.hook.ready)
+            self.engine.outputs.watch(self.errors.path, self._cap_errors, at_once=False)
         except OSError as error:  # it was quick to do away with its own log
             log.warning("The output of %s is read at its end: %s action=output_unwatched", self.hook.file_name, error)
         if self.hook.ready or self.taken_over:
-            self.engine.loop.call_soon(self._read_on)  # what it said before it was watched
+            self.engine.loop.call_soon(self.read)  # what it said before it was watched
         self.deadline = self.engine.loop.time() + seconds
         if self.hook.has_deadline:
             self._deadline = self.engine.loop.call_at(self.deadline, self._timed_out)
         self.engine.exits.watch(self.child, self._exited)
 
     def _write_pid(self, pid: int) -> None:
-        if not self.hook.background:
-            return
         try:
-            self._file("pid").write_text(f"{pid}\n")
+            self._write("pid", f"{pid}\n")
         except OSError as error:  # it runs, and may have done away with the folder already
             log.warning("No pid file for %s: %s action=pid_file_failed", self.hook.file_name, error)
 
@@ -211,31 +224,60 @@ class HookProcess:
     # --- listening --------------------------------------------------------------------------------------------
 
     def read(self) -> None:
-        """Read what is new in its stdout, and hand over the records in it."""
-        records, more = self.output.read()
-        if more:
-            self.engine.loop.call_soon(self._read_on)  # let others have their turn
-        if self.output.overflows:
-            self.stop(EndReason.SIGNALLED, 0.0)
-        self._hand_over(records)
+        """Read what is new in its stdout, a chunk at a time; once it has ended, to the end of it."""
+        if self._reads_on or self.ended:
+            return
+        chunk = self.output.read()
+        self._take(chunk)
+        if self.output.is_beyond_cap and not self._gives_back:
+            self._give_back()
+        if chunk.more:
+            self._reads_on = True
+            if chunk.records:  # no more in memory, or in one transaction, than a chunk
+                self.engine.journal.after_commit(self._read_on, at_once=True)
+            else:
+                self.engine.loop.call_soon(self._read_on)  # let others have their turn
+        elif self.status is not None:
+            self._end(self.status)
 
     def _read_on(self) -> None:
-        """Read unless it has ended meanwhile: then all has been read, and the log is closed."""
-        if not self.ended:
-            self.read()
+        self._reads_on = False
+        self.read()
 
-    def _read_to_end(self) -> None:
-        self._hand_over(self.output.read_to_end())
+    def _take(self, chunk: Chunk) -> bool:
+        """Hand over the records of one read; whether there may be more."""
+        if self.hook.ready and not self.is_ready and self.output.offset:
+            self.is_ready = True
+            self.owner.hook_is_ready(self)
+        if chunk.records:
+            self.owner.hook_printed(self, chunk.records)
+        return chunk.more
+
+    def _take_last(self) -> None:
         last = self.output.close()
         if last:
             self.owner.hook_printed(self, last)
 
-    def _hand_over(self, records: list[Record]) -> None:
-        if self.hook.ready and not self.is_ready and self.output.offset:
-            self.is_ready = True
-            self.owner.hook_is_ready(self)
-        if records:
-            self.owner.hook_printed(self, records)
+    def _give_back(self) -> None:
+        """Give back the disk of what was read beyond the cap, once what was said in it is on record."""
+        self._gives_back = True
+        self.owner.hook_printed(self, [])
+        self.engine.journal.after_commit(partial(self._has_kept, self.output.size))
+
+    def _has_kept(self, upto: int) -> None:
+        self._gives_back = False
+        self.output.log.give_back(upto)
+        self._look_at_overflow(self.output.log)
+        if self.ended:
+            self.output.log.close()
+
+    def _cap_errors(self) -> None:
+        self.errors.give_back_unread()
+        self._look_at_overflow(self.errors)
+
+    def _look_at_overflow(self, log: CappedLog) -> None:
+        if log.overflows:
+            self.stop(EndReason.SIGNALLED, 0.0)
 
     @property
     def offset(self) -> int:
@@ -246,7 +288,7 @@ class HookProcess:
 
     def stop(self, reason: EndReason, grace: float) -> None:
         """End its whole tree: TERM, grace, KILL. The first reason stays; a second call only shortens nothing."""
-        if self.ended or self._ending is not None:
+        if self.status is not None or self.ended or self._ending is not None:
             return
         if self.child is not None and self.child.peek() is not None:
             return  # it has ended by itself, which we are about to be told
@@ -266,29 +308,44 @@ class HookProcess:
         self.stop(EndReason.TIMEOUT, self.engine.stop_grace)
 
     def _exited(self, child: Child, status: ExitStatus) -> None:
+        del child
         self.status = status
-        self.ended = True
         self.ended_at = timezone.now()
         if self._deadline is not None:
             self._deadline.cancel()
         self.engine.outputs.unwatch(self.output.path)
-        self._read_to_end()
-        self.engine.journal.update(Process, self.process_id, self._end_columns(status))
+        self.engine.outputs.unwatch(self.errors.path)
+        self.output.ends_here()
+        self.read()
+
+    def _end(self, status: ExitStatus) -> None:
+        """It has ended, and all of its output is read."""
+        self.ended = True
+        self._take_last()
+        self.errors.give_back_unread()
+        self.errors.close()
+        if not self._is_on_record:
+            self.engine.journal.update(Process, self.process_id, self._end_columns(status))
+        if self.output.is_beyond_cap:
+            self.engine.journal.after_commit(partial(self._has_kept, self.output.size))
+        else:
+            self.output.log.close()
         self.owner.hook_ended(self)
-        self.engine.journal.after_commit(child.reap)  # its status stays with the kernel until the row is committed
+        if self.child is not None:  # its status stays with the kernel until the row is committed
+            self.engine.journal.after_commit(self.child.reap)
 
     def final_reason(self) -> EndReason:
         """Why it ended: what we did to it, else what the kernel says."""
         return self.end_reason or end_reason_of(None if self.status is None else self.status.exit_code)
 
     def _end_columns(self, status: ExitStatus) -> dict[str, object]:
-        self.stderr, stderr_size = read_tail(self.stderr_path)
+        self.stderr, stderr_size = read_tail(self.errors.path)
         return exited_columns(status, self.end_reason, self.ended_at) | {
             "stdout": self.output.tail,
             "stdout_size": self.output.size,
             "stderr": self.stderr,
             "stderr_size": stderr_size,
-            "output_cut": self.output.cut,
+            "output_cut": self.output.is_beyond_cap or self.errors.cut,
         }
 
 

@@ -19,6 +19,7 @@ from django.db import (
     DatabaseError,
     DataError,
     IntegrityError,
+    InterfaceError,
     OperationalError,
     connection,
     connections,
@@ -41,6 +42,8 @@ REFUSALS = (
     IntegrityError, DataError, ValueError, TypeError, LookupError, ArithmeticError, models.ObjectDoesNotExist
 )  # fmt: skip
 """What an odd record may raise; a database that is away is no fault of the record."""
+BAD_VALUES = (DataError, ValueError, OverflowError)
+"""What a value raises that no column takes, such as half of a character."""
 GATHER = 0.2
 """Seconds that changes are gathered before they are committed, unless somebody waits for them."""
 
@@ -80,7 +83,7 @@ class Journal:
         self._timer: asyncio.TimerHandle | None = None
         self._writing: set[asyncio.Task[None]] = set()
         self.on_lost: Callable[[Lease], None] = lambda _: None
-        self.on_broken: Callable[[DatabaseError], None] = lambda _: None
+        self.on_broken: Callable[[DatabaseError | InterfaceError], None] = lambda _: None
 
     async def read(self, work: Callable[..., T], *arguments: object) -> T:
         """Run ``work`` on the database thread, after every batch handed in before; again while that is away."""
@@ -107,10 +110,10 @@ class Journal:
         self._batch.ring |= ring
         self._soon(0.0 if ring else GATHER)
 
-    def after_commit(self, work: Callable[[], object]) -> None:
-        """Call ``work`` on the loop once everything so far is committed."""
+    def after_commit(self, work: Callable[[], object], *, at_once: bool = False) -> None:
+        """Call ``work`` on the loop once everything so far is committed; ``at_once``: somebody waits for that."""
         self._batch.afterwards.append(work)
-        self._soon()
+        self._soon(0.0 if at_once else GATHER)
 
     async def flush(self) -> None:
         """Wait until everything so far is committed."""
@@ -146,7 +149,7 @@ class Journal:
     async def _follow(self, batch: Batch, committing: "asyncio.Future[list[Lease]]") -> None:
         try:
             lost = await committing
-        except DatabaseError as error:
+        except (DatabaseError, InterfaceError) as error:
             self.on_broken(error)
             return
         if batch.ring:
@@ -174,7 +177,11 @@ def _commit(batch: Batch) -> list[Lease]:
     with write_transaction():
         lost = _lost_leases(batch)
         kept = [change for change in batch.changes.values() if change.lease not in lost]
-        _write_rows(kept)
+        try:
+            with transaction.atomic():
+                _write_rows(kept)
+        except BAD_VALUES:
+            _write_one_by_one(kept)
         for lease, work in batch.effects:
             if lease not in lost:
                 _carry_out(work)
@@ -212,6 +219,16 @@ def _lost_leases(batch: Batch) -> set[Lease]:
             if now.get(table.prepared("id", lease.pk)) != held:
                 lost.add(lease)
     return lost
+
+
+def _write_one_by_one(changes: Iterable[Change]) -> None:
+    """A row that the database refuses does not take the others of its batch down with it."""
+    for change in changes:
+        try:
+            with transaction.atomic():
+                _write_rows([change])
+        except BAD_VALUES as error:
+            log.error("%s %s was not written: %s action=row_refused", change.model.__name__, change.pk, error)  # noqa: TRY400 - what it was is in its hook's log
 
 
 def _write_rows(changes: Iterable[Change]) -> None:

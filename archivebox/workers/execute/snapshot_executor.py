@@ -22,6 +22,7 @@ from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.executor import Executor
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.live_page import LivePage
+from archivebox.workers.execute.page_limits import PageLimits
 from archivebox.workers.execute.schedule import Planned, Schedule
 from archivebox.workers.execute.sealing import Phase, Sealing
 from archivebox.workers.execute.snapshot_rows import Loaded, put_down, take_records
@@ -36,6 +37,7 @@ class SnapshotExecutor(Executor):
     def __init__(self, engine: Engine, lease: Lease, loaded: Loaded) -> None:
         super().__init__(engine, lease, loaded.call, Schedule(loaded.planned, loaded.step))
         self.snapshot = loaded.snapshot
+        self.limits = PageLimits(loaded.call.settings)
         self.page = LivePage(self.schedule)
         self.sealing = Sealing(self, self.snapshot)
         for row, item in loaded.running:
@@ -95,8 +97,6 @@ class SnapshotExecutor(Executor):
         if row.status != Process.StatusChoices.EXITED:
             self.engine.journal.update(Process, row.pk, exited_columns(UNSEEN))
         run.recall(row)
-        self._by_run.pop(run)
-        self.settle_run(item, run)
 
     # --- judging ----------------------------------------------------------------------------------------------
 
@@ -130,8 +130,8 @@ class SnapshotExecutor(Executor):
         columns = settled_columns(
             result, declared, attempts=item.attempts, now=timezone.now(), limit=self.engine.max_attempts
         )
-        if reason:
-            columns["reason"] = reason[:128]
+        left_out = item.run.left_out if item.run is not None else ""
+        columns["reason"] = (reason or str(columns["reason"]) or left_out)[:128]
         columns |= extra or {}
         item.status, item.attempts = str(columns["status"]), int(columns["attempts"])
         if result.status is Status.QUEUED:
@@ -176,7 +176,10 @@ class SnapshotExecutor(Executor):
         for record in records:
             if record.type == "Snapshot" and record.fields.get("id") == str(self.snapshot.pk):
                 self.snapshot.learn(record.fields)
-        self.engine.journal.effect(partial(take_records, self.snapshot.pk, run.process_id, records), self.lease)
+        taken, beyond = self.limits.admit(records)
+        run.left_out = run.left_out or beyond
+        if taken:
+            self.engine.journal.effect(partial(take_records, self.snapshot.pk, run.process_id, taken), self.lease)
 
     def refuses(self, item: Planned) -> bool:
         """A hook that needs the live page waits until there is one again; session hooks are run anew for it."""

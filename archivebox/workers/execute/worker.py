@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from archivebox.base_models.patience import patiently
@@ -302,7 +302,9 @@ class Worker:
 
     def _journal_broke(self, error: Exception) -> None:
         """Nothing can be put on record any more: end at once; whoever comes next takes everything back."""
-        log.critical("The database is gone: %s action=journal_broke", error)
+        gone = isinstance(error, OperationalError | InterfaceError)
+        what = "The database is gone" if gone else "The database refused what we asked of it"
+        log.critical("%s: %s action=journal_broke", what, error)
         os._exit(1)
 
     def stop(self) -> None:

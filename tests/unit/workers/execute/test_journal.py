@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, InterfaceError, connections
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.table import table_of
@@ -217,7 +217,7 @@ class TestOrder:
         assert Process.objects.filter(pk=key).exists()
 
     def test_a_batch_that_cannot_be_written_is_told(self) -> None:
-        broken: list[DatabaseError] = []
+        broken: list[DatabaseError | InterfaceError] = []
         key = new_id()
         Process.objects.create(pk=key, machine=Machine.current())
         reaped: list[str] = []
@@ -231,3 +231,23 @@ class TestOrder:
         during(work)
         assert len(broken) == 1
         assert reaped == []
+
+
+def test_a_row_that_the_database_refuses_is_left_out_alone() -> None:
+    """No text of a database: half of a character, as it stands in a file's name that is no UTF-8."""
+    page = snapshot()
+    bad, good = new_id(), new_id()
+
+    async def work(journal: Journal) -> None:
+        broken: list[Exception] = []
+        journal.on_broken = broken.append
+        journal.insert(Process, bad, started(plugin="caf\udce9"))
+        journal.insert(Process, good, started())
+        journal.update(Snapshot, page.pk, {"title": "written"})
+        await journal.flush()
+        assert not broken
+
+    during(work)
+    page.refresh_from_db()
+    assert page.title == "written"
+    assert set(Process.objects.filter(pk__in=[bad, good]).values_list("pk", flat=True)) == {good}

@@ -1,0 +1,59 @@
+"""A log of a hook on the disk: its first megabytes and its end stay, what lies between is given back."""
+
+import os
+from pathlib import Path
+
+from archivebox.lib import processes
+from archivebox.machine.logtail import TAIL, open_log
+
+MOST_WITHOUT_HOLES = 16
+"""So many times the cap may be on a disk that cannot give back the middle of a file, before the hook is ended."""
+
+
+class CappedLog:
+    """One stream of one hook. Never truncated: that loses lines that are being written."""
+
+    def __init__(self, path: Path, cap: int) -> None:
+        self.path = path
+        self.cap = cap
+        self.cut = False
+        """Whether something was given back."""
+        self.overflows = False
+        """Whether it grows beyond all measure on a disk that cannot give back the middle of a file."""
+        self._upto = cap
+        self._descriptor: int | None = None
+
+    @property
+    def descriptor(self) -> int | None:
+        """Open for reading, and for giving back; None while it cannot be opened."""
+        if self._descriptor is None:
+            self._descriptor = open_log(self.path, os.O_RDWR)
+        return self._descriptor
+
+    def size(self) -> int:
+        """Bytes it has now; 0 where it cannot be opened."""
+        return 0 if self.descriptor is None else os.fstat(self.descriptor).st_size
+
+    def give_back(self, upto: int) -> None:
+        """Give back the disk of what lies between the cap and ``upto``."""
+        if upto <= self._upto or self.descriptor is None:
+            return
+        self.cut = True
+        if processes.punch_hole(self.descriptor, self._upto, upto - self._upto):
+            self._upto = upto
+        else:
+            self.overflows = upto > MOST_WITHOUT_HOLES * self.cap
+
+    def give_back_unread(self) -> None:
+        """Give back what is beyond the cap of a log that nobody reads, save its end."""
+        try:
+            size = os.stat(self.path).st_size  # noqa: PTH116 - for every hook that prints
+        except OSError:  # it is looked at again when its end is read, and told of there
+            return
+        if size - TAIL > self._upto:
+            self.give_back(size - TAIL)
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None

@@ -1,0 +1,108 @@
+"""Hooks that print, find or leave far more than anybody wants: it is bounded, on record, and harms nobody."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.integration.engine.driver import Collection
+
+SUCCEEDED = json.dumps({"type": "ArchiveResult", "status": "succeeded", "output_str": "said early"})
+
+
+def disk_of(made: Collection, stream: str) -> tuple[int, int]:
+    """Length of the only log of a stream, and what it takes of the disk, in bytes."""
+    (log,) = made.root.glob(f"users/*/snapshots/*/*/*/.hooks/*flood*.{stream}.log")
+    status = log.stat()
+    return status.st_size, status.st_blocks * 512
+
+
+def test_errors_are_cut_on_the_disk_as_output_is(each_mode: Collection) -> None:
+    each_mode.plugin("flood", {"on_Snapshot__10_flood.sh": "yes complaint | head -c 60000000 >&2\necho the end >&2\n"})
+    each_mode.settings["HOOK_OUTPUT_MAX"] = "2000000"
+    each_mode.run(each_mode.add())
+    (run,) = each_mode.hooks("flood")
+    assert run["output_cut"]
+    assert run["stderr"].endswith("the end\n")
+    length, disk = disk_of(each_mode, "stderr")
+    assert length == 60_000_008
+    assert disk < 3_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("stream", "to"), [("stdout", ""), ("stderr", ">&2")])
+def test_ten_gigabytes_on_either_stream(forked: Collection, stream: str, to: str) -> None:
+    forked.plugin("flood", {"on_Snapshot__10_flood.sh": f"yes | head -c 10000000000 {to}\necho '{SUCCEEDED}'\n"})
+    forked.run(forked.add(FLOOD_TIMEOUT=600), seconds=600)
+    result = forked.results()["flood"]
+    assert (result["status"], result["output_str"]) == ("succeeded", "said early")
+    length, disk = disk_of(forked, stream)
+    assert length >= 10_000_000_000
+    assert disk < 40_000_000
+    (worker,) = {row["pk"]: row["exit_code"] for row in forked.processes(worker_type="worker")}.values() or [None]
+    assert worker == 0
+
+
+def test_what_a_flooding_hook_declared_survives_its_worker(forked: Collection) -> None:
+    """It stands in a part of the log that was given back when the next worker takes the hook over."""
+    fill = "yes | head -c 6000000\n"
+    waits = 'until [ -e "$DATA_DIR/killed" ]; do sleep 0.05; done\n'
+    forked.plugin("flood", {"on_Snapshot__10_flood.sh": f"{fill}echo '{SUCCEEDED}'\n{fill}{waits}"})
+    forked.settings["HOOK_OUTPUT_MAX"] = "1000000"
+    forked.add()
+    forked.watch()
+    forked.wait("the flood given back", lambda: forked.rows("Process", "pk", stdout_offset__gte=12_000_000))
+    (worker,) = forked.processes(worker_type="worker", status="running")
+    os.kill(worker["pid"], signal.SIGKILL)
+    forked.wait("a death", lambda: forked.processes(worker_type="worker", status="exited"))
+    (forked.root / "killed").touch()
+    forked.wait_sealed()
+    forked.leave()
+    result = forked.results()["flood"]
+    assert (result["status"], result["output_str"]) == ("succeeded", "said early")
+
+
+def test_every_hook_has_its_command_and_its_pid_beside_its_logs(each_mode: Collection) -> None:
+    body = (
+        'own="$SNAP_DIR/.hooks/${0##*/}.$ARCHIVEBOX_PROCESS_ID"\n'
+        'until [ -s "$own.pid" ]; do sleep 0.05; done\n'
+        '[ "$(cat "$own.pid")" = $$ ] && echo "$own" > it-is-me.txt\n'
+    )
+    each_mode.plugin("fore", {"on_Snapshot__10_fore.sh": body})
+    each_mode.plugin("back", {"on_Snapshot__11_back.finite.bg.sh": body})
+    each_mode.run(each_mode.add())
+    for name in ("fore", "back"):
+        (said,) = each_mode.root.glob(f"users/*/snapshots/*/*/*/{name}/it-is-me.txt")
+        lines = Path(said.read_text().strip() + ".cmd.sh").read_text().splitlines()
+        assert lines[:2] == ["#!/bin/sh", f"cd {said.parent}"]
+        assert lines[2].startswith("/bin/bash ")
+        assert "--url=http://one.test/" in lines[2]
+
+
+def test_what_one_page_may_bring_is_limited_and_its_result_says_so(forked: Collection) -> None:
+    links = '{"type": "Snapshot", "url": "http://one.test/%d"}\\n'
+    tags = '{"type": "Tag", "name": "tag %g"}\\n'
+    only_once = 'case "$*" in *depth=0*) ;; *) exit 0;; esac\n'
+    forked.plugin(
+        "finds", {"on_Snapshot__10_finds.sh": f"{only_once}for n in $(seq 30); do printf '{links}' $n; done\n"}
+    )
+    forked.plugin("tags", {"on_Snapshot__11_tags.sh": f"{only_once}seq -f '{tags[:-2]}' 20000\n"})
+    forked.run(forked.add(max_depth=1, MAX_URLS_PER_PAGE=7, MAX_TAGS_PER_PAGE=50))
+    assert len(forked.rows("Snapshot", "pk", depth=1)) == 7
+    assert len(forked.rows("Tag", "pk")) == 50
+    first = forked.row("Snapshot", "pk", depth=0)["pk"]
+    reasons = {name: (row["status"], row["reason"]) for name, row in forked.results(snapshot_id=first).items()}
+    assert reasons == {
+        "finds": ("noresults", "too_much_found:7 links"),
+        "tags": ("noresults", "too_much_found:50 tags"),
+    }
+
+
+def test_a_file_whose_name_is_no_text_is_listed_all_the_same(forked: Collection) -> None:
+    forked.plugin("odd", {"on_Snapshot__10_odd.sh": "echo x > \"$(printf 'caf\\351.txt')\"\n"})
+    forked.run(forked.add())
+    result = forked.results()["odd"]
+    assert result["status"] == "succeeded"
+    assert list(result["output_files"]) == ["caf\\xe9.txt"]

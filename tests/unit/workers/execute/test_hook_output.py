@@ -1,0 +1,50 @@
+"""What a hook prints is read in chunks that are small in memory and in the database."""
+
+from pathlib import Path
+
+from archivebox.contract.records import LineReader
+from archivebox.workers.execute.hook_output import BLOCK, BLOCKS, HookOutput
+
+TAG = b'{"type":"Tag","name":"x"}\n'
+
+
+def test_a_chunk_has_only_so_many_records(tmp_path: Path) -> None:
+    log = tmp_path / "stdout.log"
+    log.write_bytes(TAG * 100_000)
+    output, counts = HookOutput(log, cap=1 << 40), []
+    while (chunk := output.read()).more:
+        counts.append(len(chunk.records))
+    assert sum(counts) + len(chunk.records) == 100_000
+    assert max(counts) < 2_000
+    assert output.offset == log.stat().st_size
+
+
+def test_text_is_read_a_chunk_at_a_time(tmp_path: Path) -> None:
+    log = tmp_path / "stdout.log"
+    log.write_bytes(b"y\n" * BLOCK * BLOCKS)
+    output = HookOutput(log, cap=1 << 40)
+    assert (output.read(), output.size, output.offset) == (([], True), BLOCK * BLOCKS, BLOCK * BLOCKS)
+
+
+def test_text_between_records_is_passed_by_wherever_blocks_end() -> None:
+    stream = b'text\n{"type":"A"}\n\n  {"type":"B"}\r\nx{\n' + b"y\n" * 50 + b'{"type":"C"}\nno end'
+    for length in range(1, len(stream) + 1):
+        fast, plain = LineReader(), LineReader()
+        blocks = [stream[at : at + length] for at in range(0, len(stream), length)]
+        kept = [line for block in blocks for line in fast.feed_records(block)]
+        every = [line for block in blocks for line in plain.feed(block)]
+        assert [line for line in kept if line.lstrip()[:1] == b"{"] == [
+            b'{"type":"A"}',
+            b'  {"type":"B"}',
+            b'{"type":"C"}',
+        ]
+        assert set(kept) <= set(every)
+        assert (fast.offset, fast.close()) == (plain.offset, plain.close())
+
+
+def test_a_line_torn_by_a_gap_is_dropped() -> None:
+    reader = LineReader()
+    assert reader.feed(b'one\n{"type":') == [b"one"]
+    reader.pass_over(100)
+    assert reader.feed(b' tail of a line}\n{"type":"B"}\n') == [b'{"type":"B"}']
+    assert reader.offset == 4 + 8 + 100 + 17 + 13
