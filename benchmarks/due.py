@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
-from archivebox.workers.queue.due import Cursor, due
+from archivebox.workers.queue.due import Allowance, Cursor, due
 from benchmarks.finding import Bound, Finding, interleaved
 from benchmarks.queue_rows import crawl, fill, settle
 
@@ -44,7 +44,7 @@ def measure(name: str, rounds: int, which: Callable[[], Crawl], blocked: set[str
         for _ in range(CALLS):
             key = which().pk
             start = time.perf_counter()
-            found = due(key, blocked, 1, cursor)
+            found = due(key, blocked, Allowance(1), cursor)
             finding.ours.append((time.perf_counter() - start) * 1000)
             if not found:
                 raise LookupError("nothing was due")

@@ -16,7 +16,7 @@ from django.db import connections
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.snapshot import Snapshot
 from archivebox.workers.queue.claim import claim
-from archivebox.workers.queue.due import Cursor, due
+from archivebox.workers.queue.due import Allowance, Cursor, due
 from benchmarks.finding import Bound, Finding, interleaved
 from benchmarks.queue_rows import crawl, fill, settle
 
@@ -81,10 +81,10 @@ def take_from_crawl(key: str) -> tuple[int, int]:
     me, cursor = uuid4(), Cursor()
     crawl_id = UUID(key)
     claimed = races = 0
-    while keys := due(crawl_id, set(), IN_FLIGHT, cursor):
-        won = len(claim(Snapshot, keys, me))
+    while pages := due(crawl_id, set(), Allowance(IN_FLIGHT), cursor):
+        won = len(claim(Snapshot, [page.key for page in pages], me))
         claimed += won
-        races += len(keys) - won
+        races += len(pages) - won
     return claimed, races
 
 

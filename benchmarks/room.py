@@ -72,7 +72,7 @@ class Room:
 
 
 def workers_are_up() -> bool:
-    """Whether those that start a moment after the first are there as well."""
+    """Whether those are there as well that start when there is more than one page to do."""
     workers = Process.objects.here().running().filter(worker_type="worker")
     return workers.count() >= int(os.environ.get("WORKERS") or CORES)
 
@@ -82,7 +82,7 @@ def room(plugins: Sequence[str], *, warm_up: int = 8) -> Iterator[Room]:
     """An engine whose workers and fork servers are up and idle, and which runs these plugins alone."""
     with Watch() as watch:
         engine = Room(watch, {"PLUGINS": list(plugins)})
-        watch.wait(workers_are_up)
         if warm_up:
-            engine.run([f"https://warm.example/{number}" for number in range(warm_up)])
+            engine.run([f"https://warm{number}.example/" for number in range(warm_up)])
+            watch.wait(workers_are_up)
         yield engine

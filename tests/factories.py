@@ -72,7 +72,7 @@ def snapshot(
 def leased(item: Snapshot, worker: Process | None = None) -> Snapshot:
     """The Snapshot as a worker that has just leased it sees it."""
     owner: UUID = (worker or row(process_type="worker", status="running")).pk
-    assert Snapshot.objects.filter(pk=item.pk).lease(owner) == 1
+    assert item.pk in Snapshot.claim([item.pk], owner)
     return Snapshot.objects.get(pk=item.pk)
 
 

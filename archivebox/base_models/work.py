@@ -5,7 +5,7 @@ leased item it is the end of the lease. Only the holder of the lease changes a l
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from importlib import import_module
@@ -22,6 +22,7 @@ from statemachine.exceptions import TransitionNotAllowed
 
 from archivebox.base_models.rows import Row
 from archivebox.base_models.table import table_of
+from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.transitions import TransitionRefusedError
 
 LEASE = timedelta(seconds=float(os.environ.get("ARCHIVEBOX_LEASE_SECONDS") or 30))
@@ -38,6 +39,12 @@ AT_ONCE: dict[str, object] = {"owner": None, "retry_at": timezone.now}
 """Columns of an item that nobody holds and that is due as soon as the transition is made."""
 
 
+_CLAIM = (
+    "UPDATE {table} SET owner = %s, fence = fence + 1, retry_at = %s"
+    " WHERE id IN ({keys}) AND owner IS NULL AND retry_at <= %s RETURNING id, fence"
+)
+
+
 class Request(models.TextChoices):
     """What somebody who does not hold the lease asks of the holder."""
 
@@ -51,7 +58,7 @@ Item = TypeVar("Item", bound="WorkItem")
 
 
 class WorkQuerySet(models.QuerySet[Item]):
-    """The five statements of the queue, the same on SQLite and PostgreSQL."""
+    """The statements of the queue, the same on SQLite and PostgreSQL; the one that takes is :meth:`WorkItem.claim`."""
 
     def free(self) -> Self:
         """Items that nobody holds and that want attention at some time."""
@@ -63,11 +70,6 @@ class WorkQuerySet(models.QuerySet[Item]):
 
     def held_by(self, owner: UUID) -> Self:
         return self.filter(owner=owner)
-
-    def lease(self, owner: UUID, now: datetime | None = None) -> int:
-        """Take those of these items that are due; never touches their status. Returns how many were taken."""
-        now = now or timezone.now()
-        return self.free().filter(retry_at__lte=now).update(owner=owner, fence=F("fence") + 1, retry_at=now + LEASE)
 
     def renew(self, owner: UUID) -> int:
         return self.held_by(owner).update(retry_at=timezone.now() + LEASE)
@@ -119,6 +121,25 @@ class WorkItem(Row):
     def rows(cls, **conditions: object) -> "WorkQuerySet[Any]":
         """Rows of this kind, whichever it is, with the statements of the queue."""
         return cast("WorkQuerySet[Any]", cls._default_manager.filter(**conditions))
+
+    @classmethod
+    def claim(cls, keys: Sequence[UUID], owner: UUID) -> dict[UUID, int]:
+        """Lease those of ``keys`` that are due and free, and never touch their status: their fences, by key.
+
+        One guarded update for all of them. In SQL, because Django's update and the look at the fences cost three times
+        the rest of a lease.
+        """
+        if not keys:
+            return {}
+        table, now = table_of(cls), timezone.now()
+        marks = ", ".join(["%s"] * len(keys))
+        arguments = [table.prepared("owner", owner), table.prepared("retry_at", now + LEASE)]
+        arguments += [*(table.prepared("id", key) for key in keys), table.prepared("retry_at", now)]
+        with write_transaction(), connection.cursor() as cursor:
+            cursor.execute(_CLAIM.format(table=table.name, keys=marks), arguments)
+            fences = dict(cursor.fetchall())
+        taken = {key: fences.get(table.prepared("id", key)) for key in keys}
+        return {key: fence for key, fence in taken.items() if fence is not None}
 
     def run(self) -> None:
         """What entering ``started`` does: it only writes rows."""

@@ -27,6 +27,7 @@ class SnapshotMachine(WorkMachine):
     cancel = queued.to(cancelled) | started.to(cancelled) | paused.to(cancelled)
 
     columns: ClassVar[dict[str, dict[str, object]]] = {
+        "reopen": {"current_step": 0},
         "release": AT_ONCE,
         "pause": LET_GO,
         "resume": AT_ONCE,

@@ -122,6 +122,11 @@ class DataFolder:
         return self.run / "spawn"
 
     @property
+    def tabs(self) -> Path:
+        """A file for each tab that this machine may have open, locked while it is."""
+        return self.run / "tabs"
+
+    @property
     def exits(self) -> Path:
         return self.run / "exits"
 

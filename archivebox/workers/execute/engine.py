@@ -1,9 +1,8 @@
-"""What all executors of one worker share: its loop, database thread, exits, outputs, starter of hooks and slots."""
+"""What all executors of one worker share: its loop, database thread, exits, outputs, starter of hooks and places."""
 
 import asyncio
 import logging
 import os
-from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,39 +16,11 @@ from archivebox.machine.process import Process
 from archivebox.workers.execute.hook_starter import HookStarter
 from archivebox.workers.execute.journal import Journal
 from archivebox.workers.execute.outputs import Outputs
+from archivebox.workers.execute.places import Slots
+from archivebox.workers.execute.tabs import Tabs
 from archivebox.workers.queue.room import Room
 
 log = logging.getLogger(__name__)
-
-
-class Slots:
-    """So many hooks at a time; who waits is told in turn when one is given back, and nobody whom none is left for."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = max(1, limit)
-        self.taken = 0
-        self._waiting: deque[Callable[[], None]] = deque()
-
-    def take(self) -> bool:
-        if self.taken >= self.limit:
-            return False
-        self.taken += 1
-        return True
-
-    def take_anyway(self) -> None:
-        """For an adopted hook, which runs already: it counts, even above the limit."""
-        self.taken += 1
-
-    def give_back(self) -> None:
-        self.taken -= 1
-        for _ in range(len(self._waiting)):  # who is told may find that it has to wait again
-            if self.taken >= self.limit or not self._waiting:  # who was told may have given it back, and told the rest
-                return
-            self._waiting.popleft()()
-
-    def tell_when_free(self, tell: Callable[[], None]) -> None:
-        if tell not in self._waiting:
-            self._waiting.append(tell)
 
 
 @dataclass(slots=True)
@@ -83,7 +54,8 @@ class Engine:
         self.room = Room(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"))
         cores = os.cpu_count() or 1
         self.slots = Slots(share(settings.find_int("HOOK_CONCURRENCY") or 2 * cores, workers))
-        self.session_slots = Slots(share(settings.find_int("TABS") or cores, workers))
+        tabs = settings.find_int("TABS") or cores
+        self.tabs = Tabs(DATA_FOLDER.tabs, tabs, share(tabs, workers), loop)
         self.finite_slots = Slots(share(settings.find_int("FINITE_CONCURRENCY") or 4 * cores, workers))
         self.stop_grace = settings.get_float("STOP_GRACE")
         self.seal_grace = settings.get_float("SEAL_GRACE")
@@ -91,6 +63,8 @@ class Engine:
         self.output_max = settings.get_int("HOOK_OUTPUT_MAX")
         self.file_max = settings.get_int("HOOK_FILE_MAX")
         self.max_attempts = settings.get_int("MAX_ATTEMPTS")
+        self.on_capacity: Callable[[], None] = lambda: None
+        """Called when this worker may take more than before."""
         self.on_reaped: Callable[[Identity, ExitStatus], None] = lambda _identity, _status: None
         self._tasks: set[asyncio.Task[None]] = set()
         loop.set_exception_handler(self.broke)
@@ -128,6 +102,7 @@ class Engine:
         self.starter.end_server()
         self.exits.close()
         self.outputs.close()
+        self.tabs.close()
         await self.journal.close()
         self.starter.close()
 

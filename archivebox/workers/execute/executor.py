@@ -18,10 +18,12 @@ from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import Identity, Strays
 from archivebox.machine.process import Process
-from archivebox.workers.execute.engine import Engine, Slots
+from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.machine_locks import let_go, of_machine, take_machine_locks
-from archivebox.workers.execute.schedule import Planned, Schedule
+from archivebox.workers.execute.places import Places, become_late_in_time
+from archivebox.workers.execute.schedule import Lacks, Planned, Schedule
+from archivebox.workers.execute.tabs import Tab
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder, put_aside
 
@@ -148,10 +150,14 @@ class Executor(ABC):
             self._again = True
             return
         missing = self._missing_program(item) if self.engine.room.is_there() else WAIT
-        if missing == WAIT or self.refuses(item) or not self._has_machine_locks(item) or not self._take_slot(item):
+        item.lacks = Lacks.PROGRAM if missing == WAIT else None
+        if item.lacks is not None or self.refuses(item):
+            return
+        if not self._has_machine_locks(item) or not self._take_place(item):
+            item.lacks = Lacks.PLACE
             return
         if missing:
-            self._give_slot_back(item)
+            self._give_back(item)
             self.settle(item, could_not_start(Reason.MISSING_BINARY), Reason.MISSING_BINARY.of(missing))
             self._again = True
             return
@@ -159,13 +165,14 @@ class Executor(ABC):
 
     def launch(self, item: Planned) -> None:
         run = HookProcess(self.engine, self, prepare_hook(item.hook, self.call), self.work_of(item))
-        run.pass_fds = self._machine_locks.pop(item, ())
+        locks = self._machine_locks.pop(item, ())
+        run.pass_fds = (*locks, item.place.descriptor) if isinstance(item.place, Tab) else locks
         self._take_on(item, run)
         started = run.start()
-        let_go(run.pass_fds)
+        let_go(locks)
         if not started:
             self._by_run.pop(run)  # nobody will tell of its end
-            self._give_slot_back(item)
+            self._give_back(item)
             self.settle(item, could_not_start(), run.refusal)
             self._again = True
         elif item.hook.ready:
@@ -197,27 +204,26 @@ class Executor(ABC):
                 return WAIT
         return ""
 
-    def _slots_for(self, item: Planned) -> Slots | None:
+    def _places_for(self, item: Planned) -> Places | None:
         if not item.hook.background:
             return self.engine.slots
-        if item.hook.session and item.hook.ready:
-            return self.engine.session_slots
         return self.engine.finite_slots if item.hook.finite else None
 
-    def _take_slot(self, item: Planned) -> bool:
-        slots = self._slots_for(item)
-        if slots is None or item.slot:
+    def _take_place(self, item: Planned) -> bool:
+        places = self._places_for(item)
+        if places is None or item.place is not None:
             return True
-        item.slot = slots.take()
-        if not item.slot:
-            slots.tell_when_free(self.advance)
-        return item.slot
+        item.place = places.take()
+        if item.place is None:
+            places.tell_when_free(self.advance)
+            return False
+        become_late_in_time(self.engine.loop, item.place)
+        return True
 
-    def _give_slot_back(self, item: Planned) -> None:
-        slots = self._slots_for(item)
-        if slots is not None and item.slot:
-            item.slot = False
-            slots.give_back()
+    def _give_back(self, item: Planned) -> None:
+        if item.place is not None:
+            item.place.give_back()
+            item.place = None
 
     def _has_machine_locks(self, item: Planned) -> bool:
         """Whether the machine's resources that a hook wants are held for it; asks for them if not."""
@@ -266,7 +272,7 @@ class Executor(ABC):
                 self.settle_run(item, run)
         except OSError as error:
             self.fail(error)
-        self._give_slot_back(item)
+        self._give_back(item)
         if self._idle is not None and not self._by_run:
             self._idle.set_result(None)
             self._idle = None

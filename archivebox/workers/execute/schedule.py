@@ -7,17 +7,28 @@ start. It never waits and never polls; whoever holds it asks again after each ev
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import lru_cache
 from uuid import UUID
 
 from archivebox.contract.hook import Hook
 from archivebox.contract.ordering import Waits, waits
 from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.places import Place
 
 log = logging.getLogger(__name__)
 
+OUTPUT_STEP = 5
+"""The step whose hooks keep the settled page; those of later steps that need the page run with them."""
 SETTLED = frozenset({"succeeded", "noresults", "failed", "skipped", "backoff"})
 """Final, or waiting for a retry that does not hold up this pass."""
+
+
+class Lacks(Enum):
+    """What a hook whose turn it is waits for."""
+
+    PROGRAM = "a program that is being looked for"
+    PLACE = "a place among the hooks at work, a tab, or a resource of the machine"
 
 
 @dataclass(slots=True, eq=False)
@@ -34,7 +45,8 @@ class Planned:
     """Run again for its effect on the live page alone; its result is final and stays as it is."""
     settled_as: str = ""
     """The result's own status while the hook is replayed."""
-    slot: bool = False
+    place: Place | None = None
+    lacks: Lacks | None = None
     late: bool = False
     """Its ready time is over; nobody waits for it any longer."""
 
@@ -48,6 +60,16 @@ class Planned:
     @property
     def is_running(self) -> bool:
         return self.run is not None and not self.run.ended
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether it runs until it is told to stop."""
+        return self.hook.background and not self.hook.finite
+
+    @property
+    def opens_page(self) -> bool:
+        """Whether others may use the live page as soon as it is ready: it holds the tab."""
+        return self.hook.session and self.hook.ready
 
     @property
     def is_settled(self) -> bool:
@@ -80,6 +102,16 @@ class Schedule:
         item_of = {item.hook: item for item in self.planned}
         self._after = {item_of[hook]: [item_of[one] for one in ones] for hook, ones in order.after.items()}
         self._ready = {item_of[hook]: [item_of[one] for one in ones] for hook, ones in order.ready.items()}
+        self._bring_forward()
+        self._awaited = {one for item, ones in self._after.items() if not item.hook.derived for one in ones}
+
+    def _bring_forward(self) -> None:
+        """A hook of a late step that needs the page runs with the outputs, unless it waits for something later."""
+        for item in self.planned:
+            if item.hook.page and not item.hook.background and item.step > OUTPUT_STEP:
+                before = [*self._after.get(item, ()), *self._ready.get(item, ())]
+                item.step = max((other.step for other in before if other.step > OUTPUT_STEP), default=OUTPUT_STEP)
+        self.planned.sort(key=lambda item: (item.step, item.hook.sort_key))
 
     def may_start(self) -> Iterator[Planned]:
         """Queued hooks of this and earlier steps whose turn it is; ask again after starting some of them."""
@@ -95,26 +127,40 @@ class Schedule:
             claimed.update(item.hook.exclusive)
 
     def _is_unblocked(self, item: Planned) -> bool:
+        if item.hook.derived and not self._sources_are_final(item):
+            return False
         if not all(other.is_over for other in self._after.get(item, ())):
             return False
         return all(other.is_ready or not other.is_expected for other in self._ready.get(item, ()))
 
+    def _sources_are_final(self, item: Planned) -> bool:
+        """Whether what a derived hook is made from is; downloads are not waited for: it is made again after them.
+
+        Nor is what comes after it, where a hook that is not derived waits for it.
+        """
+        held_up = item in self._awaited
+        return all(
+            one.is_settled or (one.hook.background and one.hook.finite) or (held_up and one.step >= item.step)
+            for one in self.made_from(item)
+        )
+
     def step_is_over(self) -> bool:
-        """Whether every foreground hook up to this step is final or in back-off."""
+        """Whether every foreground hook up to this step is final or in back-off; what is derived holds up none."""
         for item in self.planned:
             if item.step > self.step:
                 return True
-            if item.status in SETTLED:
+            if item.status in SETTLED or item.hook.derived:
                 continue
             if not item.hook.background or (item.status == "queued" and not item.hook.finite):
                 return False
         return True
 
     def made_from(self, item: Planned) -> list[Planned]:
-        """What a derived hook is made from: the hooks of the plugins that it names, or all that are not derived."""
+        """What a derived hook is made from: the hooks of the plugins that it names, or all but those derived later."""
         if item.hook.sources:
             return [other for other in self.planned if other.hook.plugin in item.hook.sources]
-        return [other for other in self.planned if not other.hook.derived]
+        key = item.hook.sort_key
+        return [other for other in self.planned if not other.hook.derived or other.hook.sort_key < key]
 
     def running(self) -> list[Planned]:
         return [item for item in self.planned if item.is_running]

@@ -50,19 +50,15 @@ class Sealing:
         """TERM to all background hooks at once; the page last; then what is derived; then the seal."""
         if self.phase is Phase.STEPS:
             self.phase = Phase.STOPPING
-            self._stop([i for i in self._schedule.running() if not i.hook.finite and not i.hook.session])
+            self._stop([i for i in self._schedule.running() if i.is_endless and not i.hook.session])
         if self.phase is Phase.STOPPING and not self._running(finite=False, session=False):
             self.phase = Phase.CLOSING_PAGE
             self._stop([i for i in self._schedule.running() if i.hook.session])
         if self.phase is Phase.CLOSING_PAGE and not self._running(finite=False, session=True):
-            self.phase = Phase.FINISHING
-            if self._schedule.running():
-                columns = {"finishing": True}
-                self._engine.journal.update(Snapshot, self._snapshot.pk, columns, self._executor.lease)
-        if self.phase is Phase.FINISHING and not self._schedule.running() and not self._queued_finite():
-            self.phase = Phase.DERIVING
-            self._derive_again()
-        elif self.phase is Phase.DERIVING and not self._schedule.running():
+            self._finish() if self._downloads_left() else self._derive()
+        if self.phase is Phase.FINISHING and not self._downloads_left():
+            self._derive()
+        elif self.phase is Phase.DERIVING and not self._derived_left():
             self.phase = Phase.ENDING
             self._start_end_hooks()
         if self.phase is Phase.ENDING and all(item.is_settled for item in self._end_hooks):
@@ -82,13 +78,22 @@ class Sealing:
     def _running(self, *, finite: bool, session: bool) -> bool:
         return any(item.hook.finite == finite and item.hook.session == session for item in self._schedule.running())
 
-    def _queued_finite(self) -> bool:
-        return any(item.is_queued and item.hook.finite for item in self._schedule.planned)
+    def _downloads_left(self) -> bool:
+        return any(item.hook.finite and (item.is_queued or item.is_running) for item in self._schedule.planned)
+
+    def _derived_left(self) -> bool:
+        return any(item.hook.derived and not item.is_settled for item in self._schedule.planned)
+
+    def _finish(self) -> None:
+        self.phase = Phase.FINISHING
+        columns = {"finishing": True}
+        self._engine.journal.update(Snapshot, self._snapshot.pk, columns, self._executor.lease)
 
     # --- what is made from other results ----------------------------------------------------------------------
 
-    def _derive_again(self) -> None:
+    def _derive(self) -> None:
         """What is made from other results is made again when one of those became final after it started."""
+        self.phase = Phase.DERIVING
         for item in self._schedule.planned:
             if item.hook.derived and item.is_settled and item.status != "skipped" and self._changed_since(item):
                 item.status, item.run = "queued", None

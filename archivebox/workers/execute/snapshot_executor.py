@@ -23,7 +23,8 @@ from archivebox.workers.execute.executor import Executor
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.live_page import LivePage
 from archivebox.workers.execute.page_limits import PageLimits
-from archivebox.workers.execute.schedule import Planned, Schedule
+from archivebox.workers.execute.places import LATE_AFTER, Places
+from archivebox.workers.execute.schedule import Lacks, Planned, Schedule
 from archivebox.workers.execute.sealing import Phase, Sealing
 from archivebox.workers.execute.snapshot_rows import Loaded, put_down, take_records
 from archivebox.workers.queue.lease import Lease
@@ -38,6 +39,10 @@ class SnapshotExecutor(Executor):
         super().__init__(engine, lease, loaded.call, Schedule(loaded.planned, loaded.step))
         self.snapshot = loaded.snapshot
         self.limits = PageLimits(loaded.call.settings)
+        self.is_retry = loaded.is_retry
+        self._tabs = engine.tabs.of(self.snapshot.crawl_id, late=self.is_retry)
+        self._late_at = engine.loop.time() + LATE_AFTER
+        engine.loop.call_at(self._late_at, engine.on_capacity)
         self.page = LivePage(self.schedule)
         self.sealing = Sealing(self, self.snapshot)
         for row, item in loaded.running:
@@ -52,8 +57,10 @@ class SnapshotExecutor(Executor):
 
     @property
     def counts_as_in_flight(self) -> bool:
-        """Whether it takes a place in flight: not while it only waits for programs, for downloads or for the disk."""
-        return self.sealing.phase not in {Phase.FINISHING, Phase.SEALING} and not self.waits_for_programs
+        """Whether it takes a place in flight: not late, nor while it only waits for programs, downloads or the disk."""
+        if self.sealing.phase in {Phase.FINISHING, Phase.SEALING} or self.waits_for_programs:
+            return False
+        return not self.is_retry and self.engine.loop.time() < self._late_at
 
     @property
     def is_in_step(self) -> bool:
@@ -62,7 +69,38 @@ class SnapshotExecutor(Executor):
 
     @property
     def waits_for_programs(self) -> bool:
-        return not self.schedule.running() and self.sealing.phase is Phase.STEPS
+        return self._idle_for(Lacks.PROGRAM) and not self._idle_for(Lacks.PLACE)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether it was taken before there is a place for it: it wants a tab, or stands still for want of another."""
+        if self.sealing.phase is not Phase.STEPS or self.is_retry or self.waits_for_programs:
+            return False
+        return self.page.is_wanted or self._idle_for(Lacks.PLACE)
+
+    def _idle_for(self, what: Lacks) -> bool:
+        """Whether nothing of it runs, and a hook whose turn it is waits for this."""
+        if self.schedule.running() or self.sealing.phase is not Phase.STEPS:
+            return False
+        return any(item.is_queued and item.lacks is what for item in self.schedule.planned)
+
+    def _places_for(self, item: Planned) -> Places | None:
+        return self._tabs if item.opens_page else super()._places_for(item)
+
+    def advance(self) -> None:
+        """Do what can be done now; the tab is given back as soon as nothing more needs it."""
+        was_ahead = self.is_ahead
+        super().advance()
+        if self.page.is_done_with and not self.ending:
+            self._close_page()
+        if was_ahead and not self.is_ahead:
+            self.engine.on_capacity()
+
+    def _close_page(self) -> None:
+        closing = self.page.closing()
+        self.stop_background(closing, self.engine.seal_grace)
+        for item in closing:
+            self._give_back(item)  # the next tab may open while this one closes
 
     def steps_are_over(self) -> None:
         self.sealing.advance()
@@ -89,10 +127,8 @@ class SnapshotExecutor(Executor):
         self.process_ids.add(run.mark)
         if row.status == Process.StatusChoices.RUNNING and run.adopt(row):
             self.adopted.append(run)
-            slots = self._slots_for(item)
-            if slots is not None:
-                slots.take_anyway()
-                item.slot = True
+            places = self._places_for(item)
+            item.place = places.take_anyway() if places is not None else None
             return
         if row.status != Process.StatusChoices.EXITED:
             self.engine.journal.update(Process, row.pk, exited_columns(UNSEEN))

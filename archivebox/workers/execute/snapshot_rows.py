@@ -45,8 +45,9 @@ class Known(NamedTuple):
 class Loaded:
     """What a worker reads when it takes a Snapshot: its row, plan, settings, and hooks still running."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, *, is_retry: bool) -> None:
         self.snapshot = snapshot
+        self.is_retry = is_retry
         self.call = call_of(snapshot)
         self.running: list[tuple[Process, Planned]] = []
         self.planned = self._plan()
@@ -114,12 +115,13 @@ def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
         return None
     if snapshot.attempts and quarantine(Lease(Snapshot, snapshot_id, owner, snapshot.fence)):
         return None
+    is_retry = snapshot.status == Snapshot.StatusChoices.SEALED
     with write_transaction():
-        if snapshot.status == Snapshot.StatusChoices.SEALED:
+        if is_retry:
             snapshot.transition("reopen")
         if snapshot.status == Snapshot.StatusChoices.QUEUED:
             snapshot.transition("start")
-    return Loaded(snapshot)
+    return Loaded(snapshot, is_retry=is_retry)
 
 
 def call_of(snapshot: Snapshot) -> Call:

@@ -42,8 +42,13 @@ GATHER_RINGS = 0.005
 """Seconds between two looks: each seal of each worker rings, and a look costs some milliseconds."""
 LOOK_AGAIN = 0.02
 """Seconds until a woken worker that found nothing looks once more."""
-MOST_FINISHING = 32
-"""Snapshots that only wait for downloads and do not count as in flight."""
+MOST_LATE = 32
+"""Snapshots that do not count as in flight: they take long, are tried again, or only wait for downloads."""
+MOST_RETRIES = 1
+"""Snapshots that are tried again at a time, beside those that never ran."""
+
+SIGN_OF_LIFE, MORE_WORK = b".", b"+"
+"""What a worker says to its orchestrator: that it lives, and that there is work for others beside it."""
 
 Run = SnapshotExecutor | CrawlRunExecutor | BinaryExecutor
 
@@ -67,6 +72,7 @@ class Worker:
         self.cursor = due.Cursor()
         self._pulse = pulse
         self._rung = asyncio.Event()
+        self.engine.on_capacity = self._rung.set
         self._stopping = asyncio.Event()
         self._sibling_died = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -111,9 +117,11 @@ class Worker:
         for crawl_id in polled.unneeded:
             if not idle[crawl_id].ending:
                 self._spawn(idle[crawl_id].end("requeue" if idle[crawl_id].yields else "seal"))
-        if polled.claimed.crawls_wait and not who.capacity.crawls and self.engine.room.is_there():
+        if polled.claimed.crawls_wait and self.engine.room.is_there():
             self._make_room()
         self._advance_all()
+        if len(self._pages()) > 1:
+            self._say(MORE_WORK)
         return polled
 
     def _advance_all(self) -> None:
@@ -122,15 +130,25 @@ class Worker:
                 run.advance()
 
     def _capacity(self) -> claim.Capacity:
-        """How much more this worker takes."""
+        """How much more this worker takes: no more pages than it can give a tab, and one ahead."""
         if not self.engine.room.is_there():
-            return claim.Capacity(0, 0)
-        snapshots = [run for run in self.runs.values() if isinstance(run, SnapshotExecutor)]
-        counted = sum(run.counts_as_in_flight for run in snapshots)
-        uncounted = len(snapshots) - counted
-        capacity = max(0, self.in_flight - counted - max(0, uncounted - MOST_FINISHING))
+            return claim.Capacity(0, 0, 0, 0, beyond=False)
+        pages = self._pages()
+        counted = sum(page.counts_as_in_flight for page in pages)
+        in_flight = self.in_flight - counted - max(0, len(pages) - counted - MOST_LATE)
+        tabs = max(0, self.engine.tabs.share - self.engine.tabs.held)
+        ahead = sum(page.is_ahead for page in pages)
         alone = any(isinstance(run, CrawlRunExecutor) and run.is_suspect for run in self.runs.values())
-        return claim.Capacity(capacity, 0 if alone else max(0, self.crawls_in_flight - len(self._browsers())))
+        crawls = 0 if alone else max(0, self.crawls_in_flight - len(self._browsers()))
+        return claim.Capacity(
+            snapshots=max(0, min(in_flight, tabs + 1 - ahead)),
+            retries=max(0, MOST_RETRIES - sum(page.is_retry for page in pages)),
+            crawls=crawls,
+            retried_crawls=max(0, crawls - 1) if self.crawls_in_flight > 1 else crawls,
+        )
+
+    def _pages(self) -> list[SnapshotExecutor]:
+        return [run for run in self.runs.values() if isinstance(run, SnapshotExecutor)]
 
     def _browsers(self) -> list[CrawlRunExecutor]:
         """The runs of crawls that hold a browser or the like here."""
@@ -139,7 +157,7 @@ class Worker:
     def _make_room(self) -> None:
         """A crawl waits: the one that has had its turn for longest lets it in, if its time is over."""
         held = self._browsers()
-        if any(run.yields or run.ending for run in held):
+        if not held or any(run.yields or run.ending for run in held):
             return
         longest = min(held, key=lambda run: run.began)
         if self.loop.time() - longest.began >= self.crawl_turn:
@@ -184,7 +202,7 @@ class Worker:
 
     def _idle_crawl_runs(self) -> dict[UUID, CrawlRunExecutor]:
         """By crawl: the runs held here that serve no Snapshot of this worker."""
-        pages = [run for run in self.runs.values() if isinstance(run, SnapshotExecutor)]
+        pages = self._pages()
         served = {run.snapshot.crawl_id for run in pages if run.is_in_step}
         held = [run for run in self.runs.values() if isinstance(run, CrawlRunExecutor) and not run.ending]
         return {run.crawl_id: run for run in held if run.crawl_id not in served}
@@ -247,9 +265,13 @@ class Worker:
     async def _give_signs(self) -> None:
         """A sign of life to the orchestrator; it waits for no database: a stalled disk is no hung worker."""
         while self._pulse is not None:
-            with suppress(BlockingIOError, BrokenPipeError):
-                os.write(self._pulse, b".")
+            self._say(SIGN_OF_LIFE)
             await asyncio.sleep(RENEW_EVERY)
+
+    def _say(self, word: bytes) -> None:
+        with suppress(BlockingIOError, BrokenPipeError):
+            if self._pulse is not None:
+                os.write(self._pulse, word)
 
     # --- the outside ------------------------------------------------------------------------------------------
 

@@ -10,28 +10,46 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import connection
+from django.db import models
 from django.utils import timezone
 
 from archivebox.base_models.prepared import PreparedQuery, Rows
-from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.work import LEASE, WorkItem
+from archivebox.base_models.work import HELD, WorkItem
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import CrawlRun
 from archivebox.machine.binary import Binary
-from archivebox.workers.queue.due import Cursor, due, due_among, next_wanted, open_crawls, page_due
+from archivebox.workers.queue.due import (
+    Allowance,
+    Cursor,
+    due,
+    due_among,
+    fresh_page_due,
+    next_wanted,
+    open_crawls,
+    page_due,
+)
 from archivebox.workers.queue.hosts import blocked_hosts, visited
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.ticks import tick_crawls
 from archivebox.workers.queue.watchers import Scope
 
+LOOKS_FOR_RETRIES = 8
+"""Crawls that are looked at when there is no more room for fresh pages."""
+
 
 class Capacity(NamedTuple):
-    """How much more a worker takes: Snapshots, and crawls of which it holds a browser or the like."""
+    """How much more a worker takes: Snapshots, and crawls of which it holds a browser or the like.
+
+    Of both also how many of these may be there for nothing but another try: those that never ran have room beside them.
+    """
 
     snapshots: int
+    retries: int
     crawls: int
+    retried_crawls: int
+    beyond: bool = True
+    """Whether a crawl of which no page is at work has one taken beyond that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +84,24 @@ def claim_work(who: FetchRequest) -> Claimed:
     tick_crawls()
     now = timezone.now()
     claimed.binaries = claim(Binary, [key for (key,) in _binaries_due(who.machine, now)], who.worker)
-    wanted = [row for row in _runs_due(who.machine, now) if who.scope is None or row[1] in who.scope]
-    runs = _without_suspects([(key, attempts) for key, _, attempts in wanted])
-    claimed.crawl_runs = claim(CrawlRun, runs[: who.capacity.crawls], who.worker)
-    claimed.crawls_wait = len(runs) > who.capacity.crawls
+    claim_runs(claimed, who, now)
     claim_snapshots(claimed, who)
     if not claimed:
         claimed.next_at = next_wanted(who.machine)
     return claimed
+
+
+def claim_runs(claimed: Claimed, who: FetchRequest, now: datetime) -> None:
+    """Add due runs of crawls to what is claimed: first of those that have fresh pages."""
+    wanted = [row for row in _runs_due(who.machine, now) if who.scope is None or row[1] in who.scope]
+    runs = _without_suspects([(key, attempts) for key, _, attempts in wanted])
+    rooms = {key: _room_for(crawl, who.capacity, now) for key, crawl, _ in wanted if key in runs}
+    admitted: list[UUID] = []
+    for key, room in sorted(rooms.items(), key=lambda item: -item[1]):
+        if len(admitted) < room:
+            admitted.append(key)
+    claimed.crawl_runs = claim(CrawlRun, admitted, who.worker)
+    claimed.crawls_wait = len(runs) > len(admitted)
 
 
 def _without_suspects(runs: Sequence[tuple[UUID, int]]) -> list[UUID]:
@@ -81,52 +109,51 @@ def _without_suspects(runs: Sequence[tuple[UUID, int]]) -> list[UUID]:
     return [key for key, attempts in runs if not attempts] or [key for key, _ in runs[:1]]
 
 
+def _room_for(crawl_id: UUID, capacity: Capacity, now: datetime) -> int:
+    """How many runs may be taken if this crawl's is the last of them."""
+    return capacity.crawls if fresh_page_due(crawl_id, now) else capacity.retried_crawls
+
+
 def claim_snapshots(claimed: Claimed, who: FetchRequest) -> None:
-    """Add due Snapshots of open crawls to what is claimed; and the runs of crawls that have none yet."""
+    """Add due Snapshots of open crawls to what is claimed; and the runs of crawls that have none yet.
+
+    A crawl of which no page is at work has one of its pages taken in any case: none waits for the pages of others.
+    """
+    room = Allowance(who.capacity.snapshots, who.capacity.retries)
+    looks = 0
     for crawl_id in _crawls_in_turn(who.cursor, who.scope):
-        free = who.capacity.snapshots - len(claimed.snapshots)
-        if free <= 0:
-            return
-        if not _is_open(crawl_id, claimed, who):
-            continue
-        who.cursor.crawl = crawl_id
-        blocked = blocked_hosts()  # asked anew for each crawl: what was claimed of the one before counts
-        chosen = who.scope[crawl_id] if who.scope is not None else None
-        keys = due_among(chosen, blocked)[:free] if chosen else due(crawl_id, blocked, free, who.cursor)
-        if keys:
-            with write_transaction():
-                leased = claim(Snapshot, keys, who.worker)
-                for lease in leased:
-                    visited(lease.pk)
-            claimed.snapshots += leased
+        if room.fresh <= 0 and (room.retries <= 0 or looks >= LOOKS_FOR_RETRIES):
+            break
+        looks += room.fresh <= 0
+        if _is_open(crawl_id, claimed, who):
+            who.cursor.crawl = crawl_id if room.fresh > 0 else who.cursor.crawl
+            room = _claim_of(crawl_id, claimed, who, room)
+    if room.fresh <= 0 and who.capacity.beyond:
+        for (crawl_id,) in _idle_crawls(who.machine):
+            if who.scope is None or crawl_id in who.scope:
+                _claim_of(crawl_id, claimed, who, Allowance(1))
+
+
+def _claim_of(crawl_id: UUID, claimed: Claimed, who: FetchRequest, room: Allowance) -> Allowance:
+    """Claim pages of a crawl that may begin now; what room they leave."""
+    blocked = blocked_hosts()  # asked anew for each crawl: what was claimed of the one before counts
+    chosen = who.scope[crawl_id] if who.scope is not None else None
+    pages = due_among(chosen, blocked, room) if chosen else due(crawl_id, blocked, room, who.cursor)
+    if not pages:
+        return room
+    with write_transaction():
+        leased = claim(Snapshot, [page.key for page in pages], who.worker)
+        for lease in leased:
+            visited(lease.pk)
+    claimed.snapshots += leased
+    retries = sum(page.is_retry for page in pages)
+    return Allowance(room.fresh - (len(pages) - retries), room.retries - retries)
 
 
 def claim(model: type[WorkItem], keys: Sequence[UUID], worker: UUID) -> list[Lease]:
-    """Take those of ``keys`` that nobody was quicker to take: one guarded update for all of them.
-
-    Said in SQL, because Django's update and the look at the fences cost three times the rest of a lease.
-    """
-    if not keys:
-        return []
-    table, now = table_of(model), timezone.now()
-    statement = _CLAIM.format(table=table.name, keys=", ".join(["%s"] * len(keys)))
-    arguments = [
-        table.prepared("owner", worker),
-        table.prepared("retry_at", now + LEASE),
-        *(table.prepared("id", key) for key in keys),
-        table.prepared("retry_at", now),
-    ]
-    with write_transaction(), connection.cursor() as cursor:
-        cursor.execute(statement, arguments)
-        claimed = dict(cursor.fetchall())
-    fences = {key: claimed.get(table.prepared("id", key)) for key in keys}
-    return [Lease(model, key, worker, fence) for key, fence in fences.items() if fence is not None]
-
-
-_CLAIM = (
-    "UPDATE {table} SET owner = %s, fence = fence + 1, retry_at = %s"
-    " WHERE id IN ({keys}) AND owner IS NULL AND retry_at <= %s RETURNING id, fence"
-)
+    """Take those of ``keys`` that are due and that nobody was quicker to take."""
+    fences = model.claim(keys, worker)
+    return [Lease(model, key, worker, fences[key]) for key in keys if key in fences]
 
 
 def renew(leases: list[Lease]) -> set[Lease]:
@@ -162,8 +189,11 @@ def _is_open(crawl_id: UUID, claimed: Claimed, who: FetchRequest) -> bool:
     for ready_at, status in _run_of(crawl_id, who.machine):
         if ready_at is not None or status != CrawlRun.StatusChoices.SEALED:
             return ready_at is not None
-    has_room = len(claimed.crawl_runs) < who.capacity.crawls
-    if (claimed.crawls_wait and not has_room) or not page_due(crawl_id, timezone.now()):
+    now = timezone.now()
+    if not page_due(crawl_id, now):
+        return False
+    has_room = len(claimed.crawl_runs) < _room_for(crawl_id, who.capacity, now)
+    if claimed.crawls_wait and not has_room:
         return False
     with write_transaction():
         fresh = CrawlRun.of(crawl_id, who.machine)
@@ -179,6 +209,14 @@ def _is_open(crawl_id: UUID, claimed: Claimed, who: FetchRequest) -> bool:
 @PreparedQuery
 def _runs_due(machine: UUID, now: datetime) -> Rows:
     return CrawlRun.objects.due(now).filter(machine_id=machine).values_list("pk", "crawl_id", "attempts")
+
+
+@PreparedQuery
+def _idle_crawls(machine: UUID) -> Rows:
+    """Crawls whose run here is ready, and of which no page is at work."""
+    at_work = Snapshot.objects.filter(HELD, crawl_id=models.OuterRef("crawl_id"))
+    ready = CrawlRun.objects.filter(HELD, machine_id=machine, ready_at__isnull=False, crawl__status="started")
+    return ready.filter(~models.Exists(at_work)).order_by("pk").values_list("crawl_id")[:LOOKS_FOR_RETRIES]
 
 
 @PreparedQuery

@@ -1,8 +1,9 @@
 """Which free pages of a crawl are due, host by host, and when the next free item will be."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -13,6 +14,9 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun, Domain
 from archivebox.machine.binary import Binary
 
+SEALED = Snapshot.StatusChoices.SEALED.value
+RETRIES_IN_FRONT = 16
+"""Pages of a host, waiting for another try, among which a fresh one is looked for."""
 HOSTS = 32
 """Hosts of a crawl that one scan goes through; the next begins behind them."""
 
@@ -25,34 +29,62 @@ class Cursor:
     host: dict[UUID, str] = field(default_factory=dict)
 
 
-def due(crawl_id: UUID, blocked: set[str], limit: int, cursor: Cursor) -> list[UUID]:
-    """The longest waiting due page of each host of a crawl, less the blocked hosts: skip scan of a partial index.
+class Allowance(NamedTuple):
+    """How many pages are looked for: fresh ones, and such as are tried again."""
 
-    899,000 rows of one blocked host: 0.07 ms so, 330 ms by (crawl, retry_at). It looks at as many hosts as are wanted
-    first, and at more only when those have nothing that is due.
+    fresh: int
+    retries: int = 0
+
+
+class Due(NamedTuple):
+    """A page that may begin."""
+
+    key: UUID
+    host: str
+    is_retry: bool
+
+
+def due(crawl_id: UUID, blocked: set[str], room: Allowance, cursor: Cursor) -> list[Due]:
+    """A due page of each host of a crawl, less the blocked hosts: skip scan of a partial index.
+
+    Of a host the one that has waited longest, and fresh ones before those that are tried again. 899,000 rows of one
+    blocked host: 0.07 ms so, 330 ms by (crawl, retry_at). It looks at as many hosts as are wanted first, and at more
+    only when those have nothing that is due.
     """
     start = cursor.host.get(crawl_id, "")
-    found, last = _due_after(crawl_id, start, blocked, limit, limit)
+    found, last = _due_after(crawl_id, start, blocked, room, sum(room))
     while not found and last:  # hosts whose pages all wait for a later time must not hide those behind them
-        found, last = _due_after(crawl_id, last, blocked, limit, HOSTS)
+        found, last = _due_after(crawl_id, last, blocked, room, HOSTS)
     last = "" if start and not found else None
     while not found and last is not None and last <= start:
-        found, last = _due_after(crawl_id, last, blocked, limit, HOSTS)
+        found, last = _due_after(crawl_id, last, blocked, room, HOSTS)
     if found:
-        cursor.host[crawl_id] = found[-1][1]
-    return [key for key, _ in found]
+        cursor.host[crawl_id] = found[-1].host
+    return found
 
 
-def due_among(chosen: Collection[UUID], blocked: set[str]) -> list[UUID]:
-    """Those of a few Snapshots that are due."""
+def due_among(chosen: Collection[UUID], blocked: set[str], room: Allowance) -> list[Due]:
+    """Those of a few Snapshots that are due, as many as there is room for."""
     now = timezone.now()
-    return [key for key in chosen for (host,) in _host_if_due(key, now) if host not in blocked]
+    found = [Due(key, host, status == SEALED) for key in chosen for host, status in _host_if_due(key, now)]
+    return _fitting((page for page in found if page.host not in blocked), room)
+
+
+def _fitting(pages: Iterable[Due], room: Allowance) -> list[Due]:
+    """The first of them that there is room for."""
+    found: list[Due] = []
+    left = {False: room.fresh, True: room.retries}
+    for page in pages:
+        if left[page.is_retry] > 0:
+            left[page.is_retry] -= 1
+            found.append(page)
+    return found
 
 
 def _due_after(
-    crawl_id: UUID, after: str, blocked: set[str], limit: int, look: int
-) -> tuple[list[tuple[UUID, str]], str | None]:
-    """Due pages of the next ``look`` hosts behind ``after`` that are not blocked, one each; at most ``limit``.
+    crawl_id: UUID, after: str, blocked: set[str], room: Allowance, look: int
+) -> tuple[list[Due], str | None]:
+    """Due pages of the next ``look`` hosts behind ``after`` that are not blocked, one each, as there is room.
 
     And the last host looked at, None when there are no more.
     """
@@ -61,8 +93,9 @@ def _due_after(
         cursor.execute(_DUE, [key, after, key, now, key, most, key, now])
         hosts = cursor.fetchall()
     to_uuid = Snapshot._meta.pk.to_python
-    due_now = [(to_uuid(pk), host) for pk, host in hosts if pk is not None and host not in blocked]
-    return due_now[:limit], hosts[-1][1] if len(hosts) == most else None
+    due_now = (Due(to_uuid(pk), host, bool(retry)) for host, pk, retry in hosts if pk is not None)
+    found = _fitting((page for page in due_now if page.host not in blocked), room)
+    return found, hosts[-1][0] if len(hosts) == most else None
 
 
 _FREE = "owner IS NULL AND retry_at IS NOT NULL"
@@ -76,11 +109,17 @@ WITH RECURSIVE hosts(domain, n) AS (
     SELECT (SELECT domain FROM core_snapshot WHERE crawl_id = %s AND {_FREE} AND domain > hosts.domain
             ORDER BY domain LIMIT 1), n + 1
     FROM hosts WHERE hosts.domain IS NOT NULL AND n < %s
+), first(domain, id) AS (
+    SELECT hosts.domain, (
+        SELECT id FROM (SELECT id, status, retry_at FROM core_snapshot
+                        WHERE crawl_id = %s AND domain = hosts.domain AND {_FREE} AND retry_at <= %s
+                        ORDER BY retry_at LIMIT {RETRIES_IN_FRONT}) AS longest
+        ORDER BY status = '{SEALED}', retry_at LIMIT 1)
+    FROM hosts WHERE hosts.domain IS NOT NULL
 )
-SELECT (SELECT id FROM core_snapshot WHERE crawl_id = %s AND domain = hosts.domain AND {_FREE} AND retry_at <= %s
-        ORDER BY retry_at LIMIT 1), hosts.domain
-FROM hosts WHERE hosts.domain IS NOT NULL
-"""  # noqa: S608 - nothing but our own constant is put in
+SELECT first.domain, first.id, page.status = '{SEALED}' FROM first LEFT JOIN core_snapshot page ON page.id = first.id
+ORDER BY first.domain
+"""  # noqa: S608 - nothing but our own constants is put in
 
 
 def next_wanted(machine: UUID) -> datetime | None:
@@ -98,8 +137,15 @@ def page_due(crawl: UUID, now: datetime) -> Rows:
 
 
 @PreparedQuery
+def fresh_page_due(crawl: UUID, now: datetime) -> Rows:
+    """One that was not sealed yet: what has waited longest comes first, before what waits for another try."""
+    fresh = Snapshot.objects.free().filter(crawl_id=crawl, retry_at__lte=now, status__in=Snapshot.OPEN)
+    return fresh.order_by("retry_at").values_list("pk")[:1]
+
+
+@PreparedQuery
 def _host_if_due(snapshot: UUID, now: datetime) -> Rows:
-    return Snapshot.objects.free().filter(pk=snapshot, retry_at__lte=now).values_list("domain")
+    return Snapshot.objects.free().filter(pk=snapshot, retry_at__lte=now).values_list("domain", "status")
 
 
 @PreparedQuery

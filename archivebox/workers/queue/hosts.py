@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.work import HELD
+from archivebox.contract.hooknames import LAST_STEP
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Domain
 from archivebox.hooks import base_layers, resolve_settings
@@ -54,4 +55,6 @@ def _own_delays() -> Rows:
 
 @PreparedQuery
 def _in_flight() -> Rows:
-    return Snapshot.objects.filter(HELD).order_by().values_list("domain").annotate(pages=models.Count("pk"))
+    """Those in their last step are not counted: they are past everything that asks a host for something."""
+    busy = Snapshot.objects.filter(HELD).exclude(current_step=LAST_STEP, status="started")
+    return busy.order_by().values_list("domain").annotate(pages=models.Count("pk"))

@@ -48,7 +48,7 @@ WIND_DOWN = 8.0
 FIRST_WATCHER = 3.0
 """Seconds in which somebody has to watch a new orchestrator."""
 OTHERS_AFTER = 2.0
-"""Seconds for which the first worker is alone: what one page needs is done sooner without others that wake up too."""
+"""Seconds for which the first worker is alone even if it says that there is work for others: they would wake up too."""
 CRASH_DELAY = (0.0, 0.0, 0.5, 2.0, 5.0)
 """Seconds before a worker is started again, by how many died within a minute of their start."""
 
@@ -76,6 +76,8 @@ class Orchestrator:
         self.journal = ExitJournal(DATA_FOLDER.exits)
         self.selector = selectors.DefaultSelector()
         self.stopping = False
+        self.others_wanted = False
+        """Whether a worker has said that there is more work than one page; from then on all are kept at work."""
         self._early_deaths = 0
         self._start_at = 0.0
         self._born = time.monotonic()
@@ -135,7 +137,7 @@ class Orchestrator:
         if processes.PORTABLE:
             return 1.0
         waits = [handle.heard + SILENCE - time.monotonic() for handle in self.workers.values()]
-        if len(self.workers) < self.count:
+        if len(self.workers) < self._wanted:
             waits.append(self._start_at - time.monotonic())
         if not self.watchers:
             waits.append(self._born + FIRST_WATCHER - time.monotonic())
@@ -183,8 +185,12 @@ class Orchestrator:
 
     # --- workers ----------------------------------------------------------------------------------------------
 
+    @property
+    def _wanted(self) -> int:
+        return self.count if self.others_wanted else 1
+
     def _start_missing_workers(self) -> None:
-        while len(self.workers) < self.count and not self.stopping and time.monotonic() >= self._start_at:
+        while len(self.workers) < self._wanted and not self.stopping and time.monotonic() >= self._start_at:
             self._start_worker()
             self._start_at = max(self._start_at, self._born + OTHERS_AFTER)
 
@@ -241,6 +247,7 @@ class Orchestrator:
             return
         if said:
             handle.heard = time.monotonic()
+            self.others_wanted |= worker.MORE_WORK in said
         else:
             with suppress(KeyError):
                 self.selector.unregister(handle.pulse)  # it has closed its end: its exit follows

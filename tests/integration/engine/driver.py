@@ -218,8 +218,13 @@ class Collection:
         return process
 
     def watch_with(self, workers: int) -> None:
-        """The same, and wait until so many workers are at work: the first is alone for a while."""
+        """The same, and wait until so many workers are at work: a few pages without hooks bring the others."""
         self.settings["WORKERS"] = str(workers)
+        self.plugin("warm_up", {"on_Snapshot__10_warm_up.sh": "exit 0\n"})
+        self.names.remove("warm_up")
+        self.actor.ask(
+            "add", urls=["http://warm1.test/", "http://warm2.test/"], config={"PLUGINS": ["warm_up"]}, max_depth=0
+        )
         self.watch()
         running = {"worker_type": "worker", "status": "running"}
         self.wait(f"{workers} workers", lambda: len(self.rows("Process", "pk", **running)) == workers)

@@ -37,7 +37,8 @@ def test_a_retried_page_hook_gets_its_page_again(each_mode: Collection) -> None:
     browser(each_mode)
     crawl = each_mode.add()
     each_mode.run(crawl)
-    assert each_mode.ledger == ["tab-opens", "navigates", "shoots", "afterwards", "tab-closes"]
+    assert each_mode.ledger[:3] == ["tab-opens", "navigates", "shoots"]
+    assert set(each_mode.ledger[3:]) == {"afterwards", "tab-closes"}, "in any order: the tab is not needed any more"
     before = each_mode.results()
     assert before["shot"]["status"] == "backoff"
     assert each_mode.actor.ask("time_has_come") == 1
@@ -63,9 +64,8 @@ def test_a_page_that_dies_is_opened_again_for_what_needs_it(forked: Collection) 
     forked.plugin("crash", {"on_Snapshot__40_crash.sh": LEDGER + "note crash\n" + kill})
     forked.run(forked.add())
     assert forked.results()["shot"]["status"] == "succeeded"
-    assert forked.ledger == [
-        "tab-opens", "navigates", "crash", "tab-opens", "navigates", "shoots", "afterwards", "tab-closes",
-    ]  # fmt: skip
+    assert forked.ledger[:6] == ["tab-opens", "navigates", "crash", "tab-opens", "navigates", "shoots"]
+    assert set(forked.ledger[6:]) == {"afterwards", "tab-closes"}
 
 
 def test_without_any_page_its_hooks_fail_with_a_reason_and_the_rest_goes_on(forked: Collection) -> None:

@@ -6,6 +6,14 @@ from archivebox.workers.supervise.orchestrator import OTHERS_AFTER
 from tests.integration.engine.driver import Collection
 
 
+def test_for_one_page_there_is_one_worker(forked: Collection) -> None:
+    """However long it takes; the page lasts until a while after the moment at which others would have come."""
+    forked.settings["WORKERS"] = "3"
+    forked.plugin("page", {"on_Snapshot__10_page.sh": f"sleep {OTHERS_AFTER + 1}\n"})
+    forked.run(forked.add())
+    assert len(started(forked, worker_type="worker")) == 1
+
+
 def test_the_first_worker_is_alone_at_first(forked: Collection) -> None:
     """By the clock of the rows: what one page needs is not held up by others that start at the same moment."""
     forked.watch_with(3)

@@ -37,7 +37,7 @@ class TestLeases:
     def test_lease_sets_owner_fence_and_end_and_no_status(self) -> None:
         item, owner = snapshot(), new_id()
         before = timezone.now()
-        assert Snapshot.objects.filter(pk=item.pk).lease(owner) == 1
+        assert item.pk in Snapshot.claim([item.pk], owner)
         held = again(item)
         assert (held.owner, held.fence, held.status) == (owner, item.fence + 1, "queued")
         assert held.retry_at is not None
@@ -51,7 +51,7 @@ class TestLeases:
         Snapshot.objects.filter(pk=held.pk).update(
             retry_at=timezone.now() - timedelta(hours=1)
         )  # expired is still held
-        assert Snapshot.objects.all().lease(new_id()) == 0
+        assert not Snapshot.claim([held.pk, later.pk, never.pk], new_id())
 
     def test_renew_is_the_holders(self) -> None:
         held = leased(snapshot())

@@ -42,10 +42,12 @@ def urls(claimed: claim.Claimed) -> list[str]:
 
 
 def look(
-    cursor: Cursor | None = None, capacity: int = 4, crawls: int = 4, machine: Machine | None = None
+    cursor: Cursor | None = None, capacity: int = 4, crawls: int = 4, retries: int = 1, machine: Machine | None = None
 ) -> claim.Claimed:
     machine = machine or Machine.current()
-    return claim_work(FetchRequest(new_id(), machine.pk, Capacity(capacity, crawls), cursor or Cursor()))
+    return claim_work(
+        FetchRequest(new_id(), machine.pk, Capacity(capacity, retries, crawls, crawls), cursor or Cursor())
+    )
 
 
 class TestTake:
@@ -82,6 +84,37 @@ class TestTake:
         Snapshot.objects.filter(url__endswith="/2").update(retry_at=timezone.now() - timedelta(hours=1))
         assert urls(look(capacity=1)) == ["https://example.com/2"]
         assert one.snapshot_set.filter(owner__isnull=True).count() == 1
+
+    def test_a_fresh_page_of_a_host_comes_before_what_is_tried_again(self) -> None:
+        one = ready(crawl(*(f"https://a.example/{number}" for number in range(3)), "https://b.example/"))
+        tried = one.snapshot_set.exclude(url="https://a.example/2")
+        tried.update(status="sealed", retry_at=timezone.now() - timedelta(hours=1))
+        cursor = Cursor()
+        assert urls(look(cursor, capacity=2)) == ["https://a.example/2", "https://b.example/"]
+        assert urls(look(cursor, retries=0)) == []
+        assert len(urls(look(cursor, retries=1))) == 1
+
+    def test_a_crawl_of_which_no_page_is_at_work_has_one_taken_whatever_room_there_is(self) -> None:
+        old = ready(crawl(*(f"https://{host}.example/" for host in "abc")))
+        CrawlRun.objects.filter(crawl=old).update(owner=new_id())
+        assert len(urls(look(capacity=1))) == 1
+        new = ready(crawl("https://new.example/1", "https://new2.example/2"))
+        CrawlRun.objects.filter(crawl=new).update(owner=new_id())
+        assert [url.partition(".")[0] for url in urls(look(capacity=0))] == ["https://new"]
+        assert urls(look(capacity=0)) == []
+
+    def test_crawls_with_nothing_but_retries_leave_room_for_others(self) -> None:
+        old = [crawl(f"https://{host}.example/") for host in "abc"]
+        for one in old:
+            tick(Crawl.objects.get(pk=one.pk))
+        Snapshot.objects.update(status="sealed", retry_at=timezone.now() - timedelta(hours=1))
+        room = Capacity(4, 1, 2, 1)
+        claimed = claim_work(FetchRequest(new_id(), Machine.current().pk, room, Cursor()))
+        assert (len(claimed.crawl_runs), claimed.crawls_wait) == (1, True)
+        new = crawl("https://new.example/")
+        room = Capacity(4, 1, 1, 0)
+        claimed = claim_work(FetchRequest(new_id(), Machine.current().pk, room, Cursor()))
+        assert [CrawlRun.objects.get(pk=lease.pk).crawl_id for lease in claimed.crawl_runs] == [new.pk]
 
     def test_crawls_and_users_take_turns(self) -> None:
         anna, ben = (User.objects.create(username=name) for name in ("anna", "ben"))
@@ -140,7 +173,7 @@ class TestHosts:
 
     def test_a_blocked_host_does_not_hide_the_others(self) -> None:
         one = ready(crawl("https://a.example/", "https://b.example/"))
-        assert len(due.due(one.pk, {"a.example"}, 4, Cursor())) == 1
+        assert len(due.due(one.pk, {"a.example"}, due.Allowance(4), Cursor())) == 1
 
     @pytest.mark.parametrize("start", ["", "host-050.example", "zzz"])
     def test_hosts_whose_pages_wait_do_not_hide_those_behind_them(self, start: str) -> None:
@@ -149,16 +182,16 @@ class TestHosts:
         later = timezone.now() + timedelta(hours=1)
         one.snapshot_set.exclude(domain="host-045.example").update(retry_at=later)
         cursor = Cursor(host={one.pk: start})
-        (key,) = due.due(one.pk, set(), 4, cursor)
-        assert Snapshot.objects.get(pk=key).domain == "host-045.example"
+        (page,) = due.due(one.pk, set(), due.Allowance(4), cursor)
+        assert Snapshot.objects.get(pk=page.key).domain == "host-045.example"
         one.snapshot_set.update(retry_at=later)
-        assert due.due(one.pk, set(), 4, cursor) == []
+        assert due.due(one.pk, set(), due.Allowance(4), cursor) == []
 
     def test_every_host_has_its_turn(self) -> None:
         one = ready(crawl(*(f"https://host-{number:03}.example/{page}" for number in range(70) for page in (1, 2))))
         cursor, polled = Cursor(), list[str]()
         for _ in range(40):
-            keys = due.due(one.pk, set(), 4, cursor)
+            keys = [page.key for page in due.due(one.pk, set(), due.Allowance(4), cursor)]
             polled += Snapshot.objects.filter(pk__in=keys).values_list("domain", flat=True)
             Snapshot.objects.filter(pk__in=keys).update(retry_at=None)
         assert len(polled) == 140

@@ -61,7 +61,7 @@ class TestReclaim:
         page = leased(snapshot(), worker)
         page.transition("start")
         run = CrawlRun.of(page.crawl_id, Machine.current().pk)
-        CrawlRun.objects.all().lease(worker.pk)
+        CrawlRun.claim([run.pk], worker.pk)
         finished = dead(process_type="hook", parent=worker, snapshot_id=page.pk)
         lost = dead(process_type="hook", parent=worker, snapshot_id=page.pk, pid=None)
         Process.objects.filter(pk=lost.pk).update(start_ticks=2)

@@ -1,0 +1,104 @@
+"""Places that hooks take while they run: so many at a time, and as many again for what takes long."""
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+LATE_AFTER = float(os.environ.get("ARCHIVEBOX_LATE_SECONDS") or 10)
+"""Seconds after which whoever has a place is late: it goes on beside the others, and the next one has its place.
+
+The variable lets tests see it without waiting for it.
+"""
+
+Tell = Callable[[], None]
+
+
+class Place(Protocol):
+    """What is taken, until it is given back; to give back twice does nothing."""
+
+    def give_back(self) -> None: ...
+
+    def become_late(self) -> bool:
+        """Make room for the next one, if there is room among the late ones; True if nothing is left to be done."""
+        ...
+
+
+class Places(Protocol):
+    """Where places are taken. Who gets none may ask to be told once there may be one."""
+
+    def take(self) -> Place | None: ...
+
+    def take_anyway(self) -> Place | None:
+        """For an adopted hook, which runs already."""
+        ...
+
+    def tell_when_free(self, tell: Tell) -> None: ...
+
+
+def become_late_in_time(loop: asyncio.AbstractEventLoop, place: Place) -> None:
+    """Make room for others when it has been held for long, and each time again while there are too many late ones."""
+
+    def try_it() -> None:
+        if not place.become_late():
+            loop.call_later(LATE_AFTER, try_it)
+
+    loop.call_later(LATE_AFTER, try_it)
+
+
+class Slots:
+    """So many hooks of this worker at a time; who waits is told in turn, and nobody whom no place is left for."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = max(1, limit)
+        self.taken = 0
+        self.late = 0
+        self._waiting: deque[Tell] = deque()
+
+    def take(self) -> "Slot | None":
+        return self.take_anyway() if self.taken < self.limit else None
+
+    def take_anyway(self) -> "Slot":
+        """For an adopted hook: it counts, even above the limit."""
+        self.taken += 1
+        return Slot(self)
+
+    def is_free(self) -> None:
+        """One was given back, or is late."""
+        self.taken -= 1
+        for _ in range(len(self._waiting)):  # who is told may find that it has to wait again
+            if self.taken >= self.limit or not self._waiting:  # and may itself have given one back
+                return
+            self._waiting.popleft()()
+
+    def tell_when_free(self, tell: Tell) -> None:
+        if tell not in self._waiting:
+            self._waiting.append(tell)
+
+
+class Slot:
+    """One place of Slots."""
+
+    __slots__ = ("_held", "_late", "_slots")
+
+    def __init__(self, slots: Slots) -> None:
+        self._slots, self._held, self._late = slots, True, False
+
+    def give_back(self) -> None:
+        if not self._held:
+            return
+        self._held = False
+        if self._late:
+            self._slots.late -= 1
+        else:
+            self._slots.is_free()
+
+    def become_late(self) -> bool:
+        if self._held and not self._late:
+            if self._slots.late >= self._slots.limit:
+                return False
+            self._late = True
+            self._slots.late += 1
+            self._slots.is_free()
+        return True
