@@ -103,9 +103,7 @@ class Browser:
     def in_frame(self, expression: str, seconds: float = 20) -> Any:
         """What ``expression`` comes to in the frame of another origin, a target of its own, once it is true."""
         end = time.monotonic() + seconds
-        targets = self.tab.call("Target.getTargets")["targetInfos"]
-        frame = next(target for target in targets if target["type"] == "iframe")
-        attached = self.tab.call("Target.attachToTarget", {"targetId": frame["targetId"], "flatten": True})
+        attached = self.tab.call("Target.attachToTarget", {"targetId": self._frame_by(end), "flatten": True})
         asked = {"expression": expression, "returnByValue": True}
         while True:
             answer = self.tab.call("Runtime.evaluate", asked, session=attached["sessionId"])
@@ -113,6 +111,15 @@ class Browser:
                 return value
             assert time.monotonic() < end, f"never true in the frame: {expression}"
             time.sleep(0.1)
+
+    def _frame_by(self, end: float) -> str:
+        """The frame's own target: its process is started only when its document comes."""
+        while time.monotonic() < end:
+            for target in self.tab.call("Target.getTargets")["targetInfos"]:
+                if target["type"] == "iframe":
+                    return str(target["targetId"])
+            time.sleep(0.1)
+        raise AssertionError("there never was a frame of another origin")
 
     def picture(self, path: Path, *, whole: bool = False) -> None:
         shot = self.tab.call("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": whole}, timeout=60)
