@@ -44,6 +44,7 @@ class BinaryExecutor:
         self.run: HookProcess | None = None
         self._ended: asyncio.Future[None] | None = None
         self._found = False
+        self.ending = False
         self._task = engine.in_background(self._ask_providers())
         self._stopping = ""
 
@@ -96,8 +97,23 @@ class BinaryExecutor:
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
 
-    async def release(self, event: str = "requeue") -> None:
+    def advance(self) -> None:
+        """It goes on by itself, from one provider to the next."""
+
+    def hooks(self) -> list[HookProcess]:
+        return [] if self.run is None else [self.run]
+
+    async def obey(self, event: str) -> None:
+        """Whatever is asked, the program is looked for again by whoever needs it."""
+        del event
+        await self._release("requeue")
+
+    async def put_down(self) -> None:
+        await self._release("requeue")
+
+    async def _release(self, event: str) -> None:
         """Put it back into the queue; an installer that runs is asked to finish."""
+        self.ending = True
         self._stopping = event
         if self.run is not None and not self.run.ended:
             # What holds the machine's package manager is not killed in the middle: dpkg would be left half configured.
@@ -107,7 +123,7 @@ class BinaryExecutor:
         await self._task
 
     async def abandon(self) -> None:
-        await self.release("lost")
+        await self._release("lost")
 
 
 def provider_hooks(binary: Binary) -> list[Hook]:

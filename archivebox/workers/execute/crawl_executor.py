@@ -138,7 +138,15 @@ class CrawlRunExecutor(Executor):
     def a_snapshot_was_sealed(self) -> None:
         self.restarts = 0
 
-    async def end(self, event: str = "seal") -> None:
+    async def obey(self, event: str) -> None:
+        """Its crawl is paused or cancelled: nothing needs it any more."""
+        del event
+        await self.end("seal")
+
+    async def put_down(self) -> None:
+        await self.end("requeue")
+
+    async def end(self, event: str) -> None:
         """End its trees, run ``on_CrawlEnd``, and put the row down: sealed, or back in the queue."""
         await self.end_everything(EndReason.SEALED, self.engine.stop_grace)
         if event == "seal":

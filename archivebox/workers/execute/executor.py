@@ -55,6 +55,9 @@ class Executor(ABC):
         self._advancing = False
         self._again = False
 
+    def hooks(self) -> list[HookProcess]:
+        return [item.run for item in self.schedule.planned if item.run is not None]
+
     # --- what subclasses say ----------------------------------------------------------------------------------
 
     @abstractmethod

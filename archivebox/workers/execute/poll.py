@@ -19,6 +19,7 @@ from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
 from archivebox.workers.execute import binary_executor, crawl_executor, snapshot_rows
+from archivebox.workers.execute.holdings import Loaded
 from archivebox.workers.queue import claim, watchers
 from archivebox.workers.queue.claim import Claimed, FetchRequest
 from archivebox.workers.queue.lease import Lease
@@ -28,8 +29,6 @@ log = logging.getLogger(__name__)
 
 OF_CRAWLS_ABOVE = {Crawl.StatusChoices.PAUSED: "release", Crawl.StatusChoices.CANCELLED: "cancel"}
 """What the state of a Crawl means for what is held of it."""
-
-Loaded = snapshot_rows.Loaded | crawl_executor.LoadedCrawlRun | binary_executor.LoadedBinary
 
 
 @dataclass(slots=True)

@@ -230,7 +230,10 @@ class SnapshotExecutor(Executor):
 
     # --- ending it otherwise ----------------------------------------------------------------------------------
 
-    async def release(self, event: str = "release") -> None:
+    async def put_down(self) -> None:
+        await self.obey("release")
+
+    async def obey(self, event: str) -> None:
         """Give it back (``release``), pause or cancel it: its trees end first, then its rows change."""
         if await self.sealing.finish():
             return

@@ -25,12 +25,10 @@ from archivebox.lib import processes
 from archivebox.lib.inotify import ATTRIB, Inotify
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
-from archivebox.workers.execute import crawl_executor, poll, snapshot_rows
-from archivebox.workers.execute.binary_executor import BinaryExecutor
-from archivebox.workers.execute.crawl_executor import CrawlRunExecutor
+from archivebox.workers.execute import poll
 from archivebox.workers.execute.engine import Engine, share
+from archivebox.workers.execute.holdings import Holdings, Loaded
 from archivebox.workers.execute.orphans import Orphans
-from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
 from archivebox.workers.queue import claim, due, reclaim, room
 from archivebox.workers.queue.lease import Lease
 
@@ -50,8 +48,6 @@ MOST_RETRIES = 1
 SIGN_OF_LIFE, MORE_WORK = b".", b"+"
 """What a worker says to its orchestrator: that it lives, and that there is work for others beside it."""
 
-Run = SnapshotExecutor | CrawlRunExecutor | BinaryExecutor
-
 
 class Worker:
     """One worker process. ``run`` returns when it was told to stop and has put everything down."""
@@ -63,8 +59,8 @@ class Worker:
         self.engine = Engine(self.loop, process, self.settings, workers)
         self.engine.journal.on_lost = self._lease_lost
         self.engine.journal.on_broken = self._journal_broke
-        self.runs: dict[Lease, Run] = {}
-        self.orphans = Orphans(self.engine, self._has_no_page)
+        self.held = Holdings(self.engine)
+        self.orphans = Orphans(self.engine, lambda: not self.held.pages)
         self.in_flight = self.settings.get_int("SNAPSHOTS_IN_FLIGHT")
         self.crawls_in_flight = share(self.settings.get_int("CRAWLS_IN_FLIGHT"), workers)
         self.retention_days = self.settings.get_int("PROCESS_RETENTION_DAYS")
@@ -99,16 +95,16 @@ class Worker:
         """Take what is due, begin it, do what was asked for."""
         self._rung.clear()
         polled = await self._poll()
-        if not polled.claimed and not self.runs:
+        if not polled.claimed and not self.held.all:
             await self._wait(self._rung, LOOK_AGAIN)
             polled = await self._poll()
         return polled.claimed
 
     async def _poll(self) -> poll.Polled:
-        idle = self._idle_crawl_runs()
+        idle = self.held.idle_crawl_runs()
         who = claim.FetchRequest(self.process.pk, self.process.machine_id, self._capacity(), self.cursor)
         yields = {crawl_id: run.yields for crawl_id, run in idle.items()}
-        held = [lease.pk for lease in self.runs]
+        held = [lease.pk for lease in self.held.all]
         polled: poll.Polled = await self.engine.journal.read(poll.poll, who, yields, held)
         self.engine.programs.learn(polled.program_status, polled.program_paths, polled.program_versions)
         for lease, loaded in polled.loaded.items():
@@ -120,26 +116,25 @@ class Worker:
         if polled.claimed.crawls_wait and self.engine.room.is_there():
             self._make_room()
         self._advance_all()
-        if len(self._pages()) > 1:
+        if len(self.held.pages) > 1:
             self._say(MORE_WORK)
         return polled
 
     def _advance_all(self) -> None:
-        for run in list(self.runs.values()):
-            if not isinstance(run, BinaryExecutor):
-                run.advance()
+        for held in self.held.all.values():
+            held.advance()
 
     def _capacity(self) -> claim.Capacity:
         """How much more this worker takes: no more pages than it can give a tab, and one ahead."""
         if not self.engine.room.is_there():
             return claim.Capacity(0, 0, 0, 0, beyond=False)
-        pages = self._pages()
+        pages = self.held.pages.values()
         counted = sum(page.counts_as_in_flight for page in pages)
         in_flight = self.in_flight - counted - max(0, len(pages) - counted - MOST_LATE)
         tabs = max(0, self.engine.tabs.share - self.engine.tabs.held)
         ahead = sum(page.is_ahead for page in pages)
-        alone = any(isinstance(run, CrawlRunExecutor) and run.is_suspect for run in self.runs.values())
-        crawls = 0 if alone else max(0, self.crawls_in_flight - len(self._browsers()))
+        alone = any(run.is_suspect for run in self.held.crawl_runs.values())
+        crawls = 0 if alone else max(0, self.crawls_in_flight - len(self.held.browsers()))
         return claim.Capacity(
             snapshots=max(0, min(in_flight, tabs + 1 - ahead)),
             retries=max(0, MOST_RETRIES - sum(page.is_retry for page in pages)),
@@ -147,16 +142,9 @@ class Worker:
             retried_crawls=max(0, crawls - 1) if self.crawls_in_flight > 1 else crawls,
         )
 
-    def _pages(self) -> list[SnapshotExecutor]:
-        return [run for run in self.runs.values() if isinstance(run, SnapshotExecutor)]
-
-    def _browsers(self) -> list[CrawlRunExecutor]:
-        """The runs of crawls that hold a browser or the like here."""
-        return [run for run in self.runs.values() if isinstance(run, CrawlRunExecutor) and run.holds_something]
-
     def _make_room(self) -> None:
         """A crawl waits: the one that has had its turn for longest lets it in, if its time is over."""
-        held = self._browsers()
+        held = self.held.browsers()
         if not held or any(run.yields or run.ending for run in held):
             return
         longest = min(held, key=lambda run: run.began)
@@ -175,37 +163,15 @@ class Worker:
 
     # --- beginning and ending runs ----------------------------------------------------------------------------
 
-    def _begin(self, lease: Lease, loaded: poll.Loaded) -> None:
-        run: Run
-        if isinstance(loaded, snapshot_rows.Loaded):
-            run = SnapshotExecutor(self.engine, lease, loaded)
-        elif isinstance(loaded, crawl_executor.LoadedCrawlRun):
-            run = CrawlRunExecutor(self.engine, lease, loaded)
-        else:
-            run = BinaryExecutor(self.engine, lease, loaded)
-        self.runs[lease] = run
-        run.over.add_done_callback(partial(self._is_over, lease))
+    def _begin(self, lease: Lease, loaded: Loaded) -> None:
+        self.held.begin(lease, loaded).over.add_done_callback(partial(self._is_over, lease))
 
     def _is_over(self, lease: Lease, _: object) -> None:
-        run = self.runs.pop(lease, None)
-        if isinstance(run, SnapshotExecutor):
-            for other in self.runs.values():
-                if isinstance(other, CrawlRunExecutor) and other.crawl_id == run.snapshot.crawl_id:
-                    other.a_snapshot_was_sealed()
+        if self.held.let_go(lease) is not None:
             self.orphans.record_new()
-            if self._has_no_page():
+            if not self.held.pages:
                 self._spawn(self.orphans.end())
         self._rung.set()
-
-    def _has_no_page(self) -> bool:
-        return not any(isinstance(run, SnapshotExecutor) for run in self.runs.values())
-
-    def _idle_crawl_runs(self) -> dict[UUID, CrawlRunExecutor]:
-        """By crawl: the runs held here that serve no Snapshot of this worker."""
-        pages = self._pages()
-        served = {run.snapshot.crawl_id for run in pages if run.is_in_step}
-        held = [run for run in self.runs.values() if isinstance(run, CrawlRunExecutor) and not run.ending]
-        return {run.crawl_id: run for run in held if run.crawl_id not in served}
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = self.engine.in_background(work)
@@ -216,36 +182,30 @@ class Worker:
 
     def _answer_requests(self, polled: poll.Polled) -> None:
         """Pause, cancel and kill what others asked for since the last look."""
-        held = {lease.pk: run for lease, run in self.runs.items()}
+        held_by_key = {lease.pk: held for lease, held in self.held.all.items()}
         for key, event in polled.asked.items():
-            run = held.get(key)
-            if isinstance(run, SnapshotExecutor) and not run.ending:
-                run.ending = True  # from this moment on nothing of it starts
-                self._spawn(run.release(event))
-            elif isinstance(run, CrawlRunExecutor) and not run.ending:
-                run.ending = True
-                self._spawn(run.end("seal"))
-            elif isinstance(run, BinaryExecutor):
-                self._spawn(run.release())
+            held = held_by_key.get(key)
+            if held is not None and not held.ending:
+                held.ending = True  # from this moment on nothing of it starts
+                self._spawn(held.obey(event))
         for process_id in polled.killed:
             self._kill(process_id)
 
     def _kill(self, process_id: UUID) -> None:
-        for run in self.runs.values():
-            hooks = [run.run] if isinstance(run, BinaryExecutor) else [item.run for item in run.schedule.planned]
-            for hook in hooks:
-                if hook is not None and hook.process_id == process_id:
+        for held in self.held.all.values():
+            for hook in held.hooks():
+                if hook.process_id == process_id:
                     hook.stop(EndReason.CANCELLED, self.engine.stop_grace)
 
     async def _renew(self) -> None:
-        for lease in await self.engine.journal.read(claim.renew, list(self.runs)):
+        for lease in await self.engine.journal.read(claim.renew, list(self.held.all)):
             self._lease_lost(lease)
 
     def _lease_lost(self, lease: Lease) -> None:
-        run = self.runs.get(lease)
-        if run is not None and not (isinstance(run, SnapshotExecutor | CrawlRunExecutor) and run.ending):
+        held = self.held.all.get(lease)
+        if held is not None and not held.ending:
             log.warning("The lease of %s %s is lost action=lease_lost", lease.model.__name__, lease.pk)
-            self._spawn(run.abandon())
+            self._spawn(held.abandon())
 
     async def _beat(self) -> None:
         """Every ten seconds: the leases, the workers that died, and a batch of what is too old to be kept.
@@ -255,7 +215,7 @@ class Worker:
         while True:
             self._sibling_died.clear()
             self.engine.reap_orphans()
-            if self.runs:
+            if self.held.all:
                 await self._renew()
             if await self.engine.journal.read(_take_back, self.process.machine_id):
                 self._rung.set()
@@ -337,15 +297,7 @@ class Worker:
         """Release every item: trees end first, rows go back to the queue, nothing is counted as an attempt."""
         if self._tasks:
             await asyncio.wait(self._tasks)
-        ends = []
-        for run in list(self.runs.values()):
-            if isinstance(run, SnapshotExecutor):
-                ends.append(run.release("release"))
-            elif isinstance(run, CrawlRunExecutor):
-                ends.append(run.end("requeue"))
-            else:
-                ends.append(run.release("requeue"))
-        await asyncio.gather(*ends)
+        await asyncio.gather(*(held.put_down() for held in self.held.all.values()))
         if self._bell is not None:
             self.loop.remove_reader(self._bell.fileno())
             self._bell.close()

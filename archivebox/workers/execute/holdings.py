@@ -1,0 +1,85 @@
+"""Owns what a worker has in its hands: pages, runs of crawls, programs, and what all three kinds answer to."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Protocol
+from uuid import UUID
+
+from archivebox.workers.execute import binary_executor, crawl_executor, snapshot_rows
+from archivebox.workers.execute.binary_executor import BinaryExecutor
+from archivebox.workers.execute.crawl_executor import CrawlRunExecutor
+from archivebox.workers.execute.engine import Engine
+from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
+from archivebox.workers.queue.lease import Lease
+
+Loaded = snapshot_rows.Loaded | crawl_executor.LoadedCrawlRun | binary_executor.LoadedBinary
+
+
+class Held(Protocol):
+    """One leased object that this worker works on. ``over`` is done once it is put down or its lease is lost."""
+
+    over: asyncio.Future[None]
+    ending: bool
+    """From here on nothing of it is started."""
+
+    def advance(self) -> None:
+        """Do what can be done now; never waits."""
+
+    def hooks(self) -> list[HookProcess]:
+        """Processes of its hooks, ended ones included."""
+
+    async def obey(self, event: str) -> None:
+        """Do what somebody asked of its holder (``pause``, ``cancel``, ``release``), and put it down."""
+
+    async def put_down(self) -> None:
+        """The worker stops: back to the queue with it, once its trees have ended."""
+
+    async def abandon(self) -> None:
+        """The lease is lost: end its trees, and write nothing but what happened to processes."""
+
+
+class Holdings:
+    """The objects that one worker holds, by lease."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.pages: dict[Lease, SnapshotExecutor] = {}
+        self.crawl_runs: dict[Lease, CrawlRunExecutor] = {}
+        self.programs: dict[Lease, BinaryExecutor] = {}
+
+    def begin(self, lease: Lease, loaded: Loaded) -> Held:
+        """Take up what was claimed and loaded: the one place that tells the kinds apart."""
+        held: Held
+        match loaded:
+            case snapshot_rows.Loaded():
+                held = self.pages[lease] = SnapshotExecutor(self._engine, lease, loaded)
+            case crawl_executor.LoadedCrawlRun():
+                held = self.crawl_runs[lease] = CrawlRunExecutor(self._engine, lease, loaded)
+            case _:
+                held = self.programs[lease] = BinaryExecutor(self._engine, lease, loaded)
+        return held
+
+    @property
+    def all(self) -> Mapping[Lease, Held]:
+        return {**self.pages, **self.crawl_runs, **self.programs}
+
+    def let_go(self, lease: Lease) -> SnapshotExecutor | None:
+        """One is over; returns it if it was a page, which tells the run of its crawl."""
+        self.crawl_runs.pop(lease, None)
+        self.programs.pop(lease, None)
+        page = self.pages.pop(lease, None)
+        for run in self.crawl_runs.values():
+            if page is not None and run.crawl_id == page.snapshot.crawl_id:
+                run.a_snapshot_was_sealed()
+        return page
+
+    def browsers(self) -> list[CrawlRunExecutor]:
+        """The runs of crawls that hold a browser or the like here."""
+        return [run for run in self.crawl_runs.values() if run.holds_something]
+
+    def idle_crawl_runs(self) -> dict[UUID, CrawlRunExecutor]:
+        """By crawl: the runs held here that serve no page of this worker."""
+        served = {page.snapshot.crawl_id for page in self.pages.values() if page.is_in_step}
+        held = (run for run in self.crawl_runs.values() if not run.ending)
+        return {run.crawl_id: run for run in held if run.crawl_id not in served}
