@@ -1,5 +1,6 @@
 """What the documents say is there."""
 
+import ast
 import re
 import subprocess
 from pathlib import Path
@@ -11,6 +12,7 @@ from tests.architecture import source
 DOCUMENTS = sorted(
     [*source.ROOT.glob("*.md"), *source.ROOT.glob("docs/**/*.md"), *source.ROOT.glob("changelog.d/*.md")]
 )
+FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 KINDS = {"added", "changed", "removed", "fixed", "security"}
 
 
@@ -40,3 +42,29 @@ def test_scripts_of_the_checkout_are_plain_sh(script: str) -> None:
     assert path.read_text().startswith("#!/bin/sh\n")
     assert path.stat().st_mode & 0o111
     assert subprocess.run(["sh", "-n", path], check=False).returncode == 0
+
+
+def reading_path() -> list[tuple[str, str]]:
+    """Each step of the reading paths: a module, and what is to be read in it."""
+    text = (source.ROOT / "docs" / "architecture.md").read_text()
+    section = text.partition("## Reading paths")[2].partition("\n## ")[0]
+    steps = re.findall(r"^\d+\. `([\w/]+\.py)` ((?:`[\w.]+`(?:, )?)+)", section, re.MULTILINE)
+    return [(module, name) for module, names in steps for name in re.findall(r"`([\w.]+)`", names)]
+
+
+def names_in(module: str) -> set[str]:
+    """Functions and classes of a module, and methods as ``Class.method``."""
+    tree = source.parse(source.PACKAGE / module)
+    found: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, FUNCTIONS)}
+        if isinstance(node, ast.ClassDef | FUNCTIONS):
+            found.add(node.name)
+    return found
+
+
+def test_every_step_of_a_reading_path_is_there() -> None:
+    steps = reading_path()
+    assert len(steps) > 30
+    assert [(module, name) for module, name in steps if name not in names_in(module)] == []
