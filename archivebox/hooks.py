@@ -130,7 +130,7 @@ def base_layers() -> list[Layer]:
 
 @lru_cache(maxsize=1)
 def _base_layers(_version: tuple[int, int], machine_config: str) -> tuple[Layer, ...]:
-    """The same objects each time: a worker asks for them with every look and every Snapshot."""
+    """The same objects each time: a worker asks for them at every poll and every Snapshot."""
     return (
         Layer("file", read_conf(DATA_FOLDER.conf)),
         Layer("machine", json.loads(machine_config)),

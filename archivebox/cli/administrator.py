@@ -40,7 +40,7 @@ from archivebox.machine.models import Binary, Process
 from archivebox.workers.execute.binary_executor import provider_hooks
 from archivebox.workers.execute.crawl_executor import wanted_programs
 
-LOOKING = 300
+PLAN_TIME = 300
 """Seconds for a provider's script to say what it needs one for: apt may plan on a cold disk."""
 
 
@@ -173,7 +173,7 @@ def _errand(session: Session, hook: Hook, requests: list[BinaryRequest], setting
         for request in requests
     ]
     process = _process(session, hook.plugin, [sys.executable, str(script), f"--programs={json.dumps(programs)}"])
-    process.timeout = LOOKING
+    process.timeout = PLAN_TIME
     call = Call(DATA_FOLDER.root, {}, {}, {}, settings, {})
     process.launch_env = {**prepare_hook(hook, call).env, "PYTHONPATH": str(APPLICATION)}
     process.launch()

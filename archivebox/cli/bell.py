@@ -1,4 +1,4 @@
-"""Owns being told that a file changed: by the kernel, and where it does not tell, by looking five times a second."""
+"""Owns being told that a file changed: by the kernel, and where it does not tell, by polling five times a second."""
 
 import select
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from archivebox.lib import processes
 from archivebox.lib.inotify import Inotify
 
-LOOK_EVERY = 0.2
+POLL_EVERY = 0.2
 
 
 class Bell:
@@ -21,7 +21,7 @@ class Bell:
         """Sleep until the file changes, one of ``others`` is readable, or time is over; returns which others are."""
         own = [] if self._inotify is None else [self._inotify.fileno()]
         if self._inotify is None:
-            seconds = LOOK_EVERY if seconds is None else min(seconds, LOOK_EVERY)
+            seconds = POLL_EVERY if seconds is None else min(seconds, POLL_EVERY)
         ready, _, _ = select.select([*own, *others], [], [], seconds)
         if self._inotify is not None:
             self._inotify.read()

@@ -24,7 +24,7 @@ from archivebox.workers.queue.watchers import Only
 from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedError, Watch
 
 ALL_SEALED, OUR_ERROR, NO_SUCCESS = 0, 1, 3
-LOOK_BACK = timedelta(seconds=5)
+OVERLAP = timedelta(seconds=5)
 """How far back sealed Snapshots are looked for again: two workers commit in another order than their clocks say."""
 SHARE = 20
 """A drawing waits 20 times as long as the last one took, so that a crawl of a million pages is not slowed by it."""
@@ -138,7 +138,7 @@ class Progress:
         return lines
 
     def _tell_sealed(self) -> None:
-        rows = list(self.watched.sealed_since(self._last - LOOK_BACK).order_by("sealed_at"))
+        rows = list(self.watched.sealed_since(self._last - OVERLAP).order_by("sealed_at"))
         fresh = [row for row in rows if self._told.get(row.pk) != row.sealed_at]
         counts = results_by_status(fresh)
         for row in fresh:

@@ -18,7 +18,7 @@ BY_TERM = frozenset({-signal.SIGTERM, 128 + signal.SIGTERM})
 """Exit codes of what died of TERM: itself, or as a shell or a runner tells of its child."""
 
 STDERR_TAIL = 4000
-"""Letters of a hook's stderr that are looked at: an error is at the end."""
+"""Letters of a hook's stderr that are read: an error is at the end."""
 
 _USAGE_ERROR = re.compile(
     r"no such option|unrecognized arguments|unknown option|got unexpected extra argument|missing (?:option|argument)"

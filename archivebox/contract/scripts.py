@@ -1,4 +1,4 @@
-"""Owns what a look at a hook's script tells: who runs it, which options it accepts, which packages it imports."""
+"""Owns what a hook's script tells of itself: who runs it, which options it accepts, which packages it imports."""
 
 import hashlib
 import re
@@ -57,7 +57,7 @@ class Script:
 
 
 def read_script(text: str, extension: str, *, executable: bool) -> Script:
-    """Look at a script; nothing of it is run."""
+    """Read a script; nothing of it is run."""
     interpreter = interpreter_of(text, extension, executable=executable)
     return Script(
         interpreter=interpreter,

@@ -25,7 +25,7 @@ from archivebox.lib.urls import BadUrl, Url, parse_url, path_domain
 BATCH = 1000
 """Rows of one INSERT: SQLite takes 32,766 values a statement."""
 _ALLOWLIST = "PRIVATE_NETWORK_ALLOWLIST"
-LOOK_UP_TIME = 5.0
+RESOLVE_TIME = 5.0
 """Seconds that names of hosts may take to be looked up, all together."""
 
 
@@ -89,7 +89,7 @@ def _private_hosts(texts: Iterable[str | Seed]) -> frozenset[str]:
     """The hosts of ``texts`` that say themselves, or whose addresses say, that they are in a private network."""
     hrefs = (text.url if isinstance(text, Seed) else text for text in texts)
     hosts = {url.host for href in hrefs if (url := _parsed(href)) is not None}
-    addresses = resolve((host for host in hosts if literal(host) is None and not is_private(host)), LOOK_UP_TIME)
+    addresses = resolve((host for host in hosts if literal(host) is None and not is_private(host)), RESOLVE_TIME)
     return frozenset(
         host for host in hosts if is_private(host) or any(not is_public(one) for one in addresses.get(host, ()))
     )

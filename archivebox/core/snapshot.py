@@ -246,7 +246,7 @@ class Snapshot(StoppableItem):
                 result.update_from_output()
 
     def give_up(self) -> None:
-        """What being cancelled does: what is not final never runs, and its crawl looks whether it was the last."""
+        """What being cancelled does: what is not final never runs, and its crawl checks whether it was the last."""
         self.archiveresult_set.cancel()
         self.cleanup()
         self.crawl.wake()

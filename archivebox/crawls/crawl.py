@@ -101,13 +101,13 @@ class Crawl(StoppableItem):
         """When the first of its Snapshots wants attention again."""
         return next((moment for (moment,) in _next_snapshot(self.pk)), None)
 
-    def look_at(self, moment: datetime | None) -> None:
-        """Ask for a look at this crawl at a moment, or for none."""
+    def tick_at(self, moment: datetime | None) -> None:
+        """Have this crawl ticked at a moment, or not again."""
         table_of(Crawl).change({"retry_at": moment}, {"id": self.pk})
 
     def wake(self) -> None:
-        """Ask for a look at this crawl as soon as possible."""
-        self.look_at(timezone.now())
+        """Have this crawl ticked as soon as possible."""
+        self.tick_at(timezone.now())
 
 
 class CrawlRunQuerySet(WorkQuerySet["CrawlRun"]):

@@ -18,7 +18,7 @@ from archivebox.lib import jsonl
 from archivebox.lib.jsonl import JSON
 
 HEAD = 65_536
-"""Bytes that are looked at to tell what kind of file it is."""
+"""Bytes that are read to tell what kind of file it is."""
 LONGEST_LINE = 65_536
 """Characters of a line that are kept; a URL has at most 2,000, a line of JSON a title and tags besides."""
 LARGEST_DOCUMENT = 64_000_000

@@ -27,7 +27,7 @@ class CrawlMachine(WorkMachine):
         "seal": {"owner": None},
         "pause": LET_GO,
         "resume": {**AT_ONCE, "reason": ""},
-        "cancel": AT_ONCE,  # a cancelled crawl wants one more look, which cancels its queued Snapshots
+        "cancel": AT_ONCE,  # a cancelled crawl wants one more tick, which cancels its queued Snapshots
     }
 
     def on_enter_started(self) -> None:

@@ -102,7 +102,7 @@ def walk_outputs(folder: Path) -> list[OutputFile]:
     """The regular files below ``folder`` in order of path; a folder that is not there has none.
 
     Symbolic links are neither followed nor listed, so that nothing outside the folder is ever read through them.
-    Files that vanish during the walk, or cannot be looked at, are left out.
+    Files that vanish during the walk, or cannot be read, are left out.
     """
     found: list[OutputFile] = []
     for parent, folders, names in os.walk(folder, followlinks=False):

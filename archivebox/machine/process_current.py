@@ -103,7 +103,7 @@ def forget_current_process() -> None:
 
 
 def command_line(pid: int) -> list[str]:
-    """The words a process was started with; none for one that is gone or not ours to look at."""
+    """The words a process was started with; none for one that is gone or not ours to read."""
     try:
         return psutil.Process(pid).cmdline()
     except (psutil.NoSuchProcess, psutil.AccessDenied):

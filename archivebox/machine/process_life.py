@@ -119,7 +119,7 @@ class StartedProcess(ProcessRow):
             return []
 
     def poll(self) -> int | None:
-        """The exit code; None while it runs, is not started, or its reaper has not looked; -1 if nobody saw it."""
+        """The exit code; None while it runs, is not started, or its reaper has not read it; -1 if nobody saw it."""
         if self.status == self.StatusChoices.EXITED:
             return LOST if self.exit_code is None else self.exit_code
         if (child := _children.get(self.pk)) is not None:

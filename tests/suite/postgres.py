@@ -20,7 +20,7 @@ from tests.suite.packages import postgres_folder
 ROLE = "archivebox"
 START_SECONDS = 60
 STOP_SECONDS = 20
-LOOK_SECONDS = 0.1
+POLL_SECONDS = 0.1
 INITDB = ("-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 # Nothing here outlives the tests, so nothing has to survive a power cut.
 OPTIONS = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses=", "max_connections=200")
@@ -142,7 +142,7 @@ def run_command(command: list[str], env: dict[str, str]) -> int:
         child = subprocess.Popen(command, env=env)
         while not told:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                return child.wait(LOOK_SECONDS)
+                return child.wait(POLL_SECONDS)
         child.terminate()
         child.wait()
     finally:

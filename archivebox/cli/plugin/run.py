@@ -22,8 +22,8 @@ from archivebox.lib.jsonl import JSON
 from archivebox.machine.binary import binary_paths
 from archivebox.machine.models import Machine, Process
 
-LOOK = 0.05
-"""Seconds between two looks at whether a background hook is ready."""
+POLL_EVERY = 0.05
+"""Seconds between two checks whether a background hook is ready."""
 
 
 def run(session: Session, *, name: str, url: str, hook: str | None, output: str | None, config: tuple[str, ...]) -> int:
@@ -112,7 +112,7 @@ class Trial:
         while time.monotonic() < deadline and process.poll() is None:
             if process.stdout_file.exists() and b"\n" in process.stdout_file.read_bytes():
                 return
-            time.sleep(LOOK)
+            time.sleep(POLL_EVERY)
 
     def end(self) -> None:
         """Tell what still runs to stop, the last first: the tab before its browser."""

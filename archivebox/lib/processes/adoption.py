@@ -13,8 +13,8 @@ from archivebox.lib.processes.platform import PORTABLE
 RECORD_SECONDS = 1.0
 """How long the exit record may come after the exit itself: our pidfd fires before the parent has written it."""
 
-LOOK_SECONDS = 0.01
-"""How often the record is looked for within that second; on the portable path, how often the process is."""
+POLL_SECONDS = 0.01
+"""How often the record is polled for within that second; on the portable path, how often the process is."""
 
 
 def adopt(process_id: str, identity: Identity, exit_record: Path) -> "AdoptedChild | None":
@@ -74,7 +74,7 @@ class AdoptedChild(Child):
 
     def block(self, seconds: float | None) -> None:
         if self.ended or not block_on_pidfd(self.identity, seconds):
-            time.sleep(LOOK_SECONDS if seconds is None else max(0.0, min(LOOK_SECONDS, seconds)))
+            time.sleep(POLL_SECONDS if seconds is None else max(0.0, min(POLL_SECONDS, seconds)))
 
     def _recorded(self) -> ExitStatus | None:
         record = read_exit_record(self.exit_record)

@@ -9,7 +9,7 @@ from archivebox.lib.processes.identity import Identity
 
 
 class Child(ABC):
-    """A process we started or adopted; its status can be looked at many times and is reaped once."""
+    """A process we started or adopted; its status can be read many times and is reaped once."""
 
     process_id: str
     identity: Identity

@@ -11,13 +11,13 @@ from collections.abc import Callable, Generator, Iterable
 from typing import NamedTuple
 
 from archivebox.lib.processes.identity import Identity
-from archivebox.lib.processes.looks import Look
 from archivebox.lib.processes.platform import PORTABLE
+from archivebox.lib.processes.process_info import ProcessInfo
 
 if PORTABLE:
-    from archivebox.lib.processes.portable import kinship, look
+    from archivebox.lib.processes.portable import inspect, kinship
 else:
-    from archivebox.lib.processes.procfs import kinship, look
+    from archivebox.lib.processes.procfs import inspect, kinship
 
 log = logging.getLogger(__name__)
 
@@ -25,13 +25,13 @@ KILL_SECONDS = 10.0
 """How long KILL is repeated: longer lives only what sleeps in the kernel, or is not ours to signal."""
 
 EXEC_SECONDS = 0.002
-"""Until a second look at an empty tree: while a process passes execve(2) it shows no environment, thus no mark."""
+"""Until an empty tree is read a second time: while a process passes execve(2) it shows no environment, thus no mark."""
 
 SURE_SECONDS = 1.0
-"""How long an empty tree is looked at again because somebody of unknown origin has just ended beside it."""
+"""How long an empty tree is read again because somebody of unknown origin has just ended beside it."""
 
-PORTABLE_LOOK_SECONDS = 0.05
-"""How often to look where there is no pidfd to sleep on."""
+PORTABLE_POLL_SECONDS = 0.05
+"""How often to poll where there is no pidfd to sleep on."""
 
 _MAX_WAIT_FDS = 256
 """Descriptors waited on at once; a larger tree is waited for in parts."""
@@ -49,7 +49,7 @@ class Pause(NamedTuple):
 
 
 class Group(ABC):
-    """Processes that are ended together; who they are is looked at again after each step."""
+    """Processes that are ended together; who they are is read anew after each step."""
 
     root: Identity | None = None
     """Who may be told before the others."""
@@ -70,11 +70,11 @@ class Group(ABC):
         """Whether every process group that a member leads is within."""
         return True
 
-    def _living(self, found: dict[int, tuple[Identity, Look]]) -> set[Identity]:
+    def _living(self, found: dict[int, tuple[Identity, ProcessInfo]]) -> set[Identity]:
         self._dead |= {identity for identity, seen in found.values() if seen.zombie}
         return {identity for identity, seen in found.values() if not seen.zombie}
 
-    def _walk(self, pids: Iterable[int], found: dict[int, tuple[Identity, Look]], children_of: Kinship) -> None:
+    def _walk(self, pids: Iterable[int], found: dict[int, tuple[Identity, ProcessInfo]], children_of: Kinship) -> None:
         """Add ``pids`` and all their descendants to ``found``."""
         here = Identity.current()
         waiting = [pid for pid in pids if pid != here.pid]
@@ -82,7 +82,7 @@ class Group(ABC):
             pid = waiting.pop()
             if pid in found:
                 continue
-            seen = self._look(pid)
+            seen = self._inspect(pid)
             if seen is None or seen.start_ticks < self.since:
                 continue
             identity = here.of_neighbour(pid, seen.start_ticks)
@@ -91,9 +91,9 @@ class Group(ABC):
                 self._leaders[pid] = identity
             waiting.extend(children_of(pid))
 
-    def _look(self, pid: int) -> Look | None:
-        """A look at one of a list; who is gone since it was made may have left a child that is not on it."""
-        seen = look(pid)
+    def _inspect(self, pid: int) -> ProcessInfo | None:
+        """What one of a list is; who is gone since it was made may have left a child that is not on it."""
+        seen = inspect(pid)
         self._missed |= seen is None
         return seen
 
@@ -148,9 +148,9 @@ class Group(ABC):
             targets = set()
 
     def _members_for_sure(self) -> Generator[Pause, None, set[Identity]]:
-        """Its live processes; none only if two looks found nobody alive, and the second nobody who went in between.
+        """Its live processes; none only if two readings found nobody alive, and the second nobody who went in between.
 
-        Who passes execve bears no mark for a moment, and of a daemon that forks and exits all the while a look may find
+        Who passes execve bears no mark for a moment, and of a daemon that forks and exits all the while one may find
         nothing but the dead, or, where they are buried at once, nothing at all.
         """
         members, until = self.members(), time.monotonic() + SURE_SECONDS
@@ -172,21 +172,21 @@ class Group(ABC):
             group = signum == signal.SIGKILL and self._owns_its_groups
             for identity in targets:
                 _try_signal(identity, signum, group=group)
-            yield Pause(pidfds, min(seconds, PORTABLE_LOOK_SECONDS) if PORTABLE else seconds)
+            yield Pause(pidfds, min(seconds, PORTABLE_POLL_SECONDS) if PORTABLE else seconds)
         finally:
             for fd in pidfds:
                 os.close(fd)
 
 
 class Strays(Group):
-    """Whomever ``find`` finds at each look, with their descendants, ended side by side."""
+    """Whomever ``find`` finds each time, with their descendants, ended side by side."""
 
     def __init__(self, find: Callable[[], Iterable[Identity]]) -> None:
         super().__init__()
         self._find = find
 
     def members(self) -> set[Identity]:
-        found: dict[int, tuple[Identity, Look]] = {}
+        found: dict[int, tuple[Identity, ProcessInfo]] = {}
         self._dead, self._missed = set(), False
         self._walk((identity.pid for identity in self._find() if identity.is_alive()), found, kinship())
         return self._living(found)

@@ -324,7 +324,7 @@ class ForkedChild(Child):
 
     @property
     def is_served(self) -> bool:
-        """Whether its status comes from its server; else it is looked at directly."""
+        """Whether its status comes from its server; else it is polled directly."""
         return self._status is not None or self._server.alive
 
     def take(self, status: ExitStatus) -> None:
@@ -335,7 +335,7 @@ class ForkedChild(Child):
         if self._status is None:
             self._server.handle_messages()
         if self._status is None and not self._server.alive:
-            self._status = look_directly(self.identity)
+            self._status = poll_directly(self.identity)
         return self._status
 
     def reap(self) -> None:
@@ -359,7 +359,7 @@ class ForkedChild(Child):
             block_on_pidfd(self.identity, seconds, also=(messages,))
 
 
-def look_directly(identity: Identity) -> ExitStatus | None:
+def poll_directly(identity: Identity) -> ExitStatus | None:
     """Status of a process that may have become our child; UNSEEN when it is gone and was somebody else's."""
     fd = identity.open_pidfd()
     if fd is None:

@@ -198,7 +198,7 @@ def dict_of(value: object) -> dict[str, str]:
 
 
 def write_memory(memory: Memory, process_id: str, title: list[object]) -> None:
-    """Write mark and command line where the kernel reads them; what os.environ says is never looked at.
+    """Write mark and command line where the kernel reads them; what os.environ says is never read.
 
     A command line whose very last byte is not NUL is one string up to its first NUL (fs/proc/base.c, get_mm_cmdline).
     """

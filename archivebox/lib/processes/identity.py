@@ -11,9 +11,9 @@ import psutil
 from archivebox.lib.processes.platform import PORTABLE
 
 if PORTABLE:
-    from archivebox.lib.processes.portable import boot_id, look, pid_namespace, running_for
+    from archivebox.lib.processes.portable import boot_id, inspect, pid_namespace, running_for
 else:
-    from archivebox.lib.processes.procfs import boot_id, look, pid_namespace, running_for
+    from archivebox.lib.processes.procfs import boot_id, inspect, pid_namespace, running_for
 
 PIDFD_SIGNAL_PROCESS_GROUP = 4
 """Flag of pidfd_send_signal(2), Linux 6.9: the signal goes to the whole process group."""
@@ -34,7 +34,7 @@ class Identity(NamedTuple):
     @classmethod
     def of(cls, pid: int) -> "Identity | None":
         """The process that has ``pid`` now; None: no such process. A zombie still has its identity."""
-        seen = look(pid)
+        seen = inspect(pid)
         return None if seen is None else cls(boot_id(), pid_namespace(), pid, seen.start_ticks)
 
     @classmethod
@@ -52,12 +52,12 @@ class Identity(NamedTuple):
 
     def is_alive(self) -> bool:
         """Whether it is still there; a zombie is, because its status is still to come."""
-        seen = look(self.pid) if self.is_here() else None
+        seen = inspect(self.pid) if self.is_here() else None
         return seen is not None and seen.start_ticks == self.start_ticks
 
     def is_zombie(self) -> bool:
         """Whether it has ended and waits for its reaper."""
-        seen = look(self.pid) if self.is_here() else None
+        seen = inspect(self.pid) if self.is_here() else None
         return seen is not None and seen.start_ticks == self.start_ticks and seen.zombie
 
     def age(self) -> float:
@@ -75,7 +75,7 @@ class Identity(NamedTuple):
             fd = os.pidfd_open(self.pid)
         except ProcessLookupError:
             return None
-        seen = look(self.pid)
+        seen = inspect(self.pid)
         if seen is not None and seen.start_ticks == self.start_ticks:
             return fd
         os.close(fd)

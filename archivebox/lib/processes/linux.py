@@ -43,7 +43,7 @@ class Waited(NamedTuple):
 
 
 def waitid(idtype: int, which: int, *, reap: bool) -> Waited | None:
-    """Look at an ended child with its resource usage, or reap it; None: it still runs.
+    """Peek at an ended child with its resource usage, or reap it; None: it still runs.
 
     The raw system call's fifth argument gives the usage, also with WNOWAIT; glibc's wrapper and os.waitid do not.
     Raises ChildProcessError when it is no child of ours (any more).

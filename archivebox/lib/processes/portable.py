@@ -1,4 +1,4 @@
-"""Looks at processes through psutil, where there are no pidfds and no ``/proc``."""
+"""Inspects processes through psutil, where there are no pidfds and no ``/proc``."""
 
 import ctypes
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from archivebox.lib.processes.looks import Look
+from archivebox.lib.processes.process_info import ProcessInfo
 
 
 @cache
@@ -33,8 +33,8 @@ def pid_namespace() -> int:
     return 0
 
 
-def look(pid: int) -> Look | None:
-    """One look at ``pid``; None: there is no such process.
+def inspect(pid: int) -> ProcessInfo | None:
+    """What ``pid`` is now; None: there is no such process.
 
     Its start is the one that psutil tells processes apart by, as the kernel keeps it: ``create_time()`` follows the
     wall clock, and one step of that made strangers of all our processes.
@@ -43,13 +43,13 @@ def look(pid: int) -> Look | None:
         process = psutil.Process(pid)
         _, start = vars(process)["_ident"]  # which has no public name
         zombie = process.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
-        return Look(round(start * 1e6), process.ppid(), _session(pid), zombie)
+        return ProcessInfo(round(start * 1e6), process.ppid(), _session(pid), zombie)
     except (psutil.NoSuchProcess, psutil.AccessDenied, ValueError):
         return None
 
 
 def running_for(start_ticks: int) -> float:
-    """Seconds since that moment, in microseconds as :func:`look` has it; on Linux since the boot, else by the clock."""
+    """Seconds since that moment, in microseconds as `inspect` has it; on Linux since the boot, else by the clock."""
     now = time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.time()
     return now - start_ticks / 1e6
 
@@ -69,7 +69,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def kinship() -> Callable[[int], list[int]]:
-    """Who is whose child, from one look at all processes: psutil looks at all of them for each question."""
+    """Who is whose child, from one reading of all processes: psutil reads all of them for each question."""
     families: dict[int, list[int]] = {}
     for process in psutil.process_iter(["ppid"]):
         families.setdefault(process.info["ppid"], []).append(process.pid)

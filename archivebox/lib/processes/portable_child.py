@@ -1,4 +1,4 @@
-"""Children where ``waitid`` cannot look without reaping: wait4 reaps, and the status is kept until ``reap()``."""
+"""Children where ``waitid`` cannot peek without reaping: wait4 reaps, and the status is kept until ``reap()``."""
 
 import errno
 import os
@@ -11,8 +11,8 @@ from archivebox.lib.processes.exits import UNSEEN, ExitStatus
 from archivebox.lib.processes.identity import Identity
 from archivebox.lib.processes.launch import Launch
 
-LOOK_SECONDS = 0.02
-"""How often a blocking wait looks: without pidfds there is nothing to sleep on that takes a time limit."""
+POLL_SECONDS = 0.02
+"""How often a blocking wait polls: without pidfds there is nothing to sleep on that takes a time limit."""
 
 _ULIMIT_BLOCK = 512
 """Bytes per unit of ``ulimit -f`` (POSIX)."""
@@ -71,4 +71,4 @@ class PortableChild(Child):
         release(self)
 
     def block(self, seconds: float | None) -> None:
-        time.sleep(LOOK_SECONDS if seconds is None else max(0.0, min(LOOK_SECONDS, seconds)))
+        time.sleep(POLL_SECONDS if seconds is None else max(0.0, min(POLL_SECONDS, seconds)))

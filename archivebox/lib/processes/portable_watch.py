@@ -7,19 +7,19 @@ import sys
 from collections.abc import Callable
 
 CHECK_SECONDS = 0.5
-"""How often all watched processes are looked at; SIGCHLD tells of own children at once."""
+"""How often all watched processes are polled; SIGCHLD tells of own children at once."""
 
 
 class PortableWatch:
-    """Calls ``look`` whenever a watched process may have ended."""
+    """Calls ``check`` whenever a watched process may have ended."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, look: Callable[[], None]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, check: Callable[[], None]) -> None:
         self._loop = loop
-        self._look = look
+        self._check = check
         self._timer = loop.call_later(CHECK_SECONDS, self._tick)
         self._has_signal = True
         try:
-            loop.add_signal_handler(signal.SIGCHLD, look)
+            loop.add_signal_handler(signal.SIGCHLD, check)
         except (RuntimeError, ValueError):  # signals are told to the main thread alone: the timer has to do
             self._has_signal = False
         if sys.platform != "linux":
@@ -34,7 +34,7 @@ class PortableWatch:
             )
             try:
                 self._queue.control([exits], 0)
-            except ProcessLookupError:  # ended already: the first look will find that
+            except ProcessLookupError:  # ended already: the first poll will find that
                 return
 
     def close(self) -> None:
@@ -46,10 +46,10 @@ class PortableWatch:
             self._queue.close()
 
     def _tick(self) -> None:
-        self._look()
+        self._check()
         self._timer = self._loop.call_later(CHECK_SECONDS, self._tick)
 
     def _events(self) -> None:
         if sys.platform != "linux":
             self._queue.control(None, 64, 0)
-        self._look()
+        self._check()

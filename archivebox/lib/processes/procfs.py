@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 
-from archivebox.lib.processes.looks import Look
+from archivebox.lib.processes.process_info import ProcessInfo
 
 _READ = os.O_RDONLY | os.O_CLOEXEC
 
@@ -47,8 +47,8 @@ def pid_namespace() -> int:
     return os.stat("/proc/self/ns/pid").st_ino
 
 
-def look(pid: int) -> Look | None:
-    """One look at ``pid``; None: there is no such process.
+def inspect(pid: int) -> ProcessInfo | None:
+    """What ``pid`` is now; None: there is no such process.
 
     A process whose first thread has ended while others run shows state Z too, but has more than one thread.
     """
@@ -57,7 +57,7 @@ def look(pid: int) -> Look | None:
         return None
     fields = data[data.rfind(b")") + 2 :].split(b" ", 20)
     gone = fields[0] in {b"Z", b"X"} and int(fields[17]) <= 1
-    return Look(int(fields[19]), int(fields[1]), int(fields[3]), gone)
+    return ProcessInfo(int(fields[19]), int(fields[1]), int(fields[3]), gone)
 
 
 def running_for(start_ticks: int) -> float:

@@ -86,7 +86,7 @@ def _limit_file_size(pid: int, limit: int) -> None:
 def fork(launch: Launch, body: Callable[[], int]) -> Child:
     """Go on with ``body`` in a child of this process, which must have one thread; its return value is the exit status.
 
-    The child has a session, folder, environment and output of its own, as ``launch`` says; ``argv`` is not looked at.
+    The child has a session, folder, environment and output of its own, as ``launch`` says; ``argv`` is not read.
     """
     sys.stdout.flush()
     sys.stderr.flush()

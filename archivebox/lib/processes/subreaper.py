@@ -33,7 +33,7 @@ def orphans(own: Container[int] = ()) -> set[Identity]:
 def reap_orphans(journal: ExitJournal | None, own: Container[int] = ()) -> dict[Identity, ExitStatus]:
     """Reap every foster child that has ended; its status goes to ``journal`` first. Call it on SIGCHLD.
 
-    Looks at each by pid: ``waitid(P_ALL, WNOWAIT)`` would return the same zombie for ever.
+    Checks each by pid: ``waitid(P_ALL, WNOWAIT)`` would return the same zombie for ever.
     """
     buried: dict[Identity, ExitStatus] = {}
     for identity in orphans(own) if not PORTABLE else ():

@@ -7,14 +7,14 @@ from pathlib import Path
 from archivebox.lib.processes.children import unreaped
 from archivebox.lib.processes.ending import Group, Kinship
 from archivebox.lib.processes.identity import Identity
-from archivebox.lib.processes.looks import Look
 from archivebox.lib.processes.marks import mark_of, marked
 from archivebox.lib.processes.platform import PORTABLE
+from archivebox.lib.processes.process_info import ProcessInfo
 
 if PORTABLE:
-    from archivebox.lib.processes.portable import kinship, look
+    from archivebox.lib.processes.portable import inspect, kinship
 else:
-    from archivebox.lib.processes.procfs import kinship, look
+    from archivebox.lib.processes.procfs import inspect, kinship
 
 
 class Tree(Group):
@@ -37,7 +37,7 @@ class Tree(Group):
             self._leads = self._owns_its_groups
 
     def members(self) -> set[Identity]:
-        found: dict[int, tuple[Identity, Look]] = {}
+        found: dict[int, tuple[Identity, ProcessInfo]] = {}
         self._dead, self._missed = set(), False
         children_of = kinship()
         if self.root is None or PORTABLE:
@@ -59,7 +59,7 @@ class Tree(Group):
         return [pid for pid in pids if self._belongs(pid, root)]
 
     def _belongs(self, pid: int, root: Identity) -> bool:
-        seen = self._look(pid)
+        seen = self._inspect(pid)
         if seen is None or seen.start_ticks < root.start_ticks:
             return False
         mark = mark_of(pid, self.data_dir)
@@ -68,14 +68,14 @@ class Tree(Group):
         leader = self._leaders.get(seen.session)
         if leader is None:
             if mark is None:
-                self._look_again(pid, seen)
+                self._recheck(pid, seen)
             return False
-        now = look(leader.pid)  # once reaped, its pid may have led a stranger's session: then a mark decides
+        now = inspect(leader.pid)  # once reaped, its pid may have led a stranger's session: then a mark decides
         return mark is None if now is None else now.start_ticks == leader.start_ticks
 
-    def _look_again(self, pid: int, before: Look) -> None:
+    def _recheck(self, pid: int, before: ProcessInfo) -> None:
         """Who bears no mark may be a stranger, or have died before it was read: that one may have left a child too."""
-        seen = self._look(pid)
+        seen = self._inspect(pid)
         if seen is not None and (seen.zombie or seen.start_ticks != before.start_ticks):
             self._dead.add(Identity.current().of_neighbour(pid, before.start_ticks))
 
@@ -85,13 +85,13 @@ class Tree(Group):
         pid = os.getpid()
         while pid > 0 and pid not in reapers:
             reapers.add(pid)
-            seen = look(pid)
+            seen = inspect(pid)
             pid = seen.parent if seen is not None else 0
         return reapers | {1}
 
     @property
     def _owns_its_groups(self) -> bool:
         """Whether the root leads a session: then every process group of a member is within the tree."""
-        seen = look(self.root.pid) if self.root is not None and self.root.is_alive() else None
+        seen = inspect(self.root.pid) if self.root is not None and self.root.is_alive() else None
         self._leads |= seen is not None and self.root is not None and seen.session == self.root.pid
         return self._leads

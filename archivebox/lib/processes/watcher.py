@@ -6,7 +6,7 @@ import selectors
 from collections.abc import Callable
 from functools import partial
 
-from archivebox.lib.processes.adoption import LOOK_SECONDS, AdoptedChild
+from archivebox.lib.processes.adoption import POLL_SECONDS, AdoptedChild
 from archivebox.lib.processes.children import Child
 from archivebox.lib.processes.exits import ExitStatus
 from archivebox.lib.processes.forkserver import ForkedChild, ForkServer
@@ -19,7 +19,7 @@ OnExit = Callable[[Child, ExitStatus], None]
 class ExitWatcher:
     """Calls back once for each watched child that has ended; 0.2 ms after, no timer but the one named below.
 
-    Own and adopted children by pidfd, which costs what SIGCHLD does (0.82 ms a hook) without a look at all the others;
+    Own and adopted children by pidfd, which costs what SIGCHLD does (0.82 ms a hook) without a poll of all the others;
     forked ones by their server's messages. The pidfds are in a selector of our own, which the loop watches as one
     descriptor: it makes a handle for each that it watches itself. All calls, and the callbacks, on the loop's thread.
     """
@@ -30,18 +30,18 @@ class ExitWatcher:
         self._pidfds: dict[Child, int] = {}
         self._timers: dict[Child, asyncio.TimerHandle] = {}
         self._servers: dict[ForkServer, int] = {}
-        self._portable = PortableWatch(loop, self._look_at_all) if PORTABLE else None
+        self._portable = PortableWatch(loop, self._check_all) if PORTABLE else None
         self._selector = selectors.DefaultSelector()
-        loop.add_reader(self._selector, self._look_at_ended)
+        loop.add_reader(self._selector, self._check_ended)
 
     def watch(self, child: Child, on_exit: OnExit) -> None:
         """Call ``on_exit(child, status)`` when it has ended, also if it has already; it is not reaped."""
         self._callbacks[child] = on_exit
         if self._portable is not None:
             self._portable.add(child.identity.pid)
-            self._loop.call_soon(self._look, child)
+            self._loop.call_soon(self._check, child)
         elif isinstance(child, ForkedChild) and child.is_served:
-            self._loop.call_soon(self._look, child)  # it may have ended before it was watched
+            self._loop.call_soon(self._check, child)  # it may have ended before it was watched
         else:
             self._watch_pidfd(child)
 
@@ -71,33 +71,33 @@ class ExitWatcher:
     def _watch_pidfd(self, child: Child) -> None:
         fd = child.open_pidfd()
         if fd is None:
-            self._loop.call_soon(self._look, child)
+            self._loop.call_soon(self._check, child)
             return
         self._pidfds[child] = fd
         self._selector.register(fd, selectors.EVENT_READ, child)
 
-    def _look_at_ended(self) -> None:
+    def _check_ended(self) -> None:
         for key, _ in self._selector.select(0):
-            self._look(key.data)
+            self._check(key.data)
 
-    def _look(self, child: Child) -> None:
-        """Look at a child about which something may be known now."""
+    def _check(self, child: Child) -> None:
+        """Check a child about which something may be known now."""
         if child not in self._callbacks:
             return
         status = child.peek()
         if status is not None:
             self._deliver(child, status)
         elif isinstance(child, AdoptedChild) and child.ended:
-            self._look_for_record(child)
+            self._await_record(child)
 
-    def _look_for_record(self, child: Child) -> None:
-        """An adopted process has ended before its exit record is there: look for that, for a second at most."""
+    def _await_record(self, child: Child) -> None:
+        """An adopted process has ended before its exit record is there: poll for that, a second at most."""
         self._forget(child)
-        self._timers[child] = self._loop.call_later(LOOK_SECONDS, self._look, child)
+        self._timers[child] = self._loop.call_later(POLL_SECONDS, self._check, child)
 
-    def _look_at_all(self) -> None:
+    def _check_all(self) -> None:
         for child in list(self._callbacks):
-            self._look(child)
+            self._check(child)
 
     def _deliver(self, child: Child, status: ExitStatus) -> None:
         on_exit = self._callbacks.pop(child)

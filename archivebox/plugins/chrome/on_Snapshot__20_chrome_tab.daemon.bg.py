@@ -34,7 +34,7 @@ from archivebox.plugins.base.programs import start_ticks
 from archivebox.plugins.base.tab import read_json
 
 TARGET = "target.json"
-LOOK_AGAIN = 0.005  # seconds between two looks for the crawl's browser, which is 0.2 s away at most
+POLL_AGAIN = 0.005  # seconds between two looks for the crawl's browser, which is 0.2 s away at most
 CLOSE_TIME = 2.0  # seconds for the browser to say that it closes the tab; that itself takes 30 ms more
 
 
@@ -50,7 +50,7 @@ def wait_for_browser(deadline: float, stop: StopRequest) -> tuple[Connection, di
                 return Connection.open(session["socket"]), session
             except TargetGone:
                 session = None  # the file of one that was killed
-        time.sleep(LOOK_AGAIN)
+        time.sleep(POLL_AGAIN)
     return try_again("The crawl's browser is not there: see the output of its hook on_Crawl__01_chrome.")
 
 

@@ -48,7 +48,7 @@ class CappedLog:
         """Give back what is beyond the cap of a log that nobody reads, save its end."""
         try:
             size = os.stat(self.path).st_size  # noqa: PTH116 - for every hook that prints
-        except OSError:  # it is looked at again when its end is read, and told of there
+        except OSError:  # it is tried again when its end is read, and told of there
             return
         if size - TAIL > self._upto:
             self.give_back(size - TAIL)

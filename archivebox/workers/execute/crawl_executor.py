@@ -217,7 +217,7 @@ def _holds_something(settings: Resolved) -> bool:
 
 
 def want_programs(settings: Resolved) -> None:
-    """Queue what a crawl's plugins need and this machine lacks; what was there, or missing, is looked at again."""
+    """Queue what a crawl's plugins need and this machine lacks; what was there, or missing, is checked again."""
     wanted = wanted_programs(settings).values()
     if wanted:
         notify_workers()

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Programs:
-    """What is known of the programs of this machine; read again at each look."""
+    """What is known of the programs of this machine; read again at each poll."""
 
     paths: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)

@@ -267,15 +267,15 @@ class HookProcess:
     def _has_kept(self, upto: int) -> None:
         self._gives_back = False
         self.output.log.give_back(upto)
-        self._look_at_overflow(self.output.log)
+        self._check_overflow(self.output.log)
         if self.ended:
             self.output.log.close()
 
     def _cap_errors(self) -> None:
         self.errors.give_back_unread()
-        self._look_at_overflow(self.errors)
+        self._check_overflow(self.errors)
 
-    def _look_at_overflow(self, log: CappedLog) -> None:
+    def _check_overflow(self, log: CappedLog) -> None:
         if log.overflows:
             self.stop(EndReason.SIGNALLED, 0.0)
 

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 PREFIX = "machine:"
-LOOK_EVERY = 0.1
-"""Seconds between two looks at a lock that somebody holds: a thread asleep in flock(2) could not be told to stop."""
+POLL_EVERY = 0.1
+"""Seconds between two tries of a lock that somebody holds: a thread asleep in flock(2) could not be told to stop."""
 
 
 def of_machine(names: tuple[str, ...]) -> list[str]:
@@ -25,7 +25,7 @@ async def take_machine_locks(lib: Path, names: Iterable[str]) -> tuple[int, ...]
             descriptors.append(_open(lib, name))
             held.callback(os.close, descriptors[-1])
             while not _is_taken(descriptors[-1]):  # noqa: ASYNC110 - whoever lets go tells nobody
-                await asyncio.sleep(LOOK_EVERY)
+                await asyncio.sleep(POLL_EVERY)
         held.pop_all()
     return tuple(descriptors)
 

@@ -54,7 +54,7 @@ class Orphans:
         return list(self._told)
 
     def _close(self, identity: Identity, status: ExitStatus) -> None:
-        """One has been reaped, whoever looked; of those that were not listed there is no row."""
+        """One has been reaped, whoever asked; of those that were not listed there is no row."""
         key = self.listed.pop(identity, None)
         if key is None:
             return

@@ -11,8 +11,8 @@ from archivebox.lib.inotify import MODIFY, Inotify
 
 READ_AFTER = 0.02
 """Seconds that output is gathered before it is read, save of hooks that others wait for."""
-LOOK_EVERY = 0.1
-"""Seconds between two looks at the outputs where no kernel tells."""
+POLL_EVERY = 0.1
+"""Seconds between two polls of the outputs where no kernel tells."""
 
 Read = Callable[[], None]
 
@@ -22,7 +22,7 @@ class Outputs(ABC):
 
     @classmethod
     def on(cls, loop: asyncio.AbstractEventLoop) -> "Outputs":
-        """Told by the kernel where it tells, else by looking."""
+        """Told by the kernel where it tells, else by polling."""
         return PolledOutputs(loop) if processes.PORTABLE else WatchedOutputs(loop)
 
     @abstractmethod
@@ -108,7 +108,7 @@ class WatchedOutputs(Outputs):
 
 
 class PolledOutputs(Outputs):
-    """Where no kernel tells: a look at each file ten times a second."""
+    """Where no kernel tells: a poll of each file ten times a second."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -118,7 +118,7 @@ class PolledOutputs(Outputs):
     def watch(self, path: Path, read: Read, *, at_once: bool) -> None:
         del at_once
         self._readers[path] = read
-        self._look_later()
+        self._poll_later()
 
     def unwatch(self, path: Path) -> None:
         self._readers.pop(path, None)
@@ -126,16 +126,16 @@ class PolledOutputs(Outputs):
     def unwatch_folder(self, folder: Path) -> None:
         """Nothing is held of a folder."""
 
-    def _look_later(self) -> None:
+    def _poll_later(self) -> None:
         if self._readers and self._timer is None:
-            self._timer = self._loop.call_later(LOOK_EVERY, self._look)
+            self._timer = self._loop.call_later(POLL_EVERY, self._poll)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         self._timer = None
         for path in list(self._readers):
             if path in self._readers:  # what was read may have ended another
                 self._readers[path]()
-        self._look_later()
+        self._poll_later()
 
     def close(self) -> None:
         self._readers.clear()

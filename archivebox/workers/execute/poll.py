@@ -1,4 +1,4 @@
-"""What a worker asks of the database at a look, in one visit: work that is due, requests, programs."""
+"""What a worker asks of the database in one poll: work that is due, requests, programs."""
 
 import logging
 from collections.abc import Collection, Mapping
@@ -33,7 +33,7 @@ OF_CRAWLS_ABOVE = {Crawl.StatusChoices.PAUSED: "release", Crawl.StatusChoices.CA
 
 @dataclass(slots=True)
 class Polled:
-    """What one look found. What it took is loaded: its worker can begin."""
+    """What one poll found. What it took is loaded: its worker can begin."""
 
     claimed: Claimed
     loaded: dict[Lease, Loaded] = field(default_factory=dict)
@@ -133,7 +133,7 @@ def is_needed(crawl_id: UUID, *, yields: bool = False) -> bool:
     return bool(_page_wanted(crawl_id) or _page_held(crawl_id) or _retry_due(crawl_id, timezone.now()))
 
 
-# --- asked at every look ----------------------------------------------------------------------------------------
+# --- asked at every poll ----------------------------------------------------------------------------------------
 
 
 def _asked(model: type[WorkItem], worker: UUID) -> Rows:

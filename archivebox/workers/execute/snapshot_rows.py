@@ -165,7 +165,7 @@ def take_records(snapshot_id: UUID, process_id: UUID, records: Sequence[Record])
 
 
 def seal(snapshot: Snapshot, reason: str = "") -> None:
-    """The transaction that ends a Snapshot: its status, its next retry, and its Crawl's wish for a look.
+    """The transaction that ends a Snapshot: its status, its next retry, and a tick of its Crawl.
 
     ``reason``: what keeps its files from being whole.
     """

@@ -19,7 +19,7 @@ OWN = 64
 """Files for the crawls' own places; two crawls whose ids fall on one share it."""
 BORROW_AFTER = 0.1
 """Seconds for which a worker that has its share of the tabs leaves a free place to the others."""
-LOOK_EVERY = 1.0
+POLL_EVERY = 1.0
 """Seconds until who waits looks again without having been told: the holder and its worker may have died together."""
 
 
@@ -54,7 +54,7 @@ class Tabs:
         self._watch()
         if tell not in self._waiting:
             self._waiting.append(tell)
-        soon = BORROW_AFTER if processes.PORTABLE or not self.may_take else LOOK_EVERY
+        soon = BORROW_AFTER if processes.PORTABLE or not self.may_take else POLL_EVERY
         self._tell_after(soon)
 
     def _watch(self) -> None:

@@ -34,12 +34,12 @@ from archivebox.workers.queue.lease import Lease
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY = 30.0
-"""Seconds after which a worker looks without having been rung: a ringer may be killed before it rang."""
+POLL_EVERY = 30.0
+"""Seconds after which a worker polls unasked, against a missed wake-up: a ringer may be killed before it rang."""
 GATHER_RINGS = 0.005
-"""Seconds between two looks: each seal of each worker rings, and a look costs some milliseconds."""
-LOOK_AGAIN = 0.02
-"""Seconds until a woken worker that found nothing looks once more."""
+"""Seconds between two polls: each seal of each worker rings, and a poll costs some milliseconds."""
+POLL_AGAIN = 0.02
+"""Seconds until a woken worker that found nothing polls once more."""
 MOST_LATE = 32
 """Snapshots that do not count as in flight: they take long, are tried again, or only wait for downloads."""
 MOST_RETRIES = 1
@@ -82,7 +82,7 @@ class Worker:
         beats = [self.engine.in_background(self._beat()), self.engine.in_background(self._give_signs())]
         try:
             while not self._stopping.is_set():
-                claimed = await self._look()
+                claimed = await self._claim_due()
                 if not claimed:  # else there may be more
                     await asyncio.sleep(GATHER_RINGS)
                     await self._sleep(claimed.next_at)
@@ -91,12 +91,12 @@ class Worker:
                 beat.cancel()
             await self._put_everything_down()
 
-    async def _look(self) -> claim.Claimed:
+    async def _claim_due(self) -> claim.Claimed:
         """Take what is due, begin it, do what was asked for."""
         self._rung.clear()
         polled = await self._poll()
         if not polled.claimed and not self.held.all:
-            await self._wait(self._rung, LOOK_AGAIN)
+            await self._wait(self._rung, POLL_AGAIN)
             polled = await self._poll()
         return polled.claimed
 
@@ -152,7 +152,7 @@ class Worker:
             longest.make_room()
 
     async def _sleep(self, next_at: datetime | None) -> None:
-        seconds = LOOK_EVERY if self.engine.room.is_there() else room.LOOK_EVERY
+        seconds = POLL_EVERY if self.engine.room.is_there() else room.POLL_EVERY
         if next_at is not None:
             seconds = min(seconds, max(0.0, (next_at - timezone.now()).total_seconds()))
         await self._wait(self._rung, seconds)
@@ -181,7 +181,7 @@ class Worker:
     # --- requests and leases ----------------------------------------------------------------------------------
 
     def _answer_requests(self, polled: poll.Polled) -> None:
-        """Pause, cancel and kill what others asked for since the last look."""
+        """Pause, cancel and kill what others asked for since the last poll."""
         held_by_key = {lease.pk: held for lease, held in self.held.all.items()}
         for key, event in polled.asked.items():
             held = held_by_key.get(key)
@@ -239,7 +239,7 @@ class Worker:
         DATA_FOLDER.doorbell.touch()
         if processes.PORTABLE:
             self._last_ring = DATA_FOLDER.doorbell.stat().st_mtime_ns
-            self.loop.call_later(0.1, self._look_at_doorbell)
+            self.loop.call_later(0.1, self._poll_doorbell)
             return None
         bell = Inotify()
         bell.add(DATA_FOLDER.doorbell, ATTRIB)
@@ -250,13 +250,13 @@ class Worker:
         bell.read()
         self._rung.set()
 
-    def _look_at_doorbell(self) -> None:
+    def _poll_doorbell(self) -> None:
         """Where no kernel tells of changed files: one stat ten times a second."""
         now = DATA_FOLDER.doorbell.stat().st_mtime_ns
         if now != self._last_ring:
             self._last_ring = now
             self._rung.set()
-        self.loop.call_later(0.1, self._look_at_doorbell)
+        self.loop.call_later(0.1, self._poll_doorbell)
 
     def _listen_for_the_end(self) -> None:
         for signum in (signal.SIGTERM, signal.SIGINT):

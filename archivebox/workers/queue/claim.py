@@ -65,7 +65,7 @@ class FetchRequest:
 
 @dataclass(slots=True)
 class Claimed:
-    """What one look took, and when the next is wanted."""
+    """What one poll took, and when the next is wanted."""
 
     crawl_runs: list[Lease] = field(default_factory=list)
     binaries: list[Lease] = field(default_factory=list)

@@ -35,7 +35,7 @@ def visited(snapshot_id: UUID) -> None:
         Domain.objects.filter(pk=domain.pk).update(next_at=timezone.now() + timedelta(seconds=delay))
 
 
-# --- asked at every look ----------------------------------------------------------------------------------------
+# --- asked at every poll ----------------------------------------------------------------------------------------
 
 
 @PreparedQuery

@@ -151,7 +151,7 @@ def _find_by_mark(process_id: str) -> Identity | None:
 def close_rows(rows: "models.QuerySet[Process]", *, reapers_live: bool = True) -> int:
     """RUNNING rows whose process is gone: EXITED with what the journal says, else lost. Returns how many.
 
-    ``reapers_live``: somebody of ours will still look at what is a zombie now.
+    ``reapers_live``: somebody of ours will still read the status of what is a zombie now.
     """
     journal = ExitJournal(DATA_FOLDER.exits)
     count = 0
@@ -162,7 +162,7 @@ def close_rows(rows: "models.QuerySet[Process]", *, reapers_live: bool = True) -
         seen = journal.read(identity) if identity is not None else None
         waits = reapers_live and row.process_type in _HAS_REAPER_OF_OURS
         if seen is None and identity is not None and identity.is_zombie() and waits:
-            continue  # which has not looked yet; whoever adopts it waits for that
+            continue  # which has not read it yet; whoever adopts it waits for that
         _close(row, seen or processes.UNSEEN)
         if identity is not None:
             transaction.on_commit(lambda identity=identity: journal.forget(identity))  # type: ignore[misc]

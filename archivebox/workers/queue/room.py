@@ -8,7 +8,7 @@ from pathlib import Path
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY = 1.0
+POLL_EVERY = 1.0
 """Seconds for which an answer holds: it is asked before every hook."""
 
 
@@ -19,18 +19,18 @@ class Room:
         self._folder = folder
         self._least = least
         self._tell = tell
-        self._looked = float("-inf")
+        self._checked_at = float("-inf")
         self._there = True
 
     def is_there(self) -> bool:
         """Whether new work may begin."""
-        if time.monotonic() - self._looked >= LOOK_EVERY:
-            before, self._there, self._looked = self._there, self._look(), time.monotonic()
+        if time.monotonic() - self._checked_at >= POLL_EVERY:
+            before, self._there, self._checked_at = self._there, self._check(), time.monotonic()
             if before != self._there:
                 self._tell("There is room on the disk: the work goes on." if self._there else self._sentence())
         return self._there
 
-    def _look(self) -> bool:
+    def _check(self) -> bool:
         """A hook writes a page of memory at the least: its log, and the line that says it is started."""
         disk = os.statvfs(self._folder)
         return not disk.f_flag & os.ST_RDONLY and disk.f_bavail * disk.f_frsize >= max(self._least, 1 << 20)

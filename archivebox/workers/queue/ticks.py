@@ -1,4 +1,4 @@
-"""The life of Crawls as rows: each look at one starts, checks, seals or reopens it."""
+"""The life of Crawls as rows: each tick of one starts, checks, seals or reopens it."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,14 +16,14 @@ from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
 
-LOOK_AT_HELD = timedelta(seconds=1)
-"""How soon a cancelled crawl looks again at Snapshots that are still their leases'."""
-A_LOOK = 1000
-"""Snapshots of a cancelled crawl that one look lets go of: others wait to write meanwhile."""
+TICK_WHILE_HELD = timedelta(seconds=1)
+"""How soon a cancelled crawl is ticked again for Snapshots that are still their leases'."""
+BATCH = 1000
+"""Snapshots of a cancelled crawl that one tick lets go of: others wait to write meanwhile."""
 
 
 def tick_crawls() -> None:
-    """Start, check, seal and reopen the Crawls that want a look, those that have waited longest first."""
+    """Start, check, seal and reopen the Crawls that are due, those that have waited longest first."""
     now = timezone.now()
     for (key,) in _crawls_due(now):
         with write_transaction():
@@ -32,7 +32,7 @@ def tick_crawls() -> None:
 
 
 def tick(crawl: Crawl) -> None:
-    """One look at a Crawl, with its row locked: what is written here and what it rests on change together."""
+    """One tick of a Crawl, with its row locked: what is written here and what it rests on change together."""
     if crawl.status == Crawl.StatusChoices.CANCELLED:
         _cancel_snapshots(crawl)
         return
@@ -41,31 +41,31 @@ def tick(crawl: Crawl) -> None:
     wanted = crawl.next_wanted()
     if crawl.status == Crawl.StatusChoices.SEALED:
         if wanted is None or wanted > timezone.now():
-            crawl.look_at(wanted)
+            crawl.tick_at(wanted)
             return
         crawl.transition("reopen", retry_at=None)
         notify_workers()
     if crawl.status == Crawl.StatusChoices.STARTED and not crawl.has_pending_children():
         if wanted is not None and wanted <= timezone.now():
-            crawl.look_at(None)
+            crawl.tick_at(None)
             return
         crawl.transition("seal", retry_at=wanted)
         notify_workers()
     elif crawl.status in {Crawl.StatusChoices.STARTED, Crawl.StatusChoices.PAUSED}:
-        crawl.look_at(None)
+        crawl.tick_at(None)
 
 
 def _cancel_snapshots(crawl: Crawl) -> None:
-    """What wants to run of a cancelled Crawl never does, a thousand Snapshots a look; leased ones are their leases'."""
-    unsealed = list(crawl.snapshot_set.unsealed().filter(owner__isnull=True).values_list("pk", flat=True)[:A_LOOK])
+    """What wants to run of a cancelled Crawl never does, a thousand Snapshots a tick; leased ones are their leases'."""
+    unsealed = list(crawl.snapshot_set.unsealed().filter(owner__isnull=True).values_list("pk", flat=True)[:BATCH])
     cancelled = {"status": Snapshot.StatusChoices.CANCELLED, "reason": Reason.CANCELLED}
     _let_go(unsealed, cancelled)
-    waiting = list(crawl.snapshot_set.free().values_list("pk", flat=True)[:A_LOOK])  # sealed but for a retry
+    waiting = list(crawl.snapshot_set.free().values_list("pk", flat=True)[:BATCH])  # sealed but for a retry
     _let_go(waiting, {})
-    more, held = A_LOOK in {len(unsealed), len(waiting)}, crawl.snapshot_set.filter(HELD).exists()
-    # A leased one may come back by its worker's death: look again, but not in a circle.
-    again = timezone.now() if more else timezone.now() + LOOK_AT_HELD if held else None
-    crawl.look_at(again)
+    more, held = BATCH in {len(unsealed), len(waiting)}, crawl.snapshot_set.filter(HELD).exists()
+    # A leased one may come back by its worker's death: tick again, but not in a busy loop.
+    again = timezone.now() if more else timezone.now() + TICK_WHILE_HELD if held else None
+    crawl.tick_at(again)
     if more:
         notify_workers()
 
@@ -79,7 +79,7 @@ def _let_go(keys: list[UUID], columns: dict[str, Any]) -> None:
 
 @PreparedQuery
 def _crawls_due(now: datetime) -> Rows:
-    """So many at a look: each may have a thousand Snapshots to cancel, and others wait to write meanwhile."""
+    """So many at a time: each may have a thousand Snapshots to cancel, and others wait to write meanwhile."""
     return Crawl.objects.due(now).values_list("pk")[:16]
 
 

@@ -34,8 +34,8 @@ from archivebox.workers.supervise import orchestrator, recovery
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY = 5.0
-"""Seconds after which a watcher looks without having been told of anything."""
+POLL_EVERY = 5.0
+"""Seconds after which a watcher checks without having been told of anything."""
 RELEASE = 0.05
 """Seconds in which the lock of a file that was closed is free: the kernel tells of the closing first."""
 WIND_DOWN = 12.0
@@ -73,7 +73,7 @@ class OrchestratorFailedError(Exception):
 class Watch:
     """Keeps an orchestrator alive; as a context manager it leaves at the end, whatever happened.
 
-    ``look_every``: seconds after which it looks without having been told of anything. ``tell``: what is said to people.
+    ``poll_every``: seconds after which it checks without having been told to. ``tell``: what is said to people.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class Watch:
         only: Only | None = None,
         tell: Callable[[str], object] = log.warning,
         *,
-        look_every: float = LOOK_EVERY,
+        poll_every: float = POLL_EVERY,
     ) -> None:
         self.parent = parent or Process.current()
         self.only = only
-        self.look_every = look_every
+        self.poll_every = poll_every
         self.path = DATA_FOLDER.watcher_lock(self.parent.pk)
         self.orchestrator: Process | None = None
         self._selector = selectors.DefaultSelector()
@@ -134,13 +134,13 @@ class Watch:
 
     def wait(self, until: Callable[[], bool], on_change: Callable[[], None] | None = None) -> None:
         """Sleep until ``until()`` holds, which is asked after each ring. Raises Interrupted."""
-        while not self._look(until, on_change):
-            self._sleep(self.look_every)
+        while not self._check(until, on_change):
+            self._sleep(self.poll_every)
             if self._signum:
                 raise Interrupted(self._signum)
             self.keep_orchestrator()
 
-    def _look(self, until: Callable[[], bool], on_change: Callable[[], None] | None) -> bool:
+    def _check(self, until: Callable[[], bool], on_change: Callable[[], None] | None) -> bool:
         """Whether it is over; not while nobody can tell, because the database is away."""
         try:
             done = until()

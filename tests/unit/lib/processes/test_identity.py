@@ -56,13 +56,13 @@ def test_same_pid_is_not_enough(cold: Starter, change: dict[str, str | int]) -> 
 @pytest.mark.skipif(not LAST_PID.exists(), reason="psutil reads /proc on Linux alone")
 def test_a_step_of_the_clock_makes_nobody_a_stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel tells the time of the boot by today's clock; the portable path does not rest on it."""
-    before = portable.look(os.getpid())
+    before = portable.inspect(os.getpid())
     told = Path("/proc/stat").read_text().replace("btime ", "btime 1")
     (tmp_path / "stat").write_text(told)
     (tmp_path / str(os.getpid())).symlink_to(f"/proc/{os.getpid()}")
     monkeypatch.setattr(psutil, "PROCFS_PATH", str(tmp_path))
     assert psutil.boot_time() > 1e10
-    assert portable.look(os.getpid()) == before
+    assert portable.inspect(os.getpid()) == before
 
 
 def test_its_age_is_the_time_that_it_runs(cold: Starter) -> None:
