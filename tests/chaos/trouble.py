@@ -1,4 +1,4 @@
-"""What goes wrong beside deaths: full disks, odd files, stopped processes, a database server that is restarted."""
+"""What goes wrong beside deaths: full disks, odd files, stopped processes, a clock set back, a restarted database."""
 
 import os
 import random
@@ -26,7 +26,11 @@ class Trouble:
 
     def kinds(self) -> dict[str, Callable[[], bool]]:
         """Those that can be had here: mounting a disk takes root, restarting a server one of our own."""
-        kinds: dict[str, Callable[[], bool]] = {"stopped and continued": self.stop, "odd files": self.odd_files}
+        kinds: dict[str, Callable[[], bool]] = {
+            "stopped and continued": self.stop,
+            "odd files": self.odd_files,
+            "clock set back": self.set_clock_back,
+        }
         if self.disk is not None:
             kinds["full disk"] = self.fill
         if self.server is not None:
@@ -44,6 +48,10 @@ class Trouble:
         time.sleep(self.random.uniform(0.5, 2.0))
         victim.signal(signal.SIGCONT)
         return True
+
+    def set_clock_back(self) -> bool:
+        """By what the rows then look like: no container may set the machine's clock."""
+        return bool(self.made.actor.ask("clock_went_back", hours=1))
 
     def odd_files(self) -> bool:
         """Whatever a hook may leave beside the folders of plugins: names, kinds and modes."""

@@ -51,7 +51,7 @@ class Engine:
         self.outputs = Outputs.on(loop)
         self.starter = HookStarter(process, self.journal, self.exits)
         self.programs = Programs()
-        self.room = Room(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"))
+        self.room = Room(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), self._room_changed)
         cores = os.cpu_count() or 1
         self.slots = Slots(share(settings.find_int("HOOK_CONCURRENCY") or 2 * cores, workers))
         tabs = settings.find_int("TABS") or cores
@@ -64,10 +64,14 @@ class Engine:
         self.file_max = settings.get_int("HOOK_FILE_MAX")
         self.max_attempts = settings.get_int("MAX_ATTEMPTS")
         self.on_capacity: Callable[[], None] = lambda: None
-        """Called when this worker may take more than before."""
+        """Called when this worker may take more than before, or has to look when it may."""
         self.on_reaped: Callable[[Identity, ExitStatus], None] = lambda _identity, _status: None
         self._tasks: set[asyncio.Task[None]] = set()
         loop.set_exception_handler(self.broke)
+
+    def _room_changed(self, sentence: str) -> None:
+        log.warning(sentence)
+        self.on_capacity()
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         """Run ``work`` beside everything else. If it breaks, so does the worker: see :meth:`broke`."""

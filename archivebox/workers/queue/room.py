@@ -2,14 +2,13 @@
 
 import logging
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 log = logging.getLogger(__name__)
 
 POLL_EVERY = 1.0
-"""Seconds for which an answer holds: it is asked before every hook."""
+"""Seconds until who waits for room asks again."""
 
 
 class Room:
@@ -19,15 +18,13 @@ class Room:
         self._folder = folder
         self._least = least
         self._tell = tell
-        self._checked_at = float("-inf")
         self._there = True
 
     def is_there(self) -> bool:
-        """Whether new work may begin."""
-        if time.monotonic() - self._checked_at >= POLL_EVERY:
-            before, self._there, self._checked_at = self._there, self._check(), time.monotonic()
-            if before != self._there:
-                self._tell("There is room on the disk: the work goes on." if self._there else self._sentence())
+        """Whether new work may begin; asked anew each time: statvfs(2) takes microseconds, a disk fills in moments."""
+        before, self._there = self._there, self._check()
+        if before != self._there:
+            self._tell("There is room on the disk: the work goes on." if self._there else self._sentence())
         return self._there
 
     def _check(self) -> bool:
