@@ -6,18 +6,20 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from archivebox.config import keys
 from archivebox.config.collection import open_collection
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION
+from archivebox.lib import processes
 from archivebox.lib.addresses import Address
 from archivebox.lib.files import atomic_write
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.supervise.first_admin import admin_to_log_in, login_address, somebody_can_log_in
 from archivebox.workers.supervise.supervisord_conf import conf_text
-from archivebox.workers.supervise.watch import Interrupted, Watch
+from archivebox.workers.supervise.watch import WIND_DOWN, Interrupted, Watch
 
 ORDERLY = 45.0
 """Seconds that supervisord has to end its programs; their own limits add up to 40."""
@@ -103,7 +105,22 @@ def stop_supervisord(watch: ServerWatch, supervisord: Process) -> None:
         supervisord.kill(signal.SIGTERM)
         if not watch.ends_within(supervisord, ORDERLY):
             supervisord.kill_tree()
+    _wind_down_orphans()
     supervisord.terminate()
+
+
+def _wind_down_orphans() -> None:
+    """Its programs, which come to us when it is killed, end before their trees do.
+
+    A worker that is told together with its hooks takes their ends for failures of theirs.
+    """
+    left = processes.orphans()
+    for identity in left:
+        identity.signal(signal.SIGTERM)
+    deadline = time.monotonic() + WIND_DOWN
+    for identity in left:
+        with suppress(TimeoutError):
+            processes.wait_gone(identity, max(0.0, deadline - time.monotonic()))
 
 
 def _tell_where(supervisord: Process, app: Address, tell: Tell) -> None:
