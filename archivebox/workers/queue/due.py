@@ -94,8 +94,18 @@ def _due_after(
         hosts = cursor.fetchall()
     to_uuid = Snapshot._meta.pk.to_python
     due_now = (Due(to_uuid(pk), host, bool(retry)) for host, pk, retry in hosts if pk is not None)
-    found = _fitting((page for page in due_now if page.host not in blocked), room)
+    free = (_fresh_before(page, crawl_id) for page in due_now if page.host not in blocked)
+    found = _fitting(free, room)
     return found, hosts[-1][0] if len(hosts) == most else None
+
+
+def _fresh_before(page: Due, crawl_id: UUID) -> Due:
+    """A fresh page of the same host, where the one that has waited longest is tried again; else that one."""
+    if page.is_retry:
+        for key, status in _longest_waiting(crawl_id, page.host, timezone.now()):
+            if status != SEALED:
+                return Due(key, page.host, is_retry=False)
+    return page
 
 
 _FREE = "owner IS NULL AND retry_at IS NOT NULL"
@@ -110,11 +120,8 @@ WITH RECURSIVE hosts(domain, n) AS (
             ORDER BY domain LIMIT 1), n + 1
     FROM hosts WHERE hosts.domain IS NOT NULL AND n < %s
 ), first(domain, id) AS (
-    SELECT hosts.domain, (
-        SELECT id FROM (SELECT id, status, retry_at FROM core_snapshot
-                        WHERE crawl_id = %s AND domain = hosts.domain AND {_FREE} AND retry_at <= %s
-                        ORDER BY retry_at LIMIT {RETRIES_IN_FRONT}) AS longest
-        ORDER BY status = '{SEALED}', retry_at LIMIT 1)
+    SELECT hosts.domain, (SELECT id FROM core_snapshot WHERE crawl_id = %s AND domain = hosts.domain AND {_FREE}
+                          AND retry_at <= %s ORDER BY retry_at LIMIT 1)
     FROM hosts WHERE hosts.domain IS NOT NULL
 )
 SELECT first.domain, first.id, page.status = '{SEALED}' FROM first LEFT JOIN core_snapshot page ON page.id = first.id
@@ -141,6 +148,12 @@ def fresh_page_due(crawl: UUID, now: datetime) -> Rows:
     """One that was not sealed yet: what has waited longest comes first, before what waits for another try."""
     fresh = Snapshot.objects.free().filter(crawl_id=crawl, retry_at__lte=now, status__in=Snapshot.OPEN)
     return fresh.order_by("retry_at").values_list("pk")[:1]
+
+
+@PreparedQuery
+def _longest_waiting(crawl: UUID, host: str, now: datetime) -> Rows:
+    waiting = Snapshot.objects.due(now).filter(crawl_id=crawl, domain=host)
+    return waiting.values_list("pk", "status")[:RETRIES_IN_FRONT]
 
 
 @PreparedQuery
