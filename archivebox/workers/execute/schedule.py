@@ -67,6 +67,12 @@ class Planned:
         return self.hook.background and not self.hook.finite
 
     @property
+    def may_listen(self) -> bool:
+        """Whether it may listen to the page without saying so, as a background hook does that knows no such word."""
+        declared = self.hook.page or self.hook.session
+        return self.is_endless and not declared and self.step <= OUTPUT_STEP
+
+    @property
     def opens_page(self) -> bool:
         """Whether others may use the live page as soon as it is ready: it holds the tab."""
         return self.hook.session and self.hook.ready

@@ -89,11 +89,11 @@ class SnapshotExecutor(Executor):
 
     def advance(self) -> None:
         """Do what can be done now; the tab is given back as soon as nothing more needs it."""
-        was_ahead = self.is_ahead
+        wanted_page = self.page.is_wanted
         super().advance()
         if self.page.is_done_with and not self.ending:
             self._close_page()
-        if was_ahead and not self.is_ahead:
+        if wanted_page and not self.page.is_wanted:
             self.engine.on_capacity()
 
     def _close_page(self) -> None:
