@@ -20,7 +20,7 @@ from archivebox.plugins.base import Hook, Settings, succeeded, write_atomically
 
 def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
-    write_atomically("NAME.txt", settings.str("PREFIX_GREETING", "Hello") + " " + hook.url + "\\n")
+    write_atomically("NAME.txt", settings.str("PREFIX_GREETING") + " " + hook.url + "\\n")
     succeeded("NAME.txt")
 
 
@@ -51,7 +51,7 @@ def main() -> None:
     settings = Settings()
     with open_page(settings.timeout("PREFIX"), read_only=True) as tab:
         title = str(tab.evaluate("document.title"))
-    write_atomically("NAME.txt", settings.str("PREFIX_GREETING", "Hello") + " " + title + "\\n")
+    write_atomically("NAME.txt", settings.str("PREFIX_GREETING") + " " + title + "\\n")
     succeeded("NAME.txt")
 
 
