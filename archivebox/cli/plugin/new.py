@@ -20,7 +20,8 @@ from archivebox.plugins.base import Hook, Settings, succeeded, write_atomically
 
 def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
-    write_atomically("NAME.txt", settings.str("PREFIX_GREETING") + " " + hook.url + "\\n")
+    greeting = settings.str("PREFIX_GREETING") or "Hello"
+    write_atomically("NAME.txt", f"{greeting} {hook.url}\\n")
     succeeded("NAME.txt")
 
 
