@@ -25,7 +25,7 @@ CODES = {"front": 7, "back": 8, "shell": 9}
 BY_ITSELF = {name: (code, "exited") for name, code in CODES.items()}
 
 
-def begin(made: Collection) -> None:
+def begin(made: Collection, *, workers: int = 1) -> None:
     """Three hooks that wait for ``go`` and end in statuses of their own: Python and shell, fore- and background."""
     made.settings |= {"MAX_ATTEMPTS": "1", "TIMEOUT": "600"}
     made.plugin("before", {"on_Snapshot__10_before.sh": 'echo before >> "$DATA_DIR/ledger"\n'})
@@ -42,7 +42,10 @@ def begin(made: Collection) -> None:
     )
     made.plugin("after", {"on_Snapshot__30_after.sh": 'echo after >> "$DATA_DIR/ledger"\n'})
     made.add()
-    made.watch()
+    if workers > 1:
+        made.watch_with(workers)
+    else:
+        made.watch()
     for name in CODES:
         made.wait_ledger(f"{name}-starts")
     made.wait("what has ended is on record", lambda: made.results()["before"]["status"] == "noresults")
@@ -328,22 +331,27 @@ def test_an_orchestrator_held_still_kills_nobody_when_it_goes_on(forked: Collect
 
 def test_siblings_take_back_what_a_dead_worker_held(forked: Collection) -> None:
     """So many have died that their successor is long in coming, and the beat of the living one longer."""
-    forked.settings |= {"ARCHIVEBOX_LEASE_SECONDS": "600", "WORKERS": "2"}
-    begin(forked)
-    owner = forked.row("Snapshot", "owner")["owner"]
+    forked.settings["ARCHIVEBOX_LEASE_SECONDS"] = "600"
+    begin(forked, workers=2)
+    owner = owner_of_page(forked)
     for _ in range(4):
         killed = identity_of(other_than(forked, owner))
         killed.signal(signal.SIGKILL)
         wait_gone(killed, 30)
     sibling = other_than(forked, owner)
     identity_of(forked.processes(pk=owner)[0]).signal(signal.SIGKILL)
-    forked.wait("taken over", lambda: forked.row("Snapshot", "owner")["owner"] not in {None, owner})
-    assert forked.row("Snapshot", "owner")["owner"] == sibling["pk"]
+    forked.wait("taken over", lambda: owner_of_page(forked) not in {None, owner})
+    assert owner_of_page(forked) == sibling["pk"]
     finish(forked)
     assert codes(forked) == BY_ITSELF
 
 
-def other_than(made: Collection, owner: str) -> Row:
+def owner_of_page(made: Collection) -> str | None:
+    owner: str | None = made.row("Snapshot", "owner", url="http://one.test/")["owner"]
+    return owner
+
+
+def other_than(made: Collection, owner: str | None) -> Row:
     """The living worker beside ``owner``, once there is one."""
     (row,) = made.wait("a sibling", lambda: [row for row in alive(made, "worker") if row["pk"] != owner])
     return row
