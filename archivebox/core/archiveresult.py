@@ -232,7 +232,8 @@ class ArchiveResult(TabledRow):
             hook, declared, files, exit_code=process.exit_code, end_reason=end_reason, stderr=process.stderr
         )
         result = outcome(ending)
-        take_title(self.snapshot_id, hook, declared)
+        if title := title_said(hook, declared):
+            take_title(self.snapshot_id, title)
         return settled_columns(result, declared, attempts=self.attempts, now=timezone.now()) | files
 
     def _settle(self, columns: dict[str, Any]) -> None:
@@ -297,11 +298,16 @@ def output_columns(folder: Path) -> dict[str, Any]:
     }
 
 
-def take_title(snapshot_id: UUID, hook: Hook, declared: Declaration | None) -> None:
-    """A hook called ``title`` may say it as its result alone; what a Snapshot record said before stays."""
+def title_said(hook: Hook, declared: Declaration | None) -> str:
+    """The page's title, where a hook called ``title`` says it as its result alone; empty elsewhere."""
     if hook.name.what == "title" and declared is not None and declared.status is Status.SUCCEEDED:
-        untitled = Snapshot.objects.filter(pk=snapshot_id, title="")
-        untitled.update(title=" ".join(declared.output_str.split())[:512])
+        return " ".join(declared.output_str.split())[:512]
+    return ""
+
+
+def take_title(snapshot_id: UUID, title: str) -> None:
+    """What a Snapshot record said before stays."""
+    Snapshot.objects.filter(pk=snapshot_id, title="").update(title=title)
 
 
 def ending_of(

@@ -11,7 +11,14 @@ from django.utils import timezone
 from archivebox.contract.outcomes import CUT_OFF, Ending, Outcome, Status, outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
-from archivebox.core.archiveresult import ArchiveResult, ending_of, output_columns, settled_columns, take_title
+from archivebox.core.archiveresult import (
+    ArchiveResult,
+    ending_of,
+    output_columns,
+    settled_columns,
+    take_title,
+    title_said,
+)
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import learn_finite, prepare_hook
@@ -149,7 +156,8 @@ class SnapshotExecutor(Executor):
             self._back_to_queue(item, result.code)
         else:
             self.settle(item, result, extra=files)
-            self.engine.journal.effect(partial(take_title, self.snapshot.pk, item.hook, run.declared), self.lease)
+            if title := title_said(item.hook, run.declared):  # asked here: an effect costs a savepoint, for every hook
+                self.engine.journal.effect(partial(take_title, self.snapshot.pk, title), self.lease)
 
     _cancelled = False
 
