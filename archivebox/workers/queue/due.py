@@ -124,8 +124,8 @@ WITH RECURSIVE hosts(domain, n) AS (
                           AND retry_at <= %s ORDER BY retry_at LIMIT 1)
     FROM hosts WHERE hosts.domain IS NOT NULL
 )
-SELECT first.domain, first.id, page.status = '{SEALED}' FROM first LEFT JOIN core_snapshot page ON page.id = first.id
-ORDER BY first.domain
+SELECT domain, id, (SELECT status = '{SEALED}' FROM core_snapshot page WHERE page.id = first.id) FROM first
+ORDER BY domain
 """  # noqa: S608 - nothing but our own constants is put in
 
 
