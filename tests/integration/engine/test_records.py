@@ -72,7 +72,7 @@ def test_a_hook_may_patch_what_is_its_own_and_no_more(each_mode: Collection) -> 
 
 
 def test_programs_that_a_hook_ran_are_its_children(each_mode: Collection) -> None:
-    key = "01900000-0000-7000-8000-000000000001"
+    key = "02000000-0000-7000-8000-000000000001"  # UUIDv7 of 2039: retention leaves it alone
     ran = [
         {"type": "Process", "id": key, "cmd": ["wget", "-q"], "pid": 4242, "started_at": "2026-01-01T00:00:00Z"},
         {"type": "Process", "id": key, "exit_code": 8, "ended_at": "2026-01-01T00:00:05Z"},
@@ -88,7 +88,7 @@ def test_programs_that_a_hook_ran_are_its_children(each_mode: Collection) -> Non
 
 
 def test_a_program_that_never_reported_its_end_does_not_stay_running(each_mode: Collection) -> None:
-    key = "01900000-0000-7000-8000-000000000002"
+    key = "02000000-0000-7000-8000-000000000002"
     begun = {"type": "Process", "id": key, "cmd": ["sleep"], "pid": 2_000_000}
     each_mode.plugin("runs", {"on_Snapshot__70_runs.py": prints(begun)})
     each_mode.watch()
