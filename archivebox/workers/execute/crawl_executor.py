@@ -257,7 +257,7 @@ def _put_down(lease: Lease, event: str) -> None:
 
 
 def _nothing() -> None:
-    """An effect without effect: it carries the ring of its batch."""
+    """Changes no row: the workers are woken by the batch that it is part of, once that is committed."""
 
 
 # --- asked for every crawl --------------------------------------------------------------------------------------
