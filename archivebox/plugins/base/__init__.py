@@ -15,7 +15,8 @@ A whole hook::
         main()
 
 Only what nearly every hook needs is loaded at once (a cold hook starts in 26 ms); `run_program` and its like are loaded
-when they are first named, because `subprocess` alone costs 13 ms. `base.cdp` and `base.tab` speak to the browser.
+when they are first named, because `subprocess` alone costs 13 ms. `base.cdp` and `base.tab` speak to the browser,
+`base.inject` has a library work in the page.
 """
 
 from __future__ import annotations

@@ -80,10 +80,7 @@ class Tab:
             {"expression": expression, "returnByValue": True, "awaitPromise": wait},
             timeout=timeout,
         )
-        if "exceptionDetails" in answer:
-            details = answer["exceptionDetails"]
-            raise CommandFailed(details.get("exception", {}).get("description", details.get("text", "script error")))
-        return answer["result"].get("value")
+        return script_value(answer)
 
     def make_answer(self, timeout: float = PROBE) -> None:
         """See that the page answers; a script that never returns is stopped first. Raises CallTimeout if that fails.
@@ -136,6 +133,14 @@ class open_page:  # noqa: N801  (reads as the function it is used as)
         self._tab.close()
         if isinstance(error, (CDPError, TimeIsOver)):
             try_again(f"The page was lost on the way: {error}")
+
+
+def script_value(answer: Params) -> Any:
+    """Return the value in an answer of the Runtime domain. Raises CommandFailed where the script threw."""
+    if "exceptionDetails" in answer:
+        details = answer["exceptionDetails"]
+        raise CommandFailed(details.get("exception", {}).get("description", details.get("text", "script error")))
+    return answer["result"].get("value")
 
 
 def read_json(path: str) -> Params | None:

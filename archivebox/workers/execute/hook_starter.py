@@ -37,6 +37,7 @@ PRELOAD = (
     "archivebox.plugins.base.programs",
     "archivebox.plugins.base.tab",
     "archivebox.plugins.base.netlog",
+    "archivebox.plugins.base.inject",
     "argparse",
     "gettext",
     "locale",
