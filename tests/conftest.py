@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.programs import SHARED, Programs
 from tests.site.serve import Site
 
 ROWS = frozenset({"db", "transactional_db", "library", "public_library"})
@@ -31,3 +34,10 @@ def site() -> Iterator[Site]:
     """The local web (tests/site/README.md), one per test process."""
     with Site() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
+    """The programs of plugins: `programs.install("ytdlp")` before a test that runs yt-dlp, from the registry, once."""
+    shared = os.environ.get(SHARED)
+    return Programs(Path(shared) if shared else tmp_path_factory.mktemp("lib"))

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from tests.programs import SHARED
 from tests.suite import packages, postgres
 
 ENGINE = ("tests/integration/engine", "tests/chaos")
@@ -148,25 +149,30 @@ def main(arguments: list[str]) -> int:
     postgres.end_on_signals()
     packages.ensure()
     env = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "DATA_DIR"}}
-    runs = Runs()
-    if arguments:
-        url = os.environ.get("DATABASE_URL")
-        given = Part("PostgreSQL" if url else "SQLite", tuple(arguments), {**env, "DATABASE_URL": url} if url else env)
-        outcomes = [runs.run(given, aside=False)[0]]
-    else:
-        with postgres.throw_away_cluster() as url:
-            parts = [
-                Part("SQLite, engine", ENGINE, env),
-                Part("SQLite, all else", tuple(f"--ignore={folder}" for folder in ENGINE), env),
-                Part("PostgreSQL", ("-m", "database and not once"), {**env, "DATABASE_URL": url}),
-            ]
-            outcomes = runs.run_all(parts)
+    with tempfile.TemporaryDirectory(prefix="programs-") as lib:
+        outcomes = run({SHARED: lib, **env}, arguments)
     print()
     for outcome in outcomes:
         print(outcome if outcome.passed or outcome.failed else f"{outcome}  (no test was executed)")
     if unsteady := sum(len(outcome.unsteady) for outcome in outcomes):
         print(f"{unsteady} passed at the second try alone: the next machine is slower.")
     return 0 if all(outcome.green for outcome in outcomes) else 1
+
+
+def run(env: dict[str, str], arguments: list[str]) -> list[Outcome]:
+    """One run with these arguments, or without any all parts of the suite."""
+    runs = Runs()
+    if arguments:
+        url = os.environ.get("DATABASE_URL")
+        given = Part("PostgreSQL" if url else "SQLite", tuple(arguments), {**env, "DATABASE_URL": url} if url else env)
+        return [runs.run(given, aside=False)[0]]
+    with postgres.throw_away_cluster() as url:
+        parts = [
+            Part("SQLite, engine", ENGINE, env),
+            Part("SQLite, all else", tuple(f"--ignore={folder}" for folder in ENGINE), env),
+            Part("PostgreSQL", ("-m", "database and not once"), {**env, "DATABASE_URL": url}),
+        ]
+        return runs.run_all(parts)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ NEEDS = (
     Need("npm", program("npm")),
     Need("wget", program("wget")),
     Need("git", program("git")),
+    Need("ffmpeg", program("ffmpeg")),
     Need("postgresql", lambda: postgres_folder() is not None),
 )
 

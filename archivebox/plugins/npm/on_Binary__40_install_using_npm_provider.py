@@ -29,7 +29,8 @@ def main() -> None:
     if npm is None:
         give_up(f"{request.name} comes with npm, which is not there. Install Node.js: sudo apt-get install npm")
     with library.locked("npm"):
-        install(request, npm, modules)
+        if not all(is_there(package, modules) for package in packages_of(request)):
+            install(request, npm, modules)
     if request.options.get("library") is True:
         report_library(request, modules, library)
     program = next(find_all([Path(name).name for name in request.names], [str(modules / ".bin")]), None)
@@ -40,13 +41,32 @@ def main() -> None:
     answer_with_first(request, [link], library, f"npm installed {request.name}, but it does not run.", version)
 
 
+def packages_of(request: Request) -> list[str]:
+    """The packages as npm is asked for them, the first in the version that is wanted."""
+    packages = request.packages
+    if request.version:
+        packages[0] += f"@{request.version}"
+    return packages
+
+
+def is_there(package: str, modules: Path) -> bool:
+    """Whether the registry need not be asked: any version where none is named, else exactly that one.
+
+    npm writes `.package-lock.json` at the end of an installation: one that was cut off is not in it.
+    """
+    lock = modules / ".package-lock.json"
+    finished = json.loads(lock.read_bytes()).get("packages", {}) if lock.is_file() else {}
+    folder = package_file(package, modules).parent
+    installed = finished.get(f"node_modules/{folder.relative_to(modules)}", {}).get("version")
+    version = package.lstrip("@").partition("@")[2]
+    return folder.is_dir() and installed is not None and version in ("", installed)
+
+
 def install(request: Request, npm: Path, modules: Path) -> None:
     """Add the packages to those that are there: what package.json does not name, npm would take away."""
     modules.mkdir(parents=True, exist_ok=True)
     pin_dependencies(request, modules.parent / "package.json")
-    packages = request.packages
-    if request.version:
-        packages[0] += f"@{request.version}"
+    packages = packages_of(request)
     quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--no-progress", "--omit=dev", "--yes"]
     command = [str(npm), "install", f"--prefix={modules.parent}", *quiet, *request.arguments("args"), "--", *packages]
     done = run_program(command, timeout=install_timeout(), cwd=str(modules.parent))

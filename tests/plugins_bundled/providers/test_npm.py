@@ -67,3 +67,13 @@ def test_without_npm_the_hook_says_what_to_install(providers: "Provider") -> Non
 
     assert (answer.code, answer.records) == (1, [])
     assert "npm, which is not there" in answer.stderr
+
+
+def test_what_is_there_costs_no_look_at_the_registry(providers: "Provider") -> None:
+    first = providers.ask("npm", "semver", overrides=SEMVER)
+    closed = {"npm_config_registry": "http://127.0.0.1:9", "npm_config_offline": "true"}
+
+    again = providers.ask("npm", "semver", overrides=SEMVER, environ=closed)
+
+    assert again.binary == first.binary
+    assert not any("install" in str(record.get("cmd")) for record in again.records)
