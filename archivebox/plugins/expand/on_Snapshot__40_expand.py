@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Open what the page keeps folded, so that all that follows sees it."""
+
+from __future__ import annotations
+
+import os
+
+from archivebox.plugins.base import Settings, noresults, succeeded
+from archivebox.plugins.base.tab import open_page
+
+SCRIPT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "expand.js")
+SPARE = 5.0  # seconds for the page to answer beyond those that the script gives itself
+
+
+def sentence(opened: dict[str, object]) -> str:
+    """Say what was opened, as in `opened 3 details, 2 parts`."""
+    counts = ", ".join(f"{opened[name]} {name}" for name in ("details", "parts") if opened[name])
+    return f"opened {counts}" + (f", stopped: {opened['stopped']}" if opened["stopped"] else "")
+
+
+def main() -> None:
+    settings = Settings()
+    most, seconds = settings.int("EXPAND_MAX"), settings.float("EXPAND_MAX_TIME")
+    with open(SCRIPT, encoding="utf-8") as file:
+        script = file.read()
+    with open_page(settings.timeout("EXPAND")) as tab:
+        opened = tab.evaluate(f"({script})({most}, {seconds})", timeout=seconds + SPARE, wait=True)
+    if not opened["details"] and not opened["parts"]:
+        noresults("nothing is folded")
+    succeeded(sentence(opened), opened)
+
+
+if __name__ == "__main__":
+    main()

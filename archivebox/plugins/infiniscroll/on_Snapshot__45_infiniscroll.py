@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Scroll down the page screen by screen until there is no more of it, or enough, and back to its top."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from archivebox.plugins.base import Settings, noresults, succeeded
+from archivebox.plugins.base.tab import Tab, open_page
+
+SCRIPT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "scroll.js")
+WORLD = "window.archiveboxScroll"
+LOOK = 0.02  # seconds; an answer to a request that has just been made is on its way
+
+
+class Traffic:
+    """The requests of the page since scrolling began, from the events of the hook's own connection."""
+
+    def __init__(self, tab: Tab) -> None:
+        self._connection = tab.connection
+        self._open: set[str] = set()
+        self.quiet_since = time.monotonic()
+        self.size = 0
+        tab.call("Network.enable")
+
+    def take(self, seconds: float) -> None:
+        """Take what is told, and wait so long for more."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0 or self._connection.pending:
+            event = self._connection.next_event(max(left, 0.0))
+            if event is None:
+                continue
+            if event.method == "Network.requestWillBeSent":
+                self._open.add(event.params["requestId"])
+            elif event.method in ("Network.loadingFinished", "Network.loadingFailed"):
+                self._open.discard(event.params["requestId"])
+                self.size += int(event.params.get("encodedDataLength", 0))
+            else:
+                continue
+            self.quiet_since = time.monotonic()
+
+    def wait_until_quiet(self, pause: float, deadline: float) -> None:
+        """Wait until nothing has been asked for or has come for `pause` seconds, at most until `deadline`."""
+        began = time.monotonic()
+        while (now := time.monotonic()) < deadline:
+            since = max(self.quiet_since, began)
+            if not self._open and now - since >= pause:
+                return
+            self.take(min(deadline, since + pause) - now if not self._open else LOOK)
+
+
+class Scroller:
+    """One way down a page."""
+
+    def __init__(self, tab: Tab, settings: Settings) -> None:
+        self._tab = tab
+        self._limit = settings.int("INFINISCROLL_SCROLL_LIMIT")
+        self._size = settings.int("INFINISCROLL_MAX_SIZE")
+        self._time = settings.float("INFINISCROLL_MAX_TIME")
+        self._pause = settings.float("INFINISCROLL_PAUSE")
+        self._deadline = time.monotonic() + self._time
+        self.traffic = Traffic(tab)
+        self.screens = 0
+
+    def place(self) -> tuple[int, bool]:
+        """Return how tall the page is and whether its end is in sight."""
+        return self._ask("where")
+
+    def down(self) -> str:
+        """Scroll as far as it goes, and say why it ended."""
+        height, at_end = self._ask("where")
+        while not (why := self._reached()):
+            if at_end:
+                self.traffic.wait_until_quiet(self._pause, self._deadline)
+                former, (height, at_end) = height, self._ask("where")
+                if at_end and height <= former:
+                    return "no more"
+            else:
+                height, at_end = self._ask("down")
+                self.screens += 1
+                self.traffic.take(0)
+        return why
+
+    def back(self) -> None:
+        """Go to the top, and have what is still under way come."""
+        self._ask("back")
+        self.traffic.wait_until_quiet(LOOK, self._deadline)
+
+    def _reached(self) -> str:
+        if self.screens >= self._limit:
+            return f"at {self._limit} screens"
+        if self.traffic.size >= self._size:
+            return f"after {self.traffic.size / 1e6:.0f} MB"
+        return f"after {self._time:g} s" if time.monotonic() >= self._deadline else ""
+
+    def _ask(self, what: str) -> tuple[int, bool]:
+        place = self._tab.evaluate(f"{WORLD}.{what}()", wait=True)
+        return place["height"], place["atEnd"]
+
+
+def main() -> None:
+    settings = Settings()
+    with open(SCRIPT, encoding="utf-8") as file:
+        script = file.read()
+    with open_page(settings.timeout("INFINISCROLL")) as tab:
+        tab.evaluate(f"{WORLD} = {script}; 0")
+        scroller = Scroller(tab, settings)
+        height, at_end = scroller.place()
+        if at_end:
+            noresults("the whole page is in sight")
+        why = scroller.down()
+        scroller.back()
+        final, _ = scroller.place()
+    facts = {"screens": scroller.screens, "bytes": scroller.traffic.size, "height": [height, final], "stopped": why}
+    succeeded(f"scrolled {scroller.screens} screens, stopped: {why}", facts)
+
+
+if __name__ == "__main__":
+    main()
