@@ -22,9 +22,9 @@ from typing import Any
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.plugins.base.cdp import Connection
+from archivebox.plugins.base.html_text import html_to_text
 from archivebox.plugins.base.settings import Settings
 from archivebox.plugins.chrome.launch import PIPE, browser_pipe, find_chromium, flags
-from archivebox.plugins.htmltotext.text import html_to_text
 from benchmarks.commands import local_site
 from benchmarks.finding import Bound, Finding, interleaved
 from benchmarks.room import Room, room

@@ -73,6 +73,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     file("/title-entities", "a title with entities and white space"),
     file("/no-title", "no title"),
+    file("/image-only", "a picture, and not a word"),
     *trouble.ROUTES,
     file("/feed.rss", "an RSS 2.0 feed"),
     file("/feed.atom", "an Atom feed"),

@@ -3,9 +3,8 @@
 
 from pathlib import Path
 
-from text import html_to_text
-
 from archivebox.plugins.base import Settings, give_up_after, noresults, succeeded, write_atomically
+from archivebox.plugins.base.html_text import html_to_text
 from archivebox.plugins.base.stored_html import find_page
 
 OUTPUT = "htmltotext.txt"

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from archivebox.contract.discovery import read_plugin
+from archivebox.plugins.base.html_text import html_to_text
 from archivebox.plugins.base.stored_html import decode_html, find_page
-from archivebox.plugins.htmltotext.text import html_to_text
 from archivebox.plugins.parse_html_urls.links import find_links
 
 PLUGINS = Path(__file__).parents[3] / "archivebox" / "plugins"

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Keep the article that Postlight Parser, formerly Mercury, finds in the live page."""
+
+from __future__ import annotations
+
+from archivebox.plugins.base.article import keep_article
+from archivebox.plugins.base.html_text import html_to_text
+from archivebox.plugins.base.inject import read_package
+from archivebox.plugins.base.page_reader import read_page
+
+# It parses HTML into the document that is there, where pictures would load once more and their handlers run. So it is
+# given a document that is in no window, where neither happens, and of the window what it asks for.
+ENCLOSED = """
+globalThis.Mercury = (document => {
+const window = {document, location, getComputedStyle, setTimeout, addEventListener() {}};
+%s
+return Mercury;
+})(document.implementation.createHTMLDocument(""));
+"""
+READ = """() => Mercury.parse(location.href, {
+    html: document.documentElement.outerHTML, fetchAllPages: false, contentType: "html",
+})"""
+
+
+def main() -> None:
+    library = ENCLOSED % read_package("@postlight/parser", "dist/mercury.web.js")
+    article = read_page("Mercury", library, READ)
+    content = article.pop("content", None) or ""
+    keep_article(content, html_to_text(content), article)
+
+
+if __name__ == "__main__":
+    main()

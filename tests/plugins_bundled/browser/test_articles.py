@@ -1,0 +1,76 @@
+"""Articles that libraries find in the live page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from archivebox.plugins.base.tab import Tab
+from tests.plugins_bundled.browser.chain import Crawl, Snapshot
+from tests.programs import Programs
+from tests.site.serve import Site
+
+pytestmark = pytest.mark.browser
+READERS = {
+    "readability": "readability/on_Snapshot__55_readability.py",
+    "mercury": "mercury/on_Snapshot__56_mercury.py",
+    "defuddle": "defuddle/on_Snapshot__56_defuddle.py",
+}
+COUNTED = '<p><img src="/image.png?counted" onload="globalThis.loads = (globalThis.loads || 0) + 1" alt=""></p>'
+ADD_COUNTED = f"""new Promise(loaded => {{
+    document.querySelector("article").insertAdjacentHTML("beforeend", {json.dumps(COUNTED)});
+    document.querySelector("article > p:last-child img").addEventListener("load", () => loaded(true));
+}})"""
+
+
+@pytest.fixture(scope="module")
+def article(crawl: Crawl, site: Site, programs: Programs) -> Snapshot:
+    """The long article, open in a tab with a picture that counts how often it loads; read by all."""
+    for plugin in READERS:
+        programs.install(plugin)
+    snapshot = crawl.snapshot("article", site.url_for("/article"), **programs.environment)
+    assert snapshot.navigate().status == "succeeded"
+    tab = Tab.attach(str(snapshot.folder / "chrome"), read_only=True)
+    assert tab.evaluate(ADD_COUNTED, wait=True)
+    before = tab.evaluate("document.documentElement.outerHTML")
+    for plugin, hook in READERS.items():
+        outcome = snapshot.run(hook)
+        assert outcome.status == "succeeded", (plugin, outcome)
+    assert tab.evaluate("document.documentElement.outerHTML") == before
+    assert tab.evaluate("globalThis.loads") == 1
+    tab.close()
+    return snapshot
+
+
+@pytest.mark.parametrize("plugin", READERS)
+def test_the_article_is_kept_without_what_is_around_it(article: Snapshot, plugin: str) -> None:
+    folder = article.folder / plugin
+    text = (folder / "content.txt").read_text()
+    html = (folder / "content.html").read_text()
+    assert "Pages that vanish\n\nNobody plans to lose a page." in text
+    assert "The best test of an archive is a reader with a question." in text
+    assert "Nothing here is from elsewhere" not in text + html
+    assert '<meta charset="utf-8">' in html
+    assert html.count("<h2") == 4
+    assert json.loads((folder / "article.json").read_text())["title"] == "On Keeping Pages"
+
+
+def test_a_page_without_an_article_is_no_result_and_no_file(crawl: Crawl, site: Site, programs: Programs) -> None:
+    snapshot = crawl.snapshot("empty", site.url_for("/image-only"), **programs.environment)
+    snapshot.navigate()
+    for plugin, hook in READERS.items():
+        outcome = snapshot.run(hook)
+        assert outcome.status == "noresults", (plugin, outcome)
+        assert list((snapshot.folder / plugin).iterdir()) == []
+    snapshot.close()
+
+
+def test_a_library_that_is_not_installed_is_said_by_name(crawl: Crawl, site: Site, tmp_path: Path) -> None:
+    snapshot = crawl.snapshot("without", site.url_for("/article"), NODE_MODULES_DIR=str(tmp_path))
+
+    outcome = snapshot.run(READERS["readability"])
+
+    assert outcome.status == "failed"
+    assert "@mozilla/readability is not installed" in outcome.stderr
