@@ -43,6 +43,15 @@ class Status(StrEnum):
     QUEUED = "queued"
 
 
+class Retry(StrEnum):
+    """What a hook that failed may say of trying again: ``"retry"`` in its ``ArchiveResult`` record."""
+
+    LATER = "later"
+    """What stood in its way may pass by itself: by back-off."""
+    NEW_PAGE = "new_page"
+    """The live page is gone: as soon as it has been opened anew, and not counted."""
+
+
 DECLARABLE = (Status.SUCCEEDED, Status.NORESULTS, Status.SKIPPED, Status.FAILED)
 """What a hook's ``ArchiveResult`` record may say of itself."""
 
@@ -71,14 +80,16 @@ class Ending:
     """All that the outcome of one run depends on.
 
     ``exit_code`` follows Popen (-N for signal N; None: nobody saw it). ``declared`` is the last status that the hook
-    printed, ``unknown`` the word that it printed instead of one. ``listens``: a background hook that works until it is
-    told to stop, by its name or its declaration. ``unwatched``: it ended while no worker had it. ``released``: its
-    object was given back while it ran. ``newer_dialect``: it prints ``failed`` for any exception.
+    printed, ``again`` what it said of trying again, ``unknown`` the word that it printed instead of a status.
+    ``listens``: a background hook that works until it is told to stop, by its name or its declaration. ``unwatched``:
+    it ended while no worker had it. ``released``: its object was given back while it ran. ``newer_dialect``: it prints
+    ``failed`` for any exception.
     """
 
     exit_code: int | None
     end_reason: EndReason
     declared: Status | None = None
+    again: Retry | None = None
     unknown: str = ""
     wrote_files: bool = False
     wrote_bytes: bool = False
@@ -110,6 +121,9 @@ class Ending:
 
 BACK_TO_QUEUE = Outcome(Status.QUEUED, Reason.RELEASED, retry=True, counts=False)
 """The Snapshot was paused or released while its hook ran."""
+
+PAGE_LOST = Outcome(Status.QUEUED, Reason.PAGE_LOST, retry=True, counts=False)
+"""The live page went away while the hook worked on it: it waits for the next one."""
 
 CUT_OFF = Outcome(Status.QUEUED, Reason.UNFINISHED, retry=True, counts=False)
 """A plain background hook was at work when it was told to stop: it runs again, and from now on counts as finite."""
@@ -161,23 +175,26 @@ def _stopped(run: Ending) -> Outcome:
             return CUT_OFF
         if run.exit_code == -signal.SIGKILL:  # deaf to TERM until its time was over
             return Outcome(Status.FAILED, Reason.UNFINISHED, retry=True)
-    return _as_declared(replace(run, wrote_files=run.wrote_bytes))
+    return _as_declared(replace(run, wrote_files=run.wrote_bytes, again=None))
 
 
 def _as_declared(run: Ending) -> Outcome:
+    if run.declared is Status.FAILED and run.again is Retry.NEW_PAGE and not run.session:
+        return PAGE_LOST
+    if run.declared is Status.FAILED:
+        return Outcome(Status.FAILED, Reason.DECLARED, retry=run.again is Retry.LATER)
     if run.declared is not None:
-        return Outcome(run.declared, _DECLARED_REASON.get(run.declared))
+        return Outcome(run.declared, Reason.NOT_APPLICABLE if run.declared is Status.SKIPPED else None)
     status = Status.SUCCEEDED if run.wrote_files else Status.NORESULTS
     return Outcome(status, Reason.UNKNOWN_STATUS if run.unknown else None, detail=run.unknown)
 
 
-_DECLARED_REASON = {Status.FAILED: Reason.DECLARED, Status.SKIPPED: Reason.NOT_APPLICABLE}
-
-
 def _ended_badly(run: Ending) -> Outcome:
     """Permanent only if the hook itself said ``failed``; whatever else it printed is the part it had finished."""
+    if run.declared is Status.FAILED and run.newer_dialect:
+        return Outcome(Status.FAILED, Reason.DECLARED, retry=True)
     if run.declared is Status.FAILED:
-        return Outcome(Status.FAILED, Reason.DECLARED, retry=run.newer_dialect)
+        return _as_declared(run)
     if run.end_reason is EndReason.SIGNALLED or (run.exit_code or 0) < 0:
         return Outcome(Status.FAILED, Reason.SIGNALLED, retry=True)
     return _lacked_something(run) or Outcome(Status.FAILED, Reason.CRASHED, retry=True, detail=_last_line(run.stderr))

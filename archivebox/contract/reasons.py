@@ -21,6 +21,7 @@ class Reason(StrEnum):
     DISABLED = "disabled"
     NOT_CHOSEN = "not_chosen"
     NO_SESSION = "no_session"
+    PAGE_LOST = "page_lost"
     MISSING_BINARY = "missing_binary"
     MISSING_MODULE = "missing_module"
     MISSING_PLUGIN = "missing_plugin"
@@ -106,6 +107,7 @@ _TEXTS: dict[Reason, _Text] = {
         "It needs a live page, and there was no browser to show one.",
         "Run `archivebox install` and see the browser's own result for why it did not start.",
     ),
+    Reason.PAGE_LOST: _text("The live page went away while it worked on it; it waits until that is open again."),
     Reason.MISSING_BINARY: _text(
         "A program that it needs is not installed.", "Run `archivebox install`.", "It needs {}, which is not installed."
     ),

@@ -19,7 +19,7 @@ from archivebox.base_models.transitions import TabledQuerySet, TabledRow
 from archivebox.contract import reasons
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import LAST_STEP
-from archivebox.contract.outcomes import DECLARABLE, Ending, Outcome, Status, could_not_start, outcome
+from archivebox.contract.outcomes import DECLARABLE, Ending, Outcome, Retry, Status, could_not_start, outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, LineReader, Record, parse_line
 from archivebox.core.intake import take_found
@@ -269,13 +269,17 @@ class Declaration:
     output_json: JSON = None
     unknown: str = ""
     """What it said instead of a status that exists."""
+    again: Retry | None = None
+    """What it said of trying again."""
 
     @classmethod
     def of(cls, record: Record) -> Self:
-        status = record.fields.get("status")
+        status, retry = record.fields.get("status"), record.fields.get("retry")
         known = Status(status) if isinstance(status, str) and status in DECLARABLE else None
         unknown = "" if known or status is None else str(status)[:60]
-        return cls(known, str(record.fields.get("output_str") or ""), record.fields.get("output_json"), unknown)
+        again = Retry(retry) if isinstance(retry, str) and retry in set(Retry) else None
+        said = str(record.fields.get("output_str") or "")
+        return cls(known, said, record.fields.get("output_json"), unknown, again)
 
 
 def declared_in(records: Iterable[Record]) -> Declaration | None:
@@ -324,6 +328,7 @@ def ending_of(
         exit_code=exit_code,
         end_reason=end_reason,
         declared=declared.status if declared else None,
+        again=declared.again if declared else None,
         unknown=declared.unknown if declared else "",
         wrote_files=bool(files["output_files"]),
         wrote_bytes=files["output_size"] > 0,

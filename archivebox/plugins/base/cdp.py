@@ -33,6 +33,10 @@ class CallTimeout(CDPError):  # noqa: N818
     """No answer before the deadline: the page is busy, or the tab is lost."""
 
 
+class TooLong(CallTimeout):
+    """What takes its time by nature (a print, a picture) took more than it may: as it would the next time."""
+
+
 class TargetGone(CDPError):  # noqa: N818
     """The tab crashed or was closed, or the browser ended."""
 

@@ -15,14 +15,15 @@ const log = (...words) => fs.writeSync(2, words.join(" ") + "\n");
 const emit = (type, fields = {}) => fs.writeSync(1, JSON.stringify({ type, ...fields }) + "\n");
 const ready = () => emit("Ready");
 const found = (url, fields = {}) => emit("Snapshot", { url, ...fields });
-const end = (status, code) => (output_str, output_json) => {
-  emit("ArchiveResult", { status, output_str, output_json });
+const end = (status, code, retry) => (output_str, output_json) => {
+  emit("ArchiveResult", { status, output_str, output_json, retry });
   process.exit(code);
 };
 const succeeded = end("succeeded", 0), noresults = end("noresults", 0), skipped = end("skipped", 10);
 const failed = end("failed", 0); // it ran, and the thing was not to be had
 const misconfigured = (sentence) => (log(sentence), end("failed", 1)(sentence)); // a person has to act on it
-const tryAgain = (sentence) => (log(sentence), process.exit(1)); // no result: later again
+const tryAgain = (sentence) => (log(sentence), end("failed", 1, "later")(sentence)); // it may pass by itself: later again
+const pageLost = (sentence) => (log(sentence), end("failed", 1, "new_page")(sentence)); // again when the page is open anew
 const onStop = (work) => ["SIGTERM", "SIGINT"].forEach((name) => process.once(name, async () => (await work(), process.exit(0))));
 function writeAtomically(name, text) {
   fs.writeFileSync(`.${name}.tmp`, text);
@@ -38,15 +39,17 @@ function read(name) {
 // the hook where there is none. Messages to and from the browser end with a NUL.
 function openPage(limit) {
   const navigation = read("navigation.json"), tab = read("target.json");
+  if (navigation?.error && navigation.transient) tryAgain(`The page did not load: ${navigation.error}`);
   if (navigation?.error) skipped(`the page did not load: ${navigation.error}`);
   if (navigation?.static) skipped(`not a web page but a file: ${navigation.mime || "a download"}`);
-  if (!navigation || !tab) tryAgain("The page is not open: the chrome plugin's hooks have to run first.");
+  if (!tab) pageLost("The page is not open.");
+  if (!navigation) tryAgain("The page has not been navigated to yet: the chrome plugin's hooks have to run first.");
   setTimeout(() => tryAgain("The page did not answer in time."), limit * 900).unref();
   const socket = net.connect(tab.socket), waiting = new Map();
   let rest = "", last = 0;
   socket.setEncoding("utf8");
-  socket.on("error", (error) => tryAgain(`The page cannot be reached: ${error.message}`));
-  socket.on("close", () => waiting.size && tryAgain("The page was lost on the way."));
+  socket.on("error", (error) => pageLost(`The page cannot be reached: ${error.message}`));
+  socket.on("close", () => waiting.size && pageLost("The page was lost on the way."));
   socket.on("data", (data) => {
     const messages = (rest + data).split("\0");
     rest = messages.pop();
@@ -72,5 +75,5 @@ function openPage(limit) {
 
 module.exports = {
   options, setting, seconds, log, emit, ready, found, succeeded, noresults, skipped, failed, misconfigured, tryAgain,
-  onStop, writeAtomically, openPage,
+  pageLost, onStop, writeAtomically, openPage,
 };

@@ -69,13 +69,19 @@ def misconfigured(sentence: str) -> NoReturn:
     _end("failed", sentence, None, 1)
 
 
-def try_again(sentence: str) -> NoReturn:
-    """End without a result, so that the engine tries again later."""
+def try_again(sentence: str, output_json: object = None) -> NoReturn:
+    """End, failed for now: what stood in the way may pass by itself, so that the engine tries again later."""
     log(sentence)
-    raise SystemExit(1)
+    _end("failed", sentence, output_json, 1, retry="later")
 
 
-def _end(status: str, output_str: str, output_json: object, code: int) -> NoReturn:
+def page_lost(sentence: str) -> NoReturn:
+    """End without a result because the live page is gone: again, for nothing, as soon as it has been opened anew."""
+    log(sentence)
+    _end("failed", sentence, None, 1, retry="new_page")
+
+
+def _end(status: str, output_str: str, output_json: object, code: int, **more: str) -> NoReturn:
     extra = {} if output_json is None else {"output_json": output_json}
-    emit("ArchiveResult", status=status, output_str=output_str, **extra)
+    emit("ArchiveResult", status=status, output_str=output_str, **extra, **more)
     raise SystemExit(code)

@@ -3,6 +3,9 @@
 The tab holder (`chrome/on_Snapshot__20_chrome_tab`) writes `target.json`, the navigation writes `navigation.json`, both
 in the `chrome` folder of the Snapshot. Whoever changes the page holds an exclusive lock (flock) on `target.json` while
 at it, so that two hooks never disturb each other, whatever started them.
+
+Every call has a deadline of its own, so that one which is never answered costs that and nothing behind it: a look
+`PROBE`, an answer `CALL_TIMEOUT`, what takes long by nature what `LIMITS` says, and none more than its hook has left.
 """
 
 from __future__ import annotations
@@ -11,11 +14,20 @@ import fcntl
 import json
 import os
 import signal
+import time
 
 from archivebox.plugins import base
-from archivebox.plugins.base.cdp import CALL_TIMEOUT, CallTimeout, CDPError, CommandFailed, Connection, TargetGone
+from archivebox.plugins.base.cdp import (
+    CALL_TIMEOUT,
+    CallTimeout,
+    CDPError,
+    CommandFailed,
+    Connection,
+    TargetGone,
+    TooLong,
+)
 from archivebox.plugins.base.files import sibling
-from archivebox.plugins.base.records import skipped, try_again
+from archivebox.plugins.base.records import failed, page_lost, skipped, try_again
 from archivebox.plugins.base.stopping import TimeIsOver, give_up_after
 
 TYPE_CHECKING = False
@@ -26,13 +38,24 @@ if TYPE_CHECKING:
     from archivebox.plugins.base.cdp import Params
 
 MARGIN = 0.9  # of the hook's time: it gives up by itself before the engine ends it
+LAST_WORDS = 0.2  # seconds before that in which a call ends, which can say better what took so long
 PROBE = 3.0  # seconds that an idle page may take to answer; a longer silence is a busy script
+# Seconds for what takes long by nature, however much time its hook has. An ordinary page needs a tenth of it; one that
+# needs more needs it the next time as well, so that such a call is given up for good (TooLong).
+LIMITS = {
+    "Accessibility.getFullAXTree": 10.0,
+    "DOMSnapshot.captureSnapshot": 10.0,
+    "Page.captureScreenshot": 10.0,
+    "Page.captureSnapshot": 20.0,
+    "Page.printToPDF": 20.0,
+}
+FOREVER = float("inf")
 
 
 class Navigation:
     """What became of the navigation: `navigation.json` as the navigate hook left it."""
 
-    __slots__ = ("error", "final_url", "mime", "record", "static", "status")
+    __slots__ = ("error", "final_url", "mime", "record", "static", "status", "transient")
 
     def __init__(self, record: Params) -> None:
         self.record = record
@@ -41,6 +64,7 @@ class Navigation:
         self.mime: str = record.get("mime") or ""
         self.static: bool = bool(record.get("static"))
         self.status: int = record.get("status") or 0
+        self.transient: bool = bool(record.get("transient"))  # the error may pass by itself
 
     @classmethod
     def read(cls, folder: str) -> Navigation | None:
@@ -56,6 +80,7 @@ class Tab:
         self.connection, self.target_id, self._lock = connection, record["target_id"], lock
         self._holder: tuple[int, int] = record["holder_pid"], record["holder_start_ticks"]
         self.navigation = navigation
+        self.deadline = FOREVER  # of the hook, on the monotonic clock
 
     @classmethod
     def attach(cls, folder: str = "", *, read_only: bool = False) -> Tab:
@@ -70,8 +95,19 @@ class Tab:
         connection.send("Inspector.enable")
         return cls(connection, record, lock, Navigation.read(folder))
 
-    def call(self, method: str, params: Params | None = None, *, timeout: float = CALL_TIMEOUT) -> Params:
-        return self.connection.call(method, params, timeout=timeout)
+    def call(self, method: str, params: Params | None = None, *, timeout: float = 0.0) -> Params:
+        """Ask the browser; within `timeout` seconds, CALL_TIMEOUT unless told, but never beyond what LIMITS allows.
+
+        Raises CommandFailed, CallTimeout (TooLong for what LIMITS names), TargetGone.
+        """
+        limit = LIMITS.get(method, FOREVER)
+        seconds = min(timeout or LIMITS.get(method, CALL_TIMEOUT), limit, self.deadline - time.monotonic())
+        try:
+            return self.connection.call(method, params, timeout=seconds)
+        except CallTimeout as error:
+            if method in LIMITS:
+                raise TooLong(str(error)) from None
+            raise
 
     def evaluate(self, expression: str, *, timeout: float = CALL_TIMEOUT, wait: bool = False) -> Any:
         """Return the value of a JavaScript expression (`wait`: of a promise). Raises CommandFailed if it throws."""
@@ -83,15 +119,19 @@ class Tab:
         return script_value(answer)
 
     def make_answer(self, timeout: float = PROBE) -> None:
-        """See that the page answers; a script that never returns is stopped first. Raises CallTimeout if that fails.
-
-        The holder stops it: a busy page takes nothing of a client that came after the script began, not even that.
-        """
+        """See that the page answers; a script that never returns is stopped first. Raises CallTimeout if that fails."""
         try:
             self.evaluate("1", timeout=timeout)
         except CallTimeout:
-            _tell(*self._holder)
+            self.plead()
             self.evaluate("1", timeout=timeout)
+
+    def plead(self) -> None:
+        """Have the holder stop the page's script, and close the tab if the page does not answer even then.
+
+        Only the holder can: a busy page takes nothing of a client that came after the script began.
+        """
+        _tell(*self._holder)
 
     def close(self) -> None:
         """Let go of the tab (it stays open) and of its lock."""
@@ -102,37 +142,58 @@ class Tab:
 class open_page:  # noqa: N801  (reads as the function it is used as)
     """`with open_page(timeout) as tab:` for a hook that needs the loaded page.
 
-    Ends the hook by itself where there is nothing to do: skipped where the URL gave no web page, and without a record,
-    so that it is tried again, where the page, the tab or the browser is gone or the time (seconds, of the whole hook)
-    is over.
+    Ends the hook by itself where there is nothing to do: skipped where the URL gave no web page; failed where the
+    browser took longer for one thing than LIMITS allows; again later where the time (seconds, of the whole hook) is
+    over; again on a new page, for nothing, where this one, its tab or the browser is gone.
     """
 
     def __init__(self, timeout: float, *, read_only: bool = False) -> None:
         self._read_only = read_only
+        self._deadline = time.monotonic() + timeout * MARGIN - LAST_WORDS
         give_up_after(timeout * MARGIN)
 
     def __enter__(self) -> Tab:
         try:
-            navigation = Navigation.read(sibling("chrome"))
-            if navigation is None:
-                try_again("The page has not been navigated to yet: the chrome plugin's hooks have to run first.")
-            if navigation.error:
-                skipped(f"the page did not load: {navigation.error}")
-            if navigation.static:
-                skipped(f"not a web page but a file: {navigation.mime or 'a download'}")
+            _see_that_there_is_a_page(Navigation.read(sibling("chrome")))
             self._tab = Tab.attach(read_only=self._read_only)
             self._tab.make_answer()
+        except (TargetGone, CallTimeout) as error:
+            page_lost(f"The page cannot be reached: {error}")
         except (CDPError, TimeIsOver) as error:
             try_again(f"The page cannot be reached: {error}")
+        if self._tab.navigation is None:
+            try_again("The page has not been navigated to yet: the chrome plugin's hooks have to run first.")
+        self._tab.deadline = self._deadline
         return self._tab
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         give_up_after(0)
+        try:
+            if isinstance(error, (CallTimeout, TimeIsOver)):
+                self._tab.plead()  # whoever comes next finds a page that answers, or a new one
+        except TargetGone as gone:
+            error = gone
         self._tab.close()
+        if isinstance(error, TargetGone):
+            page_lost(f"The page was lost on the way: {error}")
+        if isinstance(error, TooLong):
+            failed(f"the page is too much for the browser: {error}")
         if isinstance(error, (CDPError, TimeIsOver)):
-            try_again(f"The page was lost on the way: {error}")
+            try_again(f"The page did not do what was asked: {error}")
+
+
+def _see_that_there_is_a_page(navigation: Navigation | None) -> None:
+    """End the hook where the navigation found none."""
+    if navigation is None:
+        return
+    if navigation.error and navigation.transient:
+        try_again(f"The page did not load: {navigation.error}")
+    if navigation.error:
+        skipped(f"the page did not load: {navigation.error}")
+    if navigation.static:
+        skipped(f"not a web page but a file: {navigation.mime or 'a download'}")
 
 
 def script_value(answer: Params) -> Any:

@@ -3,7 +3,8 @@
 
 What a tab owes to the client that set it (user agent, headers, answers to dialogs) ends with that client, so one
 process keeps them for as long as the Snapshot needs the page; other hooks connect for a moment, by `target.json`.
-One that finds the page busy sends USR1: only a client that was there before a script began can still stop it.
+One that finds the page busy sends USR1: only a client that was there before a script began can still stop it. A page
+that answers nothing even then is dead: its tab is closed here, which all who wait for it are told at once.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.base.cdp import CDPError, Connection, Event, TargetGone
+from archivebox.plugins.base.cdp import CDPError, CommandFailed, Connection, Event, TargetGone
 from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.netlog import FILE, SECRET_HEADERS, NetworkLog
 from archivebox.plugins.base.programs import start_ticks
@@ -35,6 +36,7 @@ from archivebox.plugins.base.tab import read_json
 
 TARGET = "target.json"
 POLL_AGAIN = 0.005  # seconds between two looks for the crawl's browser, which is 0.2 s away at most
+ANSWER_TIME = 5.0  # seconds for a page whose script was stopped to answer; then its tab is dead
 CLOSE_TIME = 2.0  # seconds for the browser to say that it closes the tab; that itself takes 30 ms more
 
 
@@ -80,6 +82,7 @@ class TabHolder:
         self.session = connection.call("Target.attachToTarget", {"targetId": self.target, "flatten": True})["sessionId"]
         for method, params in page_set_up(settings, connection):
             connection.call(method, params, session=self.session)
+        self._asked, self._dead_at = 0, 0.0  # a look at a page that may not answer any more
         self._log_file = open(FILE, "ab", buffering=0)  # noqa: SIM115  (closed with the tab)
         self._log = NetworkLog(self._log_file, self.target, time.time(), hidden_headers(settings))
 
@@ -124,6 +127,22 @@ class TabHolder:
         log("another hook finds the page busy: stopping its script")
         self.connection.send("Runtime.terminateExecution", session=self.session)
         self.connection.send("Page.stopLoading", session=self.session)
+        if not self._asked:
+            self._asked = self.connection.begin("Runtime.evaluate", {"expression": "1"}, self.session)
+            self._dead_at = time.monotonic() + ANSWER_TIME
+
+    def see_that_it_answers(self) -> float | None:
+        """Return for how many seconds it may still be silent, if it was asked. Raises TargetGone when that is over."""
+        try:
+            answered = self._asked and self.connection.reply(self._asked) is not None
+        except CommandFailed:  # an answer as well: it has just gone elsewhere
+            answered = True
+        if answered:
+            self._asked = 0
+        left = self._dead_at - time.monotonic()
+        if self._asked and left <= 0:
+            raise TargetGone(f"the page answered nothing for {ANSWER_TIME:g} s, not even after its script was stopped")
+        return left if self._asked else None
 
     def close(self) -> None:
         """Close the tab, as far as there is a browser to ask."""
@@ -190,8 +209,9 @@ def hold(holder: TabHolder, stop: StopRequest, plea: Plea) -> None:
         selector.register(plea, selectors.EVENT_READ)
         selector.register(holder.connection, selectors.EVENT_READ)
         while not stop:
+            silent_for = holder.see_that_it_answers()
             # An event that has been read already would not wake the selector.
-            ready_ones = [key.fileobj for key, _ in selector.select(0 if holder.connection.pending else None)]
+            ready_ones = [key.fileobj for key, _ in selector.select(0 if holder.connection.pending else silent_for)]
             if plea in ready_ones:
                 plea.take()
                 holder.free()

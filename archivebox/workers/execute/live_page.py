@@ -13,6 +13,7 @@ class LivePage:
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
         self._sessions = 0
+        self._is_lost = False
         self._hooks = schedule.session_hooks()
         self._holders = [item for item in self._hooks if item.opens_page]
         self._users = [item for item in schedule.planned if item.hook.page or item.hook.session]
@@ -20,7 +21,9 @@ class LivePage:
 
     @property
     def lives(self) -> bool:
-        return all(item.is_running or item.is_queued or item.status == "skipped" for item in self._holders)
+        return not self._is_lost and all(
+            item.is_running or item.is_queued or item.status == "skipped" for item in self._holders
+        )
 
     @property
     def is_given_up(self) -> bool:
@@ -47,6 +50,14 @@ class LivePage:
         listeners = [item for item in running if item.hook.page and not item.hook.session]
         return listeners or [item for item in running if item.hook.session]
 
+    def lose(self) -> None:
+        """A hook has found it gone, before who holds it could say so."""
+        self._is_lost = True
+
+    def remains(self) -> list[Planned]:
+        """What of a lost one still runs, and has to end before it can be opened anew."""
+        return [item for item in self._hooks if item.is_running]
+
     def complete(self) -> None:
         """Open it anew where only a part of it would be: session hooks run together or not at all."""
         opens = any(item.is_queued for item in self._holders)
@@ -54,8 +65,9 @@ class LivePage:
             self.open_again()
 
     def open_again(self) -> None:
-        """Run all session hooks anew; results that are final stay as they are."""
+        """Run all session hooks anew; what they come to this time is their result."""
         self._sessions += 1
+        self._is_lost = False
         for item in self._hooks:
             if item.status in {"skipped", "queued"} or item.is_running:
                 continue

@@ -42,7 +42,7 @@ class Planned:
     attempts: int = 0
     run: HookProcess | None = None
     replay: bool = False
-    """Run again for its effect on the live page alone; its result is final and stays as it is."""
+    """Run again for its effect on the live page; its result is final, and replaced when this run has ended."""
     settled_as: str = ""
     """The result's own status while the hook is replayed."""
     place: Place | None = None

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from archivebox.contract.outcomes import CUT_OFF, Ending, Outcome, Status, outcome
+from archivebox.contract.outcomes import CUT_OFF, PAGE_LOST, Ending, Outcome, Status, outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
 from archivebox.core.archiveresult import (
@@ -116,9 +116,10 @@ class SnapshotExecutor(Executor):
         self.engine.journal.update(Snapshot, self.snapshot.pk, {"current_step": self.schedule.step}, self.lease)
 
     def hook_started(self, item: Planned, run: HookProcess) -> None:
-        if item.replay or item.result_id is None:
+        if item.result_id is None:
             return
-        columns = {"status": "started", "start_ts": timezone.now(), "process_id": run.process_id, "reason": ""}
+        columns: dict[str, object] = {"start_ts": timezone.now(), "process_id": run.process_id}
+        columns |= {} if item.replay else {"status": "started", "reason": ""}
         self.engine.journal.update(ArchiveResult, item.result_id, columns, self.lease)
 
     def _take_up(self, row: Process, item: Planned) -> None:
@@ -144,12 +145,15 @@ class SnapshotExecutor(Executor):
     # --- judging ----------------------------------------------------------------------------------------------
 
     def settle_run(self, item: Planned, run: HookProcess) -> None:
-        if item.result_id is None or item.replay:
-            item.status = item.settled_as or "succeeded"
-            item.replay = False
-            return
         files = self._files_of(item)
         result = outcome(self._ending_of(run, files))
+        replayed, item.replay = item.replay, False
+        if item.result_id is None or (replayed and (self.ending or result.status is Status.QUEUED)):
+            item.status = item.settled_as or "succeeded"
+            return
+        if self._lost_its_page(item, result):
+            self.page.lose()
+            result = PAGE_LOST
         if result == CUT_OFF:
             item.hook = learn_finite(item.hook)
         if result.status is Status.QUEUED:
@@ -158,6 +162,12 @@ class SnapshotExecutor(Executor):
             self.settle(item, result, extra=files)
             if title := title_said(item.hook, run.declared):  # asked here: an effect costs a savepoint, for every hook
                 self.engine.journal.effect(partial(take_title, self.snapshot.pk, title), self.lease)
+
+    def _lost_its_page(self, item: Planned, result: Outcome) -> bool:
+        """Whether it failed for want of the page, by its own word or because nobody holds it any more."""
+        if result == PAGE_LOST or not item.hook.page or item.hook.session:
+            return result == PAGE_LOST
+        return result.status is Status.FAILED and result.retry and not self.page.lives
 
     _cancelled = False
 
@@ -231,6 +241,9 @@ class SnapshotExecutor(Executor):
             return False
         if self.page.is_given_up:
             self.settle(item, Outcome(Status.FAILED, Reason.NO_SESSION, retry=True))
+        elif remains := self.page.remains():
+            self.stop_background(remains, self.engine.seal_grace)
+            return True  # the end of the last of them leads here again
         else:
             self.page.open_again()
         self.go_on()

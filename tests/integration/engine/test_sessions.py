@@ -49,7 +49,7 @@ def test_a_retried_page_hook_gets_its_page_again(each_mode: Collection) -> None:
     assert each_mode.ledger[5:] == ["tab-opens", "navigates", "shoots", "tab-closes"]
     after = each_mode.results()
     for name in ("tab", "navigate", "afterwards"):
-        assert after[name] == before[name], "a replay never changes a final result"
+        assert after[name]["status"] == before[name]["status"]
     assert len(each_mode.hooks("tab")) == len(each_mode.hooks("navigate")) == len(each_mode.hooks("shot")) == 2
 
 
@@ -66,6 +66,32 @@ def test_a_page_that_dies_is_opened_again_for_what_needs_it(forked: Collection) 
     assert forked.results()["shot"]["status"] == "succeeded"
     assert forked.ledger[:6] == ["tab-opens", "navigates", "crash", "tab-opens", "navigates", "shoots"]
     assert set(forked.ledger[6:]) == {"afterwards", "tab-closes"}
+
+
+LOST = (
+    '[ -e lost ] || { touch lost; echo \'{"type":"ArchiveResult","status":"failed","retry":"new_page"}\'; exit 1; }\n'
+)
+
+
+def test_a_hook_that_says_its_page_is_lost_gets_a_new_one_and_no_attempt_is_counted(forked: Collection) -> None:
+    """Its holder does not know yet: it is told to stop, so that never two hold a page."""
+    browser(forked, LEDGER + LOST + "note shoots\n")
+    forked.run(forked.add())
+    shot = forked.results()["shot"]
+    assert (shot["status"], shot["attempts"]) == ("succeeded", 1)
+    opened_twice = ["tab-opens", "navigates", "tab-closes", "tab-opens", "navigates", "shoots"]
+    assert forked.ledger[:6] == opened_twice
+
+
+def test_the_results_of_session_hooks_are_those_of_the_last_session(forked: Collection) -> None:
+    browser(forked, LEDGER + LOST + "note shoots\n")
+    first = "[ -e went ] || { touch went; exit 9; }\n"
+    (forked.root / "plugins" / "navigate" / "on_Snapshot__30_navigate.sh").write_text(first + NAVIGATE)
+    forked.run(forked.add())
+    assert {name: forked.results()[name]["status"] for name in ("navigate", "shot")} == {
+        "navigate": "succeeded",
+        "shot": "succeeded",
+    }
 
 
 def test_without_any_page_its_hooks_fail_with_a_reason_and_the_rest_goes_on(forked: Collection) -> None:

@@ -47,6 +47,11 @@ class Outcome:
     def status(self) -> str | None:
         return self.result["status"] if self.result else None
 
+    @property
+    def retry(self) -> str | None:
+        """What it said of trying again."""
+        return self.result.get("retry") if self.result else None
+
     def __repr__(self) -> str:
         return f"exit {self.code}, {self.records}, {self.stderr[-2000:]}"
 

@@ -100,12 +100,14 @@ def test_a_value_that_makes_no_sense_is_a_sentence(tmp_path: Path) -> None:
         ('skipped("a")', 10, "skipped"),
         ('failed("a")', 0, "failed"),
         ('misconfigured("a")', 1, "failed"),
-        ('try_again("a")', 1, None),
+        ('try_again("a")', 1, "failed"),
+        ('page_lost("a")', 1, "failed"),
     ],
 )
 def test_each_ending_has_its_record_and_status(tmp_path: Path, ending: str, code: int, status: str | None) -> None:
     got, records, _ = hook(tmp_path, ending)
     assert got == code
+    assert [record.get("retry") for record in records] == [{"t": "later", "p": "new_page"}.get(ending[0])]
     assert [record["status"] for record in records] == ([status] if status else [])
 
 
@@ -197,7 +199,8 @@ try:
 except TimeIsOver:
     try_again("too late")"""
     code, records, stderr = hook(tmp_path, body)
-    assert (code, records, stderr) == (1, [], "too late\n")
+    record = {"type": "ArchiveResult", "status": "failed", "output_str": "too late", "retry": "later"}
+    assert (code, records, stderr) == (1, [record], "too late\n")
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

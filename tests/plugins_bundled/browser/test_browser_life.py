@@ -64,12 +64,11 @@ def test_everybody_learns_of_the_death_of_the_browser(own_crawl: Crawl, site: Si
         assert crawl.browser.wait().code == 1
         assert snapshot.tab is not None
         tab = snapshot.tab.wait()
-        assert (tab.code, tab.result) == (1, None), tab
+        assert (tab.code, tab.status) == (1, "failed"), tab
         hanging.wait()
         for hook in (SCREENSHOT, PDF, DOM, TITLE, FAVICON, OUTLINKS):
             outcome = snapshot.run(hook)
-            assert outcome.code == 1, outcome
-            assert outcome.result is None, "no final record: it is tried again"
+            assert (outcome.code, outcome.retry) == (1, "new_page"), outcome
         assert not crawl.browser_processes()
         assert not list(crawl.temporary.glob("archivebox-chrome-*"))
 
@@ -85,7 +84,7 @@ def test_a_crashed_tab_ends_its_holder_and_no_hook_hangs(own_crawl: Crawl, site:
         assert snapshot.tab.wait().code == 1
         assert not (snapshot.folder / "chrome" / "target.json").exists()
         outcome = snapshot.run(SCREENSHOT)
-        assert (outcome.code, outcome.result) == (1, None), outcome
+        assert (outcome.code, outcome.retry) == (1, "new_page"), outcome
 
         assert snapshot.navigate().status == "succeeded", "the session hooks run again in the same browser"
         assert snapshot.run(SCREENSHOT).status == "succeeded"
@@ -123,7 +122,7 @@ def test_the_browser_ends_with_its_hook_and_the_next_one_clears_up(tmp_path: Pat
 def test_without_a_browser_the_tab_gives_up_in_its_time(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, CHROME_TIMEOUT="5")
     outcome = crawl.snapshot("alone", "http://127.0.0.1:9/").run(TAB_HOOK, CHROME_TIMEOUT="1")
-    assert (outcome.code, outcome.result) == (1, None)
+    assert (outcome.code, outcome.retry) == (1, "later")
     assert "browser is not there" in outcome.stderr
 
 
