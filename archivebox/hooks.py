@@ -144,10 +144,10 @@ def resolve_settings(layers: Sequence[Layer]) -> Resolved:
 
 
 def needed_programs(plugin: Plugin, settings: Resolved) -> tuple[BinaryRequest, ...]:
-    """The programs that a plugin needs, but those whose place a setting names: ``WGET_BINARY=/opt/wget/bin/wget``."""
+    """The programs that a plugin cannot do without, but those whose place a setting names, as in ``WGET_BINARY=…``."""
     specs = [spec for spec in (*plugin.schema.settings.values(), CORE_SETTINGS["NODE_BINARY"]) if _names_program(spec)]
     given = {spec.default for spec in specs if _is_given(settings.get_text(spec.name), spec.default)}
-    return tuple(request for request in plugin.binaries if request.name not in given)
+    return tuple(request for request in plugin.binaries if not request.optional and request.name not in given)
 
 
 def _names_program(spec: SettingSpec) -> bool:
