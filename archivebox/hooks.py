@@ -22,7 +22,6 @@ from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.discovery import BUNDLED, Plugin
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import extract_step, is_background_hook, parse_hook_name
-from archivebox.contract.presentation import ranked
 from archivebox.contract.records import Record, taker_for
 from archivebox.contract.schema import SettingSpec
 from archivebox.lib.jsonl import JSON
@@ -44,7 +43,6 @@ __all__ = [
     "process_hook_records",
     "resolve_settings",
     "run_hook",
-    "script_environment",
 ]
 
 log = logging.getLogger(__name__)
@@ -146,10 +144,10 @@ def resolve_settings(layers: Sequence[Layer]) -> Resolved:
 
 
 def needed_programs(plugin: Plugin, settings: Resolved) -> tuple[BinaryRequest, ...]:
-    """The programs that a plugin cannot do without, but those whose place a setting names, as in ``WGET_BINARY=…``."""
+    """The programs that a plugin needs, but those whose place a setting names: ``WGET_BINARY=/opt/wget/bin/wget``."""
     specs = [spec for spec in (*plugin.schema.settings.values(), CORE_SETTINGS["NODE_BINARY"]) if _names_program(spec)]
     given = {spec.default for spec in specs if _is_given(settings.get_text(spec.name), spec.default)}
-    return tuple(request for request in plugin.binaries if not request.optional and request.name not in given)
+    return tuple(request for request in plugin.binaries if request.name not in given)
 
 
 def _names_program(spec: SettingSpec) -> bool:
@@ -288,22 +286,7 @@ def _environment(plugin: str, call: Call, *, for_installer: bool) -> tuple[dict[
         "EXTRA_CONTEXT": json.dumps(dict(call.context)),
     }
     env |= call.folders
-    if plugin in plugins() and plugins()[plugin].search is not None:
-        env["SEARCH_TEXTS"] = json.dumps(_search_texts())
     return env, sorted(own)
-
-
-def _search_texts() -> list[tuple[str, str]]:
-    """Plugin and pattern of the files that are text for search, the best first."""
-    outputs = {plugin.name: plugin.outputs for plugin in plugins().values()}
-    return [(name, output.file) for name, output in ranked(outputs, "text")]
-
-
-def script_environment(plugin: str, settings: Resolved, binaries: Mapping[str, str]) -> dict[str, str]:
-    """What a script of a plugin finds that is no hook: it is asked something, outside any object's work."""
-    env, names = _environment(plugin, Call(DATA_FOLDER.root, {}, {}, {}, settings, binaries), for_installer=False)
-    programs = {name: binaries[env[name]] for name in names if name.endswith("_BINARY") and env[name] in binaries}
-    return env | programs | {"PYTHONPATH": str(APPLICATION)}
 
 
 # --- what becomes of its records ------------------------------------------------------------------------------

@@ -39,7 +39,6 @@ NEEDS = (
     Need("wget", program("wget")),
     Need("git", program("git")),
     Need("ffmpeg", program("ffmpeg")),
-    Need("ripgrep", program("rg")),
     Need("postgresql", lambda: postgres_folder() is not None),
 )
 

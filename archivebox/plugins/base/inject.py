@@ -17,7 +17,7 @@ import json
 import os
 import time
 
-from archivebox.plugins.base.cdp import CALL_TIMEOUT, CallTimeout
+from archivebox.plugins.base.cdp import CALL_TIMEOUT, TooLong
 from archivebox.plugins.base.records import misconfigured
 from archivebox.plugins.base.settings import Settings
 from archivebox.plugins.base.tab import script_value
@@ -77,14 +77,14 @@ class World:
         self.call(ASK, name)
 
     def call(self, function: str, *arguments: object, timeout: float = CALL_TIMEOUT) -> Any:
-        """Return what a JavaScript function, or its promise, returns. Raises CommandFailed if it throws."""
-        deadline = time.monotonic() + timeout
+        """Return what a JavaScript function, or its promise, returns. Raises CommandFailed if it throws, TooLong."""
+        deadline = min(time.monotonic() + timeout, self._tab.deadline)
         connection = self._tab.connection
         asked = connection.begin("Runtime.callFunctionOn", self._function(function, arguments))
         while (reply := connection.reply(asked)) is None:
             left = deadline - time.monotonic()
             if left <= 0:
-                raise CallTimeout(f"{self._name} was not done within {timeout:g} s")
+                raise TooLong(f"{self._name} was not done within {timeout:g} s")
             event = connection.next_event(left)
             if event is not None and event.method == "Runtime.bindingCalled":
                 self._answer(event.params)

@@ -78,6 +78,7 @@ class Tab:
 
     def __init__(self, connection: Connection, record: Params, lock: TextIO, navigation: Navigation | None) -> None:
         self.connection, self.target_id, self._lock = connection, record["target_id"], lock
+        self.socket: str = record["socket"]
         self._holder: tuple[int, int] = record["holder_pid"], record["holder_start_ticks"]
         self.navigation = navigation
         self.deadline = FOREVER  # of the hook, on the monotonic clock

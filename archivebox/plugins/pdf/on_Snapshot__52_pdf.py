@@ -1,34 +1,59 @@
 #!/usr/bin/env python3
-"""Print the page to `output.pdf`.
+"""Print the page to `output.pdf`, last of all that use the tab: some pages take minutes, and a print cannot be stopped.
 
-The tab is held exclusively: of two prints at once the browser loses one for ever.
+Of a long page the first pages are printed by themselves, so that something is kept if the whole takes too long. The tab
+is held exclusively: of two prints at once the browser loses one for ever.
 """
 
 from __future__ import annotations
 
 import base64
 
-from archivebox.plugins.base import Settings, failed, skipped, succeeded, write_atomically
-from archivebox.plugins.base.cdp import CommandFailed
-from archivebox.plugins.base.tab import open_page
+from archivebox.plugins.base import Settings, failed, log, skipped, succeeded, write_atomically
+from archivebox.plugins.base.cdp import CommandFailed, TooLong
+from archivebox.plugins.base.tab import Tab, open_page
 
 FILE = "output.pdf"
+FIRST_PAGES = 20
+PAGE = b"/Type /Page\n"
+# Sheets of paper (Letter, less its margins: 979 px) that the page fills at least; on paper it is narrower and longer.
+SHEETS = "Math.ceil(document.documentElement.scrollHeight / 979)"
+
+
+def print_page(tab: Tab, settings: Settings, pages: int) -> int:
+    """Keep the first `pages` pages, fewer where there are not so many; return how many there are."""
+    options = {
+        "printBackground": settings.bool("PDF_BACKGROUND"),
+        "preferCSSPageSize": True,
+        "pageRanges": f"1-{pages}",
+    }
+    try:
+        data = base64.b64decode(tab.call("Page.printToPDF", options)["data"])
+    except CommandFailed as error:
+        failed(f"the browser could not print the page: {error}")
+    write_atomically(FILE, data)
+    return data.count(PAGE)
 
 
 def main() -> None:
     settings = Settings()
-    timeout, limit = settings.timeout("PDF"), settings.int("PDF_MAX_NODES")
-    with open_page(timeout) as tab:
+    nodes_max, pages_max = settings.int("PDF_MAX_NODES"), settings.int("PDF_MAX_PAGES")
+    kept, cut = 0, False
+    with open_page(settings.timeout("PDF")) as tab:
         nodes = tab.evaluate("document.getElementsByTagName('*').length")
-        if nodes > limit:
-            skipped(f"the page has {nodes:,} elements, more than PDF_MAX_NODES = {limit:,}")
-        options = {"printBackground": settings.bool("PDF_BACKGROUND"), "preferCSSPageSize": True}
+        if nodes > nodes_max:
+            skipped(f"the page has {nodes:,} elements, more than PDF_MAX_NODES = {nodes_max:,}")
+        if tab.evaluate(SHEETS) > FIRST_PAGES:
+            kept = print_page(tab, settings, FIRST_PAGES)
         try:
-            answer = tab.call("Page.printToPDF", options, timeout=timeout)
-        except CommandFailed as error:
-            failed(f"the browser could not print the page: {error}")
-        write_atomically(FILE, base64.b64decode(answer["data"]))
-    succeeded(FILE)
+            kept = print_page(tab, settings, pages_max)
+            cut = kept == pages_max
+        except TooLong as error:
+            if not kept:
+                raise
+            cut = True
+            log(f"the first {kept} pages are kept: {error}")
+    succeeded(FILE, {"pages": kept, "cut": cut})
 
 
 if __name__ == "__main__":

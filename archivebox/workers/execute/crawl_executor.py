@@ -230,11 +230,11 @@ def want_programs(settings: Resolved) -> None:
 
 
 def wanted_programs(settings: Resolved) -> dict[str, BinaryRequest]:
-    """By name, what the plugins need that are at work under these settings."""
+    """By name, what the plugins need whose hooks run under these settings."""
     wanted = [
         request
         for plugin in plugins().values()
-        if settings.is_enabled(plugin) and (plugin.hooks or plugin.search)
+        if settings.is_enabled(plugin) and plugin.hooks
         for request in needed_programs(plugin, settings)
     ]
     return merge(wanted)[0]

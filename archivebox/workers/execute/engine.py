@@ -48,7 +48,7 @@ class Engine:
         self.settings = settings
         self.journal = Journal(loop)
         self.exits = processes.ExitWatcher(loop)
-        self.outputs = Outputs(loop)
+        self.outputs = Outputs.on(loop)
         self.starter = HookStarter(process, self.journal, self.exits)
         self.programs = Programs()
         self.room = Room(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), self._room_changed)

@@ -74,8 +74,8 @@ class Planned:
 
     @property
     def opens_page(self) -> bool:
-        """Whether others may use the live page as soon as it is ready: it holds the tab, and needs none of another."""
-        return self.hook.session and self.hook.ready and not self.hook.page
+        """Whether others may use the live page as soon as it is ready: it holds the tab."""
+        return self.hook.session and self.hook.ready
 
     @property
     def is_settled(self) -> bool:

@@ -217,11 +217,16 @@ class SnapshotExecutor(Executor):
     # --- what the page is -------------------------------------------------------------------------------------
 
     def knows_too_little(self, item: Planned) -> bool:
-        """A condition on type or status is judged once the navigations before it are over; they tell both."""
+        """A condition on type or status is judged once the navigations before it are over; they tell both.
+
+        What is in the background and ends by itself holds up no step, so it may wait for those after it, too.
+        """
         if not item.hook.applies.needs_facts or self.snapshot.facts.are_known:
             return False
-        before = (other for other in self.schedule.session_hooks() if other.hook.sort_key < item.hook.sort_key)
-        return any(not other.hook.background and not other.is_settled for other in before)
+        may_wait = item.hook.background and item.hook.finite
+        navigations = [other for other in self.schedule.session_hooks() if not other.hook.background]
+        before = [other for other in navigations if may_wait or other.hook.sort_key < item.hook.sort_key]
+        return not all(other.is_settled for other in before)
 
     def not_applicable(self, item: Planned) -> str | None:
         return None if item.replay else item.hook.applies.reason_against(self.snapshot.url, self.snapshot.facts)

@@ -30,8 +30,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.retention import cleanup_today
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib import processes
-from archivebox.lib.filewatch import FileWatcher
-from archivebox.lib.inotify import CLOSE_WRITE, DELETE, MOVED_TO
+from archivebox.lib.inotify import CLOSE_WRITE, DELETE, MOVED_TO, Inotify
 from archivebox.lib.processes import ExitJournal, ExitStatus, Identity
 from archivebox.machine.process import Process
 from archivebox.workers.execute import worker
@@ -46,8 +45,6 @@ OVERSLEPT = 1.0
 """Seconds beyond its time by which a sleep tells that we were stopped: Ctrl-Z, or a suspended machine."""
 WIND_DOWN = 8.0
 """Seconds that workers have to put everything down."""
-POLL_WATCHERS = 1.0
-"""Seconds between two looks for watchers where no kernel tells."""
 FIRST_WATCHER = 3.0
 """Seconds in which somebody has to watch a new orchestrator."""
 OTHERS_AFTER = 2.0
@@ -86,7 +83,7 @@ class Orchestrator:
         self._born = time.monotonic()
         self._was_watched = False
         self._wake_r, self._wake_w = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._watched = FileWatcher(POLL_WATCHERS)
+        self._inotify = None if processes.PORTABLE else Inotify()
 
     # --- the loop ---------------------------------------------------------------------------------------------
 
@@ -123,8 +120,9 @@ class Orchestrator:
             signal.signal(signum, self._told_to_stop)
         self.selector.register(self._wake_r, selectors.EVENT_READ, self._drain)
         DATA_FOLDER.watchers.mkdir(parents=True, exist_ok=True)
-        self._watched.add(DATA_FOLDER.watchers, CLOSE_WRITE | MOVED_TO | DELETE)
-        self._watched.register(self.selector, self._find_watchers)
+        if self._inotify is not None:
+            self._inotify.add(DATA_FOLDER.watchers, CLOSE_WRITE | MOVED_TO | DELETE)
+            self.selector.register(self._inotify.fileno(), selectors.EVENT_READ, self._find_watchers)
 
     def _drain(self) -> None:
         with suppress(BlockingIOError):
@@ -149,7 +147,8 @@ class Orchestrator:
 
     def _find_watchers(self) -> None:
         """Who waits for work to be done: a file each, written by rename, that names a process."""
-        self._watched.changed()
+        if self._inotify is not None:
+            self._inotify.read()
         there = set(watchers.files())
         for path in set(self.watchers) - there:
             self._forget_watcher(path)
@@ -235,7 +234,8 @@ class Orchestrator:
         for pidfd in self.watchers.values():
             if pidfd is not None:
                 os.close(pidfd)
-        self._watched.close()
+        if self._inotify is not None:
+            self._inotify.close()
         for descriptor in (self._wake_r, self._wake_w, self.lock):
             os.close(descriptor)
 

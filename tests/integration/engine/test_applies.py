@@ -51,6 +51,17 @@ def test_without_a_navigation_only_the_url_is_judged(forked: Collection) -> None
     assert sorted(forked.ledger) == sorted(set(CONDITIONS) - {"elsewhere"})
 
 
+def test_what_is_finite_and_in_the_background_waits_for_a_later_navigation(forked: Collection) -> None:
+    plugins(forked)
+    for name, mime in {"early": "application/pdf", "refused": "text/.*"}.items():
+        hook = f"on_Snapshot__11_{name}.bg.sh"
+        entry = {"finite": True, "applies": {"mime": mime}}
+        forked.plugin(name, {hook: NOTE}, config={"x-hooks": {hook: entry}})
+    forked.run(forked.add())
+    assert sorted(forked.ledger) == ["early", "lost", "papers"]
+    assert forked.results()["refused"]["reason"] == "not_applicable:application/pdf"
+
+
 def test_what_was_told_once_holds_for_a_retry(forked: Collection) -> None:
     """The facts stand on the page's row: a retry without the navigation judges by them."""
     plugins(forked)

@@ -25,7 +25,7 @@ PAGE_HOOKS = (
     "dom/on_Snapshot__53_dom.py",
     "title/on_Snapshot__54_title.py",
     "headers/on_Snapshot__55_headers.py",
-    "favicon/on_Snapshot__56_favicon.py",
+    "favicon/on_Snapshot__11_favicon.bg.py",
     "parse_dom_outlinks/on_Snapshot__75_parse_dom_outlinks.py",
 )
 PATIENCE = 90.0  # seconds until a hook that still runs is a failed test

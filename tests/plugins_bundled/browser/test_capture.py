@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import email
 import json
 import re
 import zlib
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops
 
 from tests.plugins_bundled.browser.chain import PAGE_HOOKS, Crawl, Outcome, Snapshot
+from tests.site.routes import ICON
 from tests.site.serve import Site
 
 pytestmark = pytest.mark.browser
 SCREENSHOT, PDF, DOM, TITLE, HEADERS, FAVICON, OUTLINKS = PAGE_HOOKS
+ACCESSIBILITY, MHTML = "accessibility/on_Snapshot__39_accessibility.py", "mhtml/on_Snapshot__58_mhtml.py"
 COLOUR = (0xE7, 0x6F, 0x51)
 
 
@@ -38,6 +41,25 @@ def test_screenshot_shows_the_colour_and_the_words(colour: Snapshot) -> None:
         assert pixels.getpixel((5, 1990)) == COLOUR
         drawn = sum(count for count, colour in pixels.getcolors(1 << 24) or [] if colour != COLOUR)
     assert drawn > 500, "the word on the page was not drawn"
+
+
+def test_the_thumbnail_is_the_top_of_the_page_in_a_few_kilobytes(crawl: Crawl, site: Site) -> None:
+    page = captured(crawl, site, "/article")
+    assert page.run(SCREENSHOT).status == "succeeded"
+    thumbnail = page.folder / "screenshot" / "thumbnail.webp"
+    assert thumbnail.stat().st_size < 12_000
+    with Image.open(thumbnail) as small, Image.open(page.folder / "screenshot" / "screenshot.png") as large:
+        assert (small.format, small.size) == ("WEBP", (360, 225))
+        top = large.convert("L").crop((0, 0, 1440, 900)).resize(small.size)
+        differences = ImageChops.difference(top, small.convert("L")).histogram()
+    assert sum(level * count for level, count in enumerate(differences)) / (360 * 225) < 8, "the same picture, smaller"
+
+
+def test_the_browsers_bar_over_json_is_in_no_picture(crawl: Crawl, site: Site) -> None:
+    page = captured(crawl, site, "/data.json")
+    assert page.run(SCREENSHOT).status == "succeeded"
+    with Image.open(page.folder / "screenshot" / "screenshot.png") as picture:
+        assert picture.convert("RGB").getpixel((700, 5)) == (255, 255, 255)
 
 
 def test_full_page_is_a_jpeg_of_the_whole_length(crawl: Crawl, site: Site) -> None:
@@ -78,6 +100,44 @@ def test_pdf_leaves_pages_with_too_many_elements_alone(crawl: Crawl, site: Site)
     outcome = big.run(PDF)
     assert (outcome.code, outcome.status) == (10, "skipped"), outcome
     assert not list((big.folder / "pdf").iterdir())
+
+
+def test_a_long_page_is_printed_up_to_a_limit_and_says_so(crawl: Crawl, site: Site) -> None:
+    outcome = captured(crawl, site, "/tall", PDF_MAX_PAGES="2").run(PDF)
+    assert outcome.result is not None
+    assert outcome.result["output_json"] == {"pages": 2, "cut": True}
+
+
+def test_mhtml_holds_the_page_and_its_pictures(crawl: Crawl, site: Site) -> None:
+    page = captured(crawl, site, "/article")
+    assert page.run(MHTML).status == "succeeded"
+    whole = email.message_from_bytes((page.folder / "mhtml" / "page.mhtml").read_bytes())
+    parts = {part.get_content_type() for part in whole.walk()}
+    assert {"text/html", "text/css", "image/png"} <= parts
+
+
+def test_mhtml_is_not_kept_beside_a_page_of_singlefile(colour: Snapshot) -> None:
+    (colour.folder / "singlefile").mkdir()
+    (colour.folder / "singlefile" / "singlefile.html").touch()
+    assert colour.run(MHTML).status == "skipped"
+    assert colour.run(MHTML, MHTML_ALWAYS="true").status == "succeeded"
+
+
+def test_accessibility_is_what_a_screen_reader_says_in_its_order(crawl: Crawl, site: Site) -> None:
+    page = captured(crawl, site, "/article")
+    assert page.run(ACCESSIBILITY).status == "succeeded"
+    lines = (page.folder / "accessibility" / "accessibility.jsonl").read_text().splitlines()
+    said = [json.loads(line) for line in lines]
+    assert said[0] | {"depth": 0, "role": "RootWebArea", "name": "On Keeping Pages - The Local Web"} == said[0]
+    headings = [(each["level"], each["name"]) for each in said if each["role"] == "heading"]
+    assert headings[0] == (1, "On Keeping Pages")
+    assert {each["role"] for each in said} >= {"link", "image", "paragraph"}
+    assert sum("Ada Keeper" in str(each.get("name")) for each in said) == 1, "a text is said once"
+
+
+def test_accessibility_leaves_pages_with_too_many_elements_alone(crawl: Crawl, site: Site) -> None:
+    outcome = captured(crawl, site, "/big-dom", ACCESSIBILITY_MAX_NODES="1000").run(ACCESSIBILITY)
+    assert (outcome.code, outcome.status) == (10, "skipped"), outcome
 
 
 def test_title_is_a_patch_of_its_snapshot(colour: Snapshot) -> None:
@@ -161,6 +221,12 @@ def test_favicon_is_the_icon_the_site_has(colour: Snapshot) -> None:
     assert outcome.result is not None
     with Image.open(colour.folder / "favicon" / outcome.result["output_str"]) as picture:
         assert picture.width >= 16
+
+
+def test_the_icon_of_a_page_with_a_strict_policy_is_kept_too(crawl: Crawl, site: Site) -> None:
+    page = captured(crawl, site, "/csp")
+    assert page.run(FAVICON).status == "succeeded"
+    assert (page.folder / "favicon" / "favicon.ico").read_bytes() == ICON
 
 
 def test_outlinks_are_absolute_and_without_fragment(crawl: Crawl, site: Site) -> None:

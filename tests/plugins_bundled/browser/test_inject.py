@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.plugins.base.cdp import CallTimeout, CommandFailed
+from archivebox.plugins.base.cdp import CommandFailed, TooLong
 from archivebox.plugins.base.inject import World, read_package
 from archivebox.plugins.base.tab import Tab
 from tests.plugins_bundled.browser.chain import Crawl
@@ -61,7 +61,7 @@ def test_a_function_that_throws_is_a_sentence(tab: Tab) -> None:
 
 
 def test_a_function_that_never_answers_is_given_up(tab: Tab) -> None:
-    with pytest.raises(CallTimeout, match="slow was not done"):
+    with pytest.raises(TooLong, match="slow was not done"):
         World(tab, "slow").call("() => new Promise(() => {})", timeout=0.2)
 
 

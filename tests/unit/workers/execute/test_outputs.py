@@ -6,41 +6,38 @@ from pathlib import Path
 import pytest
 
 from archivebox.lib import processes
-from archivebox.lib.filewatch import FileWatcher
-from archivebox.workers.execute.outputs import POLL_EVERY, Outputs
+from archivebox.workers.execute.outputs import PolledOutputs, WatchedOutputs
 from tests.factories import LIMIT
 
-POLLS = [True, pytest.param(False, marks=pytest.mark.skipif(processes.PORTABLE, reason="no inotify"))]
+KINDS = [PolledOutputs, pytest.param(WatchedOutputs, marks=pytest.mark.skipif(processes.PORTABLE, reason="no inotify"))]
 
-
-def outputs_of(*, polls: bool) -> Outputs:
-    return Outputs(asyncio.get_running_loop(), FileWatcher(POLL_EVERY, polls=polls))
+Kind = type[PolledOutputs | WatchedOutputs]
 
 
 class Log:
     """A file that grows, and how much of it was there at each read."""
 
     def __init__(self, path: Path) -> None:
-        path.touch()
-        self.path = str(path)
+        self.path = path
+        self.path.touch()
         self.sizes: list[int] = []
         self.grown = asyncio.Event()
 
     def write(self) -> None:
-        with Path(self.path).open("a") as file:
+        with self.path.open("a") as file:
             file.write("a line\n")
 
     def read(self) -> None:
-        self.sizes.append(Path(self.path).stat().st_size)
+        self.sizes.append(self.path.stat().st_size)
         if self.sizes[-1]:
             self.grown.set()
 
 
-@pytest.mark.parametrize("polls", POLLS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("at_once", [True, False])
-def test_growth_is_told(polls: bool, at_once: bool, tmp_path: Path) -> None:
+def test_growth_is_told(kind: Kind, at_once: bool, tmp_path: Path) -> None:
     async def scene() -> None:
-        outputs, log = outputs_of(polls=polls), Log(tmp_path / "a.log")
+        outputs, log = kind(asyncio.get_running_loop()), Log(tmp_path / "a.log")
         outputs.watch(log.path, log.read, at_once=at_once)
         log.write()
         await asyncio.wait_for(log.grown.wait(), LIMIT)
@@ -49,10 +46,10 @@ def test_growth_is_told(polls: bool, at_once: bool, tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
-@pytest.mark.parametrize("polls", POLLS)
-def test_after_unwatch_nobody_is_called(polls: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_after_unwatch_nobody_is_called(kind: Kind, tmp_path: Path) -> None:
     async def scene() -> None:
-        outputs = outputs_of(polls=polls)
+        outputs = kind(asyncio.get_running_loop())
         ended, going_on = Log(tmp_path / "ended.log"), Log(tmp_path / "going_on.log")
         for log in (ended, going_on):
             outputs.watch(log.path, log.read, at_once=False)
@@ -62,16 +59,16 @@ def test_after_unwatch_nobody_is_called(polls: bool, tmp_path: Path) -> None:
         await asyncio.wait_for(going_on.grown.wait(), LIMIT)
         assert ended.sizes == []
         outputs.unwatch(going_on.path)
-        outputs.unwatch_folder(str(tmp_path))
+        outputs.unwatch_folder(tmp_path)
         outputs.close()
 
     asyncio.run(scene())
 
 
-@pytest.mark.parametrize("polls", POLLS)
-def test_a_read_may_end_the_watching_of_another(polls: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_read_may_end_the_watching_of_another(kind: Kind, tmp_path: Path) -> None:
     async def scene() -> None:
-        outputs = outputs_of(polls=polls)
+        outputs = kind(asyncio.get_running_loop())
         first, second = Log(tmp_path / "first.log"), Log(tmp_path / "second.log")
 
         def read() -> None:
@@ -89,13 +86,13 @@ def test_a_read_may_end_the_watching_of_another(polls: bool, tmp_path: Path) -> 
     asyncio.run(scene())
 
 
-@pytest.mark.parametrize("polls", POLLS)
-def test_a_folder_that_was_let_go_may_be_watched_again(polls: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_folder_that_was_let_go_may_be_watched_again(kind: Kind, tmp_path: Path) -> None:
     async def scene() -> None:
-        outputs, log = outputs_of(polls=polls), Log(tmp_path / "a.log")
+        outputs, log = kind(asyncio.get_running_loop()), Log(tmp_path / "a.log")
         outputs.watch(log.path, log.read, at_once=True)
         outputs.unwatch(log.path)
-        outputs.unwatch_folder(str(tmp_path))
+        outputs.unwatch_folder(tmp_path)
         outputs.watch(log.path, log.read, at_once=True)
         log.write()
         await asyncio.wait_for(log.grown.wait(), LIMIT)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Keep the page's icon: the one it names, else the site's /favicon.ico.
 
-Fetched by the browser for the page (its proxy, its cookies, its rules on addresses), not by a client of our own.
+Fetched by the browser for the page (its proxy, its cookies, its rules on addresses), not by a client of our own, and
+beside the other hooks: it begins when the page is there.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ from __future__ import annotations
 import base64
 import urllib.parse
 
-from archivebox.plugins.base import Settings, log, noresults, succeeded, write_atomically
-from archivebox.plugins.base.cdp import CommandFailed
+from archivebox.plugins.base import Settings, log, noresults, resources, succeeded, write_atomically
 from archivebox.plugins.base.tab import Tab, open_page
 
 SIZE_MAX = 2_000_000  # bytes; an icon larger than that is no icon
@@ -47,17 +47,8 @@ def fetch(tab: Tab, url: str) -> bytes:
     """Return the bytes behind a URL, b'' where there are none to be had."""
     if url.startswith("data:"):
         return from_data_url(url)
-    if not url.startswith(("http://", "https://")):
-        return b""
-    options = {"disableCache": False, "includeCredentials": True}
-    answer = tab.call("Network.loadNetworkResource", {"frameId": tab.target_id, "url": url, "options": options})
-    resource = answer["resource"]
-    if "stream" not in resource:
-        return b""
-    try:
-        return read_stream(tab, resource["stream"]) if 200 <= resource.get("httpStatusCode", 200) < 300 else b""
-    finally:
-        tab.connection.send("IO.close", {"handle": resource["stream"]})
+    found = resources.fetch(tab, url, SIZE_MAX)
+    return found.body if found and 200 <= found.status < 300 else b""
 
 
 def from_data_url(url: str) -> bytes:
@@ -67,22 +58,12 @@ def from_data_url(url: str) -> bytes:
     return base64.b64decode(raw + b"=" * (-len(raw) % 4)) if head.endswith(";base64") else raw
 
 
-def read_stream(tab: Tab, handle: str) -> bytes:
-    data = b""
-    while len(data) <= SIZE_MAX:
-        part = tab.call("IO.read", {"handle": handle})
-        data += base64.b64decode(part["data"]) if part.get("base64Encoded") else part["data"].encode()
-        if part["eof"]:
-            return data
-    return b""
-
-
 def icon(tab: Tab, urls: list[str]) -> tuple[str, bytes] | None:
     """Return name and bytes of the first that is an image."""
     for url in dict.fromkeys(urls):
         try:
             data = fetch(tab, url)
-        except (CommandFailed, ValueError) as error:
+        except ValueError as error:  # a data: URL that is none
             log(f"{url[:200]}: {error}")
             continue
         if extension := kind(data):

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""Keep the page in one file, `page.mhtml` (RFC 2557), as Chromium saves it: always to be had, but shown by it alone.
+
+It holds the same styles and pictures as SingleFile's file, so it is made where there is none.
+"""
+
+from __future__ import annotations
+
+import os
+
+from archivebox.plugins.base import Settings, failed, sibling, skipped, succeeded, write_atomically
+from archivebox.plugins.base.cdp import CommandFailed
+from archivebox.plugins.base.tab import open_page
+
+FILE = "page.mhtml"
+SINGLEFILE = os.path.join(sibling("singlefile"), "singlefile.html")
+
+
+def main() -> None:
+    settings = Settings()
+    limit = settings.int("MHTML_MAX_SIZE")
+    if os.path.exists(SINGLEFILE) and not settings.bool("MHTML_ALWAYS"):
+        skipped("SingleFile has saved the page (MHTML_ALWAYS=true keeps both)")
+    with open_page(settings.timeout("MHTML"), read_only=True) as tab:
+        try:
+            page = tab.call("Page.captureSnapshot", {"format": "mhtml"})["data"]
+        except CommandFailed as error:
+            failed(f"the browser could not save the page: {error}")
+    if len(page) > limit:
+        failed(f"the page takes {len(page):,} bytes, more than MHTML_MAX_SIZE = {limit:,}")
+    write_atomically(FILE, page)
+    succeeded(FILE)
+
+
+if __name__ == "__main__":
+    main()
