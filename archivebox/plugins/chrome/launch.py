@@ -11,6 +11,7 @@ import os
 import socket
 
 from archivebox.plugins.base import Settings, find_program, log, misconfigured
+from archivebox.plugins.base.extension import offered_extensions, read_manifest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,9 +124,19 @@ def flags(settings: Settings, profile: str) -> list[str]:
         arguments.append("--disable-dev-shm-usage")
     if not settings.bool("CHROME_CHECK_SSL_VALIDITY"):
         arguments.append("--ignore-certificate-errors")
+    if folders := extensions(settings):
+        arguments.append(f"--load-extension={','.join(folders)}")
     if proxy := settings.str("CHROME_PROXY"):
         arguments += [f"--proxy-server={proxy}", "--proxy-bypass-list=<-loopback>"]
     return arguments + settings.list("CHROME_ARGS_EXTRA")
+
+
+def extensions(settings: Settings) -> list[str]:
+    """Return the folders of the extensions to load: those of CHROME_EXTENSIONS, and what other plugins offer."""
+    folders = [os.path.abspath(os.path.expanduser(folder)) for folder in settings.list("CHROME_EXTENSIONS")]
+    for folder in folders:
+        read_manifest(folder)
+    return folders + offered_extensions()
 
 
 def _shm_size() -> int:

@@ -1,0 +1,1 @@
+document.documentElement.dataset.extension = chrome.runtime.getManifest().name;
