@@ -42,6 +42,7 @@ BENCHMARKS = {
     "start": Benchmark("start"),
     "bulk": Benchmark("bulk"),
     "idle": Benchmark("idle"),
+    "article": Benchmark("article"),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from tests.site import pictures, talk, tree, trouble
+from tests.site import articles, pictures, talk, tree, trouble
 from tests.site.static import TYPES, file, static
 from tests.site.wire import Handler, Request, Response, Route, page
 
@@ -44,6 +44,7 @@ ROUTES: tuple[Route, ...] = (
     file("/blue", "one flat colour, #0000ff"),
     file("/tall", "5,000 px tall: #ffffff above, the last 200 px #8338ec"),
     *tree.ROUTES,
+    *articles.ROUTES,
     *talk.ROUTES,
     file("/js-redirect", "goes to /article by script"),
     file("/meta-refresh", "goes to /article by meta refresh"),

@@ -1,6 +1,8 @@
 """Turns HTML into plain text: a paragraph for each block, without what is no text of the page."""
 
+import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -21,9 +23,16 @@ _BLOCKS = frozenset(
 _TIGHT = frozenset({"li", "dt", "dd", "tr"})  # on lines of their own, with no empty line between
 _PREFORMATTED = frozenset({"pre", "listing", "textarea"})
 # Private marks in the stream of text; U+001C to U+001F cannot be written in HTML save by escapes, which are removed.
-_PARAGRAPH, _LINE, _CELL = "\x1c", "\x1d", "\x1e"
-_UNMARKED = str.maketrans(dict.fromkeys((_PARAGRAPH, _LINE, _CELL), " "))
-_KEPT_NEWLINE = str.maketrans({_PARAGRAPH: " ", _LINE: " ", _CELL: " ", "\n": _LINE})
+_PARAGRAPH, _LINE, _CELL, _LINK = "\x1c", "\x1d", "\x1e", "\x1f"
+_UNMARKED = str.maketrans(dict.fromkeys((_PARAGRAPH, _LINE, _CELL, _LINK), " "))
+_KEPT_NEWLINE = str.maketrans({_PARAGRAPH: " ", _LINE: " ", _CELL: " ", _LINK: " ", "\n": _LINE})
+
+
+class Block(NamedTuple):
+    """A block of a page, and those words of it that are links."""
+
+    text: str
+    linked: str
 
 
 def html_to_text(html: str) -> str:
@@ -37,10 +46,26 @@ def html_to_text(html: str) -> str:
     return _layout("".join(_pieces(body, menus=False))) or _layout("".join(_pieces(body, menus=True)))
 
 
+def html_to_blocks(html: str) -> list[Block]:
+    """Every block of text in the page, menus too, in document order."""
+    body = LexborHTMLParser(html).body
+    blocks: list[Block] = []
+    text, linked, in_link = "", "", False
+    for piece in re.split(f"([{_PARAGRAPH}{_LINE}{_CELL}{_LINK}])", "".join(_pieces(body, menus=True)) if body else ""):
+        if piece == _LINK:
+            in_link = not in_link
+        elif piece not in (_PARAGRAPH, _LINE, _CELL):
+            text, linked = text + piece, linked + (piece if in_link else "")
+        elif text.strip():
+            blocks.append(Block(text, linked))
+            text, linked = "", ""
+    return blocks
+
+
 def _layout(stream: str) -> str:
     """White space as CSS Text 3, 4.1.1 collapses it, with our marks as line ends."""
     paragraphs = []
-    for paragraph in stream.split(_PARAGRAPH):
+    for paragraph in stream.replace(_LINK, "").split(_PARAGRAPH):
         lines = [_line(line) for line in paragraph.split(_LINE)]
         text = "\n".join(line for line in lines if line)
         if text:
@@ -80,7 +105,9 @@ def _mark(tag: str) -> str:
         return _LINE
     if tag in _BLOCKS:
         return _PARAGRAPH
-    return _CELL if tag in {"td", "th"} else ""
+    if tag in {"td", "th"}:
+        return _CELL
+    return _LINK if tag == "a" else ""
 
 
 def _is_shown(node: LexborNode, tag: str, *, menus: bool) -> bool:

@@ -1,0 +1,61 @@
+"""Which of several texts is the article of a page."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from archivebox.plugins.base.html_text import Block
+
+SUBSTANTIAL = 0.1  # of a text; two libraries differ by a caption or a byline nearly always
+AROUND = 0.1  # of the letters: with more of them in links it is what stands around an article, 0.02 are usual inside
+_NO_LETTERS = re.compile(r"\W+")
+
+
+class Page:
+    """The blocks of a page, as their letters alone: libraries lay out white space each in its own way."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self._texts = [letters(block.text) for block in blocks]
+        self._linked = [len(letters(block.linked)) for block in blocks]
+
+    def blocks_in(self, text: str) -> set[int]:
+        """The numbers of the blocks that a text has."""
+        whole = letters(text)
+        return {number for number, block in enumerate(self._texts) if block in whole}
+
+    def size(self, blocks: set[int]) -> int:
+        """Their letters."""
+        return sum(len(self._texts[number]) for number in blocks)
+
+    def link_density(self, blocks: set[int]) -> float:
+        """The share of letters in links, of these blocks and their neighbours: a teaser is a link above plain text."""
+        near = {other for number in blocks for other in (number - 1, number, number + 1)}
+        near &= set(range(len(self._texts)))
+        return sum(self._linked[number] for number in near) / max(1, self.size(near))
+
+
+def choose(page: Page, texts: Mapping[str, str]) -> str:
+    """The name of the best text; `texts` are in the order in which they are trusted."""
+    names = iter(texts)
+    best = next(names)
+    for other in names:
+        if is_better(page, page.blocks_in(texts[other]), page.blocks_in(texts[best])):
+            best = other
+    return best
+
+
+def is_better(page: Page, other: set[int], best: set[int]) -> bool:
+    """Whether a text has what belongs to the article and the best one so far has not, or leaves out what does not."""
+    gained, lost = other - best, best - other
+    least = SUBSTANTIAL * page.size(best)
+    if page.size(gained) > page.size(lost):
+        return page.size(gained) > least and page.link_density(gained) < AROUND
+    return bool(other) and page.size(lost) > least and page.link_density(lost) >= AROUND
+
+
+def letters(text: str) -> str:
+    return _NO_LETTERS.sub("", text.lower())
