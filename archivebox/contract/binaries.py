@@ -24,12 +24,14 @@ class BinaryRequest:
     """One program that a plugin needs.
 
     ``binproviders`` are tried in order; empty means any. ``overrides`` maps a provider to its options, such as
-    ``{"apt": {"packages": ["nodejs"]}}``.
+    ``{"apt": {"packages": ["nodejs"]}}``. ``optional``: looked for like any other, and done without where it is not to
+    be had.
     """
 
     name: str
     binproviders: tuple[str, ...] = ()
     overrides: Mapping[str, JSON] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    optional: bool = False
 
 
 def parse_binaries(path: Path) -> tuple[tuple[BinaryRequest, ...], tuple[str, ...]]:
@@ -102,7 +104,8 @@ def parse_request(record: Mapping[str, JSON] | None) -> BinaryRequest:
     overrides = record.get("overrides") or {}
     if not isinstance(overrides, dict):
         raise ValueError("has overrides that are no object")  # noqa: TRY004 - what callers catch for bad input
-    return BinaryRequest(name, parse_binproviders(record.get("binproviders", record.get("bin_providers"))), overrides)
+    binproviders = parse_binproviders(record.get("binproviders", record.get("bin_providers")))
+    return BinaryRequest(name, binproviders, overrides, optional=record.get("optional") is True)
 
 
 def parse_binproviders(value: JSON) -> tuple[str, ...]:
@@ -147,7 +150,7 @@ def _merge_two(first: BinaryRequest, second: BinaryRequest, conflicts: list[str]
     overrides: dict[str, JSON] = dict(first.overrides)
     for provider, options in second.overrides.items():
         overrides[provider] = _merge_options(first.name, provider, overrides.get(provider), options, conflicts)
-    return BinaryRequest(first.name, providers, overrides)
+    return BinaryRequest(first.name, providers, overrides, optional=first.optional and second.optional)
 
 
 def _merge_options(name: str, provider: str, first: JSON, second: JSON, conflicts: list[str]) -> JSON:

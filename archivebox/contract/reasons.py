@@ -32,6 +32,7 @@ class Reason(StrEnum):
     INSTALL_FAILED = "install_failed"
     NEEDS_ROOT = "needs_root"
     LOOKED_FOR_AGAIN = "looked_for_again"
+    UPGRADE = "upgrade"
     PRIVATE_ADDRESS = "private_address"
     BAD_URL = "bad_url"
     SCHEME_REFUSED = "scheme_refused"
@@ -138,6 +139,7 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.HOOK_FAILED: _text("A hook failed; nothing was skipped for it.", "See its log.", "{} failed."),
     Reason.LOOKED_FOR_AGAIN: _text("It was missing. Somebody may have installed it since: it is being looked for."),
+    Reason.UPGRADE: _text("Its newest version was asked for: it is being looked for."),
     Reason.INSTALL_FAILED: _text(
         "No provider could install the program.", "Install it by hand, or set its path.", "{} could not be installed."
     ),

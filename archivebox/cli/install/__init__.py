@@ -7,6 +7,10 @@ COMMAND = command(
     "install",
     "install.body",
     "Install the programs that plugins need: all, or those named.",
-    [words("names", "[NAME]..."), flag("--dry-run", text="Only say what would be installed, and how.")],
+    [
+        words("names", "[NAME]..."),
+        flag("--upgrade", text="Bring what is there to its newest version, too."),
+        flag("--dry-run", text="Only say what would be installed, and how."),
+    ],
     needs=Needs.NEW,
 )

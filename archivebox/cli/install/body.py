@@ -30,13 +30,14 @@ PLAN = (
 )
 
 
-def run(session: Session, *, names: tuple[str, ...], dry_run: bool) -> int:
+def run(session: Session, *, names: tuple[str, ...], upgrade: bool, dry_run: bool) -> int:
     requests = _chosen(names)
     if dry_run:
         session.out.table(PLAN, (_plan(request) for request in requests), empty="No plugin needs a program.")
         return 0
     administrator.ask_for(session, requests)
-    keys = _queue(requests)
+    former = _versions(requests)
+    keys = _queue(requests, upgrade=upgrade)
     try:
         with session.out.live() as draw, Watch(session.process, tell=session.out.warn) as watching:
             watching.wait(lambda: not _unsettled(keys), lambda: draw(_lines(keys)))
@@ -46,7 +47,10 @@ def run(session: Session, *, names: tuple[str, ...], dry_run: bool) -> int:
     except OrchestratorFailedError as error:
         session.out.warn(f"{error}. Its log is {session.folder.logs / 'orchestrator.log'}.")
         return NOT_INSTALLED
-    return _report(session, keys)
+    status = _report(session, keys)
+    if upgrade:
+        _tell_changes(session, keys, former)
+    return status
 
 
 def _chosen(names: tuple[str, ...]) -> list[BinaryRequest]:
@@ -73,13 +77,19 @@ def _plan(request: BinaryRequest) -> dict[str, object]:
     }
 
 
-def _queue(requests: list[BinaryRequest]) -> list[UUID]:
-    """Those that are not there are looked for again, whatever was found out before."""
+def _versions(requests: list[BinaryRequest]) -> dict[str, str]:
+    """Name → version of what is there."""
+    rows = Binary.objects.here().filter(name__in=[request.name for request in requests])
+    return {row.name: row.version for row in rows if row.is_there}
+
+
+def _queue(requests: list[BinaryRequest], *, upgrade: bool) -> list[UUID]:
+    """Those that are not there are looked for again, whatever was found out before; to upgrade, all are asked for."""
     with write_transaction():
         rows = [Binary.want(request) for request in requests]
         for row in rows:
-            if row.status in Binary.SETTLED and not row.is_there:
-                row.transition("requeue")
+            if row.status in Binary.SETTLED and (upgrade or not row.is_there):
+                row.transition("requeue", reason=Reason.UPGRADE if row.is_there else "")
         notify_workers()
     return [row.pk for row in rows]
 
@@ -102,3 +112,11 @@ def _report(session: Session, keys: list[UUID]) -> int:
         if reason is Reason.NEEDS_ROOT:
             session.out.say(f"{row.name} needs an administrator: `{detail}`, then `archivebox install`.")
     return NOT_INSTALLED if any(row.status == Binary.StatusChoices.FAILED for row in rows) else 0
+
+
+def _tell_changes(session: Session, keys: list[UUID], former: dict[str, str]) -> None:
+    """From which version to which; what is as it was goes without a word, but for the reason where there is one."""
+    for row in Binary.objects.filter(pk__in=keys).order_by("name"):
+        before = former.get(row.name)
+        if before and before != row.version:
+            session.out.say(f"{row.name}: {before} → {row.version}")

@@ -17,7 +17,7 @@ def main() -> None:
     packages = packages_of(request)
     apt = Apt(install_timeout(), request.arguments("args"))
     try:
-        apt.install(packages)
+        (apt.upgrade if request.upgrade else apt.install)(packages)
     except AptError as error:
         give_up(str(error))
     library = Library.current()

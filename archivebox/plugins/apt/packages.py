@@ -67,6 +67,18 @@ class Apt:
         with _uninterrupted():
             self._check(self._get(root, ["--no-download"], packages, UNLIMITED), packages)
 
+    def upgrade(self, packages: list[str]) -> None:
+        """Bring what is installed to the newest version there is. Raises AptError."""
+        if not is_here() or not self.has([_bare(package) for package in packages]):
+            raise AptError(f"{' '.join(packages)} did not come by apt.")
+        root = self.as_root()
+        if root is None:
+            raise AptError(f"sudo apt-get install --only-upgrade --yes {' '.join(packages)}")
+        self._update(root)
+        self._check(self._get(root, ["--only-upgrade", "--download-only"], packages, self._timeout), packages)
+        with _uninterrupted():
+            self._check(self._get(root, ["--only-upgrade", "--no-download"], packages, UNLIMITED), packages)
+
     def programs_of(self, packages: list[str], names: list[str]) -> list[Path]:
         """Programs of these names wherever the packages put them: /usr/games, /opt and others not on the PATH."""
         listed = self._run(["dpkg", "-L", *(_bare(package) for package in packages)], ASKING).stdout.splitlines()

@@ -41,7 +41,14 @@ def kegs(request: Request, brew: Path) -> list[str]:
 
 def install(request: Request, brew: Path) -> None:
     kind = ["--cask"] if request.texts("cask") else []
-    command = [str(brew), "install", *kind, *request.arguments("args"), "--", *formulas(request)]
+    command = [
+        str(brew),
+        "upgrade" if request.upgrade else "install",
+        *kind,
+        *request.arguments("args"),
+        "--",
+        *formulas(request),
+    ]
     done = run_program(command, timeout=install_timeout(), env={**os.environ, **QUIET})
     if done.timed_out:
         give_up(f"Installing {request.name} with brew took longer than {install_timeout():g} s.")

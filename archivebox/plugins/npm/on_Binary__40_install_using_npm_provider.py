@@ -29,7 +29,7 @@ def main() -> None:
     if npm is None:
         give_up(f"{request.name} comes with npm, which is not there. Install Node.js: sudo apt-get install npm")
     with library.locked("npm"):
-        if not all(is_there(package, modules) for package in packages_of(request)):
+        if request.upgrade or not all(is_there(package, modules) for package in packages_of(request)):
             install(request, npm, modules)
     if request.options.get("library") is True:
         report_library(request, modules, library)
@@ -46,7 +46,12 @@ def packages_of(request: Request) -> list[str]:
     packages = request.packages
     if request.version:
         packages[0] += f"@{request.version}"
-    return packages
+    return [newest(package) for package in packages] if request.upgrade else packages
+
+
+def newest(package: str) -> str:
+    """Without a word on its version, npm leaves a package as it is."""
+    return package if "@" in package[1:] else f"{package}@latest"
 
 
 def is_there(package: str, modules: Path) -> bool:

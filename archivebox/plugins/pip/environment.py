@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import secrets
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 # Set by the engine for this plugin, but read by pip as options of its own (a limit per connection).
 _NOT_FOR_PIP = ("PIP_TIMEOUT", "PIP_ENABLED", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__")
+ASKED = ".asked.json"  # what pip was told to install
 _BARE_VERSION = re.compile(r"\d[\w.!+*-]*")
 
 
@@ -43,12 +45,12 @@ class Environment:
     def install(self) -> Path:
         """Build it and put it in place; returns the program's path. Raises PipError with a sentence.
 
-        Who waited here for another's build of the same program takes that one.
+        What is there as it is asked for is taken; who waited here for another's newer build takes that one.
         """
         asked = time.time()
         with self._library.locked(f"pip-{self.folder.name}"):
             program = self._program()
-            if program is None or self.folder.stat().st_mtime < asked:
+            if program is None or not self._is_as_asked() or (self._request.upgrade and self._built_at() < asked):
                 self._build()
                 program = self._program()
         if program is None:
@@ -59,6 +61,14 @@ class Environment:
         candidates = (self.folder / "bin" / Path(name).name for name in self._request.names)
         return next((path for path in candidates if os.access(path, os.X_OK)), None)
 
+    def _is_as_asked(self) -> bool:
+        """Whether it was built for these packages, in these versions, with these options."""
+        asked = self.folder / ASKED
+        return asked.is_file() and json.loads(asked.read_bytes()) == self._arguments()
+
+    def _built_at(self) -> float:
+        return self.folder.stat().st_mtime
+
     def _build(self) -> None:
         parent = self.folder.parent
         parent.mkdir(parents=True, exist_ok=True)
@@ -67,6 +77,7 @@ class Environment:
         try:
             self._run([sys.executable, "-m", "venv", "--without-pip", str(build)])
             self._run([str(build / "bin" / "python"), *self._pip(), *self._arguments()])
+            (build / ASKED).write_text(json.dumps(self._arguments()))
             os.utime(build)  # the time at which it was whole
             replace_link(self.folder, build)
         except BaseException:

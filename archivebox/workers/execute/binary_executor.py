@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
@@ -130,6 +131,7 @@ def provider_hooks(binary: Binary) -> list[Hook]:
     """The hooks to ask, in the order of ``binproviders``; all of them, in file-name order, if it names none.
 
     What was missing and is only looked for again is asked of those that install nothing: a crawl's start tries it once.
+    For a newer version those that install come first; the others tell whether somebody else has brought one.
     """
     settings = resolve_settings(base_layers())
     hooks = [
@@ -137,11 +139,12 @@ def provider_hooks(binary: Binary) -> list[Hook]:
     ]
     if binary.reason == Reason.LOOKED_FOR_AGAIN:
         hooks = [hook for hook in hooks if plugins()[hook.plugin].provider.installs == "nothing"]
-    if not binary.providers:
-        return hooks
-    order = {name: position for position, name in enumerate(binary.providers)}
-    named = [hook for hook in hooks if hook.plugin in order]
-    return sorted(named, key=lambda hook: order[hook.plugin])
+    if binary.providers:
+        order = {name: position for position, name in enumerate(binary.providers)}
+        hooks = sorted((hook for hook in hooks if hook.plugin in order), key=lambda hook: order[hook.plugin])
+    if binary.reason == Reason.UPGRADE:
+        hooks.sort(key=lambda hook: plugins()[hook.plugin].provider.installs == "nothing")
+    return hooks
 
 
 def _last_sentence(run: HookProcess) -> str:
@@ -183,6 +186,7 @@ def load(binary_id: UUID, owner: UUID) -> LoadedBinary | None:
             "name": binary.name,
             "binproviders": binary.binproviders or ",".join(hook.plugin for hook in provider_hooks(binary)),
             "overrides": json.dumps(binary.overrides),
+            **({"upgrade": "true"} if binary.reason == Reason.UPGRADE else {}),
         },
         context={"binary_id": str(binary.pk)},
         folders={},
@@ -203,10 +207,13 @@ def settle(lease: Lease, found: bool, problems: str, stopping: str) -> None:
         return
     with write_transaction():
         if found:
-            binary.transition("succeed", message="", attempts=0)
+            message = problems[:4000] if binary.reason == Reason.UPGRADE else ""
+            binary.transition("succeed", message=message, attempts=0)
             retry_program(binary.name)
         elif stopping:
             binary.transition("requeue", reason=binary.reason)  # what was looked for in env alone still is
+        elif binary.reason == Reason.UPGRADE and Path(binary.abspath).is_file():
+            binary.transition("succeed", message=problems[:4000], attempts=0)  # as it was
         else:
             if binary.reason == Reason.LOOKED_FOR_AGAIN:
                 problems = binary.message  # what was said when all were asked

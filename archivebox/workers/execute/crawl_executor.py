@@ -12,6 +12,7 @@ from archivebox.base_models.prepared import PreparedQuery
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import Resolved
 from archivebox.contract.binaries import BinaryRequest, merge
+from archivebox.contract.hook import Hook
 from archivebox.contract.outcomes import Outcome, Status, outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
@@ -35,6 +36,8 @@ from archivebox.workers.execute.schedule import Planned, Schedule
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 
+MOST_URLS = 200
+"""URLs of a crawl that are looked at for programs which certain addresses need; later ones ask by themselves."""
 MOST_RESTARTS = 3
 """How often a dead background hook is started again without a Snapshot sealed in between."""
 
@@ -207,7 +210,7 @@ def load(run_id: UUID, owner: UUID) -> LoadedCrawlRun | None:
             run.transition("requeue", owner=owner, retry_at=run.retry_at)
         if run.status == CrawlRun.StatusChoices.QUEUED:
             run.transition("start", ready_at=None if _holds_something(settings) else timezone.now())
-        want_programs(settings)
+        want_programs(settings, run.crawl.urls.splitlines())
     return LoadedCrawlRun(run, settings)
 
 
@@ -216,12 +219,18 @@ def _holds_something(settings: Resolved) -> bool:
     return any(settings.is_enabled(hook.plugin) for hook in discover_hooks("Crawl"))
 
 
-def want_programs(settings: Resolved) -> None:
-    """Queue what a crawl's plugins need and this machine lacks; what was there, or missing, is checked again."""
-    wanted = wanted_programs(settings).values()
+def want_programs(settings: Resolved, urls: Sequence[str]) -> None:
+    """Queue what a crawl's plugins need and this machine lacks; what was there, or missing, is checked again.
+
+    What only pages of certain addresses need is asked for by the first such page.
+    """
+    wanted, at_once = wanted_programs(settings), wanted_programs(settings, urls)
+    known = {binary.name: binary for binary in Binary.objects.here().filter(name__in=wanted)}
     if wanted:
         notify_workers()
-    for request in wanted:
+    for name, request in wanted.items():
+        if name not in known and name not in at_once:
+            continue
         binary = Binary.want(request)
         if binary.status == Binary.StatusChoices.SUCCEEDED and not binary.is_there:
             binary.transition("requeue")
@@ -229,15 +238,20 @@ def want_programs(settings: Resolved) -> None:
             binary.transition("requeue", reason=Reason.LOOKED_FOR_AGAIN)
 
 
-def wanted_programs(settings: Resolved) -> dict[str, BinaryRequest]:
-    """By name, what the plugins need whose hooks run under these settings."""
+def wanted_programs(settings: Resolved, urls: Sequence[str] | None = None) -> dict[str, BinaryRequest]:
+    """By name, what the plugins need whose hooks run under these settings: for any page, or for these URLs."""
     wanted = [
         request
         for plugin in plugins().values()
-        if settings.is_enabled(plugin) and plugin.hooks
+        if settings.is_enabled(plugin) and any(_may_run(hook, urls) for hook in plugin.hooks)
         for request in needed_programs(plugin, settings)
     ]
     return merge(wanted)[0]
+
+
+def _may_run(hook: Hook, urls: Sequence[str] | None) -> bool:
+    pattern = hook.applies.url
+    return pattern is None or urls is None or any(pattern.search(url) for url in urls[:MOST_URLS])
 
 
 def _take_records(run_id: UUID, process_id: UUID, records: Sequence[Record]) -> None:

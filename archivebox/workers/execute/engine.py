@@ -5,13 +5,16 @@ import logging
 import os
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.binaries import BinaryRequest
 from archivebox.lib import processes
 from archivebox.lib.processes import ExitStatus, Identity
+from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
 from archivebox.workers.execute.hook_starter import HookStarter
 from archivebox.workers.execute.journal import Journal
@@ -30,6 +33,8 @@ class Programs:
     paths: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     status: dict[str, str] = field(default_factory=dict)
+    asked_for: set[str] = field(default_factory=set)
+    """Those without a row that hooks of this worker have asked for."""
 
     def learn(self, status: dict[str, str], paths: dict[str, str], versions: dict[str, str]) -> None:
         """Take over what the rows say now; in place, since the calls of running objects look at the same dicts."""
@@ -72,6 +77,12 @@ class Engine:
     def _room_changed(self, sentence: str) -> None:
         log.warning(sentence)
         self.on_capacity()
+
+    def want_program(self, request: BinaryRequest) -> None:
+        """Have a program looked for that no crawl's start has asked for; the hook waits as for any other."""
+        if request.name not in self.programs.asked_for:
+            self.programs.asked_for.add(request.name)
+            self.journal.effect(partial(Binary.want, request), ring=True)
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         """Run ``work`` beside everything else. If it breaks, so does the worker: see :meth:`broke`."""

@@ -200,11 +200,13 @@ class Executor(ABC):
     def _missing_program(self, item: Planned) -> str:
         """A program of its plugin that is not there; WAIT while one is still being looked for."""
         for request in self.call.of_plugin(item.hook).needed:
-            status = self.engine.programs.status.get(request.name, "queued")
-            if status == "failed":
-                return request.name
-            if status != "succeeded":
+            status = self.engine.programs.status.get(request.name)
+            if status is None:
+                self.engine.want_program(request)
+            if status not in _LOOKED_FOR:
                 return WAIT
+            if status == "failed" and not request.optional:
+                return request.name
         return ""
 
     def _places_for(self, item: Planned) -> Places | None:
@@ -328,6 +330,7 @@ class Executor(ABC):
 
 WAIT = "\0wait"
 """No program's name: one is still being looked for."""
+_LOOKED_FOR = ("succeeded", "failed")
 
 
 def _keep_offset(process_id: UUID, offset: int, said: dict[str, JSON] | None) -> None:

@@ -91,6 +91,29 @@ def test_a_program_whose_place_is_set_is_there(forked: Collection) -> None:
     assert forked.ledger == ["mine"]
 
 
+def test_a_program_that_is_optional_is_looked_for_and_done_without(forked: Collection) -> None:
+    wanted = [{"type": "Binary", "name": "no-such-program", "binproviders": "env", "optional": True}]
+    forked.plugin("modest", {"on_Snapshot__60_modest.sh": "echo kept > kept.txt\n"}, binaries=wanted)
+    forked.run(forked.add())
+    assert forked.results()["modest"]["status"] == "succeeded"
+    assert forked.row("Binary", "status", name="no-such-program") == {"status": "failed"}
+
+
+def test_a_program_for_certain_addresses_is_looked_for_when_such_a_page_comes(forked: Collection) -> None:
+    """The second page is found on the first, so that the crawl's start knows nothing of it."""
+    for plugin, wants in (("rare", "bash"), ("never", "sh")):
+        hook = f"on_Snapshot__60_{plugin}.sh"
+        config = {"x-hooks": {hook: {"applies": {"url": f"/{plugin}$"}}}}
+        binaries = [{"type": "Binary", "name": wants, "binproviders": "env"}]
+        forked.plugin(plugin, {hook: "echo kept > kept.txt\n"}, config=config, binaries=binaries)
+    found = '[[ $1 == *rare ]] || echo \'{"type": "Snapshot", "url": "http://one.test/rare"}\'\n'
+    forked.plugin("links", {"on_Snapshot__70_links.sh": found})
+    forked.run(forked.add("http://one.test/", max_depth=1))
+    statuses = {row["status"] for row in forked.rows("ArchiveResult", "status", plugin="rare")}
+    assert statuses == {"skipped", "succeeded"}
+    assert [row["name"] for row in forked.rows("Binary", "name")] == ["bash"]
+
+
 def test_a_title_that_is_a_hooks_result_alone_becomes_the_pages(forked: Collection) -> None:
     forked.plugin("title", {"on_Snapshot__54_title.sh": SAY % ("succeeded", " A  title")})
     forked.run(forked.add())

@@ -1,6 +1,8 @@
 """How the engine asks providers for a program: in the order that is named, and until one has it."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -12,6 +14,14 @@ ASKED = 'printf "%s\\n" "$(basename "$PWD") $*" >> "$DATA_DIR/ledger"\n'
 LACKS = ASKED + "echo 'nothing of that name' >&2\nexit 1\n"
 FOUND = {"type": "Binary", "name": "tool", "abspath": "/bin/true", "version": "9.1"}
 HAS = f"{ASKED}echo '{json.dumps(FOUND)}'\n"
+
+
+def cli(made: Collection, *words: str) -> tuple[int, str]:
+    """Type a command; its status, and the line that says which version became which."""
+    command = [sys.executable, "-m", "archivebox", *words]
+    done = subprocess.run(command, env=made.env, cwd=made.root, capture_output=True, text=True, check=False)
+    changes = [line for line in done.stderr.splitlines() if "→" in line]
+    return done.returncode, "".join(changes)
 
 
 def providers(made: Collection, order: str, **scripts: str) -> None:
@@ -54,3 +64,23 @@ def test_what_nobody_has_says_what_each_answered(forked: Collection) -> None:
     assert row["status"] == "failed"
     assert row["message"].splitlines() == ["pear: nothing of that name", "apple: nothing of that name"]
     assert forked.results()["wants"]["reason"] == "missing_binary:tool"
+
+
+def test_to_upgrade_those_that_install_are_asked_first_and_told_so(forked: Collection) -> None:
+    finder = {"x-provider": {"installs": "nothing"}}
+    forked.plugin("apple", {"on_Binary__10_install_using_apple_provider.sh": HAS}, config=finder)
+    providers(forked, "apple,pear", pear=ASKED + f"echo '{json.dumps({**FOUND, 'version': '9.2'})}'\n")
+    forked.run(forked.add())
+    assert forked.row("Binary", "version", name="tool") == {"version": "9.1"}
+    assert cli(forked, "install", "--upgrade", "tool") == (0, "tool: 9.1 → 9.2")
+    asked, told = forked.ledger
+    assert (asked.split()[0], "--upgrade=true" in asked) == ("apple", False)
+    assert (told.split()[0], "--upgrade=true" in told) == ("pear", True)
+
+
+def test_what_cannot_be_upgraded_stays_as_it_is_and_says_why(forked: Collection) -> None:
+    providers(forked, "pear", pear=f'[[ "$*" == *upgrade* ]] && {{ {LACKS} }}\n{HAS}')
+    forked.run(forked.add())
+    assert cli(forked, "install", "--upgrade", "tool") == (0, "")
+    row = forked.row("Binary", "status", "version", "message", name="tool")
+    assert row == {"status": "succeeded", "version": "9.1", "message": "pear: nothing of that name"}

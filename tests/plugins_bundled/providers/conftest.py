@@ -49,6 +49,7 @@ class Provider:
         overrides: dict[str, object] | None = None,
         binproviders: str | None = None,
         environ: dict[str, str] | None = None,
+        upgrade: bool = False,
     ) -> subprocess.Popen[bytes]:
         (hook,) = (PLUGINS / provider).glob("on_Binary__*.py")
         command = [
@@ -59,6 +60,7 @@ class Provider:
             f"--name={name}",
             f"--binproviders={provider if binproviders is None else binproviders}",
             f"--overrides={json.dumps(overrides or {})}",
+            *(["--upgrade=true"] if upgrade else []),
         ]
         kept = {
             key: value for key, value in os.environ.items() if key in (*PASSED_ON, *PROXIES) or key.startswith(PREFIXES)
@@ -80,8 +82,12 @@ class Provider:
         overrides: dict[str, object] | None = None,
         binproviders: str | None = None,
         environ: dict[str, str] | None = None,
+        upgrade: bool = False,
     ) -> Answer:
-        return answer_of(self.start(provider, name, overrides=overrides, binproviders=binproviders, environ=environ))
+        started = self.start(
+            provider, name, overrides=overrides, binproviders=binproviders, environ=environ, upgrade=upgrade
+        )
+        return answer_of(started)
 
     def place(self, name: str, script: str) -> Path:
         """An executable shell script in a folder beside LIB_DIR."""

@@ -77,3 +77,13 @@ def test_what_is_there_costs_no_look_at_the_registry(providers: "Provider") -> N
 
     assert again.binary == first.binary
     assert not any("install" in str(record.get("cmd")) for record in again.records)
+
+
+def test_an_upgrade_brings_the_newest_version(providers: "Provider") -> None:
+    assert providers.ask("npm", "semver", overrides=SEMVER).binary["version"] == "7.6.3"
+    newest: dict[str, object] = {"npm": {"packages": ["semver"]}}
+    assert providers.ask("npm", "semver", overrides=newest).binary["version"] == "7.6.3"
+
+    upgraded = str(providers.ask("npm", "semver", overrides=newest, upgrade=True).binary["version"])
+
+    assert tuple(map(int, upgraded.split("."))) > (7, 6, 3)

@@ -40,10 +40,19 @@ def test_two_collections_install_the_same_program_at_once(
     assert len(builds) == 1, "who waits for another's build takes that one"
 
 
-def test_installing_again_replaces_the_build_and_keeps_the_former_one(providers: "Provider") -> None:
+def test_what_is_there_as_asked_costs_no_look_at_the_registry(providers: "Provider") -> None:
+    first = providers.ask("pip", "pysemver", overrides=SEMVER)
+
+    again = providers.ask("pip", "pysemver", overrides=SEMVER, environ={"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": ""})
+
+    assert again.binary == first.binary
+    assert not any("install" in str(record.get("cmd")) for record in again.records)
+
+
+def test_an_upgrade_replaces_the_build_and_keeps_the_former_one(providers: "Provider") -> None:
     places = []
     for _ in range(3):
-        providers.ask("pip", "pysemver", overrides=SEMVER)
+        assert providers.ask("pip", "pysemver", overrides=SEMVER, upgrade=True).binary["version"] == "3.0.4"
         places.append((providers.lib / "pip" / "pysemver").resolve())
 
     assert len(set(places)) == 3

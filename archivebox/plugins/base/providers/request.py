@@ -29,11 +29,15 @@ def install_timeout() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One program wanted of one provider; `options` is what the overrides hold for that provider."""
+    """One program wanted of one provider; `options` is what the overrides hold for that provider.
+
+    `upgrade`: the newest version is wanted, whatever is there.
+    """
 
     name: str
     provider: str
     options: Mapping[str, JSON]
+    upgrade: bool = False
 
     @classmethod
     def from_hook(cls, hook: Hook, provider: str) -> Request:
@@ -47,7 +51,7 @@ class Request:
         options = overrides.get(provider) if isinstance(overrides, dict) else None
         if options is not None and not isinstance(options, dict):
             give_up(f"The override of {provider} for {name} is not a JSON object")
-        return cls(name, provider, options or {})
+        return cls(name, provider, options or {}, upgrade=hook.options.get("upgrade") is True)
 
     @property
     def short_name(self) -> str:
