@@ -116,7 +116,7 @@ def test_git_mirrors_a_repository(tmp_path: Path, site: Site) -> None:
 
 def test_git_says_what_there_is_not(tmp_path: Path, site: Site) -> None:
     code, records, _ = run(GIT, tmp_path / "git", f"--url={site.url_for('/no/such.git')}")
-    assert (code, records[-1]["status"]) == (0, "failed")
+    assert (code, records[-1]["status"]) == (0, "noresults")
     assert list((tmp_path / "git").iterdir()) == []
     code, records, _ = run(GIT, tmp_path / "git", "--url=http://127.0.0.1:9/x.git")
     assert (code, records[-1]["retry"]) == (1, "later"), "nobody answers"

@@ -10,11 +10,24 @@ while IFS= read -r word; do
   arguments+=("$word")
 done < <(list GIT_ARGS '["--mirror", "--quiet"]'; list GIT_ARGS_EXTRA '[]')
 
+kilobytes() { # SIZE: of 750m, 2g or bytes
+  local number=${1%[kKmMgG]}
+  case $1 in
+    *[gG]) echo $((number << 20)) ;;
+    *[mM]) echo $((number << 10)) ;;
+    *[kK]) echo "$number" ;;
+    *) echo $(((number + 1023) >> 10)) ;;
+  esac
+}
+
 on_stop 'kill "$program" 2>/dev/null; rm -rf "$partial" .stderr; log "Told to stop before the repository was here."; exit 1'
 rm -rf "$partial"
 # Nothing of the person's own settings, passwords or keys, no question, and no other protocol by a redirect.
 export GIT_ALLOW_PROTOCOL=https:http GIT_TERMINAL_PROMPT=0 GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 LC_ALL=C
 export HOME=/nowhere
+[[ $(setting GIT_CHECK_SSL_VALIDITY true) == false ]] && export GIT_SSL_NO_VERIFY=1
+limit=$(kilobytes "$(setting GIT_MAX_SIZE 2g)")
+((limit)) && ulimit -f "$limit"
 run "$(setting GIT_BINARY git)" clone "${arguments[@]}" -- "${opt_url%/}" "$partial" 2>.stderr
 status=$?
 said=$(cat .stderr)
@@ -26,6 +39,8 @@ case $status in
 esac
 rm -rf "$partial"
 case $said in
-  *"not found"* | *"could not read Username"* | *"not valid"*) failed "there is no repository to be had at this address" ;;
+  *"not found"* | *"could not read Username"* | *"not valid"*) noresults "there is no repository to be had at this address" ;;
+  *"RPC failed"* | *"early EOF"*) try_again "the connection broke off" ;;
+  *"File too large"* | *"signal 25"* | *"invalid index-pack output"*) failed "the repository is larger than GIT_MAX_SIZE" ;;
   *) try_again "git could not fetch the repository" ;;
 esac
