@@ -24,8 +24,11 @@ TYPES = {
     ".svg": "image/svg+xml",
     ".webm": "video/webm",
     ".mp4": "video/mp4",
+    ".ts": "video/mp2t",
+    ".m3u8": "application/vnd.apple.mpegurl",
+    ".vtt": "text/vtt; charset=utf-8",
 }
-BINARY = frozenset({".webm", ".mp4"})
+BINARY = frozenset({".webm", ".mp4", ".ts"})
 
 
 @cache
