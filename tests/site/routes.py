@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from tests.site import articles, pictures, talk, tree, trouble
+from tests.site import articles, network, pictures, talk, tree, trouble
 from tests.site.static import TYPES, file, static
 from tests.site.wire import Handler, Request, Response, Route, page
 
@@ -46,6 +46,7 @@ ROUTES: tuple[Route, ...] = (
     *tree.ROUTES,
     *articles.ROUTES,
     *talk.ROUTES,
+    *network.ROUTES,
     file("/js-redirect", "goes to /article by script"),
     file("/meta-refresh", "goes to /article by meta refresh"),
     file("/iframe", "frames: same origin, other origin, nested, srcdoc"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +34,16 @@ class Hit(NamedTuple):
     """Names in lower case."""
 
 
+class Served(NamedTuple):
+    """One answer as the site gave it."""
+
+    method: str
+    url: str
+    status: int
+    body: str
+    """SHA-256 of the bytes that were written, in hexadecimal; of a body that was cut off, those before."""
+
+
 class _Handler(BaseHTTPRequestHandler):
     """Turns a connection into requests and responses; pages know nothing of sockets."""
 
@@ -55,7 +66,12 @@ class _Handler(BaseHTTPRequestHandler):
         if response is None:
             self.close_connection = True
             return
-        self._send(response)
+        digest = hashlib.sha256()
+        try:
+            self._send(response, digest.update)
+        finally:
+            url = f"{request.origins[0]}{self.path}"
+            self.server.site.served.append(Served(self.command, url, response.status, digest.hexdigest()))
 
     def _request(self) -> Request:
         site = self.server.site
@@ -95,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
             return Response(b"only /echo takes this method\n", TEXT, 405, (("Allow", "GET, HEAD"),))
         return None
 
-    def _send(self, response: Response) -> None:
+    def _send(self, response: Response, wrote: Callable[[bytes], None]) -> None:
         self.send_response(response.status)
         if response.type is not None:
             self.send_header("Content-Type", response.type)
@@ -111,6 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
         for part in _parts(response.body):
             self.wfile.write(part)
             self.wfile.flush()
+            wrote(part)
             sent += len(part)
         if sent != response.content_length:
             self.close_connection = True
@@ -192,6 +209,7 @@ class Site:
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
         self.requests: list[Hit] = []
+        self.served: list[Served] = []
         self.counters = Counters()
         self.git_folder: Path | None = None
         self._host = host
@@ -273,6 +291,7 @@ class Site:
         return sum(path in {hit.path, hit.path.partition("?")[0]} for hit in list(self.requests))
 
     def forget(self) -> None:
-        """Empty `requests` and the counters of pages that remember their clients."""
+        """Empty `requests`, `served` and the counters of pages that remember their clients."""
         self.requests.clear()
+        self.served.clear()
         self.counters.clear()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Hold the Snapshot's tab: open it, answer its dialogs, close its popups, log its network events, close it on TERM.
+"""Hold the Snapshot's tab: open it, answer its dialogs, close its popups, close it on TERM.
 
 What a tab owes to the client that set it (user agent, headers, answers to dialogs) ends with that client, so one
 process keeps them for as long as the Snapshot needs the page; other hooks connect for a moment, by `target.json`.
@@ -30,11 +30,11 @@ from archivebox.plugins.base import (
 )
 from archivebox.plugins.base.cdp import CDPError, CommandFailed, Connection, Event, TargetGone
 from archivebox.plugins.base.lifeline import end_with_engine
-from archivebox.plugins.base.netlog import FILE, SECRET_HEADERS, NetworkLog
 from archivebox.plugins.base.programs import start_ticks
 from archivebox.plugins.base.tab import read_json
 
 TARGET = "target.json"
+SECRET_HEADERS = frozenset({"cookie", "authorization", "proxy-authorization"})
 POLL_AGAIN = 0.005  # seconds between two looks for the crawl's browser, which is 0.2 s away at most
 ANSWER_TIME = 5.0  # seconds for a page whose script was stopped to answer; then its tab is dead
 CLOSE_TIME = 2.0  # seconds for the browser to say that it closes the tab; that itself takes 30 ms more
@@ -83,8 +83,7 @@ class TabHolder:
         for method, params in page_set_up(settings, connection):
             connection.call(method, params, session=self.session)
         self._asked, self._dead_at = 0, 0.0  # a look at a page that may not answer any more
-        self._log_file = open(FILE, "ab", buffering=0)  # noqa: SIM115  (closed with the tab)
-        self._log = NetworkLog(self._log_file, self.target, time.time(), hidden_headers(settings))
+        self._hidden_headers = sorted(hidden_headers(settings))
 
     def describe(self, session: dict[str, object]) -> dict[str, object]:
         browser, _, secret = session["ws_url"].rpartition("/")
@@ -95,6 +94,8 @@ class TabHolder:
             "browser_ws_url": session["ws_url"],
             "holder_pid": os.getpid(),
             "holder_start_ticks": start_ticks(os.getpid()),
+            "hidden_headers": self._hidden_headers,
+            "browser": session["version"],
         }
 
     def take_events(self) -> None:
@@ -119,8 +120,6 @@ class TabHolder:
             raise TargetGone("somebody closed the tab")
         elif event.method == "Target.targetCrashed" and event.params["targetId"] == self.target:
             raise TargetGone("the tab crashed")
-        elif event.session == self.session:
-            self._log.take(event)
 
     def free(self) -> None:
         """Stop the page's script, and what the page still loads; a page that is idle does not notice."""
@@ -146,7 +145,6 @@ class TabHolder:
 
     def close(self) -> None:
         """Close the tab, as far as there is a browser to ask."""
-        self._log_file.close()
         try:
             self.connection.call("Target.closeTarget", {"targetId": self.target}, timeout=CLOSE_TIME)
         except CDPError as error:
@@ -162,19 +160,18 @@ def page_set_up(settings: Settings, connection: Connection) -> list[tuple[str, d
     calls: list[tuple[str, dict[str, object]]] = [
         ("Page.enable", {}),
         ("Inspector.enable", {}),
-        ("Network.enable", {}),
         ("Network.setUserAgentOverride", {"userAgent": agent}),
         ("Emulation.setFocusEmulationEnabled", {"enabled": True}),  # as if in front, however many tabs are open
     ]
     if headers := settings.dict("CHROME_EXTRA_HEADERS"):
-        calls.append(("Network.setExtraHTTPHeaders", {"headers": headers}))
+        calls += [("Network.enable", {}), ("Network.setExtraHTTPHeaders", {"headers": headers})]
     if path := settings.path("CHROME_COOKIES_FILE"):
         calls.append(("Network.setCookies", {"cookies": read_cookies(path)}))
     return calls
 
 
 def hidden_headers(settings: Settings) -> frozenset[str]:
-    """Return the request headers, in lower case, whose values are not kept."""
+    """Return the request headers, in lower case, whose values are not kept in any file."""
     if settings.bool("CHROME_SAVE_SECRETS"):
         return frozenset()
     return SECRET_HEADERS | {name.lower() for name in settings.dict("CHROME_EXTRA_HEADERS")}
@@ -239,7 +236,7 @@ def main() -> None:
     finally:
         take_back((TARGET, *OF_TAB))
         holder.close()
-    succeeded(FILE)
+    succeeded("the tab was open until the page was done")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ PLUGINS = Path(__file__).parents[3] / "archivebox" / "plugins"
 CHECKOUT = PLUGINS.parents[1]
 CRAWL_HOOK = "chrome/on_Crawl__01_chrome.daemon.bg.py"
 TAB_HOOK = "chrome/on_Snapshot__20_chrome_tab.daemon.bg.py"
+RECORDER = "responses/on_Snapshot__24_responses.daemon.bg.py"
 NAVIGATE = "chrome/on_Snapshot__30_navigate.py"
 PAGE_HOOKS = (
     "screenshot/on_Snapshot__51_screenshot.py",
@@ -184,6 +185,11 @@ class Snapshot:
 
     def navigate(self) -> Outcome:
         return self.open_tab().run(NAVIGATE)
+
+    def record(self) -> Running:
+        """Open the tab and have all recorded that it gets."""
+        self.open_tab()
+        return self.start(RECORDER).wait_until_ready()
 
     def close(self) -> Outcome:
         assert self.tab is not None

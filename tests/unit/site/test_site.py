@@ -78,7 +78,7 @@ def test_route_answers_as_its_table_says(web: Site, route: Route) -> None:
         pytest.skip("git is not installed")
     answer = ask(web.url_for(route.link))
     assert (answer.status, answer.type) == (route.status, route.type)
-    assert answer.headers["Content-Length"] == str(len(answer.body))
+    assert answer.headers["Content-Length"] == (None if route.status == 204 else str(len(answer.body)))
     assert b"%SITE%" not in answer.body
     assert route.about
 
@@ -88,7 +88,7 @@ def test_head_tells_the_same_without_the_body(web: Site, route: Route) -> None:
     url = web.url_for(route.link) + ("?key=head" if route.path == "/rate-limited" else "")
     answer = ask(url, "HEAD")
     assert (answer.status, answer.type, answer.body) == (route.status, route.type, b"")
-    assert int(answer.headers["Content-Length"]) > 0
+    assert route.status == 204 or int(answer.headers["Content-Length"]) > 0
 
 
 def test_every_file_of_pages_is_served_and_ends_up_in_the_index(web: Site) -> None:

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Keep every answer that the tab gets, with its body, from before the first request until the tab is closed.
+
+The only one that takes bodies from the browser: it gives them to the connection that listened, and to nobody else.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+
+from recorder import Limits, Recorder
+from recorder.files import Files
+from recorder.store import Store, mend
+
+from archivebox.plugins.base import Settings, StopRequest, misconfigured, ready, sibling, succeeded, try_again
+from archivebox.plugins.base.cdp import CDPError, Connection, TargetGone
+from archivebox.plugins.base.lifeline import end_with_engine
+from archivebox.plugins.base.responses import INDEX
+from archivebox.plugins.base.tab import read_json
+
+OF_THE_SITE = frozenset({"set-cookie"})  # names whoever archives as much as the cookie that comes back
+MESSAGE_TIME = 1.0  # seconds for the rest of a message that has begun
+LAST_ANSWERS = 0.5  # seconds after TERM for bodies that have been asked for
+STOP_TIME = 1.0  # seconds between the end of the tab and the TERM that says that it was meant
+UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def size(settings: Settings, name: str) -> int:
+    """Return a setting such as 100m in bytes."""
+    text = settings.str(name).lower()
+    number, unit = text.rstrip("kmg"), text[-1:] if text[-1:] in UNITS else ""
+    if not number.isdigit():
+        misconfigured(f"{name} must be a size such as 100m or 2g, not {text!r}.")
+    return int(number) * UNITS[unit]
+
+
+def new_name() -> str:
+    """Return a name for a WARC of this session."""
+    name = time.strftime("%Y%m%d%H%M%S", time.gmtime())
+    taken = {entry.partition(".")[0] for entry in os.listdir(".")}
+    numbers = (f"{name}-{number}" for number in range(2, len(taken) + 3))
+    return (name if name not in taken else next(each for each in numbers if each not in taken)) + ".warc"
+
+
+def record(recorder: Recorder, connection: Connection, stop: StopRequest) -> str:
+    """Take what is told until told to stop; return why it ended before that, '' where it did not."""
+    try:
+        while not stop:
+            if connection.pending or connection in select.select([connection, stop], [], [])[0]:
+                take_one(recorder, connection, MESSAGE_TIME)
+        deadline = time.monotonic() + LAST_ANSWERS
+        while recorder.is_waiting and (left := deadline - time.monotonic()) > 0:
+            take_one(recorder, connection, left)
+    except TargetGone as error:
+        meant = select.select([stop], [], [], STOP_TIME)[0]
+        return "" if meant else str(error)
+    return ""
+
+
+def take_one(recorder: Recorder, connection: Connection, timeout: float) -> None:
+    event = connection.next_event(timeout)
+    if event is not None:
+        recorder.take(event)
+    recorder.take_answers()
+
+
+def main() -> None:
+    stop = StopRequest()
+    end_with_engine()
+    settings = Settings()
+    limits = Limits(size(settings, "RESPONSES_MAX_SIZE"), size(settings, "RESPONSES_MAX_FILE_SIZE"))
+    target = read_json(os.path.join(sibling("chrome"), "target.json"))
+    if target is None:
+        try_again("No tab is open for this Snapshot: the chrome plugin's hooks have to run first.")
+    mend(".")
+    hidden = frozenset(target["hidden_headers"])
+    info = {"software": "ArchiveBox", "browser": target["browser"], "format": "WARC File Format 1.1"}
+    files = Files() if settings.bool("RESPONSES_FILES") else None
+    store = Store(new_name(), hidden | OF_THE_SITE if hidden else hidden, info, files)
+    try:
+        connection = Connection.open(target["socket"], target["target_id"])
+        recorder = Recorder(connection, target["target_id"], store, limits)
+        recorder.listen()
+    except CDPError as error:
+        try_again(f"The tab cannot be listened to: {error}")
+    ready()
+    lost = record(recorder, connection, stop)
+    recorder.finish()
+    store.close()
+    if lost:
+        try_again(f"The tab is lost: {lost}")
+    summary = {"responses": store.count, "errors": store.errors, "bytes": store.size}
+    succeeded(INDEX, summary)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,311 @@
+"""Takes the network events of a tab and of all that runs in it, and has each exchange kept with its body.
+
+Bodies come in three ways, because none gives all of them (measured with Chromium 156): what the page asks for is
+streamed as it arrives, so that what is aborted or never ends is there as far as it came; what cannot be streamed
+(documents, scripts of workers) is asked for when it has ended, which durable messages keep past a navigation; what a
+service worker fetches is taken before it gets it, since nothing else sees the bytes that it hands on. A document that
+is a file (PDF, picture, archive) is taken, too, and the browser told to download it, which it is forbidden.
+"""
+
+from __future__ import annotations
+
+import base64
+
+from archivebox.plugins.base.cdp import CommandFailed, Connection
+
+from .download import Download
+from .exchange import BODILESS, REDIRECTS, Chain, Exchange
+from .pages import is_page
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from archivebox.plugins.base.cdp import Event, Params
+
+    from .store import Store
+
+ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
+POST_MAX = 1 << 20  # bytes of a request's body that are told with it
+BUFFER = 1 << 27  # bytes of bodies that wait in the browser to be asked for
+
+
+class Limits:
+    """Bytes: of one body, and of a URL that is itself a file."""
+
+    def __init__(self, body: int, file: int) -> None:
+        self.body, self.file = body, file
+
+
+class Recorder:
+    """Listens on a connection to the tab; `store` keeps what is whole."""
+
+    def __init__(self, connection: Connection, main_frame: str, store: Store, limits: Limits) -> None:
+        self._connection, self._main_frame, self._store, self._limits = connection, main_frame, store, limits
+        self._chains: dict[str, Chain] = {}
+        self._asked: dict[int, Callable[[Params | None], None]] = {}
+        self._service_workers: set[str] = set()
+        self._because = ""
+        self._takers: dict[str, Callable[[Event], None]] = {
+            "Target.attachedToTarget": self._attached,
+            "Page.frameRequestedNavigation": self._going,
+            "Page.frameScheduledNavigation": self._going,
+            "Page.frameNavigated": self._arrived,
+            "Page.frameStoppedLoading": self._stopped,
+            "Network.requestWillBeSent": self._request,
+            "Network.requestWillBeSentExtraInfo": self._sent_headers,
+            "Network.responseReceived": self._response,
+            "Network.responseReceivedExtraInfo": self._received_headers,
+            "Network.requestServedFromCache": self._from_cache,
+            "Network.dataReceived": self._data,
+            "Network.loadingFinished": self._finished,
+            "Network.loadingFailed": self._failed,
+            "Fetch.requestPaused": self._paused,
+        }
+
+    def listen(self) -> None:
+        """Have everything told from now on."""
+        for method, params in (*self._wishes(), ("Page.enable", {})):
+            self._connection.call(method, params)
+        documents = {"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}
+        self._connection.call("Fetch.enable", {"patterns": [documents]})
+
+    def take(self, event: Event) -> None:
+        """Take an event, if it is one that matters."""
+        taker = self._takers.get(event.method)
+        if taker is not None:
+            taker(event)
+
+    def take_answers(self) -> None:
+        """Take the answers that have come to what was asked."""
+        for call in list(self._asked):
+            try:
+                answer = self._connection.reply(call)
+            except CommandFailed:
+                self._asked.pop(call)(None)
+            else:
+                if answer is not None:
+                    self._asked.pop(call)(answer)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether answers are still to come."""
+        return bool(self._asked)
+
+    def finish(self) -> None:
+        """Keep what has not ended as far as it came."""
+        for identifier, chain in list(self._chains.items()):
+            if chain.hops and not chain.last.complete:
+                self._end_early(chain.last, "time", "not finished when the page was closed")
+            self._save(identifier, waiting=False)
+
+    # --- what is listened to ------------------------------------------------------------------------------------
+
+    def _wishes(self) -> tuple[tuple[str, Params], ...]:
+        sizes = {"maxTotalBufferSize": BUFFER, "maxResourceBufferSize": min(self._limits.body, BUFFER)}
+        return (
+            ("Network.enable", {"maxPostDataSize": POST_MAX, **sizes}),
+            ("Network.configureDurableMessages", sizes),
+            ("Target.setAutoAttach", ATTACH),
+        )
+
+    def _attached(self, event: Event) -> None:
+        """A frame, a worker or a service worker is about to begin; it waits until we listen."""
+        params = event.params
+        its = params["sessionId"]
+        for method, wish in self._wishes():
+            self._connection.send(method, wish, its)
+        if params["targetInfo"]["type"] == "service_worker":
+            self._service_workers.add(its)
+            everything = {"urlPattern": "*", "requestStage": "Response"}
+            self._connection.send("Fetch.enable", {"patterns": [everything]}, its)
+        self._connection.send("Runtime.runIfWaitingForDebugger", {}, its)
+
+    def _ask(self, method: str, params: Params, session: str, take: Callable[[Params | None], None]) -> None:
+        """Ask; `take` gets the answer, or None where there is none to be had."""
+        self._asked[self._connection.begin(method, params, session)] = take
+
+    # --- the life of a request ----------------------------------------------------------------------------------
+
+    def _going(self, event: Event) -> None:
+        params = event.params
+        if params["frameId"] == self._main_frame:
+            self._because = params["reason"]
+
+    def _arrived(self, event: Event) -> None:
+        """Another document is there: of the one before no end is told, even where all of it came."""
+        frame = event.params["frame"]
+        if frame["id"] == self._main_frame:
+            self._ask_for_what_is_there(lambda hop: hop.main and hop.loader != frame["loaderId"] and not hop.is_file)
+
+    def _stopped(self, event: Event) -> None:
+        """No more comes of a document whose loading was stopped."""
+        if event.params["frameId"] == self._main_frame:
+            self._ask_for_what_is_there(lambda hop: hop.main and not hop.is_file)
+
+    def _ask_for_what_is_there(self, wanted: Callable[[Exchange], bool]) -> None:
+        for identifier, chain in list(self._chains.items()):
+            if chain.hops and not chain.last.complete and chain.last.status and wanted(chain.last):
+                self._ask_for_body(identifier, chain.last, "")
+
+    def _request(self, event: Event) -> None:
+        session, params = event.session, event.params
+        identifier, url = params["requestId"], params["request"]["url"]
+        if not url.startswith(("http://", "https://")):
+            return
+        chain = self._chains.setdefault(identifier, Chain())
+        main = not session and params.get("type") == "Document" and params.get("frameId") == self._main_frame
+        exchange = Exchange(params, self._limits.body, main=main)
+        if "redirectResponse" in params and chain.hops:
+            self._redirected(chain.last, params, exchange.url)
+        elif main:
+            exchange.because, self._because = self._because, ""
+        chain.hops.append(exchange)
+        if params.get("type") != "Document":
+            self._ask("Network.streamResourceContent", {"requestId": identifier}, session, lambda _: None)
+        self._save(identifier)
+
+    def _redirected(self, hop: Exchange, params: Params, url: str) -> None:
+        hop.answered(params["redirectResponse"], wire_headers=params.get("redirectHasExtraInfo", False))
+        hop.redirected_to, hop.complete = url, True
+
+    def _sent_headers(self, event: Event) -> None:
+        params = event.params
+        self._chains.setdefault(params["requestId"], Chain()).sent.append(params["headers"])
+
+    def _received_headers(self, event: Event) -> None:
+        params = event.params
+        self._chains.setdefault(params["requestId"], Chain()).received.append(params)
+        self._save(params["requestId"])
+
+    def _hop(self, params: Params) -> Exchange | None:
+        """Return the exchange that an event is about, None where it is none of the network's (data:, blob:, …)."""
+        chain = self._chains.get(params["requestId"])
+        return chain.last if chain and chain.hops and not chain.last.complete else None
+
+    def _response(self, event: Event) -> None:
+        params = event.params
+        hop = self._hop(params)
+        if hop and not hop.is_file:
+            hop.answered(params["response"], wire_headers=params.get("hasExtraInfo", False))
+
+    def _from_cache(self, event: Event) -> None:
+        hop = self._hop(event.params)
+        if hop:
+            hop.source = "cache"
+
+    def _data(self, event: Event) -> None:
+        params = event.params
+        hop = self._hop(params)
+        if hop and not hop.taken:
+            hop.announced += params["dataLength"]
+            if "data" in params:
+                hop.body.write(base64.b64decode(params["data"]))
+
+    def _finished(self, event: Event) -> None:
+        session, params = event.session, event.params
+        hop = self._hop(params)
+        if hop is None:
+            return
+        hop.wire, hop.seconds = int(params["encodedDataLength"]), params["timestamp"] - hop.began
+        streamed = hop.announced > 0 and hop.body.size + hop.body.cut >= min(hop.announced, hop.body.limit)
+        if hop.taken or hop.has_no_body or streamed or not self._store.wants_body(hop):
+            self._complete(params["requestId"], hop)
+        else:
+            self._ask_for_body(params["requestId"], hop, session)
+
+    def _ask_for_body(self, identifier: str, hop: Exchange, session: str) -> None:
+        def take(answer: Params | None) -> None:
+            if hop.complete:
+                return
+            if answer is not None:
+                hop.body.clear()
+                hop.body.write(_bytes(answer))
+            elif hop.announced > hop.body.size:
+                hop.truncated = "length" if hop.announced >= hop.body.limit else "unspecified"
+            self._complete(identifier, hop)
+
+        self._ask("Network.getResponseBody", {"requestId": identifier}, session, take)
+
+    def _failed(self, event: Event) -> None:
+        params = event.params
+        hop = self._hop(params)
+        if hop is None or hop.is_file:
+            return
+        hop.seconds = params["timestamp"] - hop.began
+        if hop.status in BODILESS or hop.is_whole:
+            self._complete(params["requestId"], hop)
+        else:
+            self._end_early(hop, "disconnect", params.get("blockedReason") or params["errorText"])
+            self._save(params["requestId"])
+
+    def _end_early(self, hop: Exchange, truncated: str, error: str) -> None:
+        hop.error, hop.complete = error, True
+        if hop.status and not hop.has_no_body:
+            hop.truncated = truncated
+
+    def _complete(self, identifier: str, hop: Exchange) -> None:
+        hop.complete = True
+        if hop.body.cut:
+            hop.truncated = "length"
+        self._save(identifier)
+
+    def _save(self, identifier: str, *, waiting: bool = True) -> None:
+        chain = self._chains[identifier]
+        for hop in chain.take_whole(waiting=waiting):
+            self._store.save(hop)
+        if chain.is_saved:
+            del self._chains[identifier]
+
+    # --- bodies that are taken before the page gets them --------------------------------------------------------
+
+    def _paused(self, event: Event) -> None:
+        session, params = event.session, event.params
+        hop = self._hop({"requestId": params.get("networkId", "")})
+        status = params.get("responseStatusCode", 0)
+        if hop is None or "responseErrorReason" in params or status in REDIRECTS | BODILESS:
+            self._go_on(session, params)
+        elif session in self._service_workers:
+            self._take_of_service_worker(session, params, hop)
+        elif hop.main and status == 200 and self._is_file(params):
+            hop.body.limit = self._limits.file
+            Download(self._ask, session, params, hop, lambda: self._complete(params["networkId"], hop)).begin()
+        else:
+            self._go_on(session, params)
+
+    def _go_on(self, session: str, params: Params) -> None:
+        self._connection.send("Fetch.continueRequest", {"requestId": params["requestId"]}, session)
+
+    def _is_file(self, params: Params) -> bool:
+        """Whether a document is none to show, or larger than any page that a browser can show."""
+        length = _header(params, "content-length")
+        too_large = length.isdigit() and int(length) > self._limits.body
+        attached = _header(params, "content-disposition").partition(";")[0].strip().lower() == "attachment"
+        return too_large or attached or not is_page(_header(params, "content-type"))
+
+    def _take_of_service_worker(self, session: str, params: Params, hop: Exchange) -> None:
+        length = _header(params, "content-length")
+        too_large = length.isdigit() and int(length) > hop.body.limit
+        if too_large or _header(params, "content-type") == "text/event-stream":
+            self._go_on(session, params)
+            return
+
+        def take(answer: Params | None) -> None:
+            if answer is not None:
+                hop.taken = True
+                hop.body.clear()
+                hop.body.write(_bytes(answer))
+            self._go_on(session, params)
+
+        self._ask("Fetch.getResponseBody", {"requestId": params["requestId"]}, session, take)
+
+
+def _bytes(answer: Params) -> bytes:
+    """Return the body of an answer; what is no UTF-8 comes in base64."""
+    return base64.b64decode(answer["body"]) if answer["base64Encoded"] else answer["body"].encode()
+
+
+def _header(paused: Params, name: str) -> str:
+    """Return a header of a response that waits, '' where there is none."""
+    headers = paused.get("responseHeaders", ())
+    return next((str(each["value"]) for each in headers if each["name"].lower() == name), "")

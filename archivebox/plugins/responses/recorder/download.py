@@ -1,0 +1,115 @@
+"""A page's own document that is a file: read in the browser's place, which is told that it was a download.
+
+The browser's viewers and players cost more than the file and show nothing that can be kept. Downloads are forbidden to
+it, so the navigation ends there, as one that led to a file.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from archivebox.plugins.base.cdp import Params
+
+    from .exchange import Exchange
+
+    Ask = Callable[[str, Params, str, Callable[[Params | None], None]], None]
+
+READ_SIZE = 1 << 20  # bytes of a file in one answer
+NAVIGATION_TIME = 5.0  # seconds that the navigation waits for the file; after that it is fetched anew, without it
+NOT_OF_EMPTY = frozenset({"content-disposition", "content-encoding", "content-length", "transfer-encoding"})
+
+
+class Download:
+    """One file on its way into the body of `hop`; `end` is called once, when no more will come."""
+
+    def __init__(self, ask: Ask, session: str, paused: Params, hop: Exchange, end: Callable[[], None]) -> None:
+        self._ask, self._session, self._paused, self._hop, self._end = ask, session, paused, hop, end
+        self._let_go_at = time.monotonic() + NAVIGATION_TIME
+        self._stream = ""
+        hop.taken = hop.is_file = True
+        hop.answered(_response(paused), wire_headers=True)
+
+    def begin(self) -> None:
+        """Take the body from the browser; the request is ours from then on."""
+        self._ask("Fetch.takeResponseBodyAsStream", self._request(), self._session, self._opened)
+
+    def _request(self) -> Params:
+        return {"requestId": self._paused["requestId"]}
+
+    def _opened(self, answer: Params | None) -> None:
+        if answer is None:
+            self._let_go()
+            self._finish("disconnect")
+        else:
+            self._stream = answer["stream"]
+            self._read()
+
+    def _read(self) -> None:
+        self._ask("IO.read", {"handle": self._stream, "size": READ_SIZE}, self._session, self._took)
+
+    def _took(self, answer: Params | None) -> None:
+        if answer is not None:
+            data = answer["data"]
+            self._hop.body.write(base64.b64decode(data) if answer.get("base64Encoded") else data.encode())
+        if answer is None or answer["eof"] or self._hop.body.cut:
+            self._ask("IO.close", {"handle": self._stream}, self._session, _nothing)
+            self._let_go()
+            self._finish("disconnect" if answer is None else "")
+        elif self._let_go_at and time.monotonic() > self._let_go_at:
+            self._fetch_anew()
+        else:
+            self._read()
+
+    def _let_go(self) -> None:
+        """End the navigation; with it ends what the browser would still get of the body."""
+        if self._let_go_at:
+            self._let_go_at = 0.0
+            self._ask("Fetch.fulfillRequest", self._request() | _as_download(self._paused), self._session, _nothing)
+
+    def _fetch_anew(self) -> None:
+        """Begin again without the navigation: a large file takes longer than a page may."""
+        self._let_go()
+        self._hop.body.clear()
+        wish = {"frameId": self._hop.frame, "url": self._hop.url}
+        options = {"options": {"disableCache": False, "includeCredentials": True}}
+        self._ask("Network.loadNetworkResource", wish | options, self._session, self._fetched)
+
+    def _fetched(self, answer: Params | None) -> None:
+        stream = answer["resource"].get("stream") if answer else None
+        self._opened({"stream": stream} if stream else None)
+
+    def _finish(self, truncated: str) -> None:
+        whole = not self._hop.header("content-length").isdigit() or self._hop.is_whole
+        self._hop.truncated = truncated or ("" if whole or self._hop.header("content-encoding") else "disconnect")
+        self._end()
+
+
+def _nothing(answer: Params | None) -> None:
+    """Nothing depends on this answer."""
+
+
+def _response(paused: Params) -> Params:
+    """Return what Network.Response would say of a response that waits."""
+    headers: dict[str, str] = {}
+    for each in paused["responseHeaders"]:
+        former = headers.get(each["name"])
+        headers[each["name"]] = f"{former}\n{each['value']}" if former else each["value"]
+    mime = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
+    return {
+        "status": paused["responseStatusCode"],
+        "statusText": paused.get("responseStatusText", ""),
+        "headers": headers,
+        "mimeType": mime.partition(";")[0].strip().lower(),
+    }
+
+
+def _as_download(paused: Params) -> Params:
+    """Return the answer that the browser gets: the same without a body, to be saved and not shown."""
+    kept = [each for each in paused["responseHeaders"] if each["name"].lower() not in NOT_OF_EMPTY]
+    attached = {"name": "Content-Disposition", "value": "attachment"}
+    return {"responseCode": paused["responseStatusCode"], "responseHeaders": [*kept, attached], "body": ""}

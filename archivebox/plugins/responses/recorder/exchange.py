@@ -1,0 +1,143 @@
+"""One request of the browser and what came back, as the protocol tells it piece by piece."""
+
+from __future__ import annotations
+
+import base64
+import urllib.parse
+
+from .body import Body
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from archivebox.plugins.base.cdp import Params
+
+BODILESS = frozenset({204, 205, 304})  # RFC 9110, 6.4.1
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+class Exchange:
+    """One hop: a request that is redirected is several of them.
+
+    `sent` and `received` are the headers as they went over the wire, where the browser told; else those it made up.
+    `source` is `network`, `cache` or `service_worker`. `body` is decoded: the browser undoes transfer and content
+    encodings. `truncated` is a word of WARC-Truncated, '' where the body is whole.
+    """
+
+    def __init__(self, params: Params, limit: int, *, main: bool = False) -> None:
+        request = params["request"]
+        self.url: str = request["url"].partition("#")[0]
+        self.method: str = request["method"]
+        self.sent: dict[str, str] = request["headers"]
+        self.post_data = b"".join(
+            base64.b64decode(each.get("bytes", "")) for each in request.get("postDataEntries", ())
+        )
+        self.type: str = params.get("type", "")
+        self.frame: str = params.get("frameId", "")
+        self.loader: str = params.get("loaderId", "")
+        self.initiator: str = _initiator(params.get("initiator", {}))
+        self.started: float = params.get("wallTime", 0.0)
+        self.began: float = params.get("timestamp", 0.0)
+        self.main = main
+        self.because = ""  # why the main frame went there
+        self.redirected_to = ""
+        self.status, self.reason, self.mime = 0, "", ""
+        self.received: dict[str, str] = {}
+        self.protocol = self.address = ""
+        self.port = 0
+        self.tls: Params | None = None
+        self.source = "network"
+        self.body = Body(limit)
+        self.announced = 0  # bytes of body that the browser says have come
+        self.wire = 0  # bytes that came over the network, headers included
+        self.seconds = 0.0
+        self.error = self.truncated = ""
+        self.expects_wire_headers = False
+        self.taken = False  # the body was taken before the page got it
+        self.is_file = False  # the page's own document, which is no page: the browser got nothing of it
+        self.complete = False
+
+    def answered(self, response: Params, *, wire_headers: bool) -> None:
+        """Take Network.Response."""
+        self.status, self.reason = response["status"], response["statusText"]
+        self.received, self.mime = response["headers"], response["mimeType"]
+        self.protocol = response.get("protocol", "")
+        self.address = response.get("remoteIPAddress", "").strip("[]")
+        self.port = response.get("remotePort", 0)
+        self.tls = response.get("securityDetails")
+        self.wire = response.get("encodedDataLength", 0)
+        self.expects_wire_headers = wire_headers
+        if response.get("fromServiceWorker"):
+            self.source = "service_worker"
+        elif response.get("fromDiskCache") or response.get("fromPrefetchCache"):
+            self.source = "cache"
+
+    def took_wire_headers(self, params: Params) -> None:
+        """Take responseReceivedExtraInfo. 304 there is a question of the cache, whose answer the page sees as 200."""
+        self.received, self.status = params["headers"], params["statusCode"]
+        if self.status == 304:
+            self.reason = "Not Modified"
+
+    @property
+    def has_no_body(self) -> bool:
+        return self.method == "HEAD" or self.status in BODILESS or bool(self.redirected_to)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all came that was announced, whatever became of the connection."""
+        return not self.header("content-encoding") and self.header("content-length") == str(self.body.size)
+
+    def header(self, name: str) -> str:
+        """Return a response header, '' where there is none."""
+        return next((value for key, value in self.received.items() if key.lower() == name), "")
+
+    @property
+    def target(self) -> str:
+        """The path and query, as a request line has it."""
+        parts = urllib.parse.urlsplit(self.url)
+        return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+class Chain:
+    """The hops of one request id; headers from the wire come apart from them, in the same order."""
+
+    def __init__(self) -> None:
+        self.hops: list[Exchange] = []
+        self.sent: list[dict[str, str]] = []
+        self.received: list[Params] = []
+        self._saved = self._with_wire_headers = 0
+
+    @property
+    def last(self) -> Exchange:
+        return self.hops[-1]
+
+    def take_whole(self, *, waiting: bool = True) -> list[Exchange]:
+        """Return the hops about which everything is known by now (`waiting`: or will ever be), each once, in order."""
+        whole: list[Exchange] = []
+        while self._saved < len(self.hops) and self._join(self.hops[self._saved], waiting=waiting):
+            whole.append(self.hops[self._saved])
+            self._saved += 1
+        return whole
+
+    @property
+    def is_saved(self) -> bool:
+        return 0 < self._saved == len(self.hops)
+
+    def _join(self, hop: Exchange, *, waiting: bool) -> bool:
+        if not hop.complete:
+            return False
+        if hop.expects_wire_headers:
+            number = self._with_wire_headers
+            if number >= len(self.received) and waiting:
+                return False
+            if number < len(self.received):
+                hop.took_wire_headers(self.received[number])
+            if number < len(self.sent):
+                hop.sent = self.sent[number]
+            self._with_wire_headers += 1
+        return True
+
+
+def _initiator(initiator: Params) -> str:
+    """Return the URL of what asked for it, '' where it was the browser or the person."""
+    frames = initiator.get("stack", {}).get("callFrames") or [{}]
+    return str(initiator.get("url") or frames[0].get("url", ""))

@@ -1,0 +1,186 @@
+"""What the recorder keeps of a page that uses the network in every way that a page can."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+
+from archivebox.plugins.base.responses import Archive
+from archivebox.plugins.base.warc_file import cut_to_whole_records, read_records
+from tests.plugins_bundled.browser.chain import NAVIGATE, PATIENCE, Crawl, Snapshot
+from tests.site.serve import Site
+
+pytestmark = pytest.mark.browser
+LAST = "/network/endless?for-ever"
+ENDLESS = frozenset({"/network/endless?aborted", LAST})
+
+
+def served_path(site: Site, url: str) -> str:
+    return url.partition(f":{site.port}")[2]
+
+
+class Recording:
+    """One recorded page: its folder, and what the site says that it served."""
+
+    def __init__(self, snapshot: Snapshot, site: Site) -> None:
+        self.folder = snapshot.folder / "responses"
+        self.archive = Archive(str(self.folder))
+        self.site = site
+        self.served = [one for one in site.served if served_path(site, one.url) not in ENDLESS]
+
+    def assert_kept(self, path: str) -> None:
+        """The body that the site served at a path is the one that is kept."""
+        response = self.archive.find(self.site.url_for(path))
+        assert response
+        assert [response.sha256] == [one.body for one in self.served if one.url == response.url]
+
+    @property
+    def warc(self) -> Path:
+        return next(self.folder.glob("*.warc"))
+
+    def records(self) -> list[tuple[str, str, str, bytes]]:
+        """Type, URL, status and body of each record, as warcio reads them."""
+        found = []
+        with self.warc.open("rb") as file:
+            for record in ArchiveIterator(file, check_digests="raise"):
+                headers = record.rec_headers
+                status = record.http_headers.get_statuscode() if record.http_headers else ""
+                uri = headers.get_header("WARC-Target-URI") or ""
+                found.append((record.rec_type, uri, status, record.content_stream().read()))
+        return found
+
+
+def recorded(crawl: Crawl, site: Site, path: str, until: str = "", **settings: str) -> Recording:
+    """Record one page, to the request for `until`."""
+    site.forget()
+    snapshot = crawl.snapshot(path.strip("/").replace("/", "_"), site.url_for(path), **settings)
+    recorder = snapshot.record()
+    snapshot.run(NAVIGATE)
+    deadline = time.monotonic() + PATIENCE
+    while until and not site.hits(until):
+        assert time.monotonic() < deadline, f"{until} was never asked for"
+        time.sleep(0.02)
+    assert recorder.stop().status == "succeeded"
+    snapshot.close()
+    return Recording(snapshot, site)
+
+
+@pytest.fixture(scope="module")
+def network(crawl: Crawl, site: Site) -> Recording:
+    return recorded(crawl, site, "/network", LAST, RESPONSES_FILES="true")
+
+
+def test_every_answer_of_the_site_is_in_the_warc_once_with_its_bytes(network: Recording) -> None:
+    kept: Counter[tuple[str, str, int, str]] = Counter()
+    for response in network.archive.responses():
+        if "record" in response.record and response.record["source"] == "network" and response.status:
+            path = served_path(network.site, response.url)
+            body = response.sha256 or hashlib.sha256().hexdigest()
+            kept[response.method, path, response.status, body] += path not in ENDLESS
+    redirects = {301, 302}  # the browser never gives the body of a redirect
+    empty = hashlib.sha256().hexdigest()
+    expected = Counter(
+        (one.method, served_path(network.site, one.url), one.status, empty if one.status in redirects else one.body)
+        for one in network.served
+    )
+    assert +kept == expected
+
+
+def test_all_that_runs_in_the_page_is_listened_to(network: Recording) -> None:
+    assert network.archive.find(network.site.url_for("/data.json?of-worker"))
+    assert network.archive.find(network.site.url_for("/network/service.js?imported"))
+    assert network.archive.find(network.site.url_for("/page.txt?precached"))
+    by_service_worker = network.archive.find(network.site.url_for("/network/by-service-worker"))
+    assert by_service_worker
+    assert network.archive.body(by_service_worker).startswith(b"{")
+    assert network.archive.find(network.site.other_url + "blue")
+
+
+def test_bodies_are_read_back_from_the_warc_with_their_digests(network: Recording) -> None:
+    bodies = {(kind, uri): body for kind, uri, _, body in network.records()}
+    for response in network.archive.responses():
+        found = network.archive.find(response.url)
+        if found and found.sha256 == response.sha256:
+            assert hashlib.sha256(network.archive.body(found)).hexdigest() == found.sha256
+            if "record" in found.record and not found.record.get("revisit"):
+                assert hashlib.sha256(bodies["response", found.url]).hexdigest() == found.sha256
+
+
+def test_a_body_that_is_there_already_is_referred_to(network: Recording) -> None:
+    first, second = (network.archive.find(network.site.url_for(f"/image.png?{name}")) for name in "ab")
+    assert first
+    assert second
+    assert {bool(first.record.get("revisit")), bool(second.record.get("revisit"))} == {False, True}
+    assert network.archive.body(first) == network.archive.body(second)
+
+
+def test_what_the_cache_confirmed_is_an_answer_of_304(network: Recording) -> None:
+    statuses = [response.status for response in network.archive.responses() if response.url.endswith("/etag")]
+    assert statuses == [200, 304]
+    assert ("revisit", network.site.url_for("/etag"), "304", b"") in network.records()
+
+
+def test_bodies_that_never_end_are_kept_as_far_as_they_came(network: Recording) -> None:
+    endless = {response.url: response for response in network.archive.responses() if "endless" in response.url}
+    reasons = {url.partition("?")[2]: response.truncated for url, response in endless.items()}
+    assert reasons == {"aborted": "disconnect", "for-ever": "time"}
+    for response in endless.values():
+        assert response.size
+        assert set(network.archive.body(response)) == {ord("x")}
+
+
+def test_what_was_posted_is_in_the_request(network: Recording) -> None:
+    posted = [body for kind, uri, _, body in network.records() if kind == "request" and "/echo" in uri]
+    assert b"posted by fetch" in posted
+    assert any(b'name="field"' in body and b"posted as a form" in body for body in posted)
+
+
+def test_what_failed_is_told(network: Recording) -> None:
+    failures = [uri for kind, uri, _, body in network.records() if kind == "metadata" and b"fetchError: net::" in body]
+    assert failures == ["http://127.0.0.1:9/refused"]
+
+
+def test_each_body_is_a_file_where_that_is_asked_for(network: Recording) -> None:
+    style = network.archive.find(network.site.url_for("/style.css"))
+    assert style
+    assert (network.folder / style.record["file"]).read_bytes() == network.archive.body(style)
+    assert [link.resolve().parent.name for link in (network.folder / "stylesheet").iterdir()] == ["all"]
+
+
+@pytest.mark.parametrize("path", ["/file.pdf", "/image.png", "/clip.webm", "/huge.bin?mb=3", "/urls.csv"])
+def test_a_file_is_asked_for_once_and_kept_whole(crawl: Crawl, site: Site, path: str) -> None:
+    recording = recorded(crawl, site, path)
+    assert site.hits(path) == 1
+    recording.assert_kept(path)
+
+
+def test_a_page_that_leaves_at_once_is_kept_too(crawl: Crawl, site: Site) -> None:
+    recording = recorded(crawl, site, "/js-redirect")
+    recording.assert_kept("/js-redirect")
+
+
+def test_bytes_that_are_no_text_of_their_encoding_stay_as_they_are(crawl: Crawl, site: Site) -> None:
+    recording = recorded(crawl, site, "/bad-encoding")
+    recording.assert_kept("/bad-encoding")
+
+
+def test_a_body_above_the_limit_is_cut_there(crawl: Crawl, site: Site) -> None:
+    recording = recorded(crawl, site, "/huge.bin?mb=2", RESPONSES_MAX_FILE_SIZE="1m")
+    response = recording.archive.find(site.url_for("/huge.bin?mb=2"))
+    assert response
+    assert (response.size, response.truncated) == (1 << 20, "length")
+
+
+def test_a_torn_end_is_cut_to_whole_records(network: Recording, tmp_path: Path) -> None:
+    whole = network.warc.read_bytes()
+    torn = tmp_path / "torn.warc"
+    ends = [record.offset + record.length for record in read_records(str(network.warc))]
+    for size in (ends[2] + 1, ends[2] + 200, ends[3] - 1):
+        torn.write_bytes(whole[:size])
+        assert cut_to_whole_records(str(torn)) == ends[2]
+        assert torn.read_bytes() == whole[: ends[2]]
