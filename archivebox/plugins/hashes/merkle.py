@@ -17,9 +17,10 @@ import json
 import mimetypes
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypedDict
 
 READ_SIZE = 1 << 20  # bytes at a time: files may be larger than the memory
@@ -39,11 +40,12 @@ for _suffix, _mimetype in {
 
 
 class FileEntry(TypedDict):
-    """One file: its SHA-256 (hex), its size in bytes, its type by its name."""
+    """One file: its SHA-256 (hex), its size in bytes, its type by its name, and the hooks that may have written it."""
 
     sha256: str
     size: int
     mimetype: str
+    programs: list[str]
 
 
 class Manifest(TypedDict):
@@ -71,15 +73,17 @@ def build_manifest(
     folder: Path,
     excluded: Sequence[str] = (),
     on_vanished: Callable[[str], None] | None = None,
+    programs: Mapping[str, list[str]] = MappingProxyType({}),
 ) -> Manifest:
     """The manifest of `folder`; `excluded` are names of entries of the folder itself.
 
-    A file that goes away while the folder is read is left out and told to `on_vanished`.
+    `programs`: by the name of such an entry, what writes into it. A file that goes away while the folder is read is
+    left out and told to `on_vanished`.
     """
     files: dict[str, FileEntry] = {}
     for path in sorted(_paths(folder, excluded), key=os.fsencode):
         try:
-            files[path] = _entry(folder / path)
+            files[path] = _entry(folder / path, programs.get(path.partition("/")[0], []))
         except FileNotFoundError:
             if on_vanished is not None:
                 on_vanished(path)
@@ -171,10 +175,11 @@ def _paths(folder: Path, excluded: Sequence[str]) -> Iterator[str]:
                     yield path
 
 
-def _entry(path: Path) -> FileEntry:
+def _entry(path: Path, programs: list[str]) -> FileEntry:
     if path.is_symlink():
         target = os.fsencode(path.readlink())
-        return {"sha256": hashlib.sha256(target).hexdigest(), "size": len(target), "mimetype": LINK_MIMETYPE}
+        digest = hashlib.sha256(target)
+        return {"sha256": digest.hexdigest(), "size": len(target), "mimetype": LINK_MIMETYPE, "programs": programs}
     digest, size = hashlib.sha256(), 0
     # O_NOFOLLOW and O_NONBLOCK: what was a file when listed may be a link or a pipe by now.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -184,7 +189,7 @@ def _entry(path: Path) -> FileEntry:
         while chunk := file.read(READ_SIZE):
             digest.update(chunk)
             size += len(chunk)
-    return {"sha256": digest.hexdigest(), "size": size, "mimetype": mimetype_of(path.name)}
+    return {"sha256": digest.hexdigest(), "size": size, "mimetype": mimetype_of(path.name), "programs": programs}
 
 
 def _same(then: FileEntry, now: FileEntry) -> bool:

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Hashes every file of the snapshot and writes the hash tree over them (construction: merkle.py)."""
+"""Hashes every file of the snapshot, says which hooks wrote it, and makes the hash tree (construction: merkle.py)."""
 
 import json
 from pathlib import Path
 
 from merkle import build_manifest
+from writers import RUNS, writers
 
 from archivebox.plugins.base import Settings, give_up_after, log, succeeded, write_atomically
 
 OUTPUT = "hashes.json"
-HOOK_LOGS = ".hooks"  # the engine writes there while we read
 
 
 def main() -> None:
@@ -17,8 +17,9 @@ def main() -> None:
     folder = Path("..").resolve()
     manifest = build_manifest(
         folder,
-        excluded=(HOOK_LOGS, Path.cwd().name),
+        excluded=(RUNS, Path.cwd().name),  # the engine writes its own while we read
         on_vanished=lambda path: log(f"{path} went away while the folder was read"),
+        programs=writers(folder),
     )
     write_atomically(OUTPUT, json.dumps(manifest, indent=1) + "\n")
     size = sum(entry["size"] for entry in manifest["files"].values())

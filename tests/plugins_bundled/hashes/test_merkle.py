@@ -75,6 +75,7 @@ def test_every_file_is_listed_with_hash_size_and_type(folder: Path) -> None:
         "sha256": hashlib.sha256(b"<h1>Kept</h1>").hexdigest(),
         "size": 13,
         "mimetype": "text/html",
+        "programs": [],
     }
     assert files["wget/warc/x.warc.gz"]["mimetype"] == "application/warc"
     assert files["wget/empty"]["size"] == 0
@@ -183,7 +184,12 @@ def test_links_are_kept_as_links_and_never_followed(folder: Path, tmp_path: Path
 
     assert "out/key" not in files
     assert files["out"]["mimetype"] == "inode/symlink"
-    assert files["loop"] == {"sha256": hashlib.sha256(b".").hexdigest(), "size": 1, "mimetype": "inode/symlink"}
+    assert files["loop"] == {
+        "sha256": hashlib.sha256(b".").hexdigest(),
+        "size": 1,
+        "mimetype": "inode/symlink",
+        "programs": [],
+    }
 
 
 def test_pipes_are_left_out_and_do_not_stop_it(folder: Path) -> None:
@@ -250,6 +256,15 @@ def test_the_hook_writes_the_manifest_and_is_repeatable(folder: Path) -> None:
         "files": 4,
         "bytes": 13 + 2_304_000 + 4,
     }
+
+
+def test_each_file_names_the_hooks_that_write_into_its_folder(folder: Path) -> None:
+    runs = ["dom/on_Snapshot__53_dom.py.1", "dom/on_Snapshot__53_dom.py.2", "wget/on_Snapshot__61_wget.finite.bg.py.3"]
+    for plugin, run in (name.split("/") for name in [*runs, "wget/on_Snapshot__62_x.sh.4"]):
+        (folder / ".hooks" / f"{run}.cmd.sh").write_text(f"#!/bin/sh\ncd '/with a blank/{plugin}'\n/bin/x\n")
+    files = run_hook(folder).manifest["files"]
+    assert files["dom/output.html"]["programs"] == ["dom/on_Snapshot__53_dom.py"]
+    assert files["wget/empty"]["programs"] == ["wget/on_Snapshot__61_wget.finite.bg.py", "wget/on_Snapshot__62_x.sh"]
 
 
 def test_a_file_that_is_no_manifest_is_refused(tmp_path: Path) -> None:
