@@ -72,6 +72,8 @@ ROUTES: tuple[Route, ...] = (
     file("/pipermail/local/2024-January/thread.html", "a mailing list's month (Pipermail)", "list-thread.html"),
     file("/pipermail/local/2024-January/000001.html", "its first letter", "list-000001.html"),
     file("/pipermail/local/2024-January/000002.html", "the answer", "list-000002.html"),
+    file("/preloader", "a red cover until 0.7 s after the load, then a green page that fades in"),
+    file("/restless", "a line that moves for ever"),
     file("/alert", "alert, confirm, prompt and beforeunload"),
     file("/popup", "five window.open and a click on target=_blank"),
     file("/busy", "a script that never ends, started after load"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import struct
 import zlib
 from collections.abc import Iterator
 from functools import cache
@@ -36,6 +39,19 @@ def stall(request: Request) -> Response:
     def parts() -> Iterator[bytes]:
         yield whole[: len(whole) // 2]
         request.stays(PATIENCE_S)
+
+    return Response(parts(), length=len(whole))
+
+
+def torn(request: Request) -> Response:
+    """Headers and the first half of the body, then the connection is reset (RST, by a linger of none)."""
+    whole = page("Torn", "<h1>The first half</h1>" + "<p>The second half never comes.</p>" * 20)
+
+    def parts() -> Iterator[bytes]:
+        yield whole[: len(whole) // 2]
+        request.stays(0.2)  # the first half is on its way: a reset would take it back
+        request.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        os.close(request.connection.detach())  # nobody's shutdown comes before it
 
     return Response(parts(), length=len(whole))
 
@@ -96,6 +112,7 @@ def big_dom(_request: Request) -> Response:
 ROUTES = (
     Route("/slow", "answers after ?ms= milliseconds", slow, sample="/slow?ms=1500", unending=True),
     Route("/stall", "half of a body, then nothing until the client leaves", stall, unending=True),
+    Route("/torn", "half of a body, then the connection is reset", torn, unending=True),
     Route("/never", "accepts and never answers", never, unending=True),
     Route("/trickle", "a byte each 100 ms for 60 s", trickle, unending=True),
     Route("/huge.html", "17 MiB of paragraphs", huge_html),

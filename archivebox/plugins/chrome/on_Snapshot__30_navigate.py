@@ -7,9 +7,11 @@ for a moment without requests. A page that never finishes is stopped and capture
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 
+from neterrors import Problem, problem_of
 from others import take_back, tell
 
 from archivebox.plugins.base import (
@@ -27,12 +29,17 @@ from archivebox.plugins.base.cdp import CallTimeout, CDPError, CommandFailed, Ev
 from archivebox.plugins.base.stopping import TimeIsOver
 from archivebox.plugins.base.tab import MARGIN, Tab
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from archivebox.plugins.base.cdp import Params
+
 FILE = "navigation.json"
 REQUEST_TIME = 1.0  # seconds between a script's wish to go elsewhere and the request for it
 REFRESH_MAX = 5.0  # seconds; a page that sends itself elsewhere later than this is content, not a way station
 STOP_TIME = 1.0  # seconds for Page.stopLoading to be told of
 CALM_TIME = 0.2  # seconds without a new document after which a stop counts
 STOPS = 10
+UNAUTHORIZED = 401
 HERE = "({url: location.href, mime: document.contentType, empty: !document.documentElement})"
 PAGES = ("text/", "application/xhtml+xml", "application/xml", "application/json", "image/svg+xml")
 
@@ -54,6 +61,7 @@ class Arrival:
         self.response: dict[str, object] = {}
         self.latest_response: dict[str, object] = {}  # also of a document that was never shown
         self.download = ""
+        self.torn = ""  # the code of what ended the document before it was whole
         self._responses: dict[str, dict[str, object]] = {}
         self._open_requests: dict[str, str] = {}  # request id: loader
         self._next_document = ""  # the request for a document that is to replace the one that is there
@@ -91,7 +99,7 @@ class Arrival:
 
     def _committed(self, loader: str) -> None:
         self.loader, self.loaded_at, self.expecting_until = loader, 0.0, 0.0
-        self._next_document, self.stopped_loading = "", False
+        self._next_document, self.stopped_loading, self.torn = "", False, ""
         # The requests of the document before are never reported as finished.
         self._open_requests = {request: its for request, its in self._open_requests.items() if its == loader}
         self.committed_at = self.busy_at = time.monotonic()
@@ -111,6 +119,8 @@ class Arrival:
             return
         elif method in ("Network.loadingFinished", "Network.loadingFailed"):
             self._open_requests.pop(params["requestId"], None)
+            if params["requestId"] == self.loader and "errorText" in params and not params.get("canceled"):
+                self.torn = params["errorText"]
             if params["requestId"] == self._next_document:
                 self._next_document = ""
         else:
@@ -132,20 +142,41 @@ class Navigation:
         self._arrival = Arrival(tab.target_id)
         self._started = time.monotonic()
         self._asked, self._answered = 0, False
-        self.error = ""
+        self.problem: Problem | None = None
+        self.code = ""  # the browser's own word for it
         self.stopped = ""
 
     def go(self) -> None:
-        """Navigate and wait; afterwards the page is settled, or stopped, or `error` says why there is none."""
+        """Navigate and wait; afterwards the page is loaded, or stopped, or `problem` says why there is none."""
         self._listen()
-        self._asked = self._tab.connection.begin("Page.navigate", {"url": self._url})
-        self._follow(time.monotonic() + self._load_time)
+        self._ask()
+        if self._wants_login:
+            self._ask_without_login()
         if self.stopped:
             self._stop()
             if not self._arrival.committed_at and self._arrival.latest_response:
                 raise CallTimeout("the server answered, but the browser showed nothing of it")
-            if not self._arrival.committed_at and not self.error:
-                self.error = f"the server did not answer within {self._load_time:g} s"
+            if not self._arrival.committed_at and not self.problem:
+                self.problem = Problem(f"the server did not answer within {self._load_time:g} s", transient=True)
+
+    def _ask(self) -> None:
+        self._asked, self._answered = self._tab.connection.begin("Page.navigate", {"url": self._url}), False
+        self._follow(time.monotonic() + self._load_time)
+
+    @property
+    def _wants_login(self) -> bool:
+        return self.code == "net::ERR_INVALID_AUTH_CREDENTIALS"
+
+    def _ask_without_login(self) -> None:
+        """Have what the server shows to those who have no login, which the browser drops for a question of its own.
+
+        Asked for once more: only of answers that are held up for us that question can be taken away, which costs time.
+        """
+        patterns = [{"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}]
+        self._tab.call("Fetch.enable", {"patterns": patterns})
+        self.problem, self.code, self._arrival = None, "", Arrival(self._tab.target_id)
+        self._ask()
+        self._tab.call("Fetch.disable")
 
     def _listen(self) -> None:
         """Have the tab's events told, and be sure of it, before anything is asked for.
@@ -169,29 +200,30 @@ class Navigation:
             self._follow(time.monotonic() + STOP_TIME, stopping=True)
             before, calm = self._arrival.navigations, time.monotonic() + CALM_TIME
             while (left := calm - time.monotonic()) > 0:
-                event = self._tab.connection.next_event(left)
-                if event is not None:
-                    self._arrival.take(event)
+                self._take(self._tab.connection.next_event(left))
             if self._arrival.navigations == before and not self._arrival.leaving:
                 return
 
     def record(self, hook: Hook) -> dict[str, object]:
         """Return what `navigation.json` says; asks the page, which may have to be freed from a busy script first."""
         static = bool(self._arrival.download)
-        record: dict[str, object] = {"url": self._url, "final_url": self._url, "error": self.error}
+        record: dict[str, object] = {"url": self._url, "final_url": self._url}
         response = self._arrival.response or self._arrival.latest_response
         mime = str(response.get("mimeType", ""))
-        if not self.error and not static:
+        if not self.problem and not static:
             self._tab.make_answer()
             here = self._tab.evaluate(HERE)
             record["final_url"] = here["url"]
             if here["empty"]:  # nothing to read, and nothing is ever painted: a screenshot would wait for ever
-                self.error = f"the server sent nothing readable: {self.stopped or 'an empty document'}"
-                record["error"] = self.error
+                nothing = f"the server sent nothing readable: {self.stopped or 'an empty document'}"
+                self.problem = Problem(nothing, transient=bool(self.stopped))
             mime = mime or here["mime"]
             static = not is_page(mime)
         return record | {
             "snapshot_id": hook.snapshot_id,
+            "error": self.problem.sentence if self.problem else "",
+            "code": self.code,
+            "transient": bool(self.problem and self.problem.transient),
             "status": response.get("status"),
             "status_text": response.get("statusText"),
             "mime": mime,
@@ -217,15 +249,40 @@ class Navigation:
             if self._goes_in_circles() and not stopping:
                 self.stopped = f"sent itself elsewhere {self._arrival.navigations} times"
                 return
-            event = self._tab.connection.next_event(min(deadline - now, self._pause(now)))
-            if event is not None:
-                self._arrival.take(event)
+            self._take(self._tab.connection.next_event(min(deadline - now, self._pause(now))))
             self._take_answer(stopping=stopping)
+            self._see_that_it_is_whole()
+
+    def _take(self, event: Event | None) -> None:
+        if event is None:
+            return
+        if event.method == "Fetch.requestPaused":
+            self._let_pass(event.params)
+        else:
+            self._arrival.take(event)
+
+    def _let_pass(self, paused: Params) -> None:
+        """Let an answer through, one that asks for a login without its question."""
+        of_request = {"requestId": paused["requestId"]}
+        if paused.get("responseStatusCode") != UNAUTHORIZED:
+            self._tab.connection.send("Fetch.continueRequest", of_request)
+            return
+        answer = self._tab.call("Fetch.getResponseBody", of_request)
+        body = answer["body"] if answer["base64Encoded"] else base64.b64encode(answer["body"].encode()).decode()
+        headers = [each for each in paused["responseHeaders"] if each["name"].lower() != "www-authenticate"]
+        told = {"responseCode": UNAUTHORIZED, "responseHeaders": headers, "body": body}
+        self._tab.connection.send("Fetch.fulfillRequest", of_request | told)
 
     def _goes_in_circles(self) -> bool:
         """Too often elsewhere. Stopped when a document is there to be kept, unless none ever gets that far."""
         times = self._arrival.navigations
         return times > self._navigations_max * (1 if self._arrival.loaded_at else 3)
+
+    def _see_that_it_is_whole(self) -> None:
+        if self._arrival.torn and not self.problem:
+            self.code = self._arrival.torn
+            why = problem_of(self.code, self._url)
+            self.problem = Problem(f"only a part of the page came: {why.sentence}", transient=why.transient)
 
     def _take_answer(self, *, stopping: bool) -> None:
         if self._answered:
@@ -233,7 +290,7 @@ class Navigation:
         try:
             answer = self._tab.connection.reply(self._asked)
         except CommandFailed as error:
-            self._answered, self.error = True, str(error)
+            self._answered, self.problem = True, Problem(str(error), transient=False)
             return
         if answer is None:
             return
@@ -241,12 +298,12 @@ class Navigation:
         if answer.get("isDownload"):
             self._arrival.download = self._arrival.download or "download"
         elif answer.get("errorText") and not stopping:
-            status = self._arrival.latest_response.get("status")
-            self.error = f"the server answered {status} without a page" if status else answer["errorText"]
+            self.code = answer["errorText"]
+            self.problem = problem_of(self.code, self._url, self._arrival.latest_response.get("status", 0))
 
     def _settled(self, *, stopping: bool) -> bool:
         arrival, now = self._arrival, time.monotonic()
-        if self.error or arrival.download:
+        if self.problem or arrival.download:
             return True
         if stopping:
             return self._answered and (arrival.stopped_loading or bool(arrival.loaded_at))
@@ -287,10 +344,13 @@ def main() -> None:
     write_atomically(FILE, json.dumps(record, indent=2) + "\n")
     media_type = str(record["mime"]).partition(";")[0].strip().lower()
     patch_snapshot(final_url=record["final_url"], http_status=record["status"] or 0, mime_type=media_type)
-    if navigation.error:
-        failed(navigation.error, record)
+    if navigation.problem and navigation.problem.transient:
+        try_again(navigation.problem.sentence, record)
+    if navigation.problem:
+        failed(navigation.problem.sentence, record)
     tell(final_url=record["final_url"], page_loaded=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-    succeeded(" ".join(str(record[key]) for key in ("status", "final_url") if record[key]), record)
+    said = [str(record[key]) for key in ("status", "final_url") if record[key]]
+    succeeded(" ".join([*said, *([f"(stopped: {navigation.stopped})"] if navigation.stopped else [])]), record)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ CRAWL_HOOK = "chrome/on_Crawl__01_chrome.daemon.bg.py"
 TAB_HOOK = "chrome/on_Snapshot__20_chrome_tab.daemon.bg.py"
 RECORDER = "responses/on_Snapshot__24_responses.daemon.bg.py"
 NAVIGATE = "chrome/on_Snapshot__30_navigate.py"
+SETTLE = "chrome/on_Snapshot__49_settle.py"
 PAGE_HOOKS = (
     "screenshot/on_Snapshot__51_screenshot.py",
     "pdf/on_Snapshot__52_pdf.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -104,29 +105,67 @@ def test_a_redirect_loop_fails_softly_and_names_the_reason(crawl: Crawl, site: S
     outcome = loop.navigate()
     assert (outcome.code, outcome.status) == (0, "failed"), outcome
     assert outcome.result is not None
-    assert outcome.result["output_str"] == "net::ERR_TOO_MANY_REDIRECTS"
+    assert outcome.result["output_str"] == "it redirects in circles (net::ERR_TOO_MANY_REDIRECTS)"
     shot = loop.run(SCREENSHOT)
     assert (shot.code, shot.status) == (10, "skipped"), "a picture of the browser's error page would be a lie"
     assert not list((loop.folder / "screenshot").iterdir())
 
 
-def test_a_server_that_never_answers_fails_softly(crawl: Crawl, site: Site) -> None:
-    outcome = page(crawl, site, "/never").navigate()
-    assert (outcome.code, outcome.status) == (0, "failed"), outcome
-    assert outcome.result is not None
-    assert outcome.result["output_str"] == "the server did not answer within 2 s"
+BROKEN_OFF = "only a part of the page came: the server broke the connection off (net::ERR_CONNECTION_RESET)"
 
 
-def test_nobody_at_the_address_fails_softly(crawl: Crawl) -> None:
-    outcome = crawl.snapshot("refused", "http://127.0.0.1:9/").navigate()
-    assert (outcome.code, outcome.status) == (0, "failed"), outcome
+@pytest.mark.parametrize(
+    ("path", "sentence"), [("/never", "the server did not answer within 2 s"), ("/torn", BROKEN_OFF)]
+)
+def test_what_may_pass_by_itself_is_said_in_words_and_tried_again(
+    crawl: Crawl, site: Site, path: str, sentence: str
+) -> None:
+    bad = page(crawl, site, path)
+    outcome = bad.navigate()
     assert outcome.result is not None
-    assert outcome.result["output_str"].startswith("net::ERR_")
+    assert (outcome.result["output_str"], outcome.retry) == (sentence, "later"), outcome
+    outcome = bad.run(DOM)
+    assert outcome.result is not None
+    assert (outcome.result["output_str"], outcome.retry) == (f"The page did not load: {sentence}", "later")
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
+def test_what_will_not_pass_is_said_in_words_and_not_tried_again(crawl: Crawl, site: Site) -> None:
+    """Nobody at the port, no such host, no TLS there."""
+    for name, url, words in (
+        ("port", f"http://127.0.0.1:{free_port()}/", "nobody answers at that address and port"),
+        ("name", "http://no-such-host.invalid/", "there is no host of that name"),
+        ("tls", site.url.replace("http:", "https:"), "no secure connection could be agreed on"),
+    ):
+        bad = crawl.snapshot(name, url)
+        outcome = bad.navigate()
+        assert (outcome.code, outcome.status, outcome.retry) == (0, "failed", None), outcome
+        assert outcome.result is not None
+        assert outcome.result["output_str"].startswith(f"{words} (net::ERR_")
+        assert bad.run(TITLE).status == "skipped"
+        bad.close()
+
+
+def test_what_a_server_shows_to_those_without_a_login_is_a_page(crawl: Crawl, site: Site) -> None:
+    closed = page(crawl, site, "/auth-basic")
+    outcome = closed.navigate()
+    assert outcome.result is not None
+    assert outcome.result["output_str"] == f"401 {closed.url}"
+    assert closed.run(DOM).status == "succeeded"
+    assert "<h1>401</h1>" in (closed.folder / "dom" / "output.html").read_text()
 
 
 def test_half_a_page_is_captured_as_it_is(crawl: Crawl, site: Site) -> None:
     half = page(crawl, site, "/stall")
-    assert half.navigate().status == "succeeded"
+    outcome = half.navigate()
+    assert outcome.result is not None
+    assert outcome.result["output_str"] == f"200 {half.url} (stopped: still loading after 2 s)"
     assert half.json("chrome/navigation.json")["stopped"] == "still loading after 2 s"
     assert half.run(DOM).status == "succeeded"
     assert "The first half" in (half.folder / "dom" / "output.html").read_text()

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Wait until the page has settled as it is seen, so that all that is kept of it afterwards shows one state.
+
+Two looks at the layout have to agree, with no animation that ends by itself, no picture and no font under way. A page
+that shows signs of being made (a cover, a spinner, requests, a change between two looks) has to be calm for longer.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from archivebox.plugins.base import Settings, log, succeeded
+from archivebox.plugins.base.cdp import CommandFailed
+from archivebox.plugins.base.tab import PROBE, Tab, open_page
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from archivebox.plugins.base.cdp import Event, Params
+
+PAUSE = 0.06  # seconds between two looks: less than a frame apart, they would see the same picture
+AGAIN = 0.2  # seconds, once the page is known to be moving
+ENDLESS = 10_000  # milliseconds; an animation that goes on for longer is part of the page
+ENDS = frozenset({"Network.loadingFinished", "Network.loadingFailed"})
+PICTURES_MAX = 2000  # of which it is asked whether they have come
+
+
+class Calm:
+    """What is known of the page's movement. `needed`: for how many seconds it has to be without any."""
+
+    def __init__(self, settle_time: float) -> None:
+        self._settle_time = settle_time
+        self._open: set[str] = set()
+        self._last: Params = {}
+        self._moved_at = 0.0
+        self.needed = 0.0
+        self.waits_for: list[str] = []
+        self.waited_for: set[str] = set()
+
+    def take(self, event: Event, now: float) -> None:
+        """A request is a movement from its beginning to its end; those that began before we came are navigation's."""
+        if event.method == "Network.requestWillBeSent":
+            self._open.add(event.params["requestId"])
+            self._moved("requests", now)
+        elif event.method in ENDS and event.params["requestId"] in self._open:
+            self._open.discard(event.params["requestId"])
+            self._moved("requests", now)
+
+    def look(self, seen: Params, now: float) -> None:
+        """Compare what is seen with what was seen before."""
+        if not self._last:
+            self._moved_at = now - seen["sinceLoad"]
+        elif seen["shape"] != self._last["shape"]:
+            self._moved("changes of the layout", now)
+        for sign in seen["signs"]:
+            self._signs_of_life(sign)
+        under_way = {"animations": seen["animations"], "pictures": seen["pictures"], "fonts": seen["fonts"]}
+        under_way["requests"] = len(self._open)
+        self.waits_for = [what for what, count in under_way.items() if count]
+        self.waited_for.update(self.waits_for)
+        self._last = seen
+
+    def is_settled(self, now: float) -> bool:
+        return not self.waits_for and now - self._moved_at >= self.needed
+
+    def _moved(self, what: str, now: float) -> None:
+        self._moved_at = now
+        self._signs_of_life(what)
+
+    def _signs_of_life(self, what: str) -> None:
+        self.needed = self._settle_time
+        self.waited_for.add(what)
+
+
+def settle(tab: Tab, settle_time: float, limit: float) -> tuple[Calm, float, bool]:
+    """Look at the page until it is calm; returns what was seen, after how many seconds, and whether it is."""
+    tab.call("Network.enable")
+    calm, started = Calm(settle_time), time.monotonic()
+    calm.look(look(tab), time.monotonic())
+    while True:
+        watch(tab, calm, AGAIN if calm.needed or calm.waits_for else PAUSE)
+        calm.look(look(tab), now := time.monotonic())
+        if calm.is_settled(now) or now - started >= limit:
+            return calm, now - started, calm.is_settled(now)
+
+
+def watch(tab: Tab, calm: Calm, seconds: float) -> None:
+    """Take the tab's events for so long."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        event = tab.connection.next_event(left)
+        if event is not None:
+            calm.take(event, time.monotonic())
+
+
+def look(tab: Tab) -> Params:
+    """Return what `look.js` sees; a page that is replaced meanwhile is looked at again."""
+    with open(os.path.join(os.path.dirname(os.path.realpath(__file__)), "look.js"), encoding="utf-8") as file:
+        script = file.read().replace("ENDLESS", str(ENDLESS)).replace("MOST", str(PICTURES_MAX))
+    try:
+        seen: Params = tab.evaluate(script, timeout=PROBE)
+    except CommandFailed as error:
+        log(f"looking again: {error}")
+        seen = tab.evaluate(script, timeout=PROBE)
+    return seen
+
+
+def main() -> None:
+    settings = Settings()
+    limit = settings.float("CHROME_SETTLE_MAX")
+    with open_page(settings.timeout("CHROME"), read_only=True) as tab:
+        calm, seconds, settled = settle(tab, settings.float("CHROME_SETTLE_TIME"), limit)
+    facts = {"seconds": round(seconds, 3), "settled": settled, "waited_for": sorted(calm.waited_for)}
+    waited = f", waited for {', '.join(sorted(calm.waited_for))}" if calm.waited_for else ""
+    succeeded(
+        f"settled after {seconds:.1f} s{waited}" if settled else f"stopped: still moving after {limit:g} s{waited}",
+        facts,
+    )
+
+
+if __name__ == "__main__":
+    main()
