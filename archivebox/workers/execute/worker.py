@@ -23,13 +23,12 @@ from archivebox.core.retention import cleanup_today
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib import processes
 from archivebox.lib.inotify import ATTRIB, Inotify
-from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.execute import poll
 from archivebox.workers.execute.engine import Engine, share
 from archivebox.workers.execute.holdings import Holdings, Loaded
 from archivebox.workers.execute.orphans import Orphans
-from archivebox.workers.queue import claim, due, reclaim, room
+from archivebox.workers.queue import claim, due, fleet, reclaim, room
 from archivebox.workers.queue.lease import Lease
 
 log = logging.getLogger(__name__)
@@ -217,7 +216,7 @@ class Worker:
             self.engine.reap_orphans()
             if self.held.all:
                 await self._renew()
-            if await self.engine.journal.read(_take_back, self.process.machine_id):
+            if await self.engine.journal.read(_take_back):
                 self._rung.set()
             await self._wait(self._sibling_died, RENEW_EVERY)
             await self.engine.journal.read(cleanup_today, self.retention_days)
@@ -307,7 +306,7 @@ class Worker:
 # --- on the database thread -------------------------------------------------------------------------------------
 
 
-def _take_back(machine_id: UUID) -> int:
+def _take_back() -> int:
     """What dead workers held is due again, here and, where a fleet shares the database, elsewhere."""
     count = reclaim.reclaim_dead_workers()
     ours = Process.objects.here().running().exclude(process_type__in=_CLOSED_BY_THEIR_WORKER)
@@ -315,8 +314,7 @@ def _take_back(machine_id: UUID) -> int:
         reclaim.close_rows(ours)  # a command or orchestrator that was killed: nobody of ours waited for it
     count += reclaim.end_impossible_waits()
     if connection.vendor == "postgresql":
-        count += reclaim.reclaim_elsewhere()
-        Machine.objects.filter(pk=machine_id).update(seen_at=timezone.now())
+        count += fleet.beat()
     return count
 
 

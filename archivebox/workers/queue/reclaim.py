@@ -100,17 +100,6 @@ def end_impossible_waits() -> int:
         return sum(rows.update(retry_at=now) for rows in waiting)
 
 
-def reclaim_elsewhere() -> int:
-    """Leases of other machines' workers that were not renewed: only their clock can tell us that they are gone."""
-    count = 0
-    for model in LEASED:
-        expired = model.rows(owner__isnull=False, retry_at__lt=timezone.now()).values_list("owner", flat=True)
-        elsewhere = Process.objects.filter(pk__in=set(expired)).exclude(machine=Machine.current())
-        for owner in elsewhere.values_list("pk", flat=True):
-            count += model.rows(retry_at__lt=timezone.now()).reclaim(owner)
-    return count
-
-
 def record_start(entry: SpawnEntry, worker_id: UUID) -> None:
     """A start whose row was not committed yet."""
     key = UUID(entry.process_id)

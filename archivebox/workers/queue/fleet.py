@@ -1,0 +1,58 @@
+"""Where several machines share one database: what becomes of the work of those that have fallen silent."""
+
+import logging
+from datetime import timedelta
+
+from django.utils import timezone
+
+from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.work import Request
+from archivebox.contract.reasons import Reason
+from archivebox.contract.records import EndReason
+from archivebox.crawls.crawl import CrawlRun
+from archivebox.machine.host import Machine
+from archivebox.machine.process import Process
+from archivebox.workers.queue.reclaim import LEASED
+
+log = logging.getLogger(__name__)
+
+SILENT = timedelta(minutes=10)
+"""After so long without a sign of life a machine is taken for gone; its workers give one every ten seconds."""
+
+
+def beat() -> int:
+    """Give a sign of life of this machine, and take back what silent ones held; returns how much came back."""
+    Machine.objects.filter(pk=Machine.current().pk).update(seen_at=timezone.now())
+    return reclaim_elsewhere() + close_silent_machines()
+
+
+def reclaim_elsewhere() -> int:
+    """Leases of other machines' workers that were not renewed: only their clock can tell us that they are gone."""
+    count = 0
+    for model in LEASED:
+        expired = model.rows(owner__isnull=False, retry_at__lt=timezone.now()).values_list("owner", flat=True)
+        elsewhere = Process.objects.filter(pk__in=set(expired)).exclude(machine=Machine.current())
+        for owner in elsewhere.values_list("pk", flat=True):
+            count += model.rows(retry_at__lt=timezone.now()).reclaim(owner)
+    return count
+
+
+def close_silent_machines() -> int:
+    """What ran on machines that are gone is lost, and so are their runs of crawls, which wait for nobody else.
+
+    One that comes back finds its leases lost, ends what it still runs, and begins anew.
+    """
+    silent = Machine.objects.filter(seen_at__lt=timezone.now() - SILENT).exclude(pk=Machine.current().pk)
+    running = Process.objects.running().filter(machine__in=silent)
+    runs = CrawlRun.objects.filter(machine__in=silent, owner__isnull=True).exclude(status=CrawlRun.StatusChoices.SEALED)
+    if not running.exists() and not runs.exists():
+        return 0
+    with write_transaction():
+        count: int = running.transition(
+            "lose", ended_at=timezone.now(), end_reason=EndReason.LOST, request=Request.NONE
+        )
+        for run in runs.select_related("crawl"):
+            run.transition("seal", reason=Reason.WORKER_LOST)
+            count += 1
+    log.warning("Gave up %d processes and runs of machines that are silent action=machines_given_up", count)
+    return count

@@ -1,0 +1,55 @@
+"""Where machines share a database, nothing waits for one that has fallen silent."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from archivebox.base_models.rows import new_id
+from archivebox.crawls.models import Crawl, CrawlRun
+from archivebox.machine.models import Machine, Process
+from archivebox.workers.queue.fleet import SILENT, close_silent_machines
+from tests.factories import crawl
+
+pytestmark = pytest.mark.usefixtures("collection")
+
+
+def machine(*, silent_for: timedelta) -> Machine:
+    return Machine.objects.create(pk=new_id(), hostname="elsewhere", seen_at=timezone.now() - silent_for)
+
+
+def at_work_on(elsewhere: Machine) -> tuple[Process, CrawlRun]:
+    work = crawl("https://one.example/")
+    Crawl.objects.filter(pk=work.pk).update(status="started", retry_at=None)
+    run = CrawlRun.of(work.pk, elsewhere.pk)
+    CrawlRun.objects.filter(pk=run.pk).update(status="started", retry_at=timezone.now())
+    return Process.objects.create(machine=elsewhere, status="running"), run
+
+
+def test_a_silent_machine_is_given_up() -> None:
+    process, run = at_work_on(machine(silent_for=SILENT + timedelta(seconds=1)))
+    assert close_silent_machines() == 2
+    process.refresh_from_db()
+    run.refresh_from_db()
+    assert (process.status, process.end_reason, process.exit_code) == ("exited", "lost", None)
+    assert (run.status, run.reason, run.retry_at) == ("sealed", "worker_lost", None)
+    assert run.crawl.retry_at is not None, "its crawl is told"
+    assert close_silent_machines() == 0
+
+
+def test_one_that_gave_a_sign_is_left_alone() -> None:
+    process, run = at_work_on(machine(silent_for=SILENT - timedelta(minutes=1)))
+    assert close_silent_machines() == 0
+    process.refresh_from_db()
+    run.refresh_from_db()
+    assert (process.status, run.status) == ("running", "started")
+
+
+def test_a_run_that_is_leased_belongs_to_its_worker() -> None:
+    _, run = at_work_on(machine(silent_for=SILENT * 2))
+    CrawlRun.objects.filter(pk=run.pk).update(owner=new_id())
+    close_silent_machines()
+    run.refresh_from_db()
+    assert run.status == "started"
