@@ -97,6 +97,9 @@ def test_the_row_of_a_command_tells_how_it_ended(cli: Type, collection: Path) ->
     assert (row["exit_code"], row["end_reason"], row["status"]) == (2, "exited", "exited")
     assert "no id of a snapshot" in str(row["stderr"])
     assert str(row["cmd"]).endswith("'archivebox', 'snapshot', 'show', 'zzz']")
+    cli("list")
+    (listed,) = [row for row in cli("process", "list", "--type", "cli").records if str(row["cmd"]).endswith("'list']")]
+    assert (listed["exit_code"], listed["end_reason"], listed["status"]) == (0, "exited", "exited")
     assert collection.is_dir()
 
 

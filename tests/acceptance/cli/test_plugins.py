@@ -39,6 +39,14 @@ def _write(collection: Path, files: dict[str, str]) -> None:
         path.write_text(text)
 
 
+GREETING = """
+from words import HELLO
+
+from archivebox.plugins.base import Hook, succeeded, write_atomically
+
+write_atomically("greeting.txt", f"{HELLO}, {Hook.from_argv().url}\\n")
+succeeded("greeting.txt")
+"""
 SAID = ("Snapshot__61_tiny.sh is no hook's name", "its folder's name may hold", "config.json cannot be read")
 
 
@@ -73,6 +81,31 @@ def test_a_hook_that_breaks_says_why(cli: Type) -> None:
     (process,) = [word for word in str(crashed["action"]).replace("`", " ").split() if word.count("-") == 4]
     assert "SyntaxError" in cli("process", "tail", "--stderr", process).out
     assert soft["sentence"] == "gone"
+
+
+@pytest.mark.once
+def test_a_plugin_of_an_installed_package_works_as_one_in_the_data_folder(
+    cli: Type, collection: Path, tmp_path: Path
+) -> None:
+    """Laid out as an installer leaves a wheel, beside its metadata."""
+    site = tmp_path / "site"
+    files = {
+        "greeting_package/plugin/on_Snapshot__60_greeting.py": GREETING,
+        "greeting_package/plugin/words.py": "HELLO = 'Hello from a package'\n",
+        "greeting_package/plugin/config.json": '{"title": "Greeting", "x-outputs": []}\n',
+        "greeting_package/__init__.py": "raise SystemExit('a plugin is found without importing its package')\n",
+        "greeting-1.0.dist-info/entry_points.txt": "[archivebox.plugins]\ngreeting = greeting_package.plugin\n",
+    }
+    for name, text in files.items():
+        path = site / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    installed = {"PYTHONPATH": f"{CHECKOUT}{os.pathsep}{site}"}
+    assert "greeting" in {record["name"] for record in cli("plugin", "list", **installed).records}
+    added = cli("add", URL, "--plugins", "greeting", **installed)
+    assert added.code == 0, added.err
+    (output,) = collection.glob("users/*/snapshots/*/*/*/greeting/greeting.txt")
+    assert output.read_text() == f"Hello from a package, {URL}\n"
 
 
 HOLDER = """say() { echo "$1" >> "$DATA_DIR/ledger"; }

@@ -43,9 +43,14 @@ def test_everything_under_the_server_is_on_record_with_its_parent(tmp_path: Path
         code = (
             "from archivebox.machine.models import Process\n"
             "web = Process.objects.running().get(worker_type='web')\n"
-            "print(web.process_type, web.parent.process_type, web.parent.parent.pid)"
+            "print(web.process_type, web.parent.process_type, web.parent.parent.pid)\n"
+            "orchestrator = Process.objects.running().get(process_type='orchestrator')\n"
+            "print(orchestrator.parent == web.parent, orchestrator.parent.pid)"
         )
-        assert in_collection(tmp_path, code) == f"worker supervisord {server.cli.pid}"
+        assert in_collection(tmp_path, code).splitlines() == [
+            f"worker supervisord {server.cli.pid}",
+            f"True {pids['supervisord']}",
+        ]
         assert server.stop() == 128 + signal.SIGTERM
     code = (
         "from archivebox.machine.models import Process\n"
