@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.engine.driver import Collection, collection, identity_of
-from tests.integration.engine.test_deaths import begin, finish, on_record, once_each, runs
+from tests.integration.engine.waiting import begin, finish, on_record, once_each, runs
 
 pytestmark = [pytest.mark.database, pytest.mark.once]  # what is copied is the folder, and with it SQLite's file
 
