@@ -23,7 +23,6 @@ _SECRET_OPTIONS = frozenset(
         "post-data",
     )
 )
-_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +33,7 @@ class Plan:
     is_wget2: bool
     log: str
     warc: str
+    limit: int  # bytes of one file, and of all together; 0: no limit
     seconds: float  # for the whole run
 
 
@@ -68,12 +68,6 @@ def secrets(settings: Settings) -> tuple[list[str], list[str]] | None:
     return (names, values) if values or _cookies(settings) else None
 
 
-def parse_size(text: str) -> int:
-    """Bytes of `750m`, `2g`, `1048576`; 0 means no limit. Raises ValueError."""
-    unit = _UNITS.get(text[-1:].lower(), 1)
-    return int(text[:-1] if unit > 1 else text) * unit
-
-
 def _reporting(plan: Plan) -> list[str]:
     """wget2 with --no-verbose says nothing of what it saves."""
     quiet = ["--progress=none"] if plan.is_wget2 else ["--no-verbose"]
@@ -81,8 +75,7 @@ def _reporting(plan: Plan) -> list[str]:
 
 
 def _limits(plan: Plan, settings: Settings) -> list[str]:
-    limit = parse_size(settings.str("WGET_MAX_SIZE"))
-    quota = [f"--quota={limit}"] if limit else []
+    quota = [f"--quota={plan.limit}"] if plan.limit else []
     # A third of our time for one silent connection, so that one dead picture does not cost the page.
     waiting = f"--timeout={max(1.0, plan.seconds / 3):.0f}"
     return [waiting, f"--max-redirect={settings.int('WGET_MAX_REDIRECTS')}", *quota]

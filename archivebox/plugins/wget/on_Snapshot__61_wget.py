@@ -1,18 +1,13 @@
 #!/usr/bin/env python3
-"""Saves the page as the server sends it, with all it shows, as files and as a WARC, by wget."""
+"""Saves the page as the server sends it, with all it shows, as files, by wget."""
 
 import json
-import os
-import resource
 import shutil
 import signal
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from command import Plan, build, parse_size, secrets
+from command import Plan, build, secrets
 from outcome import Fetch, judge, read_log, read_log_of_wget2
 
 from archivebox.plugins.base import (
@@ -30,9 +25,9 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
+from archivebox.plugins.base.download import file_size_limit, max_size, partial_folder
 from archivebox.plugins.base.warc import Secrets, cut_to_whole_records, leave_out
 
-PARTIAL = ".partial-"  # the folder that a run writes to, renamed entry by entry at its end
 LOG = "wget.log"
 LOG_TAIL = 2000  # characters shown to people when something went wrong
 
@@ -43,13 +38,14 @@ def main() -> None:
         skipped("wget saves http and https only")
     on_stop(lambda: try_again("Told to stop before the page was saved."))
     program = find_program(settings.str("WGET_BINARY"))
-    limit = max_size(settings)
+    limit = max_size(settings, "WGET_MAX_SIZE")
     seconds = settings.timeout("WGET")
     with partial_folder() as folder:
         plan = Plan(
             program=program,
             is_wget2=is_wget2(program, settings, seconds),
             log=LOG,
+            limit=limit,
             warc=f"warc/{time.strftime('%Y%m%d%H%M%S', time.gmtime())}",
             seconds=seconds - min(3.0, seconds / 4),  # time to put things in place before the engine ends us
         )
@@ -64,14 +60,6 @@ def is_wget2(program: str, settings: Settings, seconds: float) -> bool:
     if told := settings.str("WGET_VERSION"):
         return told.startswith("2.")
     return "Wget2" in run_program([program, "--version"], timeout=seconds).stdout[:80]
-
-
-def max_size(settings: Settings) -> int:
-    text = settings.str("WGET_MAX_SIZE")
-    try:
-        return parse_size(text)
-    except ValueError:
-        misconfigured(f"WGET_MAX_SIZE must be a size such as 750m, not {text!r}")
 
 
 def conclude(hook: Hook, plan: Plan, folder: Path, done: Finished, hidden: tuple[list[str], list[str]] | None) -> None:
@@ -143,28 +131,6 @@ def original_of(folder: Path, page: str) -> str:
     """The page as it came, where wget has turned its links: `x.html.orig`, or `x.orig` for an added `.html`."""
     names = (f"{page}.orig", f"{page.removesuffix('.html')}.orig")
     return next((name for name in names if page and (folder / name).is_file()), "")
-
-
-@contextmanager
-def partial_folder() -> Iterator[Path]:
-    """A folder for this run, gone afterwards; those of runs that were killed go first."""
-    for name in os.listdir():
-        if name.startswith(PARTIAL):
-            shutil.rmtree(name, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=PARTIAL, dir=".", ignore_cleanup_errors=True) as name:
-        yield Path(name)
-
-
-@contextmanager
-def file_size_limit(limit: int) -> Iterator[None]:
-    """No file of a program started in here grows past `limit` bytes: --quota does not stop a single large file."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    if limit and (hard == resource.RLIM_INFINITY or limit < hard):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def publish(folder: Path) -> None:

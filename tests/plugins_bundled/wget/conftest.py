@@ -49,7 +49,8 @@ def site() -> Iterator[Site]:
 
 
 def environment(settings: dict[str, str]) -> dict[str, str]:
-    return {"PATH": os.environ["PATH"], **settings}
+    """With a WARC, which is off by default: most tests read it."""
+    return {"PATH": os.environ["PATH"], "WGET_SAVE_WARC": "true", **settings}
 
 
 @pytest.fixture

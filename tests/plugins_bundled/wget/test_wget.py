@@ -17,7 +17,7 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
 from archivebox.contract.discovery import read_plugin
-from archivebox.plugins.wget.command import parse_size
+from archivebox.plugins.base.download import parse_size
 from tests.site.serve import Site
 
 if TYPE_CHECKING:
@@ -115,6 +115,15 @@ def test_a_redirect_is_followed_and_said(wget: "Wget", site: Site) -> None:
 
     assert run.result["status"] == "succeeded"
     assert run.facts["final_url"] == site.url_for("/article")
+
+
+def test_what_a_page_shows_is_kept_wherever_a_redirect_led(wget: "Wget", site: Site) -> None:
+    """/redirect/second leads to /article, which is not below it."""
+    run = wget(site.url_for("/redirect/second"), WGET_SAVE_WARC="false")
+
+    names = {Path(name).name for name in run.files}
+    assert {"article.html", "style.css", "image.png@figure=4"} <= names
+    assert not any("warc" in name for name in names)
 
 
 @pytest.mark.parametrize(("path", "answer"), [("/404", "404 Not Found"), ("/auth-basic", "401 Unauthorized")])
