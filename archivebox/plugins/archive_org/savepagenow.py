@@ -1,0 +1,87 @@
+"""The protocol of Save Page Now: a page is asked for, and its copy has an address when it is saved.
+
+With a key ("SPN2 Public API", linked at web.archive.org/save): POST /save gives a job, /save/status/<job> says what has
+become of it. Without: GET /save/<url>, which answers with a redirect to the copy, or names it in Content-Location.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_ANSWER = 1 << 20  # bytes
+ASK_EVERY = 5.0  # seconds between two looks at a job
+BUSY = frozenset({429, 500, 502, 503, 504, 520, 523})
+
+
+class RefusedError(Exception):
+    """The page is not to be had there; the message is the archive's own."""
+
+
+class BusyError(Exception):
+    """Not now: too many pages, or the archive is out of order."""
+
+
+class SavePageNow:
+    """One Wayback Machine; `deadline` is that of `time.monotonic`."""
+
+    def __init__(self, endpoint: str, headers: Mapping[str, str], deadline: float) -> None:
+        self._endpoint, self._headers, self._deadline = endpoint.rstrip("/"), dict(headers), deadline
+
+    def save_with_key(self, url: str, key: str) -> str:
+        """The address of the copy. Raises RefusedError, BusyError."""
+        self._headers |= {"Authorization": f"LOW {key}", "Accept": "application/json"}
+        job = self._json("/save", urllib.parse.urlencode({"url": url}).encode())
+        if "job_id" not in job:
+            raise RefusedError(job.get("message") or "it gave no job")
+        while True:
+            self._wait()
+            status = self._json(f"/save/status/{urllib.parse.quote(job['job_id'], safe='')}")
+            if status.get("status") == "success":
+                return f"{self._endpoint}/web/{status['timestamp']}/{status['original_url']}"
+            if status.get("status") == "error":
+                raise RefusedError(status.get("message") or "it could not save the page")
+
+    def save(self, url: str) -> str:
+        """The address of the copy. Raises RefusedError, BusyError."""
+        location, _ = self._ask(f"/save/{url}")
+        path = urllib.parse.urlsplit(location).path
+        if not path.startswith("/web/"):
+            raise RefusedError("it answered without the address of a copy")
+        return urllib.parse.urljoin(self._endpoint, location)
+
+    def _wait(self) -> None:
+        if time.monotonic() + ASK_EVERY > self._deadline:
+            raise BusyError("it has not saved the page yet")
+        time.sleep(ASK_EVERY)
+
+    def _json(self, path: str, body: bytes | None = None) -> dict[str, str]:
+        _, answer = self._ask(path, body)
+        try:
+            document = json.loads(answer)
+        except ValueError:
+            raise BusyError("its answer is not JSON") from None
+        return document if isinstance(document, dict) else {}
+
+    def _ask(self, path: str, body: bytes | None = None) -> tuple[str, bytes]:
+        """Where the answer lies in the end, and its content."""
+        request = urllib.request.Request(f"{self._endpoint}{path}", body, self._headers)  # noqa: S310 - http by schema
+        try:
+            left = max(1.0, self._deadline - time.monotonic())
+            with urllib.request.urlopen(request, timeout=left) as answer:  # noqa: S310
+                content = answer.read(MAX_ANSWER)
+                return answer.headers.get("Content-Location") or answer.url, content
+        except urllib.error.HTTPError as error:
+            if error.code in BUSY:
+                raise BusyError(f"it answered {error.code} {error.reason}") from None
+            said = error.headers.get("X-Archive-Wayback-Runtime-Error") or f"it answered {error.code} {error.reason}"
+            raise RefusedError(said) from None
+        except OSError as error:
+            raise BusyError(f"it cannot be reached: {error}") from None
