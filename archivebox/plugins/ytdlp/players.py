@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
+from archivebox.plugins.base.responses import read_index
 from archivebox.plugins.base.stored_html import find_page
 
-MAX_RESPONSES = 64 << 20  # bytes of the recorder's index that are read
+if TYPE_CHECKING:
+    from pathlib import Path
+
 # Sites whose pages are players, whatever is seen of them without a login or a click.
 _SITES = re.compile(
     r"https?://([^/?#]+\.)?(youtube\.com|youtu\.be|vimeo\.com|dailymotion\.com|twitch\.tv|soundcloud\.com|bandcamp\.com"
@@ -50,19 +52,4 @@ def manifest(snapshot_folder: Path) -> str:
 
 def _responses(snapshot_folder: Path) -> list[tuple[str, str]]:
     """URL and media type of each response that was recorded."""
-    try:
-        with (snapshot_folder / "responses" / "index.jsonl").open("rb") as file:
-            lines = file.read(MAX_RESPONSES).splitlines()
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return [found for line in lines if (found := _response(line)) is not None]
-
-
-def _response(line: bytes) -> tuple[str, str] | None:
-    """None for a line that is not whole: the recorder may be writing."""
-    try:
-        entry = json.loads(line)
-    except ValueError:
-        return None
-    url, kind = (entry.get("url"), entry.get("mime_type")) if isinstance(entry, dict) else (None, None)
-    return (url, kind) if isinstance(url, str) and isinstance(kind, str) else None
+    return [(entry["url"], entry.get("mime", "")) for entry in read_index(str(snapshot_folder / "responses"))]

@@ -62,7 +62,7 @@ def test_a_playlist_is_kept_up_to_its_limit(page: Page, site: Site) -> None:
 
 def test_a_stream_that_a_script_fetched_is_known_from_what_was_recorded(page: Page, site: Site) -> None:
     page.keep("dom/output.html", "<div id=player></div>")
-    fetched = {"url": site.url_for("/clip.m3u8"), "mime_type": "application/vnd.apple.mpegurl", "status": 200}
+    fetched = {"url": site.url_for("/clip.m3u8"), "mime": "application/vnd.apple.mpegurl", "status": 200}
     page.keep("responses/index.jsonl", f"{json.dumps(fetched)}\n{{half")
 
     run = page.run("ytdlp", site.url_for("/colour"))

@@ -122,7 +122,7 @@ def test_what_a_page_shows_is_kept_wherever_a_redirect_led(wget: "Wget", site: S
     run = wget(site.url_for("/redirect/second"), WGET_SAVE_WARC="false")
 
     names = {Path(name).name for name in run.files}
-    assert {"article.html", "style.css", "image.png@figure=4"} <= names
+    assert {"second.html", "style.css", "image.png@figure=4"} <= names
     assert not any("warc" in name for name in names)
 
 
