@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from archivebox.plugins.base.cdp import Params
 
 FILE = "accessibility.jsonl"
+LETTERS_MAX = 3_000_000  # half a second of the browser's; 17 million take nine
+EXTENT = "[document.getElementsByTagName('*').length, document.documentElement.textContent.length]"
 TEXTS = ("name", "value", "description")
 BOXES = frozenset({"generic", "none"})  # they mean nothing unless they are named
 
@@ -56,9 +58,11 @@ def main() -> None:
     settings = Settings()
     limit = settings.int("ACCESSIBILITY_MAX_NODES")
     with open_page(settings.timeout("ACCESSIBILITY"), read_only=True) as tab:
-        elements = tab.evaluate("document.getElementsByTagName('*').length")
+        elements, letters = tab.evaluate(EXTENT)
         if elements > limit:
             skipped(f"the page has {elements:,} elements, more than ACCESSIBILITY_MAX_NODES = {limit:,}")
+        if letters > LETTERS_MAX:
+            skipped(f"the page has {letters:,} letters, and is read up to {LETTERS_MAX:,}")
         nodes = tab.call("Accessibility.getFullAXTree")["nodes"]
     lines = [json.dumps(said, ensure_ascii=False) + "\n" for said in outline(nodes)]
     if not lines:

@@ -1,12 +1,16 @@
-"""What is behind a URL of the page, as the browser fetches it for the page: by its proxy, cookies, cache and rules."""
+"""What is behind a URL of the page: as it was recorded, else as the browser fetches it for the page.
+
+The browser's fetch has the page's proxy, cookies, cache and rules, and is recorded nowhere.
+"""
 
 from __future__ import annotations
 
 import base64
 import os
 
-from archivebox.plugins.base import start_ticks
+from archivebox.plugins import base
 from archivebox.plugins.base.cdp import CommandFailed, Connection
+from archivebox.plugins.base.responses import Archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,28 +19,42 @@ if TYPE_CHECKING:
 
 
 class Resource:
-    """What came back for a URL; header names are in lower case."""
+    """What came back for a URL; `type` is the Content-Type."""
 
-    __slots__ = ("body", "headers", "status")
+    __slots__ = ("body", "status", "type")
 
-    def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
-        self.status, self.headers, self.body = status, headers, body
+    def __init__(self, status: int, type: str, body: bytes) -> None:  # noqa: A002  (the header's own word)
+        self.status, self.type, self.body = status, type, body
 
 
-def fetch(tab: Tab, url: str, limit: int) -> Resource | None:
-    """Return what is behind a URL; None where nothing came, or more than `limit` bytes.
+class Resources:
+    """What a hook asks for on behalf of the page of `tab`."""
 
-    The page's Content-Security-Policy says where its scripts may fetch from, and holds for this, too. What it refuses
-    is fetched from an empty tab.
-    """
-    if not url.startswith(("http://", "https://")):
-        return None
-    try:
-        return _load(tab.connection, tab.target_id, url, limit)
-    except CommandFailed as error:
-        if str(error) != "CSP violation":
-            return None  # not an address, or none that the browser goes to
-    return _load_elsewhere(tab, url, limit)
+    def __init__(self, tab: Tab) -> None:
+        self._tab, self._archive = tab, Archive()
+
+    def get(self, url: str, limit: int) -> Resource | None:
+        """Return what is behind a URL; None where nothing is, or more than `limit` bytes."""
+        if not url.startswith(("http://", "https://")):
+            return None
+        recorded = self._archive.find(url)
+        if recorded is None:
+            return self._fetch(url, limit)
+        if recorded.truncated or recorded.size > limit:
+            return None
+        return Resource(recorded.status, recorded.mime, self._archive.body(recorded))
+
+    def _fetch(self, url: str, limit: int) -> Resource | None:
+        """The page's Content-Security-Policy says where its scripts may fetch from, and holds for this, too.
+
+        What it refuses is fetched from an empty tab.
+        """
+        try:
+            return _load(self._tab.connection, self._tab.target_id, url, limit)
+        except CommandFailed as error:
+            if str(error) != "CSP violation":
+                return None  # not an address, or none that the browser goes to
+        return _load_elsewhere(self._tab, url, limit)
 
 
 def _load(connection: Connection, frame: str, url: str, limit: int) -> Resource | None:
@@ -50,7 +68,7 @@ def _load(connection: Connection, frame: str, url: str, limit: int) -> Resource 
     finally:
         connection.send("IO.close", {"handle": answer["stream"]})
     headers = {name.lower(): value for name, value in answer.get("headers", {}).items()}
-    return None if body is None else Resource(answer.get("httpStatusCode", 200), headers, body)
+    return None if body is None else Resource(answer["httpStatusCode"], headers.get("content-type", ""), body)
 
 
 def _read(connection: Connection, handle: str, limit: int) -> bytes | None:
@@ -65,7 +83,7 @@ def _read(connection: Connection, handle: str, limit: int) -> bytes | None:
 
 def _load_elsewhere(tab: Tab, url: str, limit: int) -> Resource | None:
     """Fetch from a tab of our own, which the crawl's browser closes should we not come to it (`HOLDER` there)."""
-    mark = f"about:blank#archivebox-{os.getpid()}-{start_ticks(os.getpid())}"
+    mark = f"about:blank#archivebox-{os.getpid()}-{base.start_ticks(os.getpid())}"
     target = tab.call("Target.createTarget", {"url": mark, "background": True})["targetId"]
     connection = Connection.open(tab.socket, target)
     try:

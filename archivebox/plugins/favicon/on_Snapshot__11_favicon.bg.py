@@ -10,8 +10,9 @@ from __future__ import annotations
 import base64
 import urllib.parse
 
-from archivebox.plugins.base import Settings, log, noresults, resources, succeeded, write_atomically
-from archivebox.plugins.base.tab import Tab, open_page
+from archivebox.plugins.base import Settings, log, noresults, succeeded, write_atomically
+from archivebox.plugins.base.resources import Resources
+from archivebox.plugins.base.tab import open_page
 
 SIZE_MAX = 2_000_000  # bytes; an icon larger than that is no icon
 # Largest first: an icon is shown at 16 px today and at 128 px tomorrow. Then the one every site may have.
@@ -43,11 +44,11 @@ def kind(data: bytes) -> str:
     return "svg" if b"<svg" in data[:1000].lower() else ""
 
 
-def fetch(tab: Tab, url: str) -> bytes:
+def fetch(resources: Resources, url: str) -> bytes:
     """Return the bytes behind a URL, b'' where there are none to be had."""
     if url.startswith("data:"):
         return from_data_url(url)
-    found = resources.fetch(tab, url, SIZE_MAX)
+    found = resources.get(url, SIZE_MAX)
     return found.body if found and 200 <= found.status < 300 else b""
 
 
@@ -58,11 +59,11 @@ def from_data_url(url: str) -> bytes:
     return base64.b64decode(raw + b"=" * (-len(raw) % 4)) if head.endswith(";base64") else raw
 
 
-def icon(tab: Tab, urls: list[str]) -> tuple[str, bytes] | None:
+def icon(resources: Resources, urls: list[str]) -> tuple[str, bytes] | None:
     """Return name and bytes of the first that is an image."""
     for url in dict.fromkeys(urls):
         try:
-            data = fetch(tab, url)
+            data = fetch(resources, url)
         except ValueError as error:  # a data: URL that is none
             log(f"{url[:200]}: {error}")
             continue
@@ -77,7 +78,7 @@ def main() -> None:
         urls = tab.evaluate(ICONS)
         if provider := settings.str("FAVICON_PROVIDER"):
             urls.append(provider.replace("{}", tab.evaluate("location.hostname")))
-        found = icon(tab, urls)
+        found = icon(Resources(tab), urls)
     if found is None:
         noresults("the page has no icon")
     succeeded(write_atomically(*found))

@@ -15,38 +15,37 @@ import re
 from archivebox.plugins.base import Settings, failed, find_program, log, misconfigured, succeeded, write_atomically
 from archivebox.plugins.base.cdp import CommandFailed
 from archivebox.plugins.base.inject import World
-from archivebox.plugins.base.resources import fetch
-from archivebox.plugins.base.tab import Tab, open_page
+from archivebox.plugins.base.resources import Resources
+from archivebox.plugins.base.tab import open_page
 
 FILE = "singlefile.html"
 BUNDLE = "lib/single-file-bundle.js"  # a module of JavaScript that holds each script as a text
-SCRIPT = re.compile(r"\bconst script = ")
 # What the page's own addresses for bytes lead to is to be had in the page alone.
 FETCH = """() => singlefile.init({fetch: async url => {
     if (/^(data|blob):/.test(url)) return fetch(url);
     const found = await resource(url);
     if (!found) throw new Error("nothing was kept of " + url);
     const {buffer} = Uint8Array.from(atob(found.body), letter => letter.charCodeAt(0));
-    return {status: found.status, headers: new Headers(found.headers), arrayBuffer: async () => buffer};
+    return {status: found.status, headers: new Headers({"content-type": found.type}), arrayBuffer: async () => buffer};
 }})"""
 SAVE = "options => singlefile.getPageData(options).then(page => page.content)"
 
 
-class Resources:
+class Supply:
     """What SingleFile asks for, up to a size."""
 
-    def __init__(self, tab: Tab, size_max: int) -> None:
-        self._tab, self._left = tab, size_max
+    def __init__(self, resources: Resources, size_max: int) -> None:
+        self._resources, self._left = resources, size_max
         self.missing = 0
 
     def give(self, url: str) -> dict[str, object] | None:
-        found = fetch(self._tab, url, self._left)
+        found = self._resources.get(url, self._left)
         if found is None:
             log(f"left out: {url[:200]}")
             self.missing += 1
             return None
         self._left -= len(found.body)
-        return {"status": found.status, "headers": found.headers, "body": base64.b64encode(found.body).decode()}
+        return {"status": found.status, "type": found.type, "body": base64.b64encode(found.body).decode()}
 
 
 def read_script(program: str) -> str:
@@ -54,13 +53,11 @@ def read_script(program: str) -> str:
     path = os.path.join(os.path.dirname(os.path.realpath(program)), BUNDLE)
     try:
         with open(path, encoding="utf-8") as file:
-            bundle = file.read()
-        text, _ = json.JSONDecoder().raw_decode(bundle, SCRIPT.search(bundle).end())
-    except (FileNotFoundError, AttributeError, ValueError) as error:
-        misconfigured(
-            f"{program} is not of the npm package single-file-cli, or of a version that is not known here ({error})."
-        )
-    return text
+            _, _, text = file.read().partition("const script = ")
+        script: str = json.JSONDecoder().raw_decode(text)[0]
+    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
+        misconfigured(f"{program} is not of the npm package single-file-cli, or of a version unknown here: {error}")
+    return script
 
 
 def read_options(arguments: list[str]) -> dict[str, object]:
@@ -82,10 +79,10 @@ def main() -> None:
     script = read_script(find_program(settings.path("SINGLEFILE_BINARY")))
     options = read_options(settings.list("SINGLEFILE_ARGS") + settings.list("SINGLEFILE_ARGS_EXTRA"))
     with open_page(timeout) as tab:
-        resources = Resources(tab, settings.int("SINGLEFILE_MAX_SIZE"))
+        supply = Supply(Resources(tab), settings.int("SINGLEFILE_MAX_SIZE"))
         world = World(tab, "singlefile")
         world.put(script, every_frame=True)
-        world.expose("resource", resources.give)
+        world.expose("resource", supply.give)
         world.call(FETCH)
         try:
             html = world.call(SAVE, options, timeout=timeout)
@@ -93,7 +90,7 @@ def main() -> None:
             sentence, _, _ = str(error).partition("\n")  # below it is where in the script
             failed(f"SingleFile could not save the page: {sentence}")
     write_atomically(FILE, html)
-    succeeded(FILE, {"missing": resources.missing})
+    succeeded(FILE, {"missing": supply.missing})
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from archivebox.plugins.base.cdp import Connection
-from tests.plugins_bundled.browser.chain import Crawl, Snapshot
+from tests.plugins_bundled.browser.chain import NAVIGATE, Crawl, Snapshot
 from tests.programs import Programs
 from tests.site.serve import Site
 
@@ -58,6 +58,18 @@ def test_the_file_shows_the_page_and_asks_the_site_for_nothing(
     assert widths["result"]["value"]
     assert all(widths["result"]["value"])
     assert not site.requests
+
+
+def test_what_was_recorded_is_not_fetched_again(crawl: Crawl, site: Site, program: str) -> None:
+    page = crawl.snapshot("recorded", site.url_for("/article?recorded"), SINGLEFILE_BINARY=program)
+    recorder = page.record()
+    assert page.run(NAVIGATE).status == "succeeded"
+    site.forget()
+    assert page.run(SINGLEFILE).status == "succeeded"
+    assert (page.folder / "singlefile" / "singlefile.html").read_text().count("data:image/png") >= 2
+    assert [hit.path for hit in site.requests if hit.path != "/favicon.ico"] == []
+    recorder.stop()
+    page.close()
 
 
 def test_the_file_holds_frames_of_other_sites(crawl: Crawl, site: Site, program: str) -> None:
