@@ -54,6 +54,7 @@ FOR_INSTALLERS = (
     "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
     "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
 )  # fmt: skip
+PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 INSTALLER_PREFIXES = ("PIP_", "UV_", "NPM_CONFIG_", "npm_config_", "HOMEBREW_")
 """What package clients need besides: certificates, proxies and their own settings."""
 
@@ -183,6 +184,8 @@ class Call:
     """Program name → absolute path, of those that this machine has; a worker learns more while it runs."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Program name → version, of the same."""
+    proxy: str = ""
+    """URL of the proxy by which the hooks of a crawl go out; those that install programs have none."""
     by_plugin: dict[str, "PluginCall"] = field(default_factory=dict)
     """Made on first use."""
 
@@ -286,6 +289,9 @@ def _environment(plugin: str, call: Call, *, for_installer: bool) -> tuple[dict[
         "EXTRA_CONTEXT": json.dumps(dict(call.context)),
     }
     env |= call.folders
+    if call.proxy:
+        env |= dict.fromkeys(PROXY_VARIABLES, call.proxy)
+        env |= {"no_proxy": "", "NO_PROXY": "", "NODE_USE_ENV_PROXY": "1"}
     return env, sorted(own)
 
 

@@ -32,6 +32,7 @@ def collection(db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ite
     monkeypatch.setenv("DATA_DIR", str(DATA_FOLDER.root))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("ARCHIVEBOX_PROCESS_ID", raising=False)
+    monkeypatch.delenv("PRIVATE_NETWORK_ALLOWLIST", raising=False)  # rules are tested here, not captures
     _empty()
     yield DATA_FOLDER
     for identity, mark in processes.marked(DATA_FOLDER.root).items():

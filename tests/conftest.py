@@ -16,9 +16,14 @@ ROWS = frozenset({"db", "transactional_db", "library", "public_library"})
 """Fixtures that open a database: this process's own, or that of a collection which commands work on."""
 
 
+LOCAL_WEB = {"PRIVATE_NETWORK_ALLOWLIST": "127.0.0.0/8"}
+"""What opens the three origins of tests/site to a crawl, as a person opens an intranet; every test's environment."""
+
+
 def pytest_configure() -> None:
     """A shell starts what runs in its background with SIGINT ignored; every process of a test would inherit it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.update(LOCAL_WEB)
 
 
 @pytest.hookimpl(tryfirst=True)  # before the choice by marks

@@ -8,8 +8,24 @@ from collections.abc import Callable, Sequence
 import click
 
 from archivebox.cli.session import Globals, Needs, carry_out
+from archivebox.lib.quantities import parse_size
 
 _META = "archivebox.globals"
+
+
+class Size(click.ParamType[int]):
+    """An amount of bytes."""
+
+    name = "size"
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return value if isinstance(value, int) else parse_size(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+SIZE = Size()
 
 
 def _remember(ctx: click.Context, param: click.Parameter, value: object) -> None:

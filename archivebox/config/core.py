@@ -63,6 +63,7 @@ _CRAWLS = (
     SettingSpec("PLUGINS", "array", [], "Plugins to run and what they require; empty: all enabled", items="string"),
     SettingSpec("MAX_DEPTH", "integer", 0, "Links to follow from the URLs given", minimum=0, maximum=100),
     SettingSpec("MAX_URLS", "integer", None, "URLs of one crawl; unset: no limit", minimum=1),
+    SettingSpec("MAX_SIZE", "integer", None, "Bytes that one crawl may receive; unset: no limit", minimum=1),
     SettingSpec("MAX_URLS_PER_PAGE", "integer", 200_000, "Links taken from one page", minimum=1),
     SettingSpec("MAX_TAGS_PER_PAGE", "integer", 1_000, "Tags taken from one page", minimum=1),
     SettingSpec("URL_SCOPE", "string", "all", "How far links are followed", enum=("page", "host", "domain", "all")),
@@ -72,6 +73,15 @@ _CRAWLS = (
     SettingSpec("DOMAIN_DELAY", "number", 0, "Seconds between two visits to one host", minimum=0),
     SettingSpec("DOMAIN_CONCURRENCY", "integer", 4, "Pages of one host at a time", minimum=1),
     SettingSpec("PRIVATE_NETWORK_ALLOWLIST", "array", [], "Private hosts and CIDRs pages may reach", items="string"),
+    SettingSpec(
+        "PROXY",
+        "string",
+        "",
+        "Proxy through which everything is fetched: http://host:port or socks5://user:password@host:port",
+        aliases=("CHROME_PROXY",),
+        sensitive=True,
+        pattern=r"^((http|socks5h?)://[^/\s]+/?)?$",
+    ),
 )
 
 _WEB = (

@@ -42,6 +42,7 @@ class Reason(StrEnum):
     TOO_DEEP = "too_deep"
     LIMIT_REACHED = "limit_reached"
     TOO_MUCH_FOUND = "too_much_found"
+    SIZE_REACHED = "size_reached"
 
     @property
     def sentence(self) -> str:
@@ -166,6 +167,11 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.TOO_DEEP: _text("It is more links away than this crawl follows.", "Raise the crawl's depth."),
     Reason.LIMIT_REACHED: _text("The crawl has as many URLs as it may have.", "Raise MAX_URLS."),
+    Reason.SIZE_REACHED: _text(
+        "The crawl has received as much as it may.",
+        "Raise MAX_SIZE and resume it, or add again what is missing.",
+        "The crawl has received {}, the most it may.",
+    ),
     Reason.TOO_MUCH_FOUND: _text(
         "It found more than one page may bring; the rest was left out.",
         "Raise MAX_URLS_PER_PAGE or MAX_TAGS_PER_PAGE, then run `archivebox update`.",

@@ -105,6 +105,30 @@ class Opened:
         return (name, None) in self.places or (address is not None and any(address in net for net in self.networks))
 
 
+NOTHING_OPENED = Opened()
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Where the programs of a crawl may connect to by settings: the public internet, and what was opened besides."""
+
+    opened: Opened = NOTHING_OPENED
+    own_ports: frozenset[int] = frozenset()
+    """Ports of our own server and database, which have to be named themselves."""
+
+    def admits(self, host: str, port: int, address: IPAddress) -> bool:
+        """Whether ``host`` may be connected to at ``address``, which it leads to or is."""
+        return is_public(address) or self.opens(host, port) or self.opens(str(address), port)
+
+    def admits_host(self, host: str, port: int) -> bool:
+        """The same, of a host whose address only another knows."""
+        return not is_private(host) or self.opens(host, port)
+
+    def opens(self, host: str, port: int | None) -> bool:
+        """Whether a private host was opened by name."""
+        return self.opened.covers(host, port, own_ports=self.own_ports)
+
+
 def _network(entry: str) -> IPv4Network | IPv6Network:
     try:
         return ip_network(entry, strict=False)

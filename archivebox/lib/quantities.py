@@ -1,4 +1,9 @@
-"""Owns amounts as people read them."""
+"""Owns amounts as people read and write them."""
+
+import re
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 def size(count: float | None) -> str:
@@ -9,3 +14,11 @@ def size(count: float | None) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" or amount >= 100 else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:.1f} TB"
+
+
+def parse_size(text: str) -> int:
+    """Bytes of ``1500000``, ``750m``, ``1.5 GB``; ValueError for anything else."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is no size such as 750m or 2g")
+    return int(float(found[1]) * 1000 ** _POWERS[found[2].lower()])

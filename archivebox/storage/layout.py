@@ -127,8 +127,16 @@ class DataFolder:
         return self.run / "tabs"
 
     @property
+    def ways_out(self) -> Path:
+        """The port by which each crawl goes out, as long as it may have processes."""
+        return self.run / "egress"
+
+    @property
     def exits(self) -> Path:
         return self.run / "exits"
+
+    def way_out(self, crawl_id: object) -> Path:
+        return self.ways_out / str(crawl_id)
 
     def worker_lock(self, process_id: object) -> Path:
         return self.workers / str(process_id)
@@ -170,6 +178,11 @@ class DataFolder:
     def relative(self, path: Path) -> str:
         """``path`` as it is stored in rows: relative to the collection, so that a collection can be moved."""
         return path.relative_to(self.root).as_posix()
+
+
+def egress_dir(crawl_dir: Path) -> Path:
+    """Where the connections of a crawl are written down."""
+    return crawl_dir / "egress"
 
 
 HOOK_RUNS = ".hooks"

@@ -28,6 +28,10 @@ def second_redirect(_request: Request) -> Response:
     return redirect(302, "/article")
 
 
+def redirect_elsewhere(request: Request) -> Response:
+    return redirect(302, f"{request.origins[1]}/article")
+
+
 def redirect_loop(request: Request) -> Response:
     return redirect(302, "/redirect-loop/back" if request.path == "/redirect-loop" else "/redirect-loop")
 
@@ -127,6 +131,7 @@ def git(request: Request) -> Response:
 ROUTES = (
     Route("/redirect", "301, then 302, then /article", first_redirect, status=301),
     Route("/redirect/second", "the second step of /redirect", second_redirect, status=302),
+    Route("/redirect/elsewhere", "302 to /article on another origin", redirect_elsewhere, status=302),
     Route("/redirect-loop", "302 there and back for ever", redirect_loop, status=302),
     Route("/redirect-loop/back", "the other half of /redirect-loop", redirect_loop, status=302),
     Route("/cookies", "sets cookies of six kinds, shows those that came back", cookies),

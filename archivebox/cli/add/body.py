@@ -64,15 +64,12 @@ def run(
     index_only: bool,
     label: str,
     config: tuple[str, ...],
-    max_size: str | None,
     **limits: object,
 ) -> int:
     """Check everything, write it in one transaction, then wait for it unless told not to.
 
     ``limits`` are settings of the crawl that have an option of their own.
     """
-    if max_size is not None:
-        raise BadInputError("There is no --max-size: --max-urls bounds a crawl, HOOK_FILE_MAX each file of a hook.")
     if update and overwrite:
         raise BadInputError("--update keeps the versions that are there, --overwrite retires them: choose one.")
     tags = [name for text in tag for name in split_tags(text)]

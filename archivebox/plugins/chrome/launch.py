@@ -126,9 +126,19 @@ def flags(settings: Settings, profile: str) -> list[str]:
         arguments.append("--ignore-certificate-errors")
     if folders := extensions(settings):
         arguments.append(f"--load-extension={','.join(folders)}")
-    if proxy := settings.str("CHROME_PROXY"):
-        arguments += [f"--proxy-server={proxy}", "--proxy-bypass-list=<-loopback>"]
-    return arguments + settings.list("CHROME_ARGS_EXTRA")
+    return arguments + way_out() + settings.list("CHROME_ARGS_EXTRA")
+
+
+def way_out() -> list[str]:
+    """Return what sends everything through the crawl's proxy, loopback and the look-up of names included.
+
+    By SOCKS: what that proxy refuses is then a failure of the network, and no page of its own in place of the site's.
+    """
+    proxy = os.environ.get("http_proxy", "").rpartition("://")[2].rstrip("/")
+    if not proxy:
+        return []  # a trial of this hook alone
+    names = f"MAP * ~NOTFOUND, EXCLUDE {proxy.rpartition(':')[0]}"
+    return [f"--proxy-server=socks5://{proxy}", "--proxy-bypass-list=<-loopback>", f"--host-resolver-rules={names}"]
 
 
 def extensions(settings: Settings) -> list[str]:

@@ -1,6 +1,7 @@
 """A crawl on this machine: its browser and other `on_Crawl` hooks, held for as long as Snapshots need them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
@@ -49,7 +50,8 @@ class CrawlRunExecutor(Executor):
 
     def __init__(self, engine: Engine, lease: Lease, loaded: "LoadedCrawlRun") -> None:
         planned = [Planned(hook) for hook in discover_hooks("Crawl")]
-        super().__init__(engine, lease, loaded.call, Schedule(planned))
+        call = replace(loaded.call, proxy=engine.ways.proxy_of(loaded.crawl_id))
+        super().__init__(engine, lease, call, Schedule(planned))
         self.crawl_id = loaded.crawl_id
         self.is_ready = loaded.is_ready
         self._deaths = loaded.attempts

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import socket
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,6 +17,7 @@ from archivebox.lib import processes
 from archivebox.lib.processes import ExitStatus, Identity
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
+from archivebox.workers.egress.ways import Ways
 from archivebox.workers.execute.hook_starter import HookStarter
 from archivebox.workers.execute.journal import Journal
 from archivebox.workers.execute.outputs import Outputs
@@ -46,7 +48,14 @@ class Programs:
 class Engine:
     """The services that hook runs need, owned by one worker."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, process: Process, settings: Resolved, workers: int) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        process: Process,
+        settings: Resolved,
+        workers: int,
+        ways_in: socket.socket,
+    ) -> None:
         self.loop = loop
         self.process_id: UUID = process.pk
         self.machine_id: UUID = process.machine_id
@@ -55,6 +64,7 @@ class Engine:
         self.exits = processes.ExitWatcher(loop)
         self.outputs = Outputs.on(loop)
         self.starter = HookStarter(process, self.journal, self.exits)
+        self.ways = Ways(loop, ways_in)
         self.programs = Programs()
         self.room = Room(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), self._room_changed)
         cores = os.cpu_count() or 1
@@ -118,6 +128,7 @@ class Engine:
         self.exits.close()
         self.outputs.close()
         self.tabs.close()
+        self.ways.close()
         await self.journal.close()
         self.starter.close()
 

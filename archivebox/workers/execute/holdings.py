@@ -74,6 +74,11 @@ class Holdings:
                 run.a_snapshot_was_sealed()
         return page
 
+    def crawls(self) -> set[UUID]:
+        """Those of which something is at work here."""
+        pages = {page.snapshot.crawl_id for page in self.pages.values()}
+        return pages | {run.crawl_id for run in self.crawl_runs.values()}
+
     def browsers(self) -> list[CrawlRunExecutor]:
         """The runs of crawls that hold a browser or the like here."""
         return [run for run in self.crawl_runs.values() if run.holds_something]

@@ -43,7 +43,8 @@ class SnapshotExecutor(Executor):
     event = "Snapshot"
 
     def __init__(self, engine: Engine, lease: Lease, loaded: Loaded) -> None:
-        super().__init__(engine, lease, loaded.call, Schedule(loaded.planned, loaded.step))
+        call = replace(loaded.call, proxy=engine.ways.proxy_of(loaded.snapshot.crawl_id))
+        super().__init__(engine, lease, call, Schedule(loaded.planned, loaded.step))
         self.snapshot = loaded.snapshot
         self.limits = PageLimits(loaded.call.settings)
         self.is_retry = loaded.is_retry

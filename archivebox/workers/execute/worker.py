@@ -5,6 +5,7 @@ import fcntl
 import logging
 import os
 import signal
+import socket
 from collections.abc import Coroutine
 from contextlib import suppress
 from datetime import datetime
@@ -51,11 +52,11 @@ SIGN_OF_LIFE, MORE_WORK = b".", b"+"
 class Worker:
     """One worker process. ``run`` returns when it was told to stop and has put everything down."""
 
-    def __init__(self, process: Process, *, workers: int, pulse: int | None = None) -> None:
+    def __init__(self, process: Process, *, workers: int, ways_in: socket.socket, pulse: int | None = None) -> None:
         self.process = process
         self.settings = resolve_settings(base_layers())
         self.loop = asyncio.get_running_loop()
-        self.engine = Engine(self.loop, process, self.settings, workers)
+        self.engine = Engine(self.loop, process, self.settings, workers, ways_in)
         self.engine.journal.on_lost = self._lease_lost
         self.engine.journal.on_broken = self._journal_broke
         self.held = Holdings(self.engine)
@@ -166,7 +167,9 @@ class Worker:
         self.held.begin(lease, loaded).over.add_done_callback(partial(self._is_over, lease))
 
     def _is_over(self, lease: Lease, _: object) -> None:
-        if self.held.let_go(lease) is not None:
+        page = self.held.let_go(lease)
+        self.engine.ways.keep(self.held.crawls())
+        if page is not None:
             self.orphans.record_new()
             if not self.held.pages:
                 self._spawn(self.orphans.end())
@@ -324,8 +327,18 @@ _CLOSED_BY_THEIR_WORKER = (Process.TypeChoices.HOOK, Process.TypeChoices.BINARY)
 # --- the process ------------------------------------------------------------------------------------------------
 
 
-def main(process_id: UUID, orchestrator_id: UUID | None, *, workers: int, pulse: int | None = None) -> int:
-    """Be a worker until told to stop; returns the exit status. The lock file says for how long it lives."""
+def main(
+    process_id: UUID,
+    orchestrator_id: UUID | None,
+    *,
+    workers: int,
+    ways_in: socket.socket,
+    pulse: int | None = None,
+) -> int:
+    """Be a worker until told to stop; returns the exit status. The lock file says for how long it lives.
+
+    ``ways_in``: where ports of crawls are handed to the egress process.
+    """
     processes.become_subreaper()
     DATA_FOLDER.workers.mkdir(parents=True, exist_ok=True)
     lock = os.open(DATA_FOLDER.worker_lock(process_id), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -339,7 +352,7 @@ def main(process_id: UUID, orchestrator_id: UUID | None, *, workers: int, pulse:
     process = patiently(lambda: Process.begin(process_id, **columns))
     error: BaseException | None = None
     try:
-        asyncio.run(_work(process, workers, pulse))
+        asyncio.run(_work(process, workers, ways_in, pulse))
     except Exception as problem:
         error = problem
         log.exception("The worker broke action=worker_broke")
@@ -351,5 +364,5 @@ def main(process_id: UUID, orchestrator_id: UUID | None, *, workers: int, pulse:
     return 0 if error is None else 1
 
 
-async def _work(process: Process, workers: int, pulse: int | None) -> None:
-    await Worker(process, workers=workers, pulse=pulse).run()
+async def _work(process: Process, workers: int, ways_in: socket.socket, pulse: int | None) -> None:
+    await Worker(process, workers=workers, ways_in=ways_in, pulse=pulse).run()

@@ -1,4 +1,4 @@
-"""The orchestrator: one per data folder and machine; starts, counts and restarts workers, and journals exits.
+"""The orchestrator: one per data folder and machine; starts workers and their way out again, and journals exits.
 
 It loads Django before it forks its workers, so that they share its memory and start in milliseconds, and uses the
 database at its start and its end alone: in between it sleeps until a process ends or a watcher comes or goes.
@@ -12,6 +12,7 @@ import selectors
 import signal
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,9 +34,11 @@ from archivebox.lib import processes
 from archivebox.lib.inotify import CLOSE_WRITE, DELETE, MOVED_TO, Inotify
 from archivebox.lib.processes import ExitJournal, ExitStatus, Identity
 from archivebox.machine.process import Process
+from archivebox.workers.egress import process as egress
 from archivebox.workers.execute import worker
 from archivebox.workers.queue import watchers
 from archivebox.workers.supervise import recovery
+from archivebox.workers.supervise.restarts import Restarts
 
 log = logging.getLogger(__name__)
 
@@ -49,13 +52,11 @@ FIRST_WATCHER = 3.0
 """Seconds in which somebody has to watch a new orchestrator."""
 OTHERS_AFTER = 2.0
 """Seconds for which the first worker is alone even if it says that there is work for others: they would wake up too."""
-CRASH_DELAY = (0.0, 0.0, 0.5, 2.0, 5.0)
-"""Seconds before a worker is started again, by how many died within a minute of their start."""
 
 
 @dataclass(slots=True)
 class WorkerHandle:
-    """One worker, as its orchestrator knows it."""
+    """One worker, or the egress process, as its orchestrator knows it."""
 
     process_id: UUID
     identity: Identity
@@ -72,14 +73,18 @@ class Orchestrator:
         self.count = count
         self.lock = lock
         self.workers: dict[int, WorkerHandle] = {}
+        self.egress: dict[int, WorkerHandle] = {}
+        """The one process by which crawls go out, once a worker has asked for it."""
+        # The way from all workers to that process; it outlives both, and what waits in it goes to the next one.
+        self.ways_in, self.ways_out = socket.socketpair()
         self.watchers: dict[Path, int | None] = {}
         self.journal = ExitJournal(DATA_FOLDER.exits)
         self.selector = selectors.DefaultSelector()
         self.stopping = False
         self.others_wanted = False
         """Whether a worker has said that there is more work than one page; from then on all are kept at work."""
-        self._early_deaths = 0
-        self._start_at = 0.0
+        self._of_workers, self._of_egress = Restarts(), Restarts()
+        self._way_is_wanted = False
         self._born = time.monotonic()
         self._was_watched = False
         self._wake_r, self._wake_w = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -92,7 +97,7 @@ class Orchestrator:
         self._listen()
         self._find_watchers()
         while not self.stopping:
-            self._start_missing_workers()
+            self._start_missing()
             self._sleep(self._patience())
             self._reap()
             self._kill_silent()
@@ -108,7 +113,7 @@ class Orchestrator:
         events = self.selector.select(patience)
         slept = time.monotonic() - asleep
         if slept > patience + OVERSLEPT:
-            for handle in self.workers.values():
+            for handle in self._children.values():
                 handle.heard += slept
         for key, _ in events:
             key.data()
@@ -119,6 +124,7 @@ class Orchestrator:
         for signum in (signal.SIGTERM, signal.SIGINT):
             signal.signal(signum, self._told_to_stop)
         self.selector.register(self._wake_r, selectors.EVENT_READ, self._drain)
+        self._listen_for_ways()
         DATA_FOLDER.watchers.mkdir(parents=True, exist_ok=True)
         if self._inotify is not None:
             self._inotify.add(DATA_FOLDER.watchers, CLOSE_WRITE | MOVED_TO | DELETE)
@@ -136,9 +142,11 @@ class Orchestrator:
         """Until when to sleep at the longest: a worker's silence, a delayed start, or the first watcher."""
         if processes.PORTABLE:
             return 1.0
-        waits = [handle.heard + SILENCE - time.monotonic() for handle in self.workers.values()]
+        waits = [handle.heard + SILENCE - time.monotonic() for handle in self._children.values()]
         if len(self.workers) < self._wanted:
-            waits.append(self._start_at - time.monotonic())
+            waits.append(self._of_workers.at - time.monotonic())
+        if self._way_is_wanted:
+            waits.append(self._of_egress.at - time.monotonic())
         if not self.watchers:
             waits.append(self._born + FIRST_WATCHER - time.monotonic())
         return max(0.01, min(waits, default=SILENCE))
@@ -183,34 +191,49 @@ class Orchestrator:
             self.selector.unregister(pidfd)
             os.close(pidfd)
 
-    # --- workers ----------------------------------------------------------------------------------------------
+    # --- workers, and their way out ---------------------------------------------------------------------------
 
     @property
     def _wanted(self) -> int:
         return self.count if self.others_wanted else 1
 
-    def _start_missing_workers(self) -> None:
-        while len(self.workers) < self._wanted and not self.stopping and time.monotonic() >= self._start_at:
-            self._start_worker()
-            self._start_at = max(self._start_at, self._born + OTHERS_AFTER)
+    @property
+    def _children(self) -> dict[int, WorkerHandle]:
+        return {**self.workers, **self.egress}
 
-    def _start_worker(self) -> None:
+    def _start_missing(self) -> None:
+        while len(self.workers) < self._wanted and not self.stopping and self._of_workers.is_time:
+            self._fork(self.workers, self._be_worker)
+            self._of_workers.not_before(self._born + OTHERS_AFTER)
+        if self._way_is_wanted and not self.stopping and self._of_egress.is_time:
+            self._fork(self.egress, self._be_egress)
+            self._way_is_wanted = False
+
+    def _listen_for_ways(self) -> None:
+        """Until somebody hands over a port: no other process is there that would take it."""
+        self.selector.register(self.ways_out, selectors.EVENT_READ, self._want_way)
+
+    def _want_way(self) -> None:
+        self.selector.unregister(self.ways_out)
+        self._way_is_wanted = True
+
+    def _fork(self, among: dict[int, WorkerHandle], body: Callable[[UUID, socket.socket], int]) -> None:
         key = new_id()
         ours, theirs = socket.socketpair()
         pid = os.fork()
         if pid == 0:
             ours.close()  # else it would never see our end of it close
-            self._become_worker(key, theirs)
+            self._become(body, key, theirs)
         theirs.close()
         ours.setblocking(False)
         identity = Identity.of(pid)
         if identity is None:
-            raise ProcessLookupError(f"worker {pid} vanished before it was reaped")
+            raise ProcessLookupError(f"process {pid} vanished before it was reaped")
         handle = WorkerHandle(key, identity, ours)
-        self.workers[pid] = handle
+        among[pid] = handle
         self.selector.register(ours, selectors.EVENT_READ, lambda: self._hear(handle))
 
-    def _become_worker(self, key: UUID, pulse: socket.socket) -> None:
+    def _become(self, body: Callable[[UUID, socket.socket], int], key: UUID, pulse: socket.socket) -> None:
         """In the child: let go of everything that is the orchestrator's, above all its lock, and never return."""
         code = 1
         try:
@@ -220,16 +243,24 @@ class Orchestrator:
             os.setsid()
             self._let_go()
             os.environ[processes.MARK] = str(key)
-            code = worker.main(key, self.process.pk, workers=self.count, pulse=pulse.detach())
+            code = body(key, pulse)
         except BaseException:
             log.exception("The worker broke at its start action=worker_broke")
         finally:
             logging.shutdown()
             os._exit(code)
 
+    def _be_worker(self, key: UUID, pulse: socket.socket) -> int:
+        self.ways_out.close()
+        return worker.main(key, self.process.pk, workers=self.count, ways_in=self.ways_in, pulse=pulse.detach())
+
+    def _be_egress(self, key: UUID, pulse: socket.socket) -> int:
+        self.ways_in.close()
+        return egress.main(key, self.process.pk, ways_in=self.ways_out, pulse=pulse)
+
     def _let_go(self) -> None:
         self.selector.close()
-        for handle in self.workers.values():
+        for handle in self._children.values():
             handle.pulse.close()
         for pidfd in self.watchers.values():
             if pidfd is not None:
@@ -253,7 +284,7 @@ class Orchestrator:
                 self.selector.unregister(handle.pulse)  # it has closed its end: its exit follows
 
     def _kill_silent(self) -> None:
-        silent = [handle for handle in self.workers.values() if time.monotonic() - handle.heard > SILENCE]
+        silent = [handle for handle in self._children.values() if time.monotonic() - handle.heard > SILENCE]
         for handle in silent:
             self._hear(handle)
             if time.monotonic() - handle.heard > SILENCE:
@@ -265,11 +296,14 @@ class Orchestrator:
 
     def _reap(self) -> None:
         """Journal and reap whatever of ours has ended: workers, and what dead workers left to us."""
-        for pid in list(self.workers):
+        for pid in self._children:
             status = self._status_of(pid)
-            if status is not None:
-                self._reap_worker(pid, status)
-        processes.reap_orphans(self.journal, own=self.workers.keys())
+            if status is not None and pid in self.workers:
+                self._of_workers.one_died(lived=self._reap_child(self.workers, pid, status), exit_code=status.exit_code)
+            elif status is not None:
+                self._of_egress.one_died(lived=self._reap_child(self.egress, pid, status), exit_code=status.exit_code)
+                self._listen_for_ways()
+        processes.reap_orphans(self.journal, own=self._children.keys())
 
     @staticmethod
     def _status_of(pid: int) -> ExitStatus | None:
@@ -282,8 +316,9 @@ class Orchestrator:
         code = os.waitstatus_to_exitcode(status)
         return ExitStatus(code, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024)
 
-    def _reap_worker(self, pid: int, status: ExitStatus) -> None:
-        handle = self.workers.pop(pid)
+    def _reap_child(self, among: dict[int, WorkerHandle], pid: int, status: ExitStatus) -> float:
+        """Put the end of one of ours on record; returns for how many seconds it lived."""
+        handle = among.pop(pid)
         with suppress(KeyError, ValueError):
             self.selector.unregister(handle.pulse)
         handle.pulse.close()
@@ -291,11 +326,8 @@ class Orchestrator:
             with suppress(OSError):  # no room for it: its row says that nobody saw its end
                 self.journal.write(handle.identity, status)
             self._tell_siblings()
-        lived = time.monotonic() - handle.started
-        self._early_deaths = self._early_deaths + 1 if lived < 60 and status.exit_code != 0 else 0
-        delay = CRASH_DELAY[min(self._early_deaths, len(CRASH_DELAY) - 1)]
-        self._start_at = time.monotonic() + delay
-        log.info("A worker ended action=worker_ended pid=%d exit=%s", pid, status.exit_code)
+        log.info("A process of ours ended action=worker_ended pid=%d exit=%s", pid, status.exit_code)
+        return time.monotonic() - handle.started
 
     def _tell_siblings(self) -> None:
         """One of them has died: the others take back what it held, without waiting for its successor or their beat."""
@@ -306,21 +338,26 @@ class Orchestrator:
     # --- the end ----------------------------------------------------------------------------------------------
 
     def _wind_down(self) -> None:
-        for handle in self.workers.values():
+        """The workers first: what their hooks still have to fetch goes out until then."""
+        self._end(self.workers)
+        self._end(self.egress)
+        processes.Strays(processes.orphans).end_blocking(grace=0.5)
+        processes.reap_orphans(None, own=self._children.keys())  # ended by us: no journal, it has to run again
+
+    def _end(self, handles: dict[int, WorkerHandle]) -> None:
+        for handle in handles.values():
             handle.identity.signal(signal.SIGTERM)
         deadline = time.monotonic() + WIND_DOWN
-        while self.workers and time.monotonic() < deadline:
+        while handles and time.monotonic() < deadline:
             for key, _ in self.selector.select(0.2 if processes.PORTABLE else max(0.0, deadline - time.monotonic())):
                 key.data()
             self._reap()
-        for handle in self.workers.values():
+        for handle in handles.values():
             handle.identity.signal(signal.SIGKILL)
-        while self.workers:
+        while handles:
             self.selector.select(0.2)
             self._drain()
             self._reap()
-        processes.Strays(processes.orphans).end_blocking(grace=0.5)
-        processes.reap_orphans(None, own=self.workers.keys())  # ended by us: no journal, it has to run again
 
 
 def take_lock(*, wait: bool) -> int | None:

@@ -190,11 +190,16 @@ def test_a_file_is_taken_without_an_option(cli: Type, tmp_path: Path) -> None:
 
 
 def test_limits_of_a_crawl_are_its_settings(cli: Type, collection: Path) -> None:
-    limits = ("--max-urls", "7", "--url-allowlist", "example", "--url-denylist", "logout")
+    limits = ("--max-urls", "7", "--max-size", "1.5g", "--url-allowlist", "example", "--url-denylist", "logout")
     crawl = cli("add", "--bg", *limits, GOOD).record
-    assert crawl["config"] == {"MAX_URLS": 7, "URL_ALLOWLIST": "example", "URL_DENYLIST": "logout"}
-    refused = cli("add", "--max-size", "1g", GOOD)
-    assert (refused.code, "HOOK_FILE_MAX" in refused.err) == (2, True)
+    assert crawl["config"] == {
+        "MAX_URLS": 7,
+        "MAX_SIZE": 1_500_000_000,
+        "URL_ALLOWLIST": "example",
+        "URL_DENYLIST": "logout",
+    }
+    refused = cli("add", "--max-size", "much", GOOD)
+    assert (refused.code, "is no size such as 750m" in refused.err) == (2, True)
     assert collection.is_dir()
 
 

@@ -106,7 +106,8 @@ class Collection:
     @property
     def env(self) -> dict[str, str]:
         """Nothing of the caller's environment but what programs need to start."""
-        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+        wanted = ("PATH", "LANG", "TMPDIR", "PRIVATE_NETWORK_ALLOWLIST")
+        kept = {name: os.environ[name] for name in wanted if name in os.environ}
         own = {
             "DATA_DIR": str(self.root),
             "HOME": str(self.home),

@@ -1,0 +1,11 @@
+"""The one way out: a proxy on loopback that resolves, checks, connects, counts and writes down. It knows no rows."""
+
+from archivebox.lib.egress.asking import Place
+from archivebox.lib.egress.dialing import Dialer, Rules, Upstream
+from archivebox.lib.egress.door import Door, Policy
+from archivebox.lib.egress.record import Record, Totals, read_totals
+from archivebox.lib.egress.refusals import NotConnected, Why
+
+__all__ = [
+    "Dialer", "Door", "NotConnected", "Place", "Policy", "Record", "Rules", "Totals", "Upstream", "Why", "read_totals",
+]  # fmt: skip

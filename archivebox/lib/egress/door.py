@@ -1,0 +1,240 @@
+"""Owns the door of one crawl: who comes in through its ports is connected by its rules, counted, and written down."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Self
+
+from archivebox.lib.egress.asking import HEAD_MAX, Asked, connected, not_connected, read_asked
+from archivebox.lib.egress.dialing import Connection, Dialer
+from archivebox.lib.egress.record import Record, Totals
+from archivebox.lib.egress.refusals import NotConnected, Why
+
+BLOCK = 64 * 1024
+"""Bytes read at a time; as much again waits in each direction when the other side is slower, and then no more."""
+HEAD_TIME = 30.0
+"""Seconds in which a client has to say where it wants to go."""
+IDLE_TIME = 300.0
+"""Seconds without a byte in either direction after which a connection is closed."""
+LEFT_TIME = 30.0
+"""The same where the client has ended its side, as one does that has gone."""
+CONNECTIONS_MAX = 512
+"""Connections of one crawl at a time: more than a browser (256) and its programs have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What holds for the connections of one crawl."""
+
+    dialer: Dialer
+    record: Record
+    max_size: int | None = None
+    """Bytes that the crawl may receive."""
+
+
+class Link:
+    """A client's connection, and the one that was made for it."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+        self.far: Connection | None = None
+        self.sent = self.received = 0
+        self.has_left = False
+        """Whether the client has said all that it will."""
+        self.moved_at = asyncio.get_running_loop().time()
+
+    def is_idle(self, now: float) -> bool:
+        return now - self.moved_at > (LEFT_TIME if self.has_left else IDLE_TIME)
+
+    def abort(self) -> None:
+        """End it at once on both sides."""
+        for writer in (self.writer, *((self.far.writer,) if self.far else ())):
+            writer.transport.abort()
+
+
+class Flow:
+    """The bytes of one link, counted for it and for its crawl. A slow side holds up the other one."""
+
+    def __init__(self, link: Link, far: Connection, totals: Totals) -> None:
+        self._link, self._far, self._totals = link, far, totals
+        self._now = asyncio.get_running_loop().time
+
+    def send(self, data: bytes) -> None:
+        self._link.sent += len(data)
+        self._totals.sent += len(data)
+        self._link.moved_at = self._now()
+        self._far.writer.write(data)
+
+    async def send_all(self, size: int | None) -> None:
+        """Send what the client says: all of it, or ``size`` bytes, after which nothing counts but that it goes."""
+        left = size
+        while left != 0:
+            data = await self._link.reader.read(BLOCK if left is None else min(BLOCK, left))
+            if not data:
+                break
+            left = None if left is None else left - len(data)
+            self.send(data)
+            await self._far.writer.drain()
+        if size is None:
+            self._far.writer.write_eof()
+        else:
+            await self._link.reader.read(1)
+        self._link.has_left = True
+
+    async def receive_all(self) -> AsyncIterator[int]:
+        """Give the client what comes, and tell how much it is each time."""
+        while data := await self._far.reader.read(BLOCK):
+            self._link.received += len(data)
+            self._totals.received += len(data)
+            self._link.moved_at = self._now()
+            self._link.writer.write(data)
+            await self._link.writer.drain()
+            yield len(data)
+        self._link.writer.write_eof()
+
+
+class Door:
+    """The ports of one crawl; ``learn`` finds its policy, when somebody first comes in.
+
+    ``on_full`` is told when the crawl has received as much as it may.
+    """
+
+    def __init__(self, learn: Callable[[], Awaitable[Policy]], on_full: Callable[[], None] = lambda: None) -> None:
+        self._learn = learn
+        self._on_full = on_full
+        self._policy: asyncio.Task[Policy] | None = None
+        self._servers: list[asyncio.Server] = []
+        self._links: dict[Link, asyncio.Task[None]] = {}
+        self.is_full = False
+
+    async def listen(self, listener: socket.socket) -> Self:
+        """Take in who comes through a socket that listens; it is ours from now on."""
+        listener.setblocking(False)
+        server = await asyncio.start_server(self._come_in, sock=listener, limit=HEAD_MAX)
+        self._servers.append(server)
+        return self
+
+    @property
+    def is_used(self) -> bool:
+        return bool(self._links)
+
+    def sweep(self) -> None:
+        """End connections on which nothing has moved for long, and write down how much came; call it now and then."""
+        now = asyncio.get_running_loop().time()
+        for link in self._links:
+            if link.is_idle(now):
+                link.abort()
+        if (policy := self._known()) is not None:
+            policy.record.save()
+
+    def close(self) -> None:
+        """End everything."""
+        for server in self._servers:
+            server.close()
+        for link, task in self._links.items():
+            link.abort()
+            task.cancel()
+        if (policy := self._known()) is not None:
+            policy.record.close()
+
+    # --- one client -------------------------------------------------------------------------------------------
+
+    async def _come_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        link = Link(reader, writer)
+        task = asyncio.current_task()
+        if task is None or len(self._links) >= CONNECTIONS_MAX:
+            link.abort()
+            return
+        self._links[link] = task
+        try:
+            await self._serve(link)
+        except (OSError, asyncio.IncompleteReadError, TimeoutError):  # it went away, or never said what it wants
+            link.abort()
+        finally:
+            del self._links[link]
+            writer.close()
+
+    async def _serve(self, link: Link) -> None:
+        try:
+            async with asyncio.timeout(HEAD_TIME):
+                asked = await read_asked(link.reader, link.writer)
+        except NotConnected as problem:
+            link.writer.write(not_connected(problem, socks=False))
+            return
+        try:
+            policy = await self._ask_policy()
+        except NotConnected as problem:
+            link.writer.write(not_connected(problem, socks=asked.socks))
+            return
+        try:
+            await self._connect(link, asked, policy)
+        except NotConnected as problem:
+            policy.record.not_connected(asked.place, problem)
+            link.writer.write(not_connected(problem, socks=asked.socks))
+
+    async def _ask_policy(self) -> Policy:
+        """What holds for this crawl, found once; NotConnected while it cannot be found."""
+        if self._policy is None or (self._policy.done() and self._policy.exception() is not None):
+            self._policy = asyncio.ensure_future(self._learn())
+        return await asyncio.shield(self._policy)
+
+    def _known(self) -> Policy | None:
+        found = self._policy
+        if found is None or not found.done() or found.cancelled() or found.exception() is not None:
+            return None
+        return found.result()
+
+    async def _connect(self, link: Link, asked: Asked, policy: Policy) -> None:
+        self._check_size(policy)
+        upstream = policy.dialer.upstream
+        onward = upstream if asked.request is not None and upstream is not None and upstream.is_http else None
+        if onward is not None:
+            link.far = far = await policy.dialer.to_upstream(onward, asked.place)
+        else:
+            link.far = far = await policy.dialer.tunnel(asked.place)
+        number = policy.record.connected(asked.place, far.address)
+        flow = Flow(link, far, policy.record.totals)
+        try:
+            if asked.request is None:
+                link.writer.write(connected(asked))
+                await self._carry(flow, policy)
+            else:
+                flow.send(asked.request.head(absolute=onward is not None, more=onward.fields if onward else ()))
+                await self._carry(flow, policy, asked.request.body_size)
+        finally:
+            far.writer.close()
+            policy.record.closed(number, asked.place, link.sent, link.received)
+
+    async def _carry(self, flow: Flow, policy: Policy, body_size: int | None = None) -> None:
+        """Bytes both ways until both sides have ended, or one has broken; an answer ends what asked by one request."""
+        there = asyncio.ensure_future(flow.send_all(body_size))
+        try:
+            async for _ in flow.receive_all():
+                if policy.max_size is not None and policy.record.totals.received > policy.max_size:
+                    self._fill(policy)
+            if body_size is None:
+                await there
+        finally:
+            there.cancel()
+            with suppress(asyncio.CancelledError, OSError):
+                await there
+
+    # --- the limit --------------------------------------------------------------------------------------------
+
+    def _check_size(self, policy: Policy) -> None:
+        if policy.max_size is not None and policy.record.totals.received >= policy.max_size:
+            self._fill(policy)
+            sentence = f"The crawl has received {policy.max_size:,} bytes, the most it may. Raise MAX_SIZE to go on."
+            raise NotConnected(Why.SIZE_REACHED, sentence)
+
+    def _fill(self, policy: Policy) -> None:
+        """The crawl has had all that it may: nothing more comes in."""
+        if not self.is_full:
+            self.is_full = True
+            policy.record.save()
+            self._on_full()
+        for link in self._links:
+            if link.far is not None:
+                link.abort()

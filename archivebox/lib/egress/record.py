@@ -1,0 +1,95 @@
+"""Owns what is written down of a crawl's connections: where each led, and how much came and went."""
+
+import json
+import os
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+from archivebox.lib import jsonl
+from archivebox.lib.egress.asking import Place
+from archivebox.lib.egress.refusals import NotConnected
+from archivebox.lib.files import atomic_write
+
+CONNECTIONS, FORMER, TOTALS = "connections.jsonl", "connections.1.jsonl", "totals.json"
+"""Files in the folder ``egress`` of a crawl."""
+LOG_MAX = 64 * 1024 * 1024
+"""Bytes of the log after which it is put aside as ``connections.1.jsonl``, and begun anew."""
+
+
+@dataclass(slots=True)
+class Totals:
+    """What a crawl's connections came to, on all its runs."""
+
+    connections: int = 0
+    refused: int = 0
+    failed: int = 0
+    received: int = 0
+    """Bytes, as they came over the wire."""
+    sent: int = 0
+
+
+def read_totals(folder: Path) -> Totals:
+    """What was written down in the ``egress`` folder of a crawl; nothing if there is none."""
+    try:
+        found = json.loads((folder / TOTALS).read_bytes())
+    except (OSError, ValueError):
+        return Totals()
+    known = {field.name for field in fields(Totals)}
+    return Totals(**{name: value for name, value in found.items() if name in known and isinstance(value, int)})
+
+
+class Record:
+    """The log and the totals of one crawl. The log has each line before the first byte of its connection."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.totals = read_totals(folder)
+        self._saved = asdict(self.totals)
+        self._log: IO[bytes] | None = None
+
+    def connected(self, place: Place, address: str) -> int:
+        """A connection stands; returns its number."""
+        self.totals.connections += 1
+        number = self.totals.connections
+        self._write("connected", place, connection=number, address=address)
+        return number
+
+    def closed(self, number: int, place: Place, sent: int, received: int) -> None:
+        self._write("closed", place, connection=number, sent=sent, received=received)
+
+    def not_connected(self, place: Place, problem: NotConnected) -> None:
+        event = "refused" if problem.why.is_refusal else "failed"
+        setattr(self.totals, event, getattr(self.totals, event) + 1)
+        self._write(event, place, reason=problem.why.word, message=problem.sentence)
+
+    def save(self) -> None:
+        """Write the totals if they have changed."""
+        now = asdict(self.totals)
+        if now != self._saved:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            atomic_write(self.folder / TOTALS, json.dumps(now))
+            self._saved = now
+
+    def close(self) -> None:
+        self.save()
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+
+    def _write(self, event: str, place: Place, **facts: object) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        log = self._open()
+        log.write(jsonl.dumps({"time": now, "event": event, "host": place.host, "port": place.port, **facts}))
+        if log.tell() > LOG_MAX:
+            log.close()
+            self._log = None
+            (self.folder / CONNECTIONS).replace(self.folder / FORMER)
+
+    def _open(self) -> IO[bytes]:
+        if self._log is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            self._log = os.fdopen(os.open(self.folder / CONNECTIONS, flags, 0o600), "ab", buffering=0)
+        return self._log

@@ -1,0 +1,61 @@
+"""Owns what the rows say of a crawl's way out: its rules, its limit, and what becomes of it when that is reached."""
+
+from collections.abc import Awaitable, Callable
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import NamedTuple
+from uuid import UUID
+
+from archivebox.base_models.transactions import write_transaction
+from archivebox.config.resolve import SettingError
+from archivebox.contract.reasons import Reason
+from archivebox.core.intake import networks_of
+from archivebox.core.snapshot import Snapshot
+from archivebox.crawls import control
+from archivebox.crawls.crawl import Crawl
+from archivebox.hooks import resolve_settings
+from archivebox.lib.egress import Dialer, Place, Policy, Record, Rules, Upstream
+from archivebox.lib.networks import Reach
+from archivebox.lib.quantities import size
+from archivebox.lib.urls import parse_url, path_domain
+from archivebox.storage.layout import egress_dir
+
+
+class Facts(NamedTuple):
+    """What holds for one crawl."""
+
+    folder: Path
+    reach: Reach
+    upstream: Upstream | None
+    max_size: int | None
+
+    def policy(self, is_named: Callable[[Place], Awaitable[bool]], ours: AbstractSet[int]) -> Policy:
+        dialer = Dialer(Rules(self.reach, is_named, self.upstream, ours))
+        return Policy(dialer, Record(egress_dir(self.folder)), self.max_size)
+
+
+def read_facts(crawl_id: UUID) -> Facts:
+    """Crawl.DoesNotExist; SettingError where a setting cannot be understood."""
+    crawl = Crawl.objects.get(pk=crawl_id)
+    settings = resolve_settings(crawl.layers())
+    reach = Reach(*networks_of(settings))
+    proxy = settings.get_text("PROXY")
+    try:
+        upstream = Upstream.parse(proxy) if proxy else None
+    except ValueError as error:
+        raise SettingError(settings.explain("PROXY")[-1][0], "PROXY", str(error)) from None
+    return Facts(crawl.path, reach, upstream, settings.find_int("MAX_SIZE"))
+
+
+def is_named(crawl_id: UUID, place: Place) -> bool:
+    """Whether the crawl was given this host at this port; only who may do so gives private ones (see the door)."""
+    domains = {path_domain(parse_url(f"{scheme}://{place}/")) for scheme in ("http", "https")}
+    return bool(Snapshot.objects.filter(crawl_id=crawl_id, depth=0, domain__in=domains).exists())
+
+
+def stop_full_crawl(crawl_id: UUID, max_size: int) -> None:
+    """It has received as much as it may: end it, and say why."""
+    crawl = Crawl.objects.get(pk=crawl_id)
+    with write_transaction():
+        if control.cancel(crawl):
+            Crawl.objects.filter(pk=crawl_id).update(reason=Reason.SIZE_REACHED.of(size(max_size)))

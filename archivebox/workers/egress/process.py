@@ -1,0 +1,198 @@
+"""The egress process: one per orchestrator; serves the ports of all its crawls, and ends with it."""
+
+import asyncio
+import logging
+import os
+import resource
+import signal
+import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+from uuid import UUID
+
+from django.core.exceptions import ObjectDoesNotExist
+from django.db import DatabaseError, connection
+
+from archivebox.base_models.patience import patiently
+from archivebox.base_models.work import RENEW_EVERY
+from archivebox.config.resolve import SettingError
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.lib.egress import Door, NotConnected, Place, Policy, Why
+from archivebox.machine.process import Process
+from archivebox.workers.egress import policies
+from archivebox.workers.egress.ways import take_in
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+SWEEP_EVERY = 1.0
+"""Seconds between two looks at what is idle, and two savings of totals."""
+FORGET_AFTER = 60.0
+"""Seconds for which a port is served that no worker holds: its crawl's browser may be taken over by another."""
+SIGN_OF_LIFE = b"."
+
+
+@dataclass(slots=True, eq=False)
+class Gate:
+    """The door of one crawl, and the workers that hold it open."""
+
+    door: Door
+    ties: set[socket.socket] = field(default_factory=set)
+    ports: set[int] = field(default_factory=set)
+    left_at: float = 0.0
+
+
+class Egress:
+    """Serves until told to stop. ``ways_in`` brings ports; ``pulse`` leads to the orchestrator."""
+
+    def __init__(self, ways_in: socket.socket, pulse: socket.socket) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._ways_in, self._pulse = ways_in, pulse
+        self._gates: dict[UUID, Gate] = {}
+        self._ports: set[int] = set()
+        self._stopping = asyncio.Event()
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._database = ThreadPoolExecutor(1, "database")
+
+    async def run(self) -> None:
+        for signum in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(signum, self._stopping.set)
+        for stream in (self._ways_in, self._pulse):
+            stream.setblocking(False)
+        self._loop.add_reader(self._pulse.fileno(), self._orchestrator_spoke)
+        self._loop.add_reader(self._ways_in.fileno(), self._take_in)
+        try:
+            await asyncio.gather(self._sweep(), self._give_signs())
+        finally:
+            for gate in self._gates.values():
+                gate.door.close()
+
+    # --- the orchestrator -------------------------------------------------------------------------------------
+
+    def _orchestrator_spoke(self) -> None:
+        """It says nothing to us that matters but by its end."""
+        try:
+            if self._pulse.recv(64):
+                return
+        except (BlockingIOError, ConnectionResetError):
+            pass
+        self._loop.remove_reader(self._pulse.fileno())
+        self._stopping.set()
+
+    async def _give_signs(self) -> None:
+        while not await self._stops_within(RENEW_EVERY):
+            try:
+                self._pulse.send(SIGN_OF_LIFE)
+            except OSError:
+                self._stopping.set()
+
+    async def _stops_within(self, seconds: float) -> bool:
+        try:
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    # --- ports ------------------------------------------------------------------------------------------------
+
+    def _take_in(self) -> None:
+        while (handed := take_in(self._ways_in)) is not None:
+            task = self._loop.create_task(self._open(*handed))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _open(self, crawl_id: UUID, listener: socket.socket, tie: socket.socket) -> None:
+        gate = self._gates.get(crawl_id)
+        if gate is None:
+            gate = self._gates[crawl_id] = Gate(self._door_of(crawl_id))
+        port = listener.getsockname()[1]
+        gate.ports.add(port)
+        self._ports.add(port)
+        gate.ties.add(tie)
+        self._loop.add_reader(tie.fileno(), self._let_go, gate, tie)
+        await gate.door.listen(listener)
+
+    def _let_go(self, gate: Gate, tie: socket.socket) -> None:
+        """A worker has nothing of this crawl any more, or has died; it says nothing by this socket but that."""
+        self._loop.remove_reader(tie.fileno())
+        tie.close()
+        gate.ties.discard(tie)
+        gate.left_at = self._loop.time()
+
+    async def _sweep(self) -> None:
+        while not await self._stops_within(SWEEP_EVERY):
+            for crawl_id, gate in list(self._gates.items()):
+                gate.door.sweep()
+                if not gate.ties and not gate.door.is_used and self._loop.time() - gate.left_at > FORGET_AFTER:
+                    self._forget(crawl_id)
+
+    def _forget(self, crawl_id: UUID) -> None:
+        gate = self._gates.pop(crawl_id)
+        gate.door.close()
+        self._ports -= gate.ports
+        DATA_FOLDER.way_out(crawl_id).unlink(missing_ok=True)
+
+    # --- rules ------------------------------------------------------------------------------------------------
+
+    def _door_of(self, crawl_id: UUID) -> Door:
+        return Door(partial(self._learn, crawl_id), partial(self._is_full, crawl_id))
+
+    async def _learn(self, crawl_id: UUID) -> Policy:
+        facts = await self._ask(partial(policies.read_facts, crawl_id))
+
+        async def is_named(place: Place) -> bool:
+            return await self._ask(partial(policies.is_named, crawl_id, place))
+
+        return facts.policy(is_named, self._ports)
+
+    def _is_full(self, crawl_id: UUID) -> None:
+        log.warning("Crawl %s has received all that it may action=crawl_full", crawl_id)
+        task = self._loop.create_task(self._ask(partial(policies.stop_full_crawl, crawl_id)))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _ask(self, question: Callable[[], T]) -> T:
+        """Of the database, in its thread; NotConnected while it cannot tell: no answer opens nothing."""
+        try:
+            return await self._loop.run_in_executor(self._database, partial(_on_a_connection, question))
+        except (DatabaseError, ObjectDoesNotExist, SettingError, OSError) as error:
+            log.warning("The rules of a crawl cannot be read: %s action=rules_unknown", error)
+            raise NotConnected(Why.RULES_UNKNOWN, f"The rules of this crawl cannot be read: {error}.") from error
+
+
+def _on_a_connection(question: Callable[[], T]) -> T:
+    """Asked so seldom that none is kept."""
+    try:
+        return question()
+    finally:
+        connection.close()
+
+
+def main(process_id: UUID, orchestrator_id: UUID, *, ways_in: socket.socket, pulse: socket.socket) -> int:
+    """Be the egress process until told to stop, or until the orchestrator has gone; returns the exit status."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # two for each connection
+    columns = {
+        "process_type": Process.TypeChoices.WORKER,
+        "worker_type": "egress",
+        "parent_id": orchestrator_id,
+        "cmd": ["archivebox", "egress"],  # forked: the kernel shows its parent's
+        "pwd": str(DATA_FOLDER.root),
+    }
+    process = patiently(lambda: Process.begin(process_id, **columns))
+    connection.close()
+    error: BaseException | None = None
+    try:
+        asyncio.run(_serve(ways_in, pulse))
+    except Exception as problem:
+        error = problem
+        log.exception("The egress process broke action=egress_broke pid=%d", os.getpid())
+    patiently(lambda: process.finish(0 if error is None else 1, "" if error is None else repr(error)))
+    return 0 if error is None else 1
+
+
+async def _serve(ways_in: socket.socket, pulse: socket.socket) -> None:
+    await Egress(ways_in, pulse).run()

@@ -1,0 +1,148 @@
+"""Owns the ports of crawls from the worker's side: made here, so that nobody waits, and handed to the egress process.
+
+A port that listens keeps who connects until somebody takes it in, so hooks may start before that process has, and
+nothing is lost but what was under way when it dies: the worker keeps the port, and hands it to the next one. The number
+stays with the crawl (``run/egress/<crawl id>``): a browser that outlives its worker has it on its command line.
+"""
+
+import array
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from uuid import UUID
+
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.lib.files import atomic_write
+
+log = logging.getLogger(__name__)
+
+LOOPBACK = "127.0.0.1"
+BACKLOG = 512
+HANDED_AGAIN_AFTER = 0.2
+"""Seconds until a port is offered again that could not be handed over: the egress process is behind."""
+
+
+class Way:
+    """The port of one crawl."""
+
+    def __init__(self, crawl_id: UUID) -> None:
+        self.crawl_id = crawl_id
+        self.listener = _listener(crawl_id)
+        self.port: int = self.listener.getsockname()[1]
+        self.tie: socket.socket | None = None
+        """Its other end is with the egress process: each of us sees when the other has gone."""
+
+    def hand_over(self, ways_in: socket.socket) -> bool:
+        """Offer the port to the egress process, whether it is up or not; False: there is no room for that now."""
+        ours, theirs = socket.socketpair()
+        descriptors = array.array("i", (self.listener.fileno(), theirs.fileno()))
+        try:
+            ways_in.sendmsg([self.crawl_id.bytes], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
+        except OSError as error:
+            log.warning("The port of crawl %s waits to be served: %s action=way_waits", self.crawl_id, error)
+            ours.close()
+            return False
+        finally:
+            theirs.close()
+        ours.setblocking(False)
+        self.tie = ours
+        return True
+
+    def close(self) -> None:
+        self.listener.close()
+        if self.tie is not None:
+            self.tie.close()
+
+
+def _listener(crawl_id: UUID) -> socket.socket:
+    """A socket that listens on the crawl's own port; several workers of ours, and none of anybody else, share it."""
+    path = DATA_FOLDER.way_out(crawl_id)
+    try:
+        return _listen(int(path.read_text()))
+    except (FileNotFoundError, ValueError):
+        pass
+    except OSError as error:
+        log.info("Crawl %s gets another port: %s action=port_taken", crawl_id, error)
+    listener = _listen(0)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    atomic_write(path, str(listener.getsockname()[1]))
+    return listener
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)  # of one user alone
+        listener.bind((LOOPBACK, port))
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+class Ways:
+    """The ports that one worker has for its crawls. ``ways_in``: the socket by which all workers hand them over."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, ways_in: socket.socket) -> None:
+        self._loop = loop
+        self._ways_in = ways_in
+        self._ways: dict[UUID, Way] = {}
+        ways_in.setblocking(False)
+
+    def proxy_of(self, crawl_id: UUID) -> str:
+        """The URL of the proxy through which everything of a crawl goes; it has a port from now on."""
+        if crawl_id not in self._ways:
+            self._ways[crawl_id] = Way(crawl_id)
+            self._hand_over(self._ways[crawl_id])
+        return f"http://{LOOPBACK}:{self._ways[crawl_id].port}"
+
+    def keep(self, crawl_ids: AbstractSet[UUID]) -> None:
+        """Let go of the ports of all other crawls: nothing of them is at work here."""
+        for crawl_id in self._ways.keys() - crawl_ids:
+            self._untie(self._ways[crawl_id])
+            self._ways.pop(crawl_id).close()
+
+    def close(self) -> None:
+        self.keep(frozenset())
+        self._ways_in.close()
+
+    def _hand_over(self, way: Way) -> None:
+        if self._ways.get(way.crawl_id) is not way:
+            return
+        if not way.hand_over(self._ways_in):
+            self._loop.call_later(HANDED_AGAIN_AFTER, self._hand_over, way)
+        elif way.tie is not None:
+            self._loop.add_reader(way.tie.fileno(), self._is_gone, way)
+
+    def _is_gone(self, way: Way) -> None:
+        """The egress process has died: the next one gets the port."""
+        with suppress(ConnectionResetError):
+            if way.tie is None or way.tie.recv(1):
+                return
+        self._untie(way)
+        self._hand_over(way)
+
+    def _untie(self, way: Way) -> None:
+        if way.tie is not None:
+            self._loop.remove_reader(way.tie.fileno())
+            way.tie.close()
+            way.tie = None
+
+
+def take_in(ways_in: socket.socket) -> tuple[UUID, socket.socket, socket.socket] | None:
+    """One port that a worker has handed over: whose it is, what listens, and the tie; None if there is none now."""
+    try:
+        data, descriptors, _, _ = socket.recv_fds(ways_in, 16, 2)
+    except BlockingIOError:
+        return None
+    if len(data) != 16 or len(descriptors) != 2:
+        for descriptor in descriptors:
+            os.close(descriptor)
+        return None
+    listener, tie = (socket.socket(fileno=descriptor) for descriptor in descriptors)
+    return UUID(bytes=data), listener, tie
