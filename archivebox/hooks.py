@@ -15,6 +15,7 @@ import platformdirs
 
 from archivebox.config.conffile import read_conf
 from archivebox.config.core import CORE_SETTINGS
+from archivebox.config.personas import Persona
 from archivebox.config.resolve import Layer, Resolved, resolve
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract import discovery
@@ -32,6 +33,7 @@ __all__ = [
     "Call",
     "HookCall",
     "base_layers",
+    "crawl_layers",
     "discover_hooks",
     "extract_step",
     "is_background_hook",
@@ -137,6 +139,13 @@ def _base_layers(_version: tuple[int, int], machine_config: str) -> tuple[Layer,
         Layer("machine", json.loads(machine_config)),
         Layer("environment", dict(os.environ)),
     )
+
+
+def crawl_layers(config: Mapping[str, JSON]) -> list[Layer]:
+    """The layers that hold for a crawl with these settings: this machine's, its persona's, and its own."""
+    base, own = base_layers(), Layer("crawl", dict(config))
+    name = resolve_settings([*base, own]).get_text("ACTIVE_PERSONA")
+    return [*base, Persona(DATA_FOLDER.persona(name)).layer(), own]
 
 
 def resolve_settings(layers: Sequence[Layer]) -> Resolved:
@@ -283,7 +292,7 @@ def _environment(plugin: str, call: Call, *, for_installer: bool) -> tuple[dict[
         "LIB_DIR": lib,
         "DATA_DIR": str(DATA_FOLDER.root),
         "PERSONAS_DIR": str(DATA_FOLDER.personas),
-        "ACTIVE_PERSONA": "Default",
+        "ACTIVE_PERSONA": call.settings.get_text("ACTIVE_PERSONA"),
         "ABX_RUNTIME": "archivebox",
         "HOOK_BASE": str(BUNDLED / "base"),  # where hook.sh and hook.js are
         "EXTRA_CONTEXT": json.dumps(dict(call.context)),
@@ -353,7 +362,7 @@ def run_hook(
     """
     hook = _hook_of(script)
     arguments = {name.replace("_", "-"): str(value) for name, value in kwargs.items()}
-    settings = resolve_settings([*base_layers(), Layer("crawl", dict(config))])
+    settings = resolve_settings(crawl_layers(config))
     ids = {name: str(value) for name, value in kwargs.items() if name.endswith("_id")}
     folders = _folders(ids, output_dir.parent, crawl_dir)
     call = Call(output_dir.parent, arguments, ids, folders, settings, binaries or {})

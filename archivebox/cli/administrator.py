@@ -80,7 +80,7 @@ def ask_for_crawls(session: Session, crawls: Any) -> None:
     if not _somebody_can_be_asked():
         return
     wanted: dict[str, BinaryRequest] = {}
-    for crawl in crawls.only("config", "urls").iterator():
+    for crawl in crawls.only("config", "persona", "urls").iterator():
         wanted = wanted_programs(resolve_settings(crawl.layers()), crawl.urls.splitlines()) | wanted
     given_up = _given_up_before(session)
     installed = _ask(session, [request for name, request in wanted.items() if name not in given_up])

@@ -18,7 +18,6 @@ INSTEAD = {
     "import": "`archivebox add FILE` takes the URLs of a file. Archives of earlier versions cannot be imported yet.",
     "mcp": "It may come with a later version.",
     "oneshot": "`archivebox --data-dir FOLDER add URL` keeps a page in a collection of its own.",
-    "persona": "It may come with a later version; COOKIES_FILE and CHROME_USER_DATA_DIR hold what a log-in left.",
     "pluginmap": "`archivebox plugin list` shows the plugins.",
     "schedule": "Let cron or a systemd timer run `archivebox add`.",
     "shell": "`archivebox manage shell` opens a Python prompt with the models.",

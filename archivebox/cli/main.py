@@ -14,7 +14,7 @@ from archivebox.cli.session import BAD_INPUT
 
 COMMANDS = (
     "add", "binary", "config", "crawl", "doctor", "help", "init", "install", "list", "machine", "manage",
-    "orchestrator", "plugin", "process", "remove", "run", "search", "server", "snapshot", "status", "update",
+    "orchestrator", "persona", "plugin", "process", "remove", "run", "search", "server", "snapshot", "status", "update",
     "version", "worker",
 )  # fmt: skip
 """Each is a package beside this module that declares its options; only that one is imported."""

@@ -4,6 +4,9 @@ from archivebox.contract.schema import SettingSpec
 
 MEGABYTE = 1_000_000
 
+PERSONA_NAME = r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,63}$"
+"""A name of a folder that is no way out of ``personas/``."""
+
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 _SHARED = (
@@ -60,6 +63,7 @@ _WORK = (
 )
 
 _CRAWLS = (
+    SettingSpec("ACTIVE_PERSONA", "string", "Default", "Persona of crawls that name none", pattern=PERSONA_NAME),
     SettingSpec("PLUGINS", "array", [], "Plugins to run and what they require; empty: all enabled", items="string"),
     SettingSpec("MAX_DEPTH", "integer", 0, "Links to follow from the URLs given", minimum=0, maximum=100),
     SettingSpec("MAX_URLS", "integer", None, "URLs of one crawl; unset: no limit", minimum=1),

@@ -192,7 +192,7 @@ class ArchiveResult(TabledRow):
         self.process = run_hook(
             hook.path,
             Path(self.pwd),
-            self.snapshot.crawl.config | self.snapshot.config,
+            self.snapshot.crawl.settings | self.snapshot.config,
             crawl_dir=self.snapshot.crawl.path,
             binaries=binary_paths(Machine.current().pk),
             url=self.snapshot.url,

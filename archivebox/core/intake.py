@@ -125,6 +125,7 @@ def create_crawl(
     config: Mapping[str, JSON] | None = None,
     label: str = "",
     source: str = "",
+    persona: str = "",
     hold: bool = False,
 ) -> Crawl:
     """Write a Crawl and the Snapshots of its seeds in one transaction; after it returns no URL can be lost.
@@ -141,6 +142,7 @@ def create_crawl(
         config=dict(config or {}),
         label=label,
         source=source,
+        persona=persona,
         **held,
     )
     rows = (

@@ -19,7 +19,8 @@ from archivebox.base_models.work import FREE_AND_WANTED, HELD, StoppableItem, Wo
 from archivebox.config.resolve import Layer
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.crawls.schedule import CrawlSchedule
-from archivebox.hooks import base_layers
+from archivebox.hooks import crawl_layers
+from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process, ProcessQuerySet
 
@@ -81,7 +82,12 @@ class Crawl(StoppableItem):
 
     def layers(self) -> list[Layer]:
         """The layers of settings that hold for this crawl, weakest first."""
-        return [*base_layers(), Layer("crawl", dict(self.config))]
+        return crawl_layers(self.settings)
+
+    @property
+    def settings(self) -> dict[str, JSON]:
+        """Its own settings, with the persona that it was given."""
+        return {**self.config, **({"ACTIVE_PERSONA": self.persona} if self.persona else {})}
 
     def run(self) -> None:
         """Its first Snapshots were written together with it; what is left to do is done by its runs."""

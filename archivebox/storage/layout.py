@@ -33,6 +33,9 @@ class DataFolder:
     def personas(self) -> Path:
         return self.root / "personas"
 
+    def persona(self, name: str) -> Path:
+        return self.personas / name
+
     @property
     def sources(self) -> Path:
         return self.root / "sources"

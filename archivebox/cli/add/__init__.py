@@ -24,6 +24,7 @@ COMMAND = command(
         flag("--update", text="Of URLs that are there already, run only what is missing."),
         flag("--overwrite", text="Retire the versions that are there; `remove --undo` brings them back."),
         flag("--index-only", text="Write the rows, and run nothing until the crawl is resumed."),
+        option("--persona", text="Visit the pages as this persona; else ACTIVE_PERSONA.", metavar="NAME"),
         option("--label", text="A name for this crawl.", default="", metavar="TEXT"),
         option("--max-urls", text="At most so many URLs in this crawl.", type=click.IntRange(min=1)),
         option("--url-allowlist", text="Take only links that match: regular expressions.", metavar="REGEX"),

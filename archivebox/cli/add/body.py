@@ -9,7 +9,7 @@ from uuid import UUID
 
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
-from archivebox.cli import settings
+from archivebox.cli import personas, settings
 from archivebox.cli.add.kept import kept_source
 from archivebox.cli.add.sources import Given, Reader
 from archivebox.cli.errors import BadInputError
@@ -41,6 +41,7 @@ class AddOptions(NamedTuple):
     update: bool
     overwrite: bool
     index_only: bool
+    persona: str
 
 
 def refuse_early(params: Mapping[str, object]) -> None:
@@ -63,6 +64,7 @@ def run(
     overwrite: bool,
     index_only: bool,
     label: str,
+    persona: str | None,
     config: tuple[str, ...],
     **limits: object,
 ) -> int:
@@ -75,10 +77,12 @@ def run(
     tags = [name for text in tag for name in split_tags(text)]
     given_limits = (f"{name.upper()}={value}" for name, value in limits.items() if value is not None)
     own = _config((*config, *given_limits), plugins)
+    who = personas.find(session, persona) if persona else None
     layers = [*settings.current_layers(is_collection=session.process is not None), Layer("crawl", own)]
+    layers += [who.layer()] if who else []
     resolved = resolve_settings(layers)
     depth = resolved.get_int("MAX_DEPTH") if depth is None else depth
-    options = AddOptions(depth, tags, own, label[:255], update, overwrite, index_only)
+    options = AddOptions(depth, tags, own, label[:255], update, overwrite, index_only, persona or "")
     with ExitStack() as stack:
         given = _read(Reader(session.out, resolved, Parser(parser), stack), urls, file)
         session.open(create=True)
@@ -158,6 +162,7 @@ def _create(seeds: Sequence[Seed], source: str, options: AddOptions) -> Crawl:
         config=options.config,
         label=options.label,
         source=source,
+        persona=options.persona,
         hold=options.index_only,
     )
 

@@ -13,11 +13,10 @@ from archivebox.cli import settings
 from archivebox.cli.errors import BadInputError, StoppedError
 from archivebox.cli.plugin.body import find_plugin
 from archivebox.cli.session import Session
-from archivebox.config.resolve import Layer
 from archivebox.contract.discovery import Plugin
 from archivebox.contract.hook import Hook
 from archivebox.crawls.admission import check_url
-from archivebox.hooks import base_layers, discover_hooks, plugins, resolve_settings, run_hook
+from archivebox.hooks import crawl_layers, discover_hooks, plugins, resolve_settings, run_hook
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.binary import binary_paths
 from archivebox.machine.models import Machine, Process
@@ -79,7 +78,7 @@ class Trial:
     def __init__(self, session: Session, url: str, folder: Path, config: dict[str, JSON]) -> None:
         self.parent, self.url, self.folder, self.config = session.process, url, folder, config
         self.ids: dict[str, UUID] = {"snapshot_id": new_id(), "crawl_id": new_id()}
-        self.settings = resolve_settings([*base_layers(), Layer("crawl", config)])
+        self.settings = resolve_settings(crawl_layers(config))
         self.binaries = binary_paths(Machine.current().pk)
         self._running: list[Process] = []
 

@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import errno
 import fcntl
-import json
 import os
 import socket
 
@@ -69,16 +68,6 @@ def _put_away(number: int) -> tuple[int | None, bool]:
         if error.errno != errno.EBADF:
             raise
         return None, False
-
-
-def keep_downloads_in(folder: str, profile: str) -> None:
-    """Have a fresh profile's downloads go to a folder that is removed.
-
-    The relay forbids them all, but a hook that allows them for itself and goes leaves the browser as it was started.
-    """
-    os.makedirs(os.path.join(profile, "Default"))
-    with open(os.path.join(profile, "Default", "Preferences"), "w", encoding="utf-8") as file:
-        json.dump({"download": {"default_directory": os.path.join(folder, "downloads")}}, file)
 
 
 def window(settings: Settings) -> tuple[int, int]:

@@ -17,7 +17,8 @@ import shutil
 import subprocess
 import tempfile
 
-from launch import PIPE, browser_pipe, find_chromium, flags, keep_downloads_in
+from browser_profile import make_profile
+from launch import PIPE, browser_pipe, find_chromium, flags
 from others import OF_BROWSER, take_back, tell
 from relay import Relay
 
@@ -50,11 +51,8 @@ class Browser:
         binary = find_chromium(settings)
         self.folder, self._lock = make_folder()
         try:
-            own = settings.path("CHROME_USER_DATA_DIR")
-            self.keeps_profile = bool(own)
-            profile = own or os.path.join(self.folder, "profile")
-            if not own:
-                keep_downloads_in(self.folder, profile)
+            profile = make_profile(settings, self.folder)
+            self.keeps_profile = not profile.startswith(self.folder)
             command = [binary, *flags(settings, profile)]
             self.sandbox = "--no-sandbox" not in command
             # Its temporary files go into our folder, so that they are gone with it even when it was killed.

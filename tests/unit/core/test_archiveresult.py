@@ -152,7 +152,14 @@ class TestRun:
         assert result.process is not None
         assert result.process.stdout.split() == ["blue", "20"]
         assert result.process.timeout == 20
-        assert [layer.name for layer in page.layers()] == ["file", "machine", "environment", "crawl", "snapshot"]
+        assert [layer.name for layer in page.layers()] == [
+            "file",
+            "machine",
+            "environment",
+            "persona",
+            "crawl",
+            "snapshot",
+        ]
 
     def test_without_a_hook_name_all_hooks_of_the_plugin_run(self) -> None:
         scripts = {

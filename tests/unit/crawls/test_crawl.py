@@ -78,7 +78,7 @@ def test_processes_and_names() -> None:
     assert str(one) == "https://example.com/1"
     assert str(CrawlSchedule(schedule="daily")) == "daily"
     assert list(Crawl.objects.all().open()) == [one]
-    assert [layer.name for layer in one.layers()] == ["file", "machine", "environment", "crawl"]
+    assert [layer.name for layer in one.layers()] == ["file", "machine", "environment", "persona", "crawl"]
 
 
 def test_a_host_is_one_row() -> None:

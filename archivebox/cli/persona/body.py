@@ -1,0 +1,110 @@
+"""Owns `archivebox persona`: making personas, looking at them, giving them cookies, removing them."""
+
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from archivebox.cli import personas, settings
+from archivebox.cli.errors import BadInputError
+from archivebox.cli.output import Column, counted
+from archivebox.cli.session import Session
+from archivebox.config.conffile import read_conf
+from archivebox.config.personas import Persona
+from archivebox.contract.schema import to_env
+from archivebox.crawls.models import Crawl
+
+COOKIES_MAX = 10_000_000
+"""Bytes of a cookies.txt: browsers keep a few thousand cookies of at most 4 KB."""
+
+COLUMNS = (
+    Column("persona", "name"),
+    Column("cookies", "cookies"),
+    Column("profile", "profile"),
+    Column("settings", lambda record: ", ".join(record["settings"]), wraps=True),  # type: ignore[arg-type]  # a list
+)
+LABELS = {
+    "name": "persona", "folder": "folder", "settings": "settings", "cookies": "cookies", "profile": "profile",
+    "log_in": "to log in, start and close",
+}  # fmt: skip
+
+
+def refuse_early(params: Mapping[str, object]) -> None:
+    pairs = params.get("config")
+    if isinstance(pairs, tuple):
+        settings.refuse_secrets(pairs, "Write it to the persona's persona.conf, which is yours alone.")
+
+
+def list_(session: Session) -> int:
+    records = (_record(persona) for persona in personas.all_of(session))
+    session.out.table(COLUMNS, records, empty="No persona yet. `archivebox persona create NAME` makes one.")
+    return 0
+
+
+def create(session: Session, *, name: str, config: tuple[str, ...]) -> int:
+    persona = personas.named(session, name)
+    said = {spec.name: to_env(value) for spec, value in map(settings.parse_pair, config)}
+    if persona.exists:
+        raise BadInputError(f"There is a persona {name} already. `archivebox persona show '{name}'` shows it.")
+    persona.create(said)
+    session.out.event(
+        _record(persona), f"Made {persona.folder}. `archivebox persona show '{name}'` says how to log in."
+    )
+    return 0
+
+
+def show(session: Session, *, name: str) -> int:
+    persona = personas.find(session, name)
+    browser = f"chromium --password-store=basic '--user-data-dir={persona.profile}'"
+    session.out.facts({**_record(persona), "log_in": browser}, LABELS)
+    return 0
+
+
+def import_cookies(session: Session, *, name: str, file: str) -> int:
+    persona = personas.find(session, name)
+    try:
+        count = persona.import_cookies(_text_of(file))
+    except ValueError as error:
+        raise BadInputError(f"{file} cannot be taken. {error}") from None
+    session.out.event(_record(persona), f"{counted(count, 'cookie')} in {persona.cookies}.")
+    return 0
+
+
+def remove(session: Session, *, name: str, yes: bool) -> int:
+    persona = personas.find(session, name)
+    users = Crawl.objects.open().filter(persona=name).count()
+    if users:
+        raise BadInputError(f"{counted(users, 'crawl')} still run as {name}: cancel them, or wait for their end.")
+    if not (yes or session.out.ask(f"Delete {persona.folder} with its profile and cookies?")):
+        session.out.say(f"Nothing was done: {persona.folder} would be deleted. --yes does it.")
+        return 0
+    shutil.rmtree(persona.folder)
+    session.out.event({"type": "Persona", "name": name, "removed": True}, f"Deleted {persona.folder}.")
+    return 0
+
+
+def _text_of(file: str) -> str:
+    try:
+        data = sys.stdin.buffer.read(COOKIES_MAX + 1) if file == "-" else _start_of(Path(file))
+        if len(data) > COOKIES_MAX:
+            raise BadInputError(f"{file} is larger than {COOKIES_MAX // 1_000_000} MB, which no cookies.txt is.")
+        return data.decode()
+    except OSError as error:
+        raise BadInputError(f"{file} cannot be read: {error.strerror}.") from None
+
+
+def _start_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(COOKIES_MAX + 1)
+
+
+def _record(persona: Persona) -> dict[str, object]:
+    """What is there; of the settings the names alone, since some are secrets."""
+    return {
+        "type": "Persona",
+        "name": persona.name,
+        "folder": str(persona.folder),
+        "settings": sorted(read_conf(persona.conf)),
+        "cookies": persona.cookies.is_file(),
+        "profile": persona.profile.is_dir() and any(persona.profile.iterdir()),
+    }

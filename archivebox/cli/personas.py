@@ -1,0 +1,32 @@
+"""Owns personas as they are named on a command line."""
+
+import difflib
+import re
+
+from archivebox.cli.errors import BadInputError
+from archivebox.cli.session import Session
+from archivebox.config.core import PERSONA_NAME
+from archivebox.config.personas import Persona
+
+
+def named(session: Session, name: str) -> Persona:
+    """The persona of this name, which need not be there; BadInputError for what is no name."""
+    if not re.search(PERSONA_NAME, name):
+        raise BadInputError(f"{name!r} is no name of a persona: letters, digits, blanks, and . _ - are.")
+    return Persona(session.folder.persona(name))
+
+
+def all_of(session: Session) -> list[Persona]:
+    """Every persona of this collection, by name."""
+    folder = session.folder.personas
+    return [Persona(path) for path in sorted(folder.iterdir()) if path.is_dir()] if folder.is_dir() else []
+
+
+def find(session: Session, name: str) -> Persona:
+    """The persona of this name; BadInputError with the nearest names if there is none."""
+    persona = named(session, name)
+    if not persona.exists:
+        near = difflib.get_close_matches(name, [one.name for one in all_of(session)], 1)
+        hint = f"Did you mean {near[0]}?" if near else f"`archivebox persona create '{name}'` makes it."
+        raise BadInputError(f"There is no persona {name}. {hint}")
+    return persona

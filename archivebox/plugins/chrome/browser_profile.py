@@ -1,0 +1,65 @@
+"""Which profile Chromium runs on: the person's own, a copy of the persona's, or a fresh one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+from archivebox.plugins.base import Settings, misconfigured
+
+NO_PERSONA = "Default"  # need not have a folder
+# What Chromium makes anew, and the locks of one that runs on the original.
+LEFT_OUT = shutil.ignore_patterns(
+    "Singleton*",
+    "lockfile",
+    "Cache",
+    "Code Cache",
+    "GPUCache",
+    "*ShaderCache",
+    "Dawn*Cache",
+    "Crashpad",
+    "BrowserMetrics*",
+)
+
+
+def make_profile(settings: Settings, folder: str) -> str:
+    """Return the profile to use; what is made for this crawl alone lies in `folder`, with which it goes.
+
+    Crawls that share a persona run on a copy each: Chromium locks its profile, and what one page leaves in it (cookies
+    of trackers, a log-out) would meet all later ones.
+    """
+    own = settings.path("CHROME_USER_DATA_DIR")
+    if own:
+        return own
+    profile = os.path.join(folder, "profile")
+    persona = _profile_of_persona()
+    if persona:
+        shutil.copytree(persona, profile, symlinks=True, ignore=LEFT_OUT)
+    _keep_downloads_in(os.path.join(folder, "downloads"), profile)
+    return profile
+
+
+def _profile_of_persona() -> str:
+    """Return the profile of the crawl's persona, '' where it has none."""
+    name = os.environ.get("ACTIVE_PERSONA", NO_PERSONA)
+    folder = os.path.join(os.environ.get("PERSONAS_DIR", ""), name)
+    if name != NO_PERSONA and not os.path.isdir(folder):
+        misconfigured(f"There is no persona {name}. Make it with: archivebox persona create '{name}'")
+    profile = os.path.join(folder, "profile")
+    return profile if os.path.isdir(profile) else ""
+
+
+def _keep_downloads_in(downloads: str, profile: str) -> None:
+    """Have downloads go to a folder that is removed.
+
+    The relay forbids them all, but a hook that allows them for itself and goes leaves the browser as it was started.
+    """
+    path = os.path.join(profile, "Default", "Preferences")
+    preferences: dict[str, object] = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            preferences = json.load(file)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({**preferences, "download": {"default_directory": downloads}}, file)
