@@ -23,6 +23,16 @@ def database_of(folder: Path) -> dict[str, str]:  # noqa: ARG001 - what is remem
     return {"DATABASE_URL": urlunsplit(urlsplit(url)._replace(path=f"/{name}"))}
 
 
+def forget_database_of(folder: Path) -> None:
+    """Take away all tables, as one who deletes the file, or drops the database and makes it anew, does."""
+    if own := database_of(folder).get("DATABASE_URL"):
+        with psycopg.connect(own, autocommit=True) as connection:
+            connection.execute("DROP SCHEMA public CASCADE")
+            connection.execute("CREATE SCHEMA public")
+    for path in folder.glob("data/index.sqlite3*"):
+        path.unlink()
+
+
 def drop_database_of(folder: Path) -> None:
     """Once nothing works on the folder any more; those that are kept go with their cluster."""
     if own := database_of(folder).get("DATABASE_URL"):

@@ -121,7 +121,24 @@ def _is_ready(folder: DataFolder, stamp: str) -> bool:
             return False
     except FileNotFoundError:
         return False
-    return bool(database_url(folder)) or origin_of(folder.database) is not Origin.NOBODYS
+    if database_url(folder):
+        return _server_has_tables()
+    return origin_of(folder.database) is not Origin.NOBODYS
+
+
+def _server_has_tables() -> bool:
+    """Whether the database on the server is the one that was migrated: it may have been dropped and made anew.
+
+    One that does not answer is no new one; whoever needs it says so.
+    """
+    from django.db import OperationalError, connection  # what asks for its settings
+
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT to_regclass('django_migrations') IS NOT NULL")
+            return bool(cursor.fetchone()[0])
+    except OperationalError:
+        return True
 
 
 def _migrate(folder: DataFolder) -> None:

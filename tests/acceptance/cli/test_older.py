@@ -12,6 +12,7 @@ import pytest
 from archivebox.config.origin import APPLICATION_ID
 from tests import older
 from tests.acceptance.cli.conftest import Type
+from tests.databases import forget_database_of
 
 COMMANDS = (
     ["init"], ["add", "https://example.com/"], ["server", "127.0.0.1:0"], ["status"], ["doctor"], ["list"],
@@ -69,10 +70,11 @@ def test_a_collection_from_before_the_mark_goes_on_and_is_marked(cli: Type, coll
     assert mark(database) == APPLICATION_ID
 
 
-def test_a_database_that_was_deleted_is_made_anew(cli: Type, collection: Path) -> None:
+@pytest.mark.database
+@pytest.mark.usefixtures("collection")
+def test_a_database_that_was_deleted_is_made_anew(cli: Type, tmp_path: Path) -> None:
     for words in (["init"], ["add", "--bg", "https://example.com/"], ["status"]):
-        for path in collection.glob("index.sqlite3*"):
-            path.unlink()
+        forget_database_of(tmp_path)
         done = cli(*words)
         assert done.code == 0, done.err
 
