@@ -5,7 +5,7 @@ PATHS := archivebox tests bin/environment.py $(wildcard benchmarks)
 CHAOS_SECONDS ?= 300
 ENGINE := tests/integration/engine tests/chaos
 
-.PHONY: help env check format lint types layers dependencies migrations suppressions test test-sqlite test-postgres test-modes bare-root chaos bench lock lock-upgrade changelog clean
+.PHONY: help env check format lint types layers dependencies migrations suppressions docs test test-sqlite test-postgres test-modes bare-root chaos bench lock lock-upgrade changelog clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,10 @@ bench: env  ## the benchmarks
 
 COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header pyproject.toml
+
+docs: env  ## write the reference of the plugins
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	  $(PY) -m archivebox --data-dir "$$folder" plugin reference >docs/plugins.md
 
 lock: env  ## write the lock files after a change of the dependencies in pyproject.toml
 	$(COMPILE) --output-file requirements.lock

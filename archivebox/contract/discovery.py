@@ -41,11 +41,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One plugin folder; ``warnings`` are sentences about what in it could not be understood."""
+    """One plugin folder; ``warnings`` are sentences about what in it could not be understood.
+
+    ``title`` and ``description`` are for people: a few words, and a sentence.
+    """
 
     name: str
     path: Path
     source: Source
+    title: str = ""
+    description: str = ""
     schema: PluginSchema = field(default_factory=PluginSchema)
     hooks: tuple[Hook, ...] = ()
     binaries: tuple[BinaryRequest, ...] = ()
@@ -132,7 +137,7 @@ def read_plugin(name: str, folder: Path, source: Source = "data", *, changes: Pa
         return None
     if not PLUGIN_NAME.fullmatch(name):
         warning = "its folder's name may hold letters, digits, _ and - only, so none of it is used"
-        return Plugin(name, folder, source, read_schema(name, {})[0], warnings=(warning,))
+        return Plugin(name, folder, source, schema=read_schema(name, {})[0], warnings=(warning,))
     read = _Folder(name, folder, file_names)
     if "config.json" in file_names:
         read.config = _read_config(folder, read.warnings)
@@ -155,6 +160,8 @@ def _read_files(folder: _Folder, source: Source) -> Plugin:
         name=folder.plugin,
         path=folder.path,
         source=source,
+        title=str(folder.config.get("title") or ""),
+        description=str(folder.config.get("description") or ""),
         schema=schema,
         hooks=tuple(hook for hook, _ in hooks),
         binaries=(*_read_required(folder, schema), *programs, *environments),

@@ -18,6 +18,13 @@ COMMAND = group(
             needs=Needs.ANY,
         ),
         command(
+            "reference",
+            "plugin.reference:reference",
+            "What plugins keep, when they run, how they are set: as Markdown.",
+            [words("names", "[NAME]...")],
+            needs=Needs.ANY,
+        ),
+        command(
             "run",
             "plugin.run:run",
             "Run one plugin's hooks on a URL, after those they need, into a folder.",

@@ -62,6 +62,8 @@ def show(session: Session, *, name: str) -> int:
     record = {
         "type": "Plugin",
         "name": plugin.name,
+        "title": plugin.title,
+        "description": plugin.description,
         "source": plugin.source,
         "path": str(plugin.path),
         "required_plugins": list(plugin.required_plugins),
@@ -70,8 +72,9 @@ def show(session: Session, *, name: str) -> int:
         "warnings": list(plugin.warnings),
     }
     labels = {
-        "name": "plugin", "source": "from", "path": "folder", "required_plugins": "needs the plugins",
-        "binaries": "needs the programs", "output_mimetypes": "makes", "warnings": "to correct",
+        "name": "plugin", "title": "title", "description": "what it does", "source": "from", "path": "folder",
+        "required_plugins": "needs the plugins", "binaries": "needs the programs", "output_mimetypes": "makes",
+        "warnings": "to correct",
     }  # fmt: skip
     session.out.facts(record, labels)
     session.out.table(HOOKS, (_hook_record(hook) for hook in plugin.hooks))

@@ -1,0 +1,119 @@
+"""Owns `archivebox plugin reference`: what plugins keep, when they run and how they are set, as Markdown."""
+
+from collections.abc import Iterable, Iterator
+
+from archivebox.cli.plugin.body import find_plugin
+from archivebox.cli.session import Session
+from archivebox.contract.applies import CONDITIONS
+from archivebox.contract.discovery import Plugin
+from archivebox.contract.hook import Hook
+from archivebox.contract.schema import SettingSpec, standard_properties, to_env
+from archivebox.hooks import plugins
+from archivebox.lib.jsonl import JSON
+
+HEAD = """# Plugins
+
+What each one keeps, when it runs, and how it is set; written by `make docs` from what the plugins say of themselves.
+`archivebox config set NAME=VALUE` changes a setting for all crawls, `archivebox add --config NAME=VALUE` for one.
+
+Every plugin has `<NAME>_ENABLED` (also `SAVE_<NAME>`) and `<NAME>_TIMEOUT` in seconds (else `TIMEOUT`); those that need
+programs also have `<NAME>_BINARY`, `<NAME>_ARGS` and `<NAME>_ARGS_EXTRA`. They are named below where a plugin gives
+them a meaning or a value of its own. A plugin is on unless it says off.
+"""
+MOST_DEFAULT = 60
+"""Characters of a default that are shown: the flags of a browser are looked up with `archivebox config get`."""
+
+
+def reference(session: Session, *, names: tuple[str, ...]) -> int:
+    chosen = [find_plugin(name) for name in names] or list(plugins().values())
+    session.out.text(document(chosen))
+    return 0
+
+
+def document(chosen: Iterable[Plugin]) -> str:
+    """Those that work on pages in the order in which they do, then those that install programs."""
+    return "\n".join([HEAD, *("\n".join(_section(plugin)) for plugin in sorted(chosen, key=_order))])
+
+
+def _order(plugin: Plugin) -> tuple[bool, str, str]:
+    """By the first hook on a page; one that has none works before any of them."""
+    numbers = [hook.file_name for hook in plugin.hooks if hook.name.event == "Snapshot"]
+    return plugin.only_installs, min(numbers, default=""), plugin.name
+
+
+def _section(plugin: Plugin) -> Iterator[str]:
+    yield f"## {plugin.name}\n"
+    yield f"{_sentence(plugin)}\n"
+    for hook in plugin.hooks:
+        yield f"* {_when(hook)}: `{hook.file_name}`"
+    if plugin.binaries:
+        yield f"* needs {', '.join(_program(plugin))}"
+    if plugin.required_plugins:
+        yield f"* works with {', '.join(plugin.required_plugins)}"
+    for output in plugin.outputs:
+        yield f"* {output.role}: `{output.file}`"
+    yield from _settings(plugin)
+    yield ""
+
+
+def _sentence(plugin: Plugin) -> str:
+    enabled = plugin.schema.settings[plugin.enabled_setting]
+    said = plugin.description or plugin.title or plugin.name
+    said = said if said.endswith(".") else f"{said}."
+    return said if enabled.default else f"{said} Off until `{enabled.name}=true`."
+
+
+def _when(hook: Hook) -> str:
+    event = hook.name.event
+    if event == "Binary":
+        return "for each program that is missing"
+    step = f", step {hook.step}" if event in {"Crawl", "Snapshot"} else ""
+    applies = [f"{name} `{pattern}`" for name, pattern in _conditions(hook)]
+    beside = ", in the background" if hook.background else ""
+    return f"{event}{step}{beside}" + (f", where {' and '.join(applies)}" if applies else "")
+
+
+def _conditions(hook: Hook) -> Iterator[tuple[str, str]]:
+    for name in CONDITIONS:
+        pattern = getattr(hook.applies, name)
+        if pattern is not None:
+            yield name, pattern.pattern
+
+
+def _program(plugin: Plugin) -> Iterator[str]:
+    for asked in plugin.binaries:
+        by = f" (by {', '.join(asked.binproviders)})" if asked.binproviders else ""
+        yield f"{asked.name}{by}{' if it is to be had' if asked.optional else ''}"
+
+
+def _settings(plugin: Plugin) -> Iterator[str]:
+    standard = standard_properties(plugin.name, plugin.title, [asked.name for asked in plugin.binaries])
+    own = [spec for spec in plugin.schema.settings.values() if _is_own(spec, standard.get(spec.name))]
+    if own:
+        yield "\n| setting | default | what it is |\n|---|---|---|"
+    for spec in own:
+        yield f"| `{spec.name}` | {_default(spec)} | {_what(spec)} |"
+
+
+def _is_own(spec: SettingSpec, standard: dict[str, JSON] | None) -> bool:
+    """Whether a plugin says something of a setting that does not hold of every plugin."""
+    return standard is None or (spec.description, spec.default) != (standard["description"], standard.get("default"))
+
+
+def _default(spec: SettingSpec) -> str:
+    if spec.fallback:
+        return f"as `{spec.fallback}`" if spec.default is None else f"`{spec.fallback}`, else {_shown(spec)}"
+    return _shown(spec)
+
+
+def _shown(spec: SettingSpec) -> str:
+    text = to_env(spec.default) if spec.default not in (None, "", [], {}) else ""
+    if not text:
+        return "none"
+    return f"`{text}`" if len(text) <= MOST_DEFAULT else f"`{text[:MOST_DEFAULT]}…`"
+
+
+def _what(spec: SettingSpec) -> str:
+    aliases = f" Also {', '.join(f'`{alias}`' for alias in spec.aliases)}." if spec.aliases else ""
+    said = spec.description if spec.description.endswith(".") else f"{spec.description}."
+    return f"{said}{aliases}".replace("|", "\\|")
