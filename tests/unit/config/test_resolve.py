@@ -16,7 +16,7 @@ from archivebox.lib.jsonl import JSON
 def plugin(name: str, properties: dict[str, JSON] | None = None, required: tuple[str, ...] = ()) -> Plugin:
     schema, warnings = read_schema(name, {"properties": properties or {}})
     assert warnings == ()
-    return Plugin(name, Path(name), "bundled", schema, required_plugins=required)
+    return Plugin(name, Path(name), "bundled", schema=schema, required_plugins=required)
 
 
 PLUGINS = {
