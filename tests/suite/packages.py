@@ -39,6 +39,9 @@ NEEDS = (
     Need("wget", program("wget")),
     Need("git", program("git")),
     Need("ffmpeg", program("ffmpeg")),
+    Need("poppler-utils", program("pdftotext")),
+    Need("tesseract-ocr", program("tesseract")),
+    Need("tesseract-ocr-eng", file("/usr/share/tesseract-ocr", "eng.traineddata")),
     Need("postgresql", lambda: postgres_folder() is not None),
 )
 

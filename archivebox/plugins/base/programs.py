@@ -88,6 +88,7 @@ def start_program(
     *,
     cwd: str | None = None,
     env: Mapping[str, str] | None = None,
+    stdin: int | BinaryIO = subprocess.DEVNULL,
     stdout: int | BinaryIO = subprocess.DEVNULL,
     stderr: int | BinaryIO | None = None,
     pass_fds: Sequence[int] = (),
@@ -98,7 +99,7 @@ def start_program(
         command,
         cwd=cwd,
         env=env,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=stdout,
         stderr=stderr,
         process_group=0,
@@ -113,17 +114,21 @@ def run_program(
     timeout: float,
     cwd: str | None = None,
     env: Mapping[str, str] | None = None,
+    stdin: str = os.devnull,
     stdout: str | None = None,
 ) -> Finished:
     """Run a program to its end and return how it ended; after `timeout` seconds its tree is ended (`timed_out`).
 
-    `stdout` names a file that takes the program's output; without it the last 64 KB are kept as text. Its standard
-    error also goes to ours, for people; its standard output never does, since a line of it might read as a record.
+    `stdin` names a file that it reads, `stdout` one that takes its output; without that the last 64 KB are kept as
+    text. Its standard error also goes to ours, for people; its standard output never does, since a line of it might
+    read as a record.
     """
     target = open(stdout, "wb") if stdout else None  # noqa: SIM115  (closed below, where there is one)
     program = None
     try:
-        program = start_program(cmd, cwd=cwd, env=env, stdout=target or subprocess.PIPE, stderr=subprocess.PIPE)
+        with open(stdin, "rb") as source:
+            output = target or subprocess.PIPE
+            program = start_program(cmd, cwd=cwd, env=env, stdin=source, stdout=output, stderr=subprocess.PIPE)
         out, err, in_time = _read_until_end(program.popen, timeout)
         code = program.finish() if in_time else program.end()
         return Finished(code if in_time else TIMED_OUT, out, err, not in_time)

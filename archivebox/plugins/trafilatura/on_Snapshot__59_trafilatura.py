@@ -22,7 +22,13 @@ def main() -> None:
 
     url = page.url or hook.url
     article = trafilatura.extract_with_metadata(
-        page.html, url=url, output_format="html", include_comments=False, include_links=True, include_images=True
+        page.html,
+        url=url,
+        output_format="html",
+        include_comments=False,
+        include_links=True,
+        include_images=True,
+        date_extraction_params={"extensive_search": False},  # which takes the year beside a © for the date
     )
     if article is None:
         noresults("no article was found")

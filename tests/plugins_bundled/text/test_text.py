@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from html import escape
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ import pytest
 from archivebox.contract.discovery import read_plugin
 from archivebox.plugins.base.html_text import html_to_text
 from archivebox.plugins.base.stored_html import decode_html, find_page
+from archivebox.plugins.htmltotext.xml_text import xml_to_text
 from archivebox.plugins.parse_html_urls.links import find_links
 
 PLUGINS = Path(__file__).parents[3] / "archivebox" / "plugins"
@@ -129,6 +131,33 @@ def test_the_text_of_an_article_is_kept(tmp_path: Path) -> None:
     assert "On Keeping Pages\n\nBy Ada Keeper, 14 November 2023\n\nPages that vanish\n\nNobody plans" in text
     assert "schema.org" not in text
     assert "The Local Web" not in text
+
+
+def test_the_text_of_a_feed_is_its_text_and_not_its_source(tmp_path: Path) -> None:
+    feed = (PAGES / "feed.rss").read_text()
+    store_dom(tmp_path, f"<html><body><pre>{escape(feed)}</pre></body></html>")
+
+    text = (run_hook("htmltotext", tmp_path).folder / "htmltotext.txt").read_text()
+
+    assert text.startswith("The Local Web\n")
+    assert "\nOn Keeping Pages\n" in text
+    assert "<" not in text
+
+
+@pytest.mark.parametrize("source", ["<![CDATA[<p>One</p><p>two</p>]]>", "&lt;p&gt;One&lt;/p&gt;&lt;p&gt;two&lt;/p&gt;"])
+def test_html_inside_a_feed_is_text_too(source: str) -> None:
+    feed = (
+        f"<rss><item><title>A &amp; B</title><link>http://site.test/</link><description>{source}</description></item>"
+    )
+
+    assert xml_to_text(feed) == "A & B\nhttp://site.test/\nOne\n\ntwo\n"
+
+
+def test_xml_that_the_browser_shows_as_a_tree_is_read_from_it(tmp_path: Path) -> None:
+    tree = '<div id="webkit-xml-viewer-source-xml"><urlset><loc>http://a.test/</loc></urlset></div><div class="header">'
+    store_dom(tmp_path, f"<html><body>{tree}<p>This XML file does not appear to have any style</p></div></body></html>")
+
+    assert (run_hook("htmltotext", tmp_path).folder / "htmltotext.txt").read_text() == "http://a.test/\n"
 
 
 def test_without_a_browser_the_page_of_wget_is_read_as_it_came(tmp_path: Path) -> None:

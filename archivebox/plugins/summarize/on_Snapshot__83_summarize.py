@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Keep a summary of the article's text, written by a program or a service that the person names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from service import BusyError, Service, ServiceError
+
+from archivebox.plugins.base import (
+    Settings,
+    failed,
+    misconfigured,
+    noresults,
+    on_stop,
+    run_program,
+    succeeded,
+    try_again,
+    write_atomically,
+)
+from archivebox.plugins.base.files import remove
+
+ARTICLE = Path("../article/article.txt")
+OUTPUT, INPUT, PARTIAL = "summary.txt", ".article.partial", ".summary.partial"
+MAX_SIZE = 100_000  # bytes of a summary
+
+
+def main() -> None:
+    settings = Settings()
+    on_stop(lambda: try_again("Told to stop before the summary was written."))
+    if not ARTICLE.is_file():
+        noresults("there is no text to summarize")
+    limit = settings.int("SUMMARIZE_MAX_CHARACTERS")
+    with ARTICLE.open(encoding="utf-8", errors="replace") as file:
+        text = file.read(limit + 1)
+    if settings.str("SUMMARIZE_BINARY"):
+        summary = ask_program(settings, text[:limit])
+    elif settings.str("SUMMARIZE_URL"):
+        summary = ask_service(settings, text[:limit])
+    else:
+        misconfigured(
+            "Nobody is named who summarizes. Set one: archivebox config set SUMMARIZE_URL=… SUMMARIZE_MODEL=…"
+        )
+    if not summary.strip():
+        noresults("the answer was empty")
+    write_atomically(OUTPUT, summary.strip() + "\n")
+    succeeded(OUTPUT, {"characters": len(summary), "of": min(len(text), limit), "cut": len(text) > limit})
+
+
+def ask_service(settings: Settings, text: str) -> str:
+    service = Service(
+        url=settings.str("SUMMARIZE_URL"),
+        model=settings.str("SUMMARIZE_MODEL"),
+        key=settings.str("SUMMARIZE_API_KEY"),
+        timeout=settings.timeout("SUMMARIZE") * 0.9,
+        max_size=MAX_SIZE,
+    )
+    try:
+        return service.ask(settings.str("SUMMARIZE_PROMPT"), text)
+    except BusyError as error:
+        try_again(f"The service at SUMMARIZE_URL is not to be had now: {error}")
+    except ServiceError as error:
+        misconfigured(
+            f"The service at SUMMARIZE_URL does not summarize: {error}. Look at SUMMARIZE_URL, _MODEL, _API_KEY"
+        )
+
+
+def ask_program(settings: Settings, text: str) -> str:
+    command = [settings.path("SUMMARIZE_BINARY"), *settings.list("SUMMARIZE_ARGS")]
+    try:
+        write_atomically(INPUT, text)
+        done = run_program(command, timeout=settings.timeout("SUMMARIZE") * 0.9, stdin=INPUT, stdout=PARTIAL)
+        with open(PARTIAL, "rb") as file:
+            summary = file.read(MAX_SIZE).decode("utf-8", "replace")
+    finally:
+        remove(INPUT)
+        remove(PARTIAL)
+    if done.timed_out:
+        try_again("the program was not done in time")
+    if done.returncode != 0:
+        failed(f"the program failed (status {done.returncode}): {done.stderr.strip().rpartition(chr(10))[2]}")
+    return summary
+
+
+if __name__ == "__main__":
+    main()
