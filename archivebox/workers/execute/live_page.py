@@ -47,7 +47,7 @@ class LivePage:
     def closing(self) -> list[Planned]:
         """Whom to tell next that the page closes: first what listens to it, then what holds it."""
         running = [item for item in self._users if item.is_running and item.is_endless]
-        listeners = [item for item in running if item.hook.page and not item.hook.session]
+        listeners = [item for item in running if item.hook.page]
         return listeners or [item for item in running if item.hook.session]
 
     def lose(self) -> None:

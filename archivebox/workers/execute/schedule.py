@@ -74,8 +74,8 @@ class Planned:
 
     @property
     def opens_page(self) -> bool:
-        """Whether others may use the live page as soon as it is ready: it holds the tab."""
-        return self.hook.session and self.hook.ready
+        """Whether others may use the live page as soon as it is ready: it holds the tab, and needs nobody else's."""
+        return self.hook.session and self.hook.ready and not self.hook.page
 
     @property
     def is_settled(self) -> bool:
