@@ -12,15 +12,16 @@ if TYPE_CHECKING:
 
 SUBSTANTIAL = 0.1  # of a text; two libraries differ by a caption or a byline nearly always
 AROUND = 0.1  # of the letters: with more of them in links it is what stands around an article, 0.02 are usual inside
+MAX_BLOCKS = 2_000  # of a page; each is looked for in each text, which costs a second for a book of a page
 _NO_LETTERS = re.compile(r"\W+")
 
 
 class Page:
-    """The blocks of a page, as their letters alone: libraries lay out white space each in its own way."""
+    """The first blocks of a page, as their letters alone: libraries lay out white space each in its own way."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
-        self._texts = [letters(block.text) for block in blocks]
-        self._linked = [len(letters(block.linked)) for block in blocks]
+        self._texts = [letters(block.text) for block in blocks[:MAX_BLOCKS]]
+        self._linked = [len(letters(block.linked)) for block in blocks[:MAX_BLOCKS]]
 
     def blocks_in(self, text: str) -> set[int]:
         """The numbers of the blocks that a text has."""
@@ -40,10 +41,10 @@ class Page:
 
 def choose(page: Page, texts: Mapping[str, str]) -> str:
     """The name of the best text; `texts` are in the order in which they are trusted."""
-    names = iter(texts)
-    best = next(names)
-    for other in names:
-        if is_better(page, page.blocks_in(texts[other]), page.blocks_in(texts[best])):
+    blocks = {name: page.blocks_in(text) for name, text in texts.items()}
+    best, *others = blocks
+    for other in others:
+        if is_better(page, blocks[other], blocks[best]):
             best = other
     return best
 

@@ -27,9 +27,9 @@ def keep_article(content: str, text: str, facts: Mapping[str, object]) -> NoRetu
     if len(content) > MAX_LENGTH:
         noresults(f"the article has {len(content):,} characters, more than the {MAX_LENGTH:,} that are kept")
     known = {name: fact for name, fact in facts.items() if fact not in (None, "", [], {})}
-    write_atomically(HTML, _document(content, str(known.get("title", ""))))
-    write_atomically(TEXT, text.rstrip() + "\n")
     write_atomically(FACTS, json.dumps(known, ensure_ascii=False, indent=1) + "\n")
+    write_atomically(HTML, _document(content, str(known.get("title", ""))))
+    write_atomically(TEXT, text.rstrip() + "\n")  # the last: where it is, the others are
     succeeded(TEXT, {"characters": len(text), "title": known.get("title", "")})
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from archivebox.plugins.base import (
     Settings,
     failed,
-    log,
     noresults,
     on_stop,
     run_program,
@@ -26,6 +25,10 @@ RESOLUTION = "200"  # dots an inch: what tesseract is trained for lies between 2
 MAX_SIZE = 1_000_000  # bytes of text of one picture
 
 
+class NotReadError(Exception):
+    """Tesseract could make nothing of a picture."""
+
+
 def main() -> None:
     settings = Settings()
     on_stop(lambda: try_again("Told to stop before the pictures were read."))
@@ -33,13 +36,18 @@ def main() -> None:
     limit = settings.int("OCR_MAX_PICTURES")
     with tempfile.TemporaryDirectory(dir=".", prefix=".ocr-") as folder:
         pictures = find_files("picture", ("staticfile", "wget", "gallerydl")) or pages(folder, limit, deadline)
-        texts = [read(settings, picture, folder, deadline) for picture in pictures[:limit]]
-    if not pictures:
-        noresults("no picture is stored of this URL")
-    facts = {"pictures": len(pictures), "read": sum(text is not None for text in texts), "limit": limit}
-    if not facts["read"]:
-        failed("tesseract could read none of the pictures; its reasons are in the log", facts)
-    words = "\n\n".join(text for text in texts if text)
+        if not pictures:
+            noresults("no picture is stored of this URL")
+        texts, reasons = [], []
+        for picture in pictures[:limit]:
+            try:
+                texts.append(read(settings, picture, folder, deadline))
+            except NotReadError as error:
+                reasons.append(f"{os.path.basename(picture)}: {error}")
+    facts = {"pictures": len(pictures), "limit": limit, "read": len(texts), "failed": reasons}
+    if not texts:
+        failed(f"no picture could be read; {reasons[0]}", facts)
+    words = "\n\n".join(filter(None, texts))
     if not words:
         noresults("there is no text in the pictures", facts)
     write_atomically(OUTPUT, words + "\n")
@@ -56,19 +64,16 @@ def pages(folder: str, limit: int, deadline: float) -> list[str]:
     return sorted(str(path) for path in Path(folder).glob("page*.png"))
 
 
-def read(settings: Settings, picture: str, folder: str, deadline: float) -> str | None:
-    """The text in one picture; None where it cannot be read, or no time is left."""
-    left = deadline - time.monotonic()
-    if left <= 0:
-        return None
+def read(settings: Settings, picture: str, folder: str, deadline: float) -> str:
+    """The text in one picture. Raises NotReadError."""
+    left = max(0.0, deadline - time.monotonic())
     text = Path(folder, "text")
     command = [settings.str("OCR_BINARY"), picture, "stdout", "-l", settings.str("OCR_LANGUAGES")]
     command += [*settings.list("OCR_ARGS"), *settings.list("OCR_ARGS_EXTRA")]
     # One thread: its four take more time together, from the pages beside this one, than they gain.
     done = run_program(command, timeout=left, env={**os.environ, "OMP_THREAD_LIMIT": "1"}, stdout=str(text))
     if done.returncode != 0:
-        log(f"{picture} is not read: {done.stderr.strip().rpartition(chr(10))[2] or 'its time was over'}")
-        return None
+        raise NotReadError("no time was left" if done.timed_out else done.stderr.strip().rpartition("\n")[2])
     with text.open("rb") as file:
         return file.read(MAX_SIZE).decode("utf-8", "replace").strip()
 

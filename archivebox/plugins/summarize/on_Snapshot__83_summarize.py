@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Keep a summary of the article's text, written by a program or a service that the person names."""
+"""Keep a summary of what the page says, written by a program or a service that the person names."""
 
 from __future__ import annotations
 
@@ -20,18 +20,26 @@ from archivebox.plugins.base import (
 )
 from archivebox.plugins.base.files import remove
 
-ARTICLE = Path("../article/article.txt")
-OUTPUT, INPUT, PARTIAL = "summary.txt", ".article.partial", ".summary.partial"
+# The first of them that is there says best what the page is about.
+TEXTS = (
+    "article/article.txt",
+    "pdftotext/content.txt",
+    "transcribe/content.txt",
+    "ocr/content.txt",
+    "htmltotext/htmltotext.txt",
+)
+OUTPUT, INPUT, PARTIAL = "summary.txt", ".text.partial", ".summary.partial"
 MAX_SIZE = 100_000  # bytes of a summary
 
 
 def main() -> None:
     settings = Settings()
     on_stop(lambda: try_again("Told to stop before the summary was written."))
-    if not ARTICLE.is_file():
+    source = next((path for name in TEXTS if (path := Path("..", name)).is_file()), None)
+    if source is None:
         noresults("there is no text to summarize")
     limit = settings.int("SUMMARIZE_MAX_CHARACTERS")
-    with ARTICLE.open(encoding="utf-8", errors="replace") as file:
+    with source.open(encoding="utf-8", errors="replace") as file:
         text = file.read(limit + 1)
     if settings.str("SUMMARIZE_BINARY"):
         summary = ask_program(settings, text[:limit])
@@ -44,7 +52,8 @@ def main() -> None:
     if not summary.strip():
         noresults("the answer was empty")
     write_atomically(OUTPUT, summary.strip() + "\n")
-    succeeded(OUTPUT, {"characters": len(summary), "of": min(len(text), limit), "cut": len(text) > limit})
+    cut = len(text) > limit
+    succeeded(OUTPUT, {"characters": len(summary), "source": str(source), "of": min(len(text), limit), "cut": cut})
 
 
 def ask_service(settings: Settings, text: str) -> str:

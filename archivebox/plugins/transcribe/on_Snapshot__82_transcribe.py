@@ -12,7 +12,6 @@ from pathlib import Path
 from archivebox.plugins.base import (
     Settings,
     failed,
-    log,
     noresults,
     on_stop,
     run_program,
@@ -27,6 +26,10 @@ OUTPUT = "content.txt"
 MAX_SIZE = 20_000_000  # bytes of words; a day of speech has one million
 
 
+class NotHeardError(Exception):
+    """The program could not tell what is said."""
+
+
 def main() -> None:
     settings = Settings()
     on_stop(lambda: try_again("Told to stop before everything was written down."))
@@ -37,26 +40,30 @@ def main() -> None:
         noresults("no recording is stored of this page")
     deadline = time.monotonic() + settings.timeout("TRANSCRIBE") * 0.95
     limit = settings.int("TRANSCRIBE_MAX_FILES")
-    texts = [write_down(settings, recording, deadline) for recording in recordings[:limit]]
-    facts = {"recordings": len(recordings), "written": sum(text is not None for text in texts), "limit": limit}
-    if not facts["written"]:
-        failed("none of the recordings could be written down; the reasons are in the log", facts)
-    words = "\n\n".join(text for text in texts if text)
+    texts, reasons = [], []
+    for recording in recordings[:limit]:
+        try:
+            texts.append(write_down(settings, recording, deadline))
+        except NotHeardError as error:
+            reasons.append(f"{os.path.basename(recording)}: {error}")
+    facts = {"recordings": len(recordings), "limit": limit, "written": len(texts), "failed": reasons}
+    if not texts:
+        failed(f"no recording could be written down; {reasons[0]}", facts)
+    words = "\n\n".join(filter(None, texts))
     if not words:
         noresults("nothing is said in the recordings", facts)
     write_atomically(OUTPUT, words + "\n")
     succeeded(OUTPUT, facts)
 
 
-def write_down(settings: Settings, recording: str, deadline: float) -> str | None:
-    """What is said in one recording; None where the program failed. The words with their times are kept as .vtt."""
+def write_down(settings: Settings, recording: str, deadline: float) -> str:
+    """What is said in one recording; the words with their times are kept as .vtt. Raises NotHeardError."""
     with tempfile.TemporaryDirectory(dir=".", prefix=".transcribe-") as folder:
         done = run_program(command(settings, recording, folder), timeout=max(0.0, deadline - time.monotonic()))
         stem = Path(recording).stem
         text, times = Path(folder, f"{stem}.txt"), Path(folder, f"{stem}.vtt")
         if done.returncode != 0 or not text.is_file():
-            log(f"{recording}: {'its time was over' if done.timed_out else done.stderr.strip().rpartition(chr(10))[2]}")
-            return None
+            raise NotHeardError("no time was left" if done.timed_out else done.stderr.strip().rpartition("\n")[2])
         if times.is_file():
             times.replace(f"{stem}.vtt")
         with text.open("rb") as file:

@@ -80,6 +80,7 @@ def test_the_winner_is_said_and_kept_once(tmp_path: Path) -> None:
         "dom/output.html": PAGE,
         "defuddle/content.txt": STORY,
         "readability/content.txt": WHOLE,
+        "defuddle/content.html": f"<p>{STORY}</p>",
         "readability/content.html": f"<p>{WHOLE}</p>",
         "readability/article.json": '{"title": "Pages"}',
         "defuddle/article.json": '{"title": "Pages | Site", "published": "2023-11-14"}',
@@ -93,13 +94,6 @@ def test_the_winner_is_said_and_kept_once(tmp_path: Path) -> None:
     assert json.loads((folder / "article.json").read_text()) == facts
     assert (folder / "article.txt").samefile(tmp_path / "readability" / "content.txt")
     assert (folder / "article.html").samefile(tmp_path / "readability" / "content.html")
-
-
-def test_what_is_no_web_page_has_the_text_that_there_is(tmp_path: Path) -> None:
-    result = run(tmp_path, {"pdftotext/content.txt": "The Local Web\n"})
-
-    assert (result["output_str"], result["output_json"]["source"]) == ("article.txt", "pdftotext")
-    assert not (tmp_path / "article" / "article.html").exists()
 
 
 def test_without_any_text_there_is_no_article(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def test_a_recording_that_cannot_be_heard_is_a_failure(tmp_path: Path, listener:
     done = run("transcribe", tmp_path, TRANSCRIBE_BINARY=listener)
 
     assert (done.result["status"], done.left) == ("failed", [])
-    assert "cannot be heard" in done.stderr
+    assert "talk.ogg: cannot be heard" in done.result["output_str"]
 
 
 class Chat(BaseHTTPRequestHandler):
@@ -218,6 +218,7 @@ def service() -> Iterator[str]:
 @pytest.fixture
 def snapshot(tmp_path: Path) -> Path:
     keep(tmp_path, "article", "article.txt", b"Nobody plans to lose a page. " * 10)
+    keep(tmp_path, "htmltotext", "htmltotext.txt", b"Menu. Nobody plans to lose a page.")
     return tmp_path
 
 
