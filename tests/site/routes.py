@@ -56,6 +56,7 @@ ROUTES: tuple[Route, ...] = (
     file("/onetrust", "a consent banner with the markup of OneTrust, after 100 ms"),
     file("/modal", "a newsletter window after 300 ms"),
     file("/unclosable", "a window without a way to close it, over a page that does not scroll"),
+    file("/only-dialog", "a window that is all there is of the page"),
     file("/folded", "details, an accordion, read more, and buttons that are better left alone"),
     file("/own-scroller", "a page whose main part scrolls, not the window"),
     file("/endless", "endless scroll, 40 batches"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from archivebox.plugins.base import Settings, noresults, succeeded
+from archivebox.plugins.base.inject import World
 from archivebox.plugins.base.tab import open_page
 
 SCRIPT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "expand.js")
@@ -24,7 +25,7 @@ def main() -> None:
     with open(SCRIPT, encoding="utf-8") as file:
         script = file.read()
     with open_page(settings.timeout("EXPAND")) as tab:
-        opened = tab.evaluate(f"({script})({most}, {seconds})", timeout=seconds + SPARE, wait=True)
+        opened = World(tab, "expand").call(script, most, seconds, timeout=seconds + SPARE)
     if not opened["details"] and not opened["parts"]:
         noresults("nothing is folded")
     succeeded(sentence(opened), opened)

@@ -7,17 +7,18 @@ import os
 import time
 
 from archivebox.plugins.base import Settings, noresults, succeeded
+from archivebox.plugins.base.inject import World
 from archivebox.plugins.base.tab import Tab, open_page
 
 SCRIPT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "scroll.js")
-WORLD = "window.archiveboxScroll"
 LOOK = 0.02  # seconds; an answer to a request that has just been made is on its way
 
 
 class Traffic:
-    """The requests of the page since scrolling began, from the events of the hook's own connection."""
+    """The requests of the page since scrolling began, from the events of a connection of its own."""
 
-    def __init__(self, tab: Tab) -> None:
+    def __init__(self) -> None:
+        tab = Tab.attach(read_only=True)
         self._connection = tab.connection
         self._open: set[str] = set()
         self.quiet_since = time.monotonic()
@@ -53,14 +54,15 @@ class Traffic:
 class Scroller:
     """One way down a page."""
 
-    def __init__(self, tab: Tab, settings: Settings) -> None:
-        self._tab = tab
+    def __init__(self, tab: Tab, script: str, settings: Settings) -> None:
+        self._world = World(tab, "infiniscroll")
+        self._world.put(script)
         self._limit = settings.int("INFINISCROLL_SCROLL_LIMIT")
         self._size = settings.int("INFINISCROLL_MAX_SIZE")
         self._time = settings.float("INFINISCROLL_MAX_TIME")
         self._pause = settings.float("INFINISCROLL_PAUSE")
         self._deadline = time.monotonic() + self._time
-        self.traffic = Traffic(tab)
+        self.traffic = Traffic()
         self.screens = 0
 
     def place(self) -> tuple[int, bool]:
@@ -89,14 +91,18 @@ class Scroller:
 
     def _reached(self) -> str:
         if self.screens >= self._limit:
-            return f"at {self._limit} screens"
+            return f"at {counted(self._limit)}"
         if self.traffic.size >= self._size:
             return f"after {self.traffic.size / 1e6:.0f} MB"
         return f"after {self._time:g} s" if time.monotonic() >= self._deadline else ""
 
     def _ask(self, what: str) -> tuple[int, bool]:
-        place = self._tab.evaluate(f"{WORLD}.{what}()", wait=True)
+        place = self._world.call(f"() => scroller.{what}()")
         return place["height"], place["atEnd"]
+
+
+def counted(screens: int) -> str:
+    return f"{screens} screen" if screens == 1 else f"{screens} screens"
 
 
 def main() -> None:
@@ -104,8 +110,7 @@ def main() -> None:
     with open(SCRIPT, encoding="utf-8") as file:
         script = file.read()
     with open_page(settings.timeout("INFINISCROLL")) as tab:
-        tab.evaluate(f"{WORLD} = {script}; 0")
-        scroller = Scroller(tab, settings)
+        scroller = Scroller(tab, script, settings)
         height, at_end = scroller.place()
         if at_end:
             noresults("the whole page is in sight")
@@ -113,7 +118,7 @@ def main() -> None:
         scroller.back()
         final, _ = scroller.place()
     facts = {"screens": scroller.screens, "bytes": scroller.traffic.size, "height": [height, final], "stopped": why}
-    succeeded(f"scrolled {scroller.screens} screens, stopped: {why}", facts)
+    succeeded(f"scrolled {counted(scroller.screens)}, stopped: {why}", facts)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // What scrolls the page: the window, or the largest part of it that has a bar of its own where the window has none.
-(() => {
+var scroller = (() => {
   const root = document.scrollingElement ?? document.documentElement;
   const SLACK = 2; // px that rounding leaves at the end
   const area = (node) => node.clientWidth * node.clientHeight;
@@ -20,4 +20,4 @@
   });
   const to = async (top) => (scroller.scrollTo({ top, behavior: "instant" }), await drawn(), where());
   return { where, down: () => to(scroller.scrollTop + scroller.clientHeight * 0.9), back: () => to(0) };
-})()
+})();

@@ -70,7 +70,7 @@ def test_scrolling_loads_every_lazy_picture_and_goes_back_to_the_top(crawl: Craw
     assert len({hit.path for hit in site.requests if hit.path.startswith("/image.png?lazy=")}) == 24
     again = page.run(SCROLL, INFINISCROLL_SCROLL_LIMIT="1")
     assert again.result is not None
-    assert again.result["output_str"] == "scrolled 1 screens, stopped: at 1 screens", "it began at the top"
+    assert again.result["output_str"] == "scrolled 1 screen, stopped: at 1 screen", "it began at the top"
 
 
 def test_an_endless_list_grows_until_the_limit(crawl: Crawl, site: Site) -> None:

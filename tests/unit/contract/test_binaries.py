@@ -49,6 +49,15 @@ def test_a_line_that_names_no_program_is_left_out_alone(tmp_path: Path, line: by
     assert "line 1" in warnings[0]
 
 
+def test_a_program_is_optional_only_if_all_who_ask_for_it_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "binaries.jsonl"
+    path.write_text('{"name": "one", "optional": true}\n{"name": "one", "optional": true}\n{"name": "two"}\n')
+    requests, _ = parse_binaries(path)
+    assert [request.optional for request in requests] == [True, True, False]
+    assert merge(requests)[0]["one"].optional
+    assert not merge([*requests, BinaryRequest("one")])[0]["one"].optional
+
+
 def test_a_missing_file_asks_for_nothing(tmp_path: Path) -> None:
     assert parse_binaries(tmp_path / "binaries.jsonl") == ((), ())
     (tmp_path / "folder").mkdir()

@@ -1,5 +1,6 @@
 """Which hooks may start."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,12 @@ def test_what_waits_for_a_daemon_starts_once_it_is_late() -> None:
     assert may_start(schedule) == ["tab"]
     tab.late = True
     assert may_start(schedule) == ["tab", "log", "go"]
+
+
+def test_a_listener_that_needs_the_page_holds_no_tab_of_its_own() -> None:
+    tab, listener = planned("20_tab.daemon.bg.py"), planned("15_listener.daemon.bg.py")
+    hooks = [replace(tab.hook, session=True), replace(listener.hook, session=True, page=True)]
+    assert [Planned(hook).opens_page for hook in hooks] == [True, False]
 
 
 def test_a_circle_holds_nobody_up(caplog: pytest.LogCaptureFixture) -> None:

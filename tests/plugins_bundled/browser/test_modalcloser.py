@@ -1,0 +1,93 @@
+"""What lies over a page is answered or closed before the page is kept, and what cannot be helped stays as it is."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.plugins_bundled.browser.chain import NAVIGATE, TAB_HOOK, Crawl
+from tests.programs import Programs
+from tests.site.serve import Site
+
+pytestmark = pytest.mark.browser
+CLOSER = "modalcloser/on_Snapshot__15_modalcloser.bg.py"
+WAIT = "modalcloser/on_Snapshot__48_modalcloser_wait.py"
+DOM = "dom/on_Snapshot__53_dom.py"
+
+
+class Closed:
+    """A page of the local web whose windows were closed: what was said of it, and what was kept."""
+
+    def __init__(self, crawl: Crawl, site: Site, path: str, settings: dict[str, str]) -> None:
+        page = crawl.snapshot(path.strip("/"), site.url_for(path), **settings)
+        closer = page.start(CLOSER)  # before there is a tab, as in the engine
+        page.tab = page.start(TAB_HOOK).wait_until_ready()
+        closer.wait_until_ready()
+        assert page.run(NAVIGATE).status == "succeeded"
+        self.wait = page.run(WAIT)
+        assert page.run(DOM).status == "succeeded"
+        html = (page.folder / "dom" / "output.html").read_text()
+        self.html = re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
+        self.outcome = closer.stop()
+        page.close()
+
+    @property
+    def sentence(self) -> str:
+        assert self.outcome.result is not None, self.outcome
+        return str(self.outcome.result["output_str"])
+
+
+@pytest.fixture(scope="module")
+def autoconsent(programs: Programs) -> dict[str, str]:
+    """What hooks need to find autoconsent, which is installed from the registry."""
+    programs.install("modalcloser")
+    return programs.environment
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("/onetrust", "closed 1 banner (autoconsent: Onetrust)"),
+        ("/cookie-banner", "closed 1 banner (autoconsent: HEURISTIC-REJECT)"),
+        ("/modal", "closed 1 window (its button: Newsletter)"),
+    ],
+)
+def test_what_lies_over_the_page_is_gone_when_it_is_kept(
+    crawl: Crawl, site: Site, autoconsent: dict[str, str], path: str, sentence: str
+) -> None:
+    page = Closed(crawl, site, path, autoconsent)
+    assert page.sentence == sentence, page.outcome
+    assert all(words not in page.html for words in ("Reject", "newsletter!")), page.wait
+    assert page.wait.status == "succeeded", "it was waited for"
+    assert "onetrust-accept" not in page.html, "consent is refused, not given"
+
+
+def test_a_wall_without_a_button_is_taken_away_and_the_page_scrolls(
+    crawl: Crawl, site: Site, autoconsent: dict[str, str]
+) -> None:
+    page = Closed(crawl, site, "/unclosable", autoconsent)
+    assert page.sentence == "closed 1 window (removed: Subscribe to go on)", page.outcome
+    assert "overflow: visible" in page.html
+    assert "Your basket" in page.html, "what lies beside the page stays"
+
+
+def test_a_window_that_is_the_page_stays_as_it_is(crawl: Crawl, site: Site, autoconsent: dict[str, str]) -> None:
+    page = Closed(crawl, site, "/only-dialog", autoconsent)
+    assert (page.outcome.status, page.sentence) == ("noresults", "left 1 window (Photo)")
+    assert "The photo that was asked for" in page.html
+
+
+def test_a_page_with_nothing_over_it_is_neither_changed_nor_waited_for(
+    crawl: Crawl, site: Site, autoconsent: dict[str, str]
+) -> None:
+    page = Closed(crawl, site, "/colour", autoconsent)
+    assert (page.outcome.status, page.sentence) == ("noresults", "nothing lay over the page")
+    assert page.wait.status == "noresults"
+    assert "autoconsent" not in page.html
+
+
+def test_without_autoconsent_windows_are_closed_and_what_is_missing_is_said(crawl: Crawl, site: Site) -> None:
+    page = Closed(crawl, site, "/modal?alone", {})
+    assert page.sentence == "closed 1 window (its button: Newsletter)", page.outcome
+    assert "archivebox install" in page.outcome.stderr
