@@ -23,6 +23,7 @@ from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.discovery import BUNDLED, Plugin
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import extract_step, is_background_hook, parse_hook_name
+from archivebox.contract.presentation import ranked
 from archivebox.contract.records import Record, taker_for
 from archivebox.contract.schema import SettingSpec
 from archivebox.lib.jsonl import JSON
@@ -45,6 +46,7 @@ __all__ = [
     "process_hook_records",
     "resolve_settings",
     "run_hook",
+    "script_environment",
 ]
 
 log = logging.getLogger(__name__)
@@ -301,7 +303,22 @@ def _environment(plugin: str, call: Call, *, for_installer: bool) -> tuple[dict[
     if call.proxy:
         env |= dict.fromkeys(PROXY_VARIABLES, call.proxy)
         env |= {"no_proxy": "", "NO_PROXY": "", "NODE_USE_ENV_PROXY": "1"}
+    if plugin in plugins() and plugins()[plugin].search is not None:
+        env["SEARCH_TEXTS"] = json.dumps(_search_texts())
     return env, sorted(own)
+
+
+def _search_texts() -> list[tuple[str, str]]:
+    """Plugin and pattern of the files that are text for search, the best first."""
+    outputs = {plugin.name: plugin.outputs for plugin in plugins().values()}
+    return [(name, output.file) for name, output in ranked(outputs, "text")]
+
+
+def script_environment(plugin: str, settings: Resolved, binaries: Mapping[str, str]) -> dict[str, str]:
+    """What a script of a plugin finds that is no hook: it is asked something, outside any object's work."""
+    env, names = _environment(plugin, Call(DATA_FOLDER.root, {}, {}, {}, settings, binaries), for_installer=False)
+    programs = {name: binaries[env[name]] for name in names if name.endswith("_BINARY") and env[name] in binaries}
+    return env | programs | {"PYTHONPATH": str(APPLICATION)}
 
 
 # --- what becomes of its records ------------------------------------------------------------------------------

@@ -101,7 +101,18 @@ _WEB = (
     SettingSpec("PUBLIC_ADD_VIEW", "boolean", False, "Take URLs without a login"),
 )
 
-CORE_SETTINGS: dict[str, SettingSpec] = {spec.name: spec for spec in (*_SHARED, *_PLACES, *_WORK, *_CRAWLS, *_WEB)}
+_SEARCH = (
+    SettingSpec(
+        "SEARCH_BACKEND_ENGINE",
+        "string",
+        "sqlite",
+        "Engine that searches the text of pages; empty: titles and URLs alone",
+    ),
+)
+
+_ALL = (*_SHARED, *_PLACES, *_WORK, *_CRAWLS, *_SEARCH, *_WEB)
+
+CORE_SETTINGS: dict[str, SettingSpec] = {spec.name: spec for spec in _ALL}
 """Every setting that belongs to no plugin, by name."""
 
 SHARED_SETTINGS: tuple[str, ...] = tuple(spec.name for spec in _SHARED)

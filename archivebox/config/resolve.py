@@ -190,6 +190,8 @@ class Resolved:
             return Reason.NOT_CHOSEN.value
         if self.get(found.enabled_setting) is False:
             return Reason.DISABLED.of(found.enabled_setting)
+        if found.search is not None and found.search.engine != self.get("SEARCH_BACKEND_ENGINE"):
+            return Reason.OTHER_ENGINE.of(found.search.engine)
         for required in found.required_plugins:
             other = self._settings.plugins.get(required)
             if other is None or self.get(other.enabled_setting) is False:

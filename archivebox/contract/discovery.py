@@ -18,6 +18,7 @@ from archivebox.contract.presentation import Output, read_outputs
 from archivebox.contract.providers import ORDINARY, Provider, read_provider
 from archivebox.contract.schema import PluginSchema, prefix, read_schema, string_list
 from archivebox.contract.scripts import OLDER_PACKAGES, Script, read_script
+from archivebox.contract.searching import SearchBackend, read_search
 from archivebox.lib.jsonl import JSON
 
 BUNDLED = Path(__file__).parent.parent / "plugins"
@@ -58,6 +59,7 @@ class Plugin:
     output_mimetypes: tuple[str, ...] = ()
     outputs: tuple[Output, ...] = ()
     provider: Provider = ORDINARY
+    search: SearchBackend | None = None
     warnings: tuple[str, ...] = ()
 
     @property
@@ -156,6 +158,8 @@ def _read_files(folder: _Folder, source: Source) -> Plugin:
     folder.warnings.extend(warnings)
     provider, warnings = read_provider(folder.config.get("x-provider", {}))
     folder.warnings.extend(warnings)
+    search, warnings = read_search(folder.config.get("x-search"))
+    folder.warnings.extend(warnings)
     return Plugin(
         name=folder.plugin,
         path=folder.path,
@@ -169,6 +173,7 @@ def _read_files(folder: _Folder, source: Source) -> Plugin:
         output_mimetypes=string_list(folder.config.get("output_mimetypes")),
         outputs=outputs,
         provider=provider,
+        search=search,
         warnings=tuple(folder.warnings),
     )
 

@@ -20,6 +20,7 @@ class Reason(StrEnum):
     NOT_APPLICABLE = "not_applicable"
     DISABLED = "disabled"
     NOT_CHOSEN = "not_chosen"
+    OTHER_ENGINE = "other_engine"
     NO_SESSION = "no_session"
     PAGE_LOST = "page_lost"
     MISSING_BINARY = "missing_binary"
@@ -104,6 +105,9 @@ _TEXTS: dict[Reason, _Text] = {
     Reason.DISABLED: _text("Its plugin is switched off.", "Set {}=true to run it.", "It is switched off by {}=false."),
     Reason.NOT_CHOSEN: _text(
         "This crawl was asked for without it.", "Name its plugin in PLUGINS (or --plugins) to run it."
+    ),
+    Reason.OTHER_ENGINE: _text(
+        "Another engine is chosen for the search.", "Set SEARCH_BACKEND_ENGINE={} to search with it."
     ),
     Reason.NO_SESSION: _text(
         "It needs a live page, and there was no browser to show one.",

@@ -86,6 +86,11 @@ class DataFolder:
         return self.run / "retention"
 
     @property
+    def reindexed(self) -> Path:
+        """How far the search index is while it is made anew."""
+        return self.run / "reindexed"
+
+    @property
     def machine_id(self) -> Path:
         return self.run / "machine-id"
 

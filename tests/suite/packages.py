@@ -42,6 +42,7 @@ NEEDS = (
     Need("poppler-utils", program("pdftotext")),
     Need("tesseract-ocr", program("tesseract")),
     Need("tesseract-ocr-eng", file("/usr/share/tesseract-ocr", "eng.traineddata")),
+    Need("ripgrep", program("rg")),
     Need("postgresql", lambda: postgres_folder() is not None),
 )
 

@@ -8,8 +8,8 @@ from archivebox.cli.session import Needs
 COMMAND = command(
     "manage",
     "manage.body",
-    "Look after the collection: `cleanup_processes --older-than=30d [--dry-run]`, `login_link [USER]`, and every "
-    "command of Django's.",
+    "Look after the collection: `cleanup_processes --older-than=30d [--dry-run]`, `reindex [--only URL|ID...]`, "
+    "`login_link [USER]`, and every command of Django's.",
     [word("action", "COMMAND"), click.Argument(["args"], nargs=-1, metavar="[OPTION]...")],
     needs=Needs.PAGES,
     passes_on=True,

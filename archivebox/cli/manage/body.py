@@ -1,12 +1,12 @@
 """Owns `archivebox manage`: looking after the collection, and Django's own commands."""
 
-import argparse
 from datetime import timedelta
-from typing import NoReturn
 
 from django.core.management import ManagementUtility
 
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.manage import reindex
+from archivebox.cli.manage.parser import Parser
 from archivebox.cli.output import counted
 from archivebox.cli.select import age
 from archivebox.cli.session import Session
@@ -15,16 +15,11 @@ from archivebox.core.retention import FAILED_STAY, cleanup_processes
 SHORTEST = timedelta(hours=1)
 
 
-class _Parser(argparse.ArgumentParser):
-    """Wrong options are one sentence, as everywhere."""
-
-    def error(self, message: str) -> NoReturn:
-        raise BadInputError(f"{message[:1].upper()}{message[1:]}. {self.format_usage().strip().capitalize()}")
-
-
 def run(session: Session, *, action: str, args: tuple[str, ...]) -> int:
     if action == "cleanup_processes":
         return _cleanup_processes(session, args)
+    if action == "reindex":
+        return reindex.run(session, args)
     try:
         ManagementUtility(["archivebox manage", action, *args]).execute()
     except SystemExit as end:
@@ -33,8 +28,7 @@ def run(session: Session, *, action: str, args: tuple[str, ...]) -> int:
 
 
 def _cleanup_processes(session: Session, args: tuple[str, ...]) -> int:
-    """Delete old records of processes that have ended."""
-    parser = _Parser("archivebox manage cleanup_processes", description=_cleanup_processes.__doc__, exit_on_error=False)
+    parser = Parser("cleanup_processes", "Delete old records of processes that have ended.")
     parser.add_argument("--older-than", required=True, metavar="AGE", help="such as 30d; failed ones stay 3 times that")
     parser.add_argument("--dry-run", action="store_true", help="only say how many")
     if {"-h", "--help"} & set(args):

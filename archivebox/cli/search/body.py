@@ -2,17 +2,58 @@
 
 from typing import Any
 
-from django.db.models import Q
-
-from archivebox.cli.listing import show
+from archivebox.cli.errors import BadInputError
+from archivebox.cli.listing import ON_A_TERMINAL, results_by_status
+from archivebox.cli.output import Output
+from archivebox.cli.records import record_of
 from archivebox.cli.select import snapshots
 from archivebox.cli.session import Session
+from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.finding import MOST_HITS, Found, find, hits_of
+from archivebox.search.words import parse_words
+
+UNANSWERED = 1
+"""Exit status where the texts could not be searched."""
 
 
 def run(session: Session, *, terms: tuple[str, ...], limit: int | None, **choice: Any) -> int:
-    """Every word has to be in the title or in the URL, in whatever case."""
-    rows = snapshots(**choice)
-    for term in " ".join(terms).split():
-        rows = rows.filter(Q(title__icontains=term) | Q(url__icontains=term))
-    show(session.out, rows, limit)
-    return 0
+    """Each word has to be there, in whatever case; what is found says where."""
+    words = parse_words(" ".join(terms))
+    if not words:
+        raise BadInputError("Say what to look for: one word or more.")
+    out, code = session.out, 0
+    try:
+        hits = hits_of(words)
+    except SearchUnavailableError as problem:
+        out.warn(f"Only titles, URLs and tags are searched. {problem}")
+        hits, code = {}, UNANSWERED
+    bound = limit or (ON_A_TERMINAL if out.is_for_people else MOST_HITS)
+    rows = snapshots(**choice).prefetch_related("tags")
+    _show(out, find(rows, words, hits, bound))
+    return code
+
+
+def _show(out: Output, found: list[Found]) -> None:
+    if out.is_for_people:
+        for one in found:
+            _say(out, one)
+        if not found:
+            out.say("Nothing is found. `archivebox manage reindex` indexes what was archived before.")
+        return
+    counts = results_by_status([one.snapshot for one in found])
+    for one in found:
+        tags = [tag.name for tag in one.snapshot.tags.all()]
+        matches = [{"where": match.where, "snippet": match.snippet} for match in one.matches]
+        results = counts.get(one.snapshot.pk, {})
+        out.record(record_of(one.snapshot, tags=tags, results=results, matches=matches))
+
+
+def _say(out: Output, found: Found) -> None:
+    """Title and URL, then where the words are, a line each."""
+    snapshot = found.snapshot
+    out.say(snapshot.title or snapshot.url)
+    out.say(f"  {snapshot.url}  {snapshot.pk}")
+    for match in found.matches:
+        if match.where not in ("title", "url"):
+            out.say(f"  {match.where}: {match.snippet}")
+    out.say("")

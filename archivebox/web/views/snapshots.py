@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
@@ -16,6 +15,9 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.machine.process import Process
 from archivebox.replay.capability import Purpose
 from archivebox.replay.origins import sandbox
+from archivebox.search.backend import Hit, SearchUnavailableError
+from archivebox.search.finding import hits_of, matching
+from archivebox.search.words import parse_words
 from archivebox.web.access import may_see, public_if
 from archivebox.web.cards import address_of, cards, outputs_of
 from archivebox.web.headers import replay
@@ -27,15 +29,24 @@ PROCESSES_SHOWN = 200
 
 @public_if("PUBLIC_INDEX")
 def index(request: HttpRequest) -> HttpResponse:
-    """Newest first; ``?q=`` searches title and URL."""
+    """Newest first; ``?q=`` searches title, URL, tags and texts."""
     wanted = request.GET.get("q", "").strip()
-    rows = Snapshot.objects.kept()
-    for word in wanted.split():
-        rows = rows.filter(Q(title__icontains=word) | Q(url__icontains=word))
-    page = page_of(rows, request)
+    rows, words = Snapshot.objects.kept(), parse_words(wanted)
+    page = page_of(matching(rows, words, _hits(request, words)) if words else rows, request)
     shown = cards(request, page.rows)
     context = {"page": page, "cards": shown, "q": wanted, "busy": any(card.is_busy for card in shown)}
     return render(request, "web/snapshots.html", context)
+
+
+def _hits(request: HttpRequest, words: list[str]) -> dict[str, list[Hit]]:
+    """The texts that have the words: nothing for whoever may see the list alone, and could guess at them."""
+    if not may_see(request, "PUBLIC_SNAPSHOTS"):
+        return {}
+    try:
+        return hits_of(words)
+    except SearchUnavailableError as problem:
+        messages.warning(request, f"Only titles, URLs and tags are searched. {problem}")
+        return {}
 
 
 @dataclass

@@ -245,7 +245,7 @@ def wanted_programs(settings: Resolved, urls: Sequence[str] | None = None) -> di
     wanted = [
         request
         for plugin in plugins().values()
-        if settings.is_enabled(plugin) and any(_may_run(hook, urls) for hook in plugin.hooks)
+        if settings.is_enabled(plugin) and (plugin.search or any(_may_run(hook, urls) for hook in plugin.hooks))
         for request in needed_programs(plugin, settings)
     ]
     return merge(wanted)[0]

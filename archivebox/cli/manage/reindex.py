@@ -1,0 +1,50 @@
+"""Owns `archivebox manage reindex`: the search index made anew from the files."""
+
+from collections.abc import Iterator
+
+from archivebox.cli.errors import BadInputError
+from archivebox.cli.manage.parser import Parser
+from archivebox.cli.output import counted
+from archivebox.cli.select import snapshots
+from archivebox.cli.session import Session
+from archivebox.search.backend import SearchUnavailableError, chosen_backend
+from archivebox.search.reindexing import Progress, rebuild, reindex
+
+TEXT = (
+    "Make the search index anew from the files of every snapshot. Interrupted, it goes on where it was when it is "
+    "typed again."
+)
+
+
+def run(session: Session, args: tuple[str, ...]) -> int:
+    parser = Parser("reindex", TEXT)
+    parser.add_argument("--only", nargs="+", default=[], metavar="URL|ID", help="these snapshots, beside what is known")
+    if {"-h", "--help"} & set(args):
+        session.out.text(parser.format_help())
+        return 0
+    only = tuple(parser.parse_args(args).only)
+    try:
+        return _reindex(session, only)
+    except SearchUnavailableError as problem:
+        raise BadInputError(str(problem)) from None
+
+
+def _reindex(session: Session, only: tuple[str, ...]) -> int:
+    backend = chosen_backend()
+    if backend is None:
+        raise BadInputError("No search engine is chosen: set SEARCH_BACKEND_ENGINE, such as to sqlite.")
+    steps = reindex(backend, snapshots(which=only)) if only else rebuild(backend)
+    last = _show(session, steps)
+    sentence = f"{counted(last.done, 'snapshot')} indexed, {counted(last.texts, 'text')}."
+    session.out.event(
+        {"type": "Reindex", "snapshots": last.done, "texts": last.texts, "engine": backend.engine}, sentence
+    )
+    return 0
+
+
+def _show(session: Session, steps: Iterator[Progress]) -> Progress:
+    last = Progress(0)
+    with session.out.live() as draw:
+        for last in steps:
+            draw([f"{last.done:,} of {counted(last.total, 'snapshot')}"])
+    return last

@@ -1,0 +1,126 @@
+"""The search index: one SQLite file, written by several processes at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import sqlite3
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from archivebox.plugins.base.searching import Hit, UnavailableError
+from archivebox.plugins.base.segments import segmented
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from archivebox.plugins.base.texts import Text
+
+FILE = "search.sqlite3"
+LOCK = "search.lock"  # held by who makes the file; SQLite does not wait for a change to WAL
+PATIENCE = 50.0  # seconds for the others' writes, a few milliseconds each; below the time of a hook
+_SCHEMA = """
+    PRAGMA journal_mode = WAL;
+    CREATE TABLE text (
+        id INTEGER PRIMARY KEY, snapshot TEXT NOT NULL, plugin TEXT NOT NULL, file TEXT NOT NULL,
+        UNIQUE (snapshot, plugin, file)
+    );
+    CREATE VIRTUAL TABLE words USING fts5 (content, tokenize = "unicode61 remove_diacritics 2");
+"""
+_FIND = """
+    SELECT snapshot, plugin, file FROM words JOIN text ON text.id = words.rowid
+    WHERE words MATCH ? ORDER BY rank LIMIT ?
+"""
+
+
+class Index:
+    """`search.sqlite3` in the data folder (or any `folder`): which words each text has."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or Path(os.environ.get("DATA_DIR", os.curdir))
+
+    def index(self, snapshot: str, _folder: Path, texts: Iterable[Text]) -> int:
+        """Replace the texts of a Snapshot. They are read and parted before others have to wait for us."""
+        parted = [(text.plugin, text.file, segmented(text.content)) for text in texts]
+        with self._transaction() as database:
+            _forget(database, snapshot)
+            for plugin, file, content in parted:
+                row = database.execute("INSERT INTO text VALUES (NULL, ?, ?, ?)", (snapshot, plugin, file))
+                database.execute("INSERT INTO words (rowid, content) VALUES (?, ?)", (row.lastrowid, content))
+        return len(parted)
+
+    def remove(self, snapshot: str, _folder: Path) -> None:
+        with self._transaction() as database:
+            _forget(database, snapshot)
+
+    def flush(self) -> None:
+        """Remove the files: what cannot be read any more can be made anew, too."""
+        with self._locked():
+            for name in (FILE, f"{FILE}-wal", f"{FILE}-shm"):
+                (self._folder / name).unlink(missing_ok=True)
+
+    def query(self, words: list[str], limit: int) -> list[Hit]:
+        phrases = [found for word in words if (found := _phrase(word))]
+        if not phrases:
+            return []
+        with self._connection() as database:
+            return [Hit(*row) for row in database.execute(_FIND, (" AND ".join(phrases), limit))]
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._connection() as database:
+            database.execute("BEGIN IMMEDIATE")
+            yield database
+            database.execute("COMMIT")
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        path = self._folder / FILE
+        if not path.exists():
+            self._create(path)
+        try:
+            with closing(_connect(path)) as database:
+                database.execute(
+                    "PRAGMA synchronous = NORMAL"
+                )  # in WAL a power cut costs the last pages, never the file
+                yield database
+        except sqlite3.DatabaseError as error:
+            raise UnavailableError(
+                f"The search index {path} cannot be used ({error}): archivebox manage reindex"
+            ) from None
+
+    def _create(self, path: Path) -> None:
+        """Make the file beside its place and put it there whole: nobody ever sees half of it."""
+        with self._locked():
+            if path.exists():
+                return
+            fresh = path.with_name(f".{FILE}.tmp")
+            fresh.unlink(missing_ok=True)
+            with closing(_connect(fresh)) as database:
+                database.executescript(_SCHEMA)
+            fresh.replace(path)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        run = self._folder / "run"
+        run.mkdir(mode=0o700, exist_ok=True)
+        with (run / LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+
+
+def _forget(database: sqlite3.Connection, snapshot: str) -> None:
+    database.execute("DELETE FROM words WHERE rowid IN (SELECT id FROM text WHERE snapshot = ?)", (snapshot,))
+    database.execute("DELETE FROM text WHERE snapshot = ?", (snapshot,))
+
+
+def _phrase(word: str) -> str:
+    """Return a word of a question as FTS5 wants it (SQLite FTS5, 3.2 and 3.3); '' where nothing of it is a word."""
+    inside = re.sub(r"[^\w ]", " ", segmented(word)).strip()
+    return f'"{inside}"{"*" if word.endswith("*") else ""}' if inside else ""

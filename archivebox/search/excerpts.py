@@ -1,0 +1,48 @@
+"""Owns the piece of a text that shows why it was found."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+LOOKED_AT = 4_000_000
+"""Bytes of a file in which the words are looked for again."""
+AROUND = 80
+"""Characters shown on each side of the first word."""
+
+
+def excerpt_of(path: Path, words: Sequence[str]) -> str:
+    """The surroundings of the first of ``words`` in a file, on one line; its beginning where none is seen again.
+
+    Empty where the file is not there any more.
+    """
+    try:
+        with path.open("rb") as file:
+            return excerpt(file.read(LOOKED_AT).decode("utf-8", "replace"), words)
+    except OSError:
+        return ""
+
+
+def excerpt(text: str, words: Sequence[str]) -> str:
+    """The same of a text in memory."""
+    start, end = _place(text, words)
+    first, last = max(0, start - AROUND), min(len(text), end + AROUND)
+    before, after = "…" if first else "", "…" if last < len(text) else ""
+    return before + " ".join(text[first:last].split()) + after
+
+
+def _place(text: str, words: Sequence[str]) -> tuple[int, int]:
+    """Where the first word stands: as it is written, else without its marks (``cafe`` for ``café``)."""
+    pattern = _pattern(words)
+    found = re.search(pattern, text, re.IGNORECASE) or re.search(_plain(pattern), _plain(text))
+    return found.span() if found else (0, 0)
+
+
+def _pattern(words: Sequence[str]) -> str:
+    """Any of the words; what parts the words of a phrase may be any white space or sign."""
+    return "|".join(r"\W+".join(map(re.escape, word.rstrip("*").split())) for word in words) or "$."
+
+
+def _plain(text: str) -> str:
+    """Lower case, without diacritics, and as many characters as before."""
+    return "".join(unicodedata.normalize("NFD", char)[0].lower()[0] for char in text)

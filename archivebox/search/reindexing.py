@@ -1,0 +1,72 @@
+"""Owns making the index anew from the files, in pieces that an interruption does not undo."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
+from archivebox.search.backend import Backend
+
+BATCH = 100
+"""Snapshots of one query, and after which it is noted how far the index is."""
+NOTHING = UUID(int=0)
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far it is: Snapshots done of all that are to be, and the texts they had."""
+
+    total: int
+    done: int = 0
+    texts: int = 0
+
+
+def reindex(backend: Backend, only: SnapshotQuerySet) -> Iterator[Progress]:
+    """Index these Snapshots again; the others stay as they are."""
+    progress = Progress(only.count())
+    with backend.indexing() as indexing:
+        for snapshot in _in_order(only, NOTHING):
+            progress.texts += indexing.index(snapshot)
+            progress.done += 1
+            yield progress
+
+
+def rebuild(backend: Backend) -> Iterator[Progress]:
+    """Forget all and index every Snapshot; after an interruption, go on where that came."""
+    rows = Snapshot.objects.kept()
+    reached = _reached(backend)
+    if reached is None:
+        backend.flush()
+        reached = _note(backend, NOTHING)
+    progress = Progress(rows.count(), done=rows.filter(id__lte=reached).count())
+    with backend.indexing() as indexing:
+        for snapshot in _in_order(rows, reached):
+            progress.texts += indexing.index(snapshot)
+            progress.done += 1
+            if progress.done % BATCH == 0:
+                _note(backend, snapshot.pk)
+            yield progress
+    DATA_FOLDER.reindexed.unlink(missing_ok=True)
+
+
+def _in_order(rows: SnapshotQuerySet, after: UUID) -> Iterator[Snapshot]:
+    """The oldest first, by key: what is added meanwhile is indexed by its own hook, or here."""
+    while batch := list(rows.filter(id__gt=after).order_by("id")[:BATCH]):
+        yield from batch
+        after = batch[-1].pk
+
+
+def _reached(backend: Backend) -> UUID | None:
+    """The Snapshot up to which an earlier call came that was interrupted; None where none was."""
+    try:
+        noted = json.loads(DATA_FOLDER.reindexed.read_text())
+        return UUID(noted["snapshot"]) if noted["engine"] == backend.engine else None
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _note(backend: Backend, snapshot: UUID) -> UUID:
+    DATA_FOLDER.reindexed.write_text(json.dumps({"engine": backend.engine, "snapshot": str(snapshot)}))
+    return snapshot

@@ -1,0 +1,27 @@
+"""Owns keeping the index true to what people remove and bring back."""
+
+from collections.abc import Sequence
+
+from archivebox.core.snapshot import Snapshot
+from archivebox.lib.batches import batches
+from archivebox.search.backend import chosen_backend
+
+BATCH = 500
+"""Snapshots of one call."""
+
+
+def forget(snapshots: Sequence[Snapshot]) -> None:
+    """Take their texts out of the index. SearchUnavailableError."""
+    backend = chosen_backend()
+    if backend is not None:
+        for batch in batches(snapshots, BATCH):
+            backend.remove(batch)
+
+
+def learn(snapshots: Sequence[Snapshot]) -> None:
+    """Bring their texts into the index again. SearchUnavailableError."""
+    backend = chosen_backend()
+    if backend is not None:
+        with backend.indexing() as indexing:
+            for snapshot in snapshots:
+                indexing.index(snapshot)

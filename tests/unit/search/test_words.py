@@ -1,0 +1,46 @@
+"""A question as people type it, and the piece of a text that answers it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from archivebox.search.excerpts import AROUND, excerpt, excerpt_of
+from archivebox.search.words import MOST_WORDS, parse_words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("one  two", ["one", "two"]),
+        ('one "two   three" four', ["one", "two three", "four"]),
+        ('begin* "" "un closed', ["begin*", '"un', "closed"]),
+        ("  ", []),
+    ],
+)
+def test_words_and_phrases(text: str, words: list[str]) -> None:
+    assert parse_words(text) == words
+
+
+def test_a_question_has_an_end() -> None:
+    assert len(parse_words("word " * 1_000)) == MOST_WORDS
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "shown"),
+    [
+        ("Ripe\n\n  PEARS.", ["pears"], "Ripe PEARS."),
+        ("a" * 500 + " pear " + "b" * 500, ["pear"], f"…{'a' * (AROUND - 1)} pear {'b' * (AROUND - 1)}…"),
+        ("Über den Café", ["cafe"], "Über den Café"),
+        (f"{'é' * 100} one.\nTwo", ["one two"], f"…{'é' * (AROUND - 1)} one. Two"),
+        ("nothing of it", ["[("], "nothing of it"),
+        (f"{'x' * 200}東京都", ["東京"], f"…{'x' * AROUND}東京都"),
+    ],
+)
+def test_an_excerpt_shows_the_first_word(text: str, words: list[str], shown: str) -> None:
+    assert excerpt(text, words) == shown
+
+
+def test_of_a_file_that_is_gone_nothing_is_shown(tmp_path: Path) -> None:
+    assert excerpt_of(tmp_path / "gone.txt", ["x"]) == ""
