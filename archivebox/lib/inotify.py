@@ -33,7 +33,7 @@ class Inotify:
     def fileno(self) -> int:
         return self._fd
 
-    def add(self, path: Path, mask: int) -> int:
+    def add(self, path: str | Path, mask: int) -> int:
         """Watch a file or folder; returns the number that its events carry."""
         return self._checked(self._libc.inotify_add_watch(self._fd, os.fsencode(path), mask), path)
 
@@ -59,7 +59,7 @@ class Inotify:
         os.close(self._fd)
 
     @staticmethod
-    def _checked(result: int, path: Path | None = None) -> int:
+    def _checked(result: int, path: str | Path | None = None) -> int:
         if result < 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number), None if path is None else str(path))

@@ -5,16 +5,18 @@ import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 log = logging.getLogger(__name__)
 
+LogPath: TypeAlias = Path | str
 TAIL = 2048
 """Bytes of each stream that the row keeps; the files keep the rest."""
 BLOCK = 1 << 16
 """Bytes of a log read at a time."""
 
 
-def read_tail(path: Path) -> tuple[str, int]:
+def read_tail(path: LogPath) -> tuple[str, int]:
     """The last 2 KB of a log as text, and the size of the whole in bytes; any bytes are tolerated.
 
     A log that is not there, or cannot be read, is empty: its folder was in the hands of a hook.
@@ -52,7 +54,7 @@ def read_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
         os.close(descriptor)
 
 
-def open_log(path: Path, flags: int = os.O_RDONLY) -> int | None:
+def open_log(path: LogPath, flags: int = os.O_RDONLY) -> int | None:
     """The descriptor of a log; None where it is not there, or its folder answers otherwise."""
     try:
         return os.open(path, flags | os.O_CLOEXEC)

@@ -25,7 +25,6 @@ from archivebox.hooks import (
     resolve_settings,
 )
 from archivebox.machine.binary import Binary, binary_paths
-from archivebox.machine.logtail import read_tail
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.executor import take_programs
 from archivebox.workers.execute.hook_process import HookProcess
@@ -148,7 +147,7 @@ def provider_hooks(binary: Binary) -> list[Hook]:
 
 
 def _last_sentence(run: HookProcess) -> str:
-    lines = read_tail(run.errors.path)[0].strip().splitlines()
+    lines = run.stderr.strip().splitlines()
     if run.end_reason is EndReason.TIMEOUT:
         return f"took longer than {run.call.timeout} s"
     return lines[-1] if lines else "does not have it"

@@ -1,10 +1,9 @@
 """A log of a hook on the disk: its first megabytes and its end stay, what lies between is given back."""
 
 import os
-from pathlib import Path
 
 from archivebox.lib import processes
-from archivebox.machine.logtail import TAIL, open_log
+from archivebox.machine.logtail import TAIL, open_log, read_tail
 
 MOST_WITHOUT_HOLES = 16
 """So many times the cap may be on a disk that cannot give back the middle of a file, before the hook is ended."""
@@ -13,7 +12,7 @@ MOST_WITHOUT_HOLES = 16
 class CappedLog:
     """One stream of one hook. Never truncated: that loses lines that are being written."""
 
-    def __init__(self, path: Path, cap: int) -> None:
+    def __init__(self, path: str, cap: int) -> None:
         self.path = path
         self.cap = cap
         self.cut = False
@@ -52,6 +51,17 @@ class CappedLog:
             return
         if size - TAIL > self._upto:
             self.give_back(size - TAIL)
+
+    def tail(self) -> tuple[str, int]:
+        """Its end as text, and the size of the whole; most hooks say nothing here, which one look at the file tells."""
+        try:
+            if not os.stat(self.path).st_size:  # noqa: PTH116 - for every hook
+                return "", 0
+        except FileNotFoundError:
+            return "", 0
+        except OSError:  # tried again and told of there
+            pass
+        return read_tail(self.path)
 
     def close(self) -> None:
         if self._descriptor is not None:

@@ -1,7 +1,6 @@
 """What one hook prints: the records in its stdout, read while it is written."""
 
 import os
-from pathlib import Path
 from typing import NamedTuple
 
 from archivebox.contract.records import LineReader, Record, parse_line
@@ -28,7 +27,7 @@ class Chunk(NamedTuple):
 class HookOutput:
     """Reader of one hook's stdout. ``declared`` is the last that the hook said of its own result."""
 
-    def __init__(self, path: Path, cap: int) -> None:
+    def __init__(self, path: str, cap: int) -> None:
         self.path = path
         self.log = CappedLog(path, cap)
         self.said: dict[str, JSON] | None = None

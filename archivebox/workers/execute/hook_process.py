@@ -21,10 +21,9 @@ from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import UNSEEN, Child, ExitStatus, Launch, Tree
 from archivebox.lib.processes.exits import NO_ROOM
-from archivebox.machine.logtail import read_tail
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import end_reason_of, exited_columns, started_columns
-from archivebox.storage.layout import hook_file
+from archivebox.storage.layout import HOOK_RUNS, hook_file
 from archivebox.workers.execute.capped_log import CappedLog
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hook_output import Chunk, HookOutput
@@ -57,6 +56,7 @@ class HookProcess:
         self.work = work
         self.process_id = process_id or new_id()
         self.mark = str(self.process_id)
+        self._files = str(hook_file(call.object_dir, self.hook.file_name, self.mark, ""))
         self.output = HookOutput(self._file("stdout.log"), engine.output_max)
         self.errors = CappedLog(self._file("stderr.log"), engine.output_max)
         self.pass_fds: tuple[int, ...] = ()
@@ -86,8 +86,8 @@ class HookProcess:
         self._reads_on = False
         self._gives_back = False
 
-    def _file(self, suffix: str) -> Path:
-        return hook_file(self.call.object_dir, self.hook.file_name, self.mark, suffix)
+    def _file(self, suffix: str) -> str:
+        return self._files + suffix
 
     @property
     def declared(self) -> Declaration | None:
@@ -164,7 +164,7 @@ class HookProcess:
         }
 
     def _make_folders(self) -> None:
-        for folder, mode in ((self.call.cwd, 0o777), (self.output.path.parent, 0o700)):
+        for folder, mode in ((self.call.cwd, 0o777), (self.call.object_dir / HOOK_RUNS, 0o700)):
             if not os.path.isdir(folder):  # noqa: PTH112 - pathlib's way costs four times as much, for every hook
                 folder.mkdir(mode, parents=True, exist_ok=True)
 
@@ -182,8 +182,8 @@ class HookProcess:
             argv=self.call.argv,
             cwd=self.call.cwd,
             env={**self.call.env, processes.MARK: self.mark},
-            stdout=self.output.path,
-            stderr=self.errors.path,
+            stdout=Path(self.output.path),
+            stderr=Path(self.errors.path),
             script=self.hook.path if self.hook.fork else None,
             file_size_limit=self.engine.file_max,
             pass_fds=self.pass_fds,
@@ -339,7 +339,7 @@ class HookProcess:
         return self.end_reason or end_reason_of(None if self.status is None else self.status.exit_code)
 
     def _end_columns(self, status: ExitStatus) -> dict[str, object]:
-        self.stderr, stderr_size = read_tail(self.errors.path)
+        self.stderr, stderr_size = self.errors.tail()
         return exited_columns(status, self.end_reason, self.ended_at) | {
             "stdout": self.output.tail,
             "stdout_size": self.output.size,

@@ -1,9 +1,9 @@
 """Tells each running hook of one worker that its output has grown."""
 
 import asyncio
+import os.path
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 from archivebox.lib import processes
@@ -26,18 +26,18 @@ class Outputs(ABC):
         return PolledOutputs(loop) if processes.PORTABLE else WatchedOutputs(loop)
 
     @abstractmethod
-    def watch(self, path: Path, read: Read, *, at_once: bool) -> None:
+    def watch(self, path: str, read: Read, *, at_once: bool) -> None:
         """Call ``read`` after ``path`` grew; ``at_once`` for output that others wait for.
 
         Raises OSError where its folder cannot be watched.
         """
 
     @abstractmethod
-    def unwatch(self, path: Path) -> None:
+    def unwatch(self, path: str) -> None:
         """Call nobody any more for ``path``."""
 
     @abstractmethod
-    def unwatch_folder(self, folder: Path) -> None:
+    def unwatch_folder(self, folder: str) -> None:
         """Let go of a folder in which nothing runs any more."""
 
     @abstractmethod
@@ -58,26 +58,27 @@ class WatchedOutputs(Outputs):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._inotify = Inotify()
-        self._watches: dict[Path, int] = {}
-        self._files: dict[Path, File] = {}
+        self._watches: dict[str, int] = {}
+        self._files: dict[str, File] = {}
         self._readers: dict[File, tuple[Read, bool]] = {}
         self._dirty: dict[File, None] = {}
         self._timer: asyncio.TimerHandle | None = None
         loop.add_reader(self._inotify.fileno(), self._changed)
 
-    def watch(self, path: Path, read: Read, *, at_once: bool) -> None:
-        watch = self._inotify.add(path.parent, MODIFY)  # the same for the same folder; a hook may have made it anew
-        self._watches[path.parent] = watch
-        self._files[path] = file = File(watch, path.name)
+    def watch(self, path: str, read: Read, *, at_once: bool) -> None:
+        folder, name = os.path.split(path)
+        watch = self._inotify.add(folder, MODIFY)  # the same for the same folder; a hook may have made it anew
+        self._watches[folder] = watch
+        self._files[path] = file = File(watch, name)
         self._readers[file] = (read, at_once)
 
-    def unwatch(self, path: Path) -> None:
+    def unwatch(self, path: str) -> None:
         file = self._files.pop(path, None)
         if file is not None:
             self._readers.pop(file, None)
             self._dirty.pop(file, None)
 
-    def unwatch_folder(self, folder: Path) -> None:
+    def unwatch_folder(self, folder: str) -> None:
         watch = self._watches.pop(folder, None)
         if watch is not None:
             self._inotify.remove(watch)
@@ -112,18 +113,18 @@ class PolledOutputs(Outputs):
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._readers: dict[Path, Read] = {}
+        self._readers: dict[str, Read] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    def watch(self, path: Path, read: Read, *, at_once: bool) -> None:
+    def watch(self, path: str, read: Read, *, at_once: bool) -> None:
         del at_once
         self._readers[path] = read
         self._poll_later()
 
-    def unwatch(self, path: Path) -> None:
+    def unwatch(self, path: str) -> None:
         self._readers.pop(path, None)
 
-    def unwatch_folder(self, folder: Path) -> None:
+    def unwatch_folder(self, folder: str) -> None:
         """Nothing is held of a folder."""
 
     def _poll_later(self) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from enum import Enum
 from pathlib import Path
 
@@ -121,7 +122,7 @@ class Sealing:
     async def _seal(self) -> None:
         folder = self._executor.call.object_dir
         await self._executor.end_orphans(self._engine.stop_grace)
-        self._engine.outputs.unwatch_folder(folder / HOOK_RUNS)
+        self._engine.outputs.unwatch_folder(str(folder / HOOK_RUNS))
         reason = await self._keep(folder) if self._executor.process_ids else ""
         await self._engine.journal.read(seal, self._snapshot, reason)
         self._executor.over.set_result(None)
@@ -146,10 +147,17 @@ class Sealing:
 
 def tidy(object_dir: Path) -> None:
     """Remove empty logs and empty plugin folders: one pass at the seal."""
-    hooks = object_dir / HOOK_RUNS
-    for file in hooks.iterdir() if hooks.is_dir() else ():
-        if file.suffix == ".pid" or (file.suffix == ".log" and file.stat().st_size == 0):
-            file.unlink(missing_ok=True)
-    for folder in object_dir.iterdir() if object_dir.is_dir() else ():
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
+    for file in _entries(object_dir / HOOK_RUNS):
+        if file.name.endswith(".pid") or (file.name.endswith(".log") and file.stat().st_size == 0):
+            Path(file).unlink(missing_ok=True)
+    for folder in _entries(object_dir):
+        if folder.is_dir(follow_symlinks=False) and not _entries(Path(folder)):
+            Path(folder).rmdir()
+
+
+def _entries(folder: Path) -> list["os.DirEntry[str]"]:
+    """What is in a folder; nothing where there is none."""
+    if not folder.is_dir():
+        return []
+    with os.scandir(folder) as entries:
+        return list(entries)

@@ -11,7 +11,7 @@ TAG = b'{"type":"Tag","name":"x"}\n'
 def test_a_chunk_has_only_so_many_records(tmp_path: Path) -> None:
     log = tmp_path / "stdout.log"
     log.write_bytes(TAG * 100_000)
-    output, counts = HookOutput(log, cap=1 << 40), []
+    output, counts = HookOutput(str(log), cap=1 << 40), []
     while (chunk := output.read()).more:
         counts.append(len(chunk.records))
     assert sum(counts) + len(chunk.records) == 100_000
@@ -22,7 +22,7 @@ def test_a_chunk_has_only_so_many_records(tmp_path: Path) -> None:
 def test_text_is_read_a_chunk_at_a_time(tmp_path: Path) -> None:
     log = tmp_path / "stdout.log"
     log.write_bytes(b"y\n" * BLOCK * BLOCKS)
-    output = HookOutput(log, cap=1 << 40)
+    output = HookOutput(str(log), cap=1 << 40)
     assert (output.read(), output.size, output.offset) == (([], True), BLOCK * BLOCKS, BLOCK * BLOCKS)
 
 
