@@ -8,7 +8,6 @@ from uuid import UUID
 
 from archivebox.base_models.doorbell import ring_doorbell
 from archivebox.base_models.work import Request
-from archivebox.cli.bell import Bell
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.listing import ON_A_TERMINAL
 from archivebox.cli.output import Column
@@ -19,6 +18,7 @@ from archivebox.cli.session import Session
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Snapshot
 from archivebox.crawls.models import Crawl
+from archivebox.lib.filewatch import FileWatcher
 from archivebox.lib.inotify import ATTRIB, MODIFY
 from archivebox.machine.models import Machine, Process
 
@@ -39,6 +39,8 @@ LABELS = {
     "crawl_id": "crawl", "snapshot_id": "snapshot", "stdout_file": "output in", "stderr": "last errors",
 }  # fmt: skip
 SIZES = frozenset({"max_rss"})
+POLL_EVERY = 0.2
+"""Seconds between two looks at a file where no kernel tells that it changed."""
 KILL_WITHIN = 15.0
 """Seconds that a worker has to end a hook that somebody wants ended."""
 
@@ -108,7 +110,8 @@ def tail(session: Session, *, id: str, follow: bool, stderr: bool) -> int:  # no
 
 def _growing(path: Path, row: Process) -> Iterator[bytes]:
     """What is in a log, and what comes, until its process ends."""
-    bell = Bell(path, MODIFY)
+    watcher = FileWatcher(POLL_EVERY)
+    watcher.add(path, MODIFY)
     pidfd = row.identity.open_pidfd() if row.identity else None
     alive = row.identity is not None and row.identity.is_alive()
     with path.open("rb") as log:
@@ -116,9 +119,9 @@ def _growing(path: Path, row: Process) -> Iterator[bytes]:
             yield log.read()
             if not alive:
                 break
-            ended = bell.wait(None, *([pidfd] if pidfd is not None else []))
+            ended = watcher.wait(None, *([pidfd] if pidfd is not None else []))
             alive = not ended and row.identity is not None and row.identity.is_alive()
-    bell.close()
+    watcher.close()
     if pidfd is not None:
         os.close(pidfd)
 
@@ -145,13 +148,14 @@ def _ask_its_worker(row: Process) -> bool:
     if parent is None or not parent.is_running or not row.is_running:
         return False
     Process.objects.filter(pk=row.pk).update(request=Request.KILL)
-    bell = Bell(DATA_FOLDER.doorbell, ATTRIB)
+    watcher = FileWatcher(POLL_EVERY)
+    watcher.add(DATA_FOLDER.doorbell, ATTRIB)
     ring_doorbell()
     deadline = time.monotonic() + KILL_WITHIN
     ended = Process.objects.exited().filter(pk=row.pk)
     while not (gone := ended.exists()) and time.monotonic() < deadline:
-        bell.wait(1.0)
-    bell.close()
+        watcher.wait(1.0)
+    watcher.close()
     return gone
 
 

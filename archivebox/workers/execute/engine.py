@@ -62,7 +62,7 @@ class Engine:
         self.settings = settings
         self.journal = Journal(loop)
         self.exits = processes.ExitWatcher(loop)
-        self.outputs = Outputs.on(loop)
+        self.outputs = Outputs(loop)
         self.starter = HookStarter(process, self.journal, self.exits)
         self.ways = Ways(loop, ways_in)
         self.programs = Programs()

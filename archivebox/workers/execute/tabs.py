@@ -7,12 +7,13 @@ the tabs of another. As many again are for late pages: those that have had a tab
 import asyncio
 import fcntl
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
-from archivebox.lib import processes
-from archivebox.lib.inotify import ATTRIB, Inotify
+from archivebox.lib.filewatch import FileWatcher
+from archivebox.lib.inotify import ATTRIB
 from archivebox.workers.execute.places import Tell
 
 OWN = 64
@@ -37,7 +38,7 @@ class Tabs:
         self._waiting: list[Tell] = []
         self._timer: asyncio.TimerHandle | None = None
         self._borrows = False
-        self._bell: Inotify | None = None
+        self._watcher: FileWatcher | None = None
 
     def of(self, crawl: UUID, *, late: bool) -> "CrawlTabs":
         """The places that a page of a crawl may take; ``late``: it is tried again."""
@@ -54,19 +55,16 @@ class Tabs:
         self._watch()
         if tell not in self._waiting:
             self._waiting.append(tell)
-        soon = BORROW_AFTER if processes.PORTABLE or not self.may_take else POLL_EVERY
-        self._tell_after(soon)
+        self._tell_after(POLL_EVERY if self.may_take else BORROW_AFTER)
 
     def _watch(self) -> None:
-        if self._bell is None and not processes.PORTABLE:
+        if self._watcher is None:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._bell = Inotify()
-            self._bell.add(self._folder, ATTRIB)
-            self._loop.add_reader(self._bell.fileno(), self._on_change)
+            self._watcher = FileWatcher(BORROW_AFTER)
+            self._watcher.add(self._folder, ATTRIB)
+            self._watcher.tell(self._loop, self._on_change)
 
-    def _on_change(self) -> None:
-        if self._bell is not None:
-            self._bell.read()
+    def _on_change(self, _: Sequence[str]) -> None:
         if self.may_take:
             self._tell()
         else:
@@ -94,9 +92,8 @@ class Tabs:
     def close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if self._bell is not None:
-            self._loop.remove_reader(self._bell.fileno())
-            self._bell.close()
+        if self._watcher is not None:
+            self._watcher.close()
 
 
 class CrawlTabs:

@@ -23,7 +23,8 @@ from archivebox.contract.records import EndReason
 from archivebox.core.retention import cleanup_today
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib import processes
-from archivebox.lib.inotify import ATTRIB, Inotify
+from archivebox.lib.filewatch import FileWatcher
+from archivebox.lib.inotify import ATTRIB
 from archivebox.machine.process import Process
 from archivebox.workers.execute import poll
 from archivebox.workers.execute.engine import Engine, share
@@ -36,6 +37,8 @@ log = logging.getLogger(__name__)
 
 POLL_EVERY = 30.0
 """Seconds after which a worker polls unasked, against a missed wake-up: a ringer may be killed before it rang."""
+POLL_DOORBELL = 0.1
+"""Seconds between two looks at the doorbell where no kernel tells."""
 GATHER_RINGS = 0.005
 """Seconds between two polls: each seal of each worker rings, and a poll costs some milliseconds."""
 POLL_AGAIN = 0.02
@@ -72,7 +75,7 @@ class Worker:
         self._stopping = asyncio.Event()
         self._sibling_died = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._bell = self._watch_doorbell()
+        self._doorbell = self._watch_doorbell()
 
     # --- the loop ---------------------------------------------------------------------------------------------
 
@@ -237,28 +240,12 @@ class Worker:
 
     # --- the outside ------------------------------------------------------------------------------------------
 
-    def _watch_doorbell(self) -> Inotify | None:
+    def _watch_doorbell(self) -> FileWatcher:
         DATA_FOLDER.doorbell.touch()
-        if processes.PORTABLE:
-            self._last_ring = DATA_FOLDER.doorbell.stat().st_mtime_ns
-            self.loop.call_later(0.1, self._poll_doorbell)
-            return None
-        bell = Inotify()
-        bell.add(DATA_FOLDER.doorbell, ATTRIB)
-        self.loop.add_reader(bell.fileno(), self._on_ring, bell)
-        return bell
-
-    def _on_ring(self, bell: Inotify) -> None:
-        bell.read()
-        self._rung.set()
-
-    def _poll_doorbell(self) -> None:
-        """Where no kernel tells of changed files: one stat ten times a second."""
-        now = DATA_FOLDER.doorbell.stat().st_mtime_ns
-        if now != self._last_ring:
-            self._last_ring = now
-            self._rung.set()
-        self.loop.call_later(0.1, self._poll_doorbell)
+        doorbell = FileWatcher(POLL_DOORBELL)
+        doorbell.add(DATA_FOLDER.doorbell, ATTRIB)
+        doorbell.tell(self.loop, lambda _: self._rung.set())
+        return doorbell
 
     def _listen_for_the_end(self) -> None:
         for signum in (signal.SIGTERM, signal.SIGINT):
@@ -300,9 +287,7 @@ class Worker:
         if self._tasks:
             await asyncio.wait(self._tasks)
         await asyncio.gather(*(held.put_down() for held in self.held.all.values()))
-        if self._bell is not None:
-            self.loop.remove_reader(self._bell.fileno())
-            self._bell.close()
+        self._doorbell.close()
         await self.engine.close()
 
 

@@ -31,7 +31,8 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.retention import cleanup_today
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib import processes
-from archivebox.lib.inotify import CLOSE_WRITE, DELETE, MOVED_TO, Inotify
+from archivebox.lib.filewatch import FileWatcher
+from archivebox.lib.inotify import CLOSE_WRITE, DELETE, MOVED_TO
 from archivebox.lib.processes import ExitJournal, ExitStatus, Identity
 from archivebox.machine.process import Process
 from archivebox.workers.egress import process as egress
@@ -48,6 +49,8 @@ OVERSLEPT = 1.0
 """Seconds beyond its time by which a sleep tells that we were stopped: Ctrl-Z, or a suspended machine."""
 WIND_DOWN = 8.0
 """Seconds that workers have to put everything down."""
+POLL_WATCHERS = 1.0
+"""Seconds between two looks for watchers where no kernel tells."""
 FIRST_WATCHER = 3.0
 """Seconds in which somebody has to watch a new orchestrator."""
 OTHERS_AFTER = 2.0
@@ -88,7 +91,7 @@ class Orchestrator:
         self._born = time.monotonic()
         self._was_watched = False
         self._wake_r, self._wake_w = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._inotify = None if processes.PORTABLE else Inotify()
+        self._watched = FileWatcher(POLL_WATCHERS)
 
     # --- the loop ---------------------------------------------------------------------------------------------
 
@@ -126,9 +129,8 @@ class Orchestrator:
         self.selector.register(self._wake_r, selectors.EVENT_READ, self._drain)
         self._listen_for_ways()
         DATA_FOLDER.watchers.mkdir(parents=True, exist_ok=True)
-        if self._inotify is not None:
-            self._inotify.add(DATA_FOLDER.watchers, CLOSE_WRITE | MOVED_TO | DELETE)
-            self.selector.register(self._inotify.fileno(), selectors.EVENT_READ, self._find_watchers)
+        self._watched.add(DATA_FOLDER.watchers, CLOSE_WRITE | MOVED_TO | DELETE)
+        self._watched.register(self.selector, self._find_watchers)
 
     def _drain(self) -> None:
         with suppress(BlockingIOError):
@@ -155,8 +157,7 @@ class Orchestrator:
 
     def _find_watchers(self) -> None:
         """Who waits for work to be done: a file each, written by rename, that names a process."""
-        if self._inotify is not None:
-            self._inotify.read()
+        self._watched.changed()
         there = set(watchers.files())
         for path in set(self.watchers) - there:
             self._forget_watcher(path)
@@ -265,8 +266,7 @@ class Orchestrator:
         for pidfd in self.watchers.values():
             if pidfd is not None:
                 os.close(pidfd)
-        if self._inotify is not None:
-            self._inotify.close()
+        self._watched.close()
         for descriptor in (self._wake_r, self._wake_w, self.lock):
             os.close(descriptor)
 

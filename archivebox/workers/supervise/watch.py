@@ -23,7 +23,8 @@ from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION, base_layers, resolve_settings
 from archivebox.lib import processes
-from archivebox.lib.inotify import ATTRIB, CLOSE_WRITE, Inotify
+from archivebox.lib.filewatch import FileWatcher
+from archivebox.lib.inotify import ATTRIB, CLOSE_WRITE
 from archivebox.lib.processes import Identity
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
@@ -36,6 +37,8 @@ log = logging.getLogger(__name__)
 
 POLL_EVERY = 5.0
 """Seconds after which a watcher checks without having been told of anything."""
+POLL_FILES = 0.2
+"""Seconds between two looks at doorbell and lock where no kernel tells."""
 RELEASE = 0.05
 """Seconds in which the lock of a file that was closed is free: the kernel tells of the closing first."""
 WIND_DOWN = 12.0
@@ -90,8 +93,7 @@ class Watch:
         self.path = DATA_FOLDER.watcher_lock(self.parent.pk)
         self.orchestrator: Process | None = None
         self._selector = selectors.DefaultSelector()
-        self._bell: Inotify | None = None
-        self._lock_watch = -1
+        self._watcher: FileWatcher | None = None
         self._released = False
         self._signum = 0
         self._forced = False
@@ -111,12 +113,11 @@ class Watch:
         watchers.write(self.path, self.only)
         self._lock = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        if not processes.PORTABLE:
-            self._bell = Inotify()
-            self._bell.add(DATA_FOLDER.doorbell, ATTRIB)
-            DATA_FOLDER.orchestrator_lock.touch(0o600)
-            self._lock_watch = self._bell.add(DATA_FOLDER.orchestrator_lock, CLOSE_WRITE)
-            self._selector.register(self._bell.fileno(), selectors.EVENT_READ)
+        DATA_FOLDER.orchestrator_lock.touch(0o600)
+        self._watcher = FileWatcher(POLL_FILES)
+        self._watcher.add(DATA_FOLDER.doorbell, ATTRIB)
+        self._watcher.add(DATA_FOLDER.orchestrator_lock, CLOSE_WRITE)
+        self._watcher.register(self._selector)
         self._selector.register(self._signals_r, selectors.EVENT_READ)
         self._previous = {signum: signal.signal(signum, self._interrupt) for signum in (signal.SIGINT, signal.SIGTERM)}
         self._wakeup = signal.set_wakeup_fd(self._signals_w, warn_on_full_buffer=False)
@@ -171,11 +172,12 @@ class Watch:
 
     def _sleep(self, seconds: float) -> None:
         """Until the doorbell rings, a signal comes, a child ends, or whoever held the orchestrator's lock lets go."""
-        patience = RELEASE if self._released else 0.2 if processes.PORTABLE else seconds
+        patience = min(RELEASE, seconds) if self._released else seconds
         self._released = False
-        if self._selector.select(min(patience, seconds)):
-            if self._bell is not None:
-                self._released = any(event.watch == self._lock_watch for event in self._bell.read())
+        watcher = self._watcher
+        if self._selector.select(patience if watcher is None else watcher.at_most(patience)):
+            if watcher is not None:
+                self._released = str(DATA_FOLDER.orchestrator_lock) in watcher.changed()
             with suppress(BlockingIOError):
                 os.read(self._signals_r, 512)
         processes.reap_orphans(None, own=self._own_pids())
@@ -250,8 +252,8 @@ class Watch:
         if self._lock is not None:
             os.close(self._lock)
         self._selector.close()
-        if self._bell is not None:
-            self._bell.close()
+        if self._watcher is not None:
+            self._watcher.close()
         os.close(self._signals_r)
         os.close(self._signals_w)
 

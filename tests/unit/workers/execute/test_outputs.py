@@ -6,12 +6,15 @@ from pathlib import Path
 import pytest
 
 from archivebox.lib import processes
-from archivebox.workers.execute.outputs import PolledOutputs, WatchedOutputs
+from archivebox.lib.filewatch import FileWatcher
+from archivebox.workers.execute.outputs import POLL_EVERY, Outputs
 from tests.factories import LIMIT
 
-KINDS = [PolledOutputs, pytest.param(WatchedOutputs, marks=pytest.mark.skipif(processes.PORTABLE, reason="no inotify"))]
+POLLS = [True, pytest.param(False, marks=pytest.mark.skipif(processes.PORTABLE, reason="no inotify"))]
 
-Kind = type[PolledOutputs | WatchedOutputs]
+
+def outputs_of(*, polls: bool) -> Outputs:
+    return Outputs(asyncio.get_running_loop(), FileWatcher(POLL_EVERY, polls=polls))
 
 
 class Log:
@@ -33,11 +36,11 @@ class Log:
             self.grown.set()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("polls", POLLS)
 @pytest.mark.parametrize("at_once", [True, False])
-def test_growth_is_told(kind: Kind, at_once: bool, tmp_path: Path) -> None:
+def test_growth_is_told(polls: bool, at_once: bool, tmp_path: Path) -> None:
     async def scene() -> None:
-        outputs, log = kind(asyncio.get_running_loop()), Log(tmp_path / "a.log")
+        outputs, log = outputs_of(polls=polls), Log(tmp_path / "a.log")
         outputs.watch(log.path, log.read, at_once=at_once)
         log.write()
         await asyncio.wait_for(log.grown.wait(), LIMIT)
@@ -46,10 +49,10 @@ def test_growth_is_told(kind: Kind, at_once: bool, tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_after_unwatch_nobody_is_called(kind: Kind, tmp_path: Path) -> None:
+@pytest.mark.parametrize("polls", POLLS)
+def test_after_unwatch_nobody_is_called(polls: bool, tmp_path: Path) -> None:
     async def scene() -> None:
-        outputs = kind(asyncio.get_running_loop())
+        outputs = outputs_of(polls=polls)
         ended, going_on = Log(tmp_path / "ended.log"), Log(tmp_path / "going_on.log")
         for log in (ended, going_on):
             outputs.watch(log.path, log.read, at_once=False)
@@ -65,10 +68,10 @@ def test_after_unwatch_nobody_is_called(kind: Kind, tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_read_may_end_the_watching_of_another(kind: Kind, tmp_path: Path) -> None:
+@pytest.mark.parametrize("polls", POLLS)
+def test_a_read_may_end_the_watching_of_another(polls: bool, tmp_path: Path) -> None:
     async def scene() -> None:
-        outputs = kind(asyncio.get_running_loop())
+        outputs = outputs_of(polls=polls)
         first, second = Log(tmp_path / "first.log"), Log(tmp_path / "second.log")
 
         def read() -> None:
@@ -86,10 +89,10 @@ def test_a_read_may_end_the_watching_of_another(kind: Kind, tmp_path: Path) -> N
     asyncio.run(scene())
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_folder_that_was_let_go_may_be_watched_again(kind: Kind, tmp_path: Path) -> None:
+@pytest.mark.parametrize("polls", POLLS)
+def test_a_folder_that_was_let_go_may_be_watched_again(polls: bool, tmp_path: Path) -> None:
     async def scene() -> None:
-        outputs, log = kind(asyncio.get_running_loop()), Log(tmp_path / "a.log")
+        outputs, log = outputs_of(polls=polls), Log(tmp_path / "a.log")
         outputs.watch(log.path, log.read, at_once=True)
         outputs.unwatch(log.path)
         outputs.unwatch_folder(str(tmp_path))
