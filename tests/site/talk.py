@@ -110,6 +110,12 @@ def dup(_request: Request) -> Response:
     return Response(page("One page", body, head='<link rel="canonical" href="/dup">'))
 
 
+def no_head(request: Request) -> Response:
+    if request.method == "HEAD":
+        return Response(b"GET it\n", TEXT, 405, (("Allow", "GET"),))
+    return Response(page("No HEAD", "<h1>A page that is given to those who GET it</h1>"))
+
+
 def batch(request: Request) -> Response:
     """Batch `n` (from 0) of the endless page; the last one says so, later ones are empty."""
     number = request.number("n", 0, 10**6)
@@ -144,6 +150,7 @@ ROUTES = (
     Route("/500", "a server that failed", server_error, status=500),
     Route("/status/*", "answers with the status in its path", status, status=418, sample="/status/418"),
     Route("/dup", "the same page whatever its query", dup, sample="/dup?x=1"),
+    Route("/no-head", "a page that answers HEAD with 405", no_head),
     Route("/endless/batch", f"the {BATCHES} batches of /endless", batch, JSON, sample="/endless/batch?n=0"),
     Route(
         "/git/*", "a bare git repository over dumb http", git, "application/octet-stream", sample="/git/repo.git/HEAD"
