@@ -13,19 +13,12 @@ from archivebox.lib.quantities import parse_size
 _META = "archivebox.globals"
 
 
-class Size(click.ParamType[int]):
-    """An amount of bytes."""
-
-    name = "size"
-
-    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            return value if isinstance(value, int) else parse_size(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-SIZE = Size()
+def size_in_bytes(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
+    """What an option such as ``--max-size 2g`` says; a callback, since click's types are classes."""
+    try:
+        return None if value is None else parse_size(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _remember(ctx: click.Context, param: click.Parameter, value: object) -> None:

@@ -77,6 +77,7 @@ _CRAWLS = (
     SettingSpec("DOMAIN_DELAY", "number", 0, "Seconds between two visits to one host", minimum=0),
     SettingSpec("DOMAIN_CONCURRENCY", "integer", 4, "Pages of one host at a time", minimum=1),
     SettingSpec("PRIVATE_NETWORK_ALLOWLIST", "array", [], "Private hosts and CIDRs pages may reach", items="string"),
+    SettingSpec("ALLOW_DIRECT_NETWORK", "boolean", False, "Run hooks that connect past ArchiveBox's proxy"),
     SettingSpec(
         "PROXY",
         "string",

@@ -185,6 +185,12 @@ class Resolved:
             self._disabled[name] = self._disabled_reason(self._settings.plugins[name])
         return self._disabled[name]
 
+    def reason_to_skip(self, hook: Hook) -> str | None:
+        """Why a hook does not run, as far as settings say; None if it does."""
+        if hook.direct and self.get("ALLOW_DIRECT_NETWORK") is not True:
+            return Reason.DIRECT_NETWORK.value
+        return self.disabled_reason(hook.plugin)
+
     def _disabled_reason(self, found: Plugin) -> str | None:
         if found.name not in self._wanted:
             return Reason.NOT_CHOSEN.value

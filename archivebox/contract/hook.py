@@ -13,6 +13,9 @@ from archivebox.lib.jsonl import JSON
 TAB = "tab"
 """The resource that step 5 hooks hold unless they say otherwise: the live page."""
 
+DIRECT = "direct"
+"""What ``network`` says of a hook that cannot use a proxy."""
+
 HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork")
 HOOK_LISTS = ("exclusive", "after", "argv", "sources")
 
@@ -27,6 +30,7 @@ class Hook:
     ``after``: hooks or plugins it waits for. ``fork``: may run in a child of the fork server. ``argv``: options it
     accepts, without dashes; None: every one. ``applies``: the pages it is for. ``described``: ``x-hooks`` speaks of
     it. ``environment``: the program that runs it where that is the Python of an environment of its own.
+    ``direct``: it connects past the proxy of its crawl.
     ``newer_dialect``: it prints ``failed`` for any exception. ``digest``: SHA-256 of the script.
     """
 
@@ -42,6 +46,7 @@ class Hook:
     exclusive: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     fork: bool = False
+    direct: bool = False
     argv: tuple[str, ...] | None = None
     applies: Applies = ANY_PAGE
     interpreter: Interpreter = "python"
@@ -116,6 +121,7 @@ def read_hook(plugin: str, path: Path, name: HookName, script: Script, declared:
         exclusive=exclusive,
         after=lists.get("after", ()),
         fork=flags.get("fork", True) and script.interpreter == "python",
+        direct=isinstance(declared, dict) and declared.get("network") == DIRECT,
         argv=script.options if argv is None else tuple(item.lstrip("-") for item in argv),
         applies=_applies(name, declared, warnings),
         interpreter=script.interpreter,
@@ -154,6 +160,6 @@ def _metadata(
             flags[key] = value
         elif key in HOOK_LISTS and isinstance(value, list) and all(isinstance(item, str) for item in value):
             lists[key] = string_list(value)
-        elif key != "applies":
+        elif key != "applies" and (key, value) != ("network", DIRECT):
             warnings.append(f'"{key}" in "x-hooks" of {name} is not understood and is ignored')
     return flags, lists

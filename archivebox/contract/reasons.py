@@ -44,6 +44,7 @@ class Reason(StrEnum):
     LIMIT_REACHED = "limit_reached"
     TOO_MUCH_FOUND = "too_much_found"
     SIZE_REACHED = "size_reached"
+    DIRECT_NETWORK = "direct_network"
 
     @property
     def sentence(self) -> str:
@@ -171,6 +172,10 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.TOO_DEEP: _text("It is more links away than this crawl follows.", "Raise the crawl's depth."),
     Reason.LIMIT_REACHED: _text("The crawl has as many URLs as it may have.", "Raise MAX_URLS."),
+    Reason.DIRECT_NETWORK: _text(
+        "It connects past the proxy that keeps pages from private networks.",
+        "Set ALLOW_DIRECT_NETWORK=true to run it.",
+    ),
     Reason.SIZE_REACHED: _text(
         "The crawl has received as much as it may.",
         "Raise MAX_SIZE and resume it, or add again what is missing.",

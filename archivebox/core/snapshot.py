@@ -221,7 +221,7 @@ class Snapshot(StoppableItem):
         rows: list[tuple[UUID, dict[str, object]]] = []
         for hook in hooks:
             columns = queued | {"plugin": hook.plugin, "hook_name": hook.file_name, "pwd": f"{path}/{hook.plugin}"}
-            refused = settings.disabled_reason(hook.plugin) or hook.applies.reason_against(self.url, self.facts)
+            refused = settings.reason_to_skip(hook) or hook.applies.reason_against(self.url, self.facts)
             if refused is not None:
                 columns |= {"status": "skipped", "reason": refused[:128], "retry_at": None}
             rows.append((new_id(), columns))

@@ -2,7 +2,7 @@
 
 import click
 
-from archivebox.cli.declare import BG, PLUGINS, SIZE, command, flag, option, words
+from archivebox.cli.declare import BG, PLUGINS, command, flag, option, size_in_bytes, words
 from archivebox.cli.session import Needs
 
 PARSERS = ("auto", "url_list", "txt", "html", "rss", "netscape", "jsonl")
@@ -29,7 +29,12 @@ COMMAND = command(
         option("--max-urls", text="At most so many URLs in this crawl.", type=click.IntRange(min=1)),
         option("--url-allowlist", text="Take only links that match: regular expressions.", metavar="REGEX"),
         option("--url-denylist", text="Leave out links that match: regular expressions.", metavar="REGEX"),
-        option("--max-size", text="At most so many bytes received, such as 750m or 2g.", type=SIZE, metavar="SIZE"),
+        option(
+            "--max-size",
+            text="At most so many bytes received, such as 750m or 2g.",
+            callback=size_in_bytes,
+            metavar="SIZE",
+        ),
         option("--config", text="A setting for this crawl.", multiple=True, metavar="KEY=VALUE"),
     ],
     needs=Needs.ANY,

@@ -1,6 +1,7 @@
 """Owns `archivebox crawl`: looking at crawls, and pausing, resuming, cancelling them."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 
 from django.db.models import Count
 
@@ -14,6 +15,8 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import CrawlQuerySet
 from archivebox.crawls.models import Crawl
+from archivebox.lib.egress import read_totals
+from archivebox.storage.layout import egress_dir
 
 COLUMNS = (
     Column("id", "id", wraps=True),
@@ -42,14 +45,16 @@ def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's na
     crawl = find(Crawl, id)
     snapshots = dict(Snapshot.objects.filter(crawl=crawl).values_list("status").annotate(Count("id")))
     results = ArchiveResult.objects.filter(snapshot__crawl=crawl).values_list("status").annotate(Count("id"))
-    record = record_of(crawl, snapshots=snapshots, results=dict(results))
+    traffic = read_totals(egress_dir(crawl.path))
+    record = record_of(crawl, snapshots=snapshots, results=dict(results), **asdict(traffic))
     labels = {
         "id": "id", "label": "label", "status": "status", "reason": "reason", "created_at": "added",
         "max_depth": "depth", "urls": "URLs", "tags_str": "tags", "config": "settings",
         "snapshots": "snapshots", "results": "results",
+        "received": "received", "sent": "sent", "connections": "connections", "refused": "refused connections",
         "retry_at": "looks again", "output_dir": "folder", "source": "what was given",
     }  # fmt: skip
-    session.out.facts(record, labels)
+    session.out.facts(record, labels, frozenset({"received", "sent"}))
     return 0
 
 

@@ -91,6 +91,8 @@ async def resolve_by_system(name: str) -> Sequence[IPAddress]:
     """The addresses of a name as the system knows them; OSError if it has none. What is below localhost is loopback."""
     if name == "localhost" or name.endswith(".localhost"):  # RFC 6761, 6.3; not every system knows
         return (ip_address("127.0.0.1"), ip_address("::1"))
+    if name.endswith(".invalid"):  # RFC 6761, 6.4: nobody is asked
+        return ()
     loop = asyncio.get_running_loop()
     found = await loop.run_in_executor(_threads, _look_up, name)
     return tuple(dict.fromkeys(map(ip_address, found)))

@@ -152,6 +152,8 @@ class Door:
             await self._serve(link)
         except (OSError, asyncio.IncompleteReadError, TimeoutError):  # it went away, or never said what it wants
             link.abort()
+        except asyncio.CancelledError:  # by close(), and nobody waits for this task
+            link.abort()
         finally:
             del self._links[link]
             writer.close()

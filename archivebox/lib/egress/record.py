@@ -16,6 +16,8 @@ CONNECTIONS, FORMER, TOTALS = "connections.jsonl", "connections.1.jsonl", "total
 """Files in the folder ``egress`` of a crawl."""
 LOG_MAX = 64 * 1024 * 1024
 """Bytes of the log after which it is put aside as ``connections.1.jsonl``, and begun anew."""
+TAIL = 64 * 1024
+"""Bytes at the end of a log in which its last number stands."""
 
 
 @dataclass(slots=True)
@@ -47,14 +49,15 @@ class Record:
         self.folder = folder
         self.totals = read_totals(folder)
         self._saved = asdict(self.totals)
+        self._last = max(self.totals.connections, _last_number(folder / CONNECTIONS))
         self._log: IO[bytes] | None = None
 
     def connected(self, place: Place, address: str) -> int:
         """A connection stands; returns its number."""
         self.totals.connections += 1
-        number = self.totals.connections
-        self._write("connected", place, connection=number, address=address)
-        return number
+        self._last += 1
+        self._write("connected", place, connection=self._last, address=address)
+        return self._last
 
     def closed(self, number: int, place: Place, sent: int, received: int) -> None:
         self._write("closed", place, connection=number, sent=sent, received=received)
@@ -93,3 +96,14 @@ class Record:
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             self._log = os.fdopen(os.open(self.folder / CONNECTIONS, flags, 0o600), "ab", buffering=0)
         return self._log
+
+
+def _last_number(log: Path) -> int:
+    """The highest number among the last lines: totals may be a second behind those of a proxy that was killed."""
+    try:
+        with log.open("rb") as file:
+            file.seek(-min(TAIL, file.seek(0, os.SEEK_END)), os.SEEK_END)
+            lines = list(jsonl.iter_lines(file.read().splitlines()))
+    except FileNotFoundError:
+        return 0
+    return max((number for line in lines if isinstance(number := line.get("connection"), int)), default=0)

@@ -2,7 +2,7 @@
 
 from enum import Enum
 
-FAILED, NOT_ALLOWED, HOST_UNREACHABLE, REFUSED, EXPIRED = 1, 2, 4, 5, 6
+FAILED, NOT_ALLOWED, REFUSED, EXPIRED = 1, 2, 5, 6
 """Replies of SOCKS (RFC 1928, 6)."""
 
 
@@ -12,7 +12,7 @@ class Why(Enum):
     BAD_REQUEST = "bad_request", 400, FAILED
     PRIVATE_ADDRESS = "private_address", 403, NOT_ALLOWED
     SIZE_REACHED = "size_reached", 403, NOT_ALLOWED
-    NO_SUCH_NAME = "no_such_name", 502, HOST_UNREACHABLE
+    NO_SUCH_NAME = "no_such_name", 502, FAILED
     UNREACHABLE = "unreachable", 502, REFUSED
     PROXY_FAILED = "proxy_failed", 502, FAILED
     TOO_MANY = "too_many", 503, FAILED

@@ -53,9 +53,10 @@ def is_named(crawl_id: UUID, place: Place) -> bool:
     return bool(Snapshot.objects.filter(crawl_id=crawl_id, depth=0, domain__in=domains).exists())
 
 
-def stop_full_crawl(crawl_id: UUID, max_size: int) -> None:
+def stop_full_crawl(crawl_id: UUID) -> None:
     """It has received as much as it may: end it, and say why."""
     crawl = Crawl.objects.get(pk=crawl_id)
+    most = resolve_settings(crawl.layers()).find_int("MAX_SIZE")
     with write_transaction():
         if control.cancel(crawl):
-            Crawl.objects.filter(pk=crawl_id).update(reason=Reason.SIZE_REACHED.of(size(max_size)))
+            Crawl.objects.filter(pk=crawl_id).update(reason=Reason.SIZE_REACHED.of(size(most)))

@@ -6,11 +6,12 @@ import os
 import resource
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.core.exceptions import ObjectDoesNotExist
@@ -54,7 +55,7 @@ class Egress:
         self._gates: dict[UUID, Gate] = {}
         self._ports: set[int] = set()
         self._stopping = asyncio.Event()
-        self._tasks: set[asyncio.Task[object]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._database = ThreadPoolExecutor(1, "database")
 
     async def run(self) -> None:
@@ -100,9 +101,7 @@ class Egress:
 
     def _take_in(self) -> None:
         while (handed := take_in(self._ways_in)) is not None:
-            task = self._loop.create_task(self._open(*handed))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._spawn(self._open(*handed))
 
     async def _open(self, crawl_id: UUID, listener: socket.socket, tie: socket.socket) -> None:
         gate = self._gates.get(crawl_id)
@@ -135,6 +134,11 @@ class Egress:
         self._ports -= gate.ports
         DATA_FOLDER.way_out(crawl_id).unlink(missing_ok=True)
 
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     # --- rules ------------------------------------------------------------------------------------------------
 
     def _door_of(self, crawl_id: UUID) -> Door:
@@ -150,9 +154,11 @@ class Egress:
 
     def _is_full(self, crawl_id: UUID) -> None:
         log.warning("Crawl %s has received all that it may action=crawl_full", crawl_id)
-        task = self._loop.create_task(self._ask(partial(policies.stop_full_crawl, crawl_id)))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._spawn(self._stop(crawl_id))
+
+    async def _stop(self, crawl_id: UUID) -> None:
+        with suppress(NotConnected):  # nothing comes in any more, whether the rows can be written now or not
+            await self._ask(partial(policies.stop_full_crawl, crawl_id))
 
     async def _ask(self, question: Callable[[], T]) -> T:
         """Of the database, in its thread; NotConnected while it cannot tell: no answer opens nothing."""

@@ -162,7 +162,7 @@ class CrawlRunExecutor(Executor):
 
     async def _run_end_hooks(self) -> None:
         self._end_hooks = [
-            Planned(hook) for hook in discover_hooks("CrawlEnd") if self.call.settings.is_enabled(hook.plugin)
+            Planned(hook) for hook in discover_hooks("CrawlEnd") if self.call.settings.reason_to_skip(hook) is None
         ]
         for item in self._end_hooks:
             self.launch(item)

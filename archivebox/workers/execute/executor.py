@@ -147,7 +147,7 @@ class Executor(ABC):
         """Start one hook, or settle it without a process when it cannot run."""
         if self.knows_too_little(item):
             return
-        pointless = self.call.settings.disabled_reason(item.hook.plugin) or self.not_applicable(item)
+        pointless = self.call.settings.reason_to_skip(item.hook) or self.not_applicable(item)
         if pointless is not None:
             self.settle(item, Outcome(Status.SKIPPED, counts=False), pointless)
             self._again = True

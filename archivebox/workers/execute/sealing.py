@@ -112,7 +112,7 @@ class Sealing:
         """``on_SnapshotEnd`` hooks have no results of their own; they run at every seal."""
         self._end_hooks = [Planned(hook) for hook in discover_hooks("SnapshotEnd")]
         for item in self._end_hooks:
-            if self._executor.call.settings.is_enabled(item.hook.plugin):
+            if self._executor.call.settings.reason_to_skip(item.hook) is None:
                 self._executor.launch(item)
             else:
                 item.status = "skipped"

@@ -1,0 +1,156 @@
+"""The way out of a crawl: what its hooks ask for goes through one proxy, which lives and dies with its orchestrator."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from archivebox.lib.processes import Identity
+from tests.integration.engine.driver import Collection, identity_of
+from tests.site.serve import Site
+
+pytestmark = pytest.mark.database
+
+FETCH = """
+get() { curl -sS --max-time 30 "$@"; }
+get "$SEED/article" >article
+get "$OTHER/article" >other
+get --proxy "${http_proxy/http:/socks5h:}" "$SEED/article" >by_socks
+git clone -q "$SEED/git/repo.git" repo 2>git_log
+wget -q --content-on-error -O by_wget "$SEED/redirect/elsewhere"
+env | grep -i _proxy | sort >environment
+python3 -c 'import os, urllib.request as r; print(r.urlopen(os.environ["SEED"] + "/page.txt").status)' >by_python
+"""
+AGAIN = """
+until [ -e "$DATA_DIR/go" ]; do sleep 0.05; done
+curl -sS --max-time 30 "$SEED/article" | grep -c "On Keeping Pages"
+"""
+NEVER = 'echo never >>"$DATA_DIR/ledger"; curl -sS --max-time 60 "$SEED/never"'
+
+
+def with_place(site: Site, script: str) -> str:
+    seed, other = site.url.rstrip("/"), site.other_url.rstrip("/")
+    return f"#!/bin/bash\nexport SEED={seed} OTHER={other}\n{script}"
+
+
+def proxy_of(collection: Collection) -> Identity:
+    rows = collection.wait("a proxy", lambda: collection.processes(worker_type="egress", status="running"))
+    return identity_of(rows[-1])
+
+
+def crawl_folder(collection: Collection) -> Path:
+    return collection.root / str(collection.row("Crawl", "output_dir")["output_dir"])
+
+
+def log_of(collection: Collection) -> list[dict[str, Any]]:
+    lines = (crawl_folder(collection) / "egress" / "connections.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def output(collection: Collection, plugin: str, name: str) -> str:
+    folder = collection.root / str(collection.row("Snapshot", "output_dir")["output_dir"])
+    return (folder / plugin / name).read_text(errors="replace")
+
+
+def test_all_that_hooks_ask_for_goes_out_by_the_proxy_of_their_crawl(forked: Collection, site: Site) -> None:
+    forked.settings["PRIVATE_NETWORK_ALLOWLIST"] = ""
+    forked.plugin("fetch", {"on_Snapshot__60_fetch.sh": with_place(site, FETCH)})
+    forked.add(site.url_for("/article"))
+    forked.run()
+    assert forked.results()["fetch"]["status"] == "succeeded"
+    for name in ("article", "by_socks"):
+        assert "On Keeping Pages" in output(forked, "fetch", name)
+    for name in ("other", "by_wget"):
+        assert f"127.0.0.2:{site.port}: it is on a private network" in output(forked, "fetch", name)
+    assert output(forked, "fetch", "repo/.git/HEAD")
+    assert output(forked, "fetch", "by_python") == "200\n"
+    variables = dict(line.split("=", 1) for line in output(forked, "fetch", "environment").splitlines())
+    assert variables["no_proxy"] == variables["NO_PROXY"] == ""
+    assert len({value for name, value in variables.items() if name.lower() != "no_proxy"} - {"1"}) == 1
+    assert {(line["event"], line["host"]) for line in log_of(forked)} == {
+        ("connected", "127.0.0.1"), ("closed", "127.0.0.1"), ("refused", "127.0.0.2"),
+    }  # fmt: skip
+    totals = json.loads((crawl_folder(forked) / "egress" / "totals.json").read_text())
+    assert totals["received"] == sum(line.get("received", 0) for line in log_of(forked))
+    (proxy,) = forked.processes(worker_type="egress")
+    assert (proxy["process_type"], proxy["status"], proxy["exit_code"]) == ("worker", "exited", 0)
+    assert proxy["parent_id"] == forked.row("Process", "pk", process_type="orchestrator")["pk"]
+
+
+def test_a_killed_proxy_is_started_again_and_who_comes_meanwhile_waits(forked: Collection, site: Site) -> None:
+    hooks = {"on_Snapshot__60_never.sh": NEVER, "on_Snapshot__61_again.sh": AGAIN}
+    forked.plugin("fetch", {name: with_place(site, script) for name, script in hooks.items()})
+    forked.settings["MAX_ATTEMPTS"] = "1"
+    forked.add(site.url_for("/article"))
+    forked.watch()
+    forked.wait_ledger("never")
+    forked.wait("a request", lambda: site.hits("/never"))
+    first = proxy_of(forked)
+    first.signal(signal.SIGKILL)
+    (forked.root / "go").touch()
+    forked.wait_sealed()
+    results = forked.results()
+    assert results["again"]["status"] == "noresults", results["again"]  # it ended with 0, and keeps nothing
+    assert results["never"]["status"] == "failed"  # its connection broke: another attempt would be made
+    assert proxy_of(forked) != first
+    forked.leave()
+    ends = {row["end_reason"] for row in forked.processes(worker_type="egress")}
+    assert ends == {"signalled", "exited"}
+
+
+def test_a_hook_that_outlives_all_of_us_keeps_its_way_out(forked: Collection, site: Site) -> None:
+    forked.plugin("fetch", {"on_Snapshot__61_again.sh": with_place(site, "echo up >>$DATA_DIR/ledger\n" + AGAIN)})
+    forked.add(site.url_for("/article"))
+    forked.watch()
+    forked.wait("the hook on record", lambda: forked.hooks("again", status="running"))
+    ours = [identity_of(row) for row in forked.processes(status="running") if row["process_type"] != "hook"]
+    for one in ours:
+        one.signal(signal.SIGSTOP)
+    for one in ours:
+        one.signal(signal.SIGKILL)
+    forked.watchers.clear()
+    forked.watch()
+    forked.wait("adopted", lambda: forked.rows("Snapshot", "owner", owner__isnull=False, fence__gt=1))
+    (forked.root / "go").touch()
+    forked.wait_sealed()
+    assert forked.results()["again"]["status"] == "noresults", forked.results()
+    assert forked.ledger == ["up"]
+    forked.leave()
+
+
+def test_the_proxy_ends_with_its_orchestrator(forked: Collection, site: Site) -> None:
+    forked.plugin("fetch", {"on_Snapshot__61_again.sh": with_place(site, "echo up >>$DATA_DIR/ledger\n" + AGAIN)})
+    forked.add(site.url_for("/article"))
+    watcher = forked.watch()
+    forked.wait_ledger("up")
+    proxy = proxy_of(forked)
+    watcher.kill()
+    forked.watchers.clear()
+    orchestrator = forked.row("Process", "pid", "pid_ns", "start_ticks", "boot_id", process_type="orchestrator")
+    identity_of(orchestrator).signal(signal.SIGKILL)
+    forked.wait("its end", lambda: not proxy.is_alive() or proxy.is_zombie(), seconds=10)
+
+
+@pytest.mark.once
+def test_a_hook_that_goes_past_the_proxy_is_off_unless_allowed(forked: Collection) -> None:
+    name = "on_Snapshot__60_alone.sh"
+    forked.plugin("alone", {name: "exit 0\n"}, config={"x-hooks": {name: {"network": "direct"}}})
+    forked.add("http://one.test/")
+    forked.run()
+    assert (forked.results()["alone"]["status"], forked.results()["alone"]["reason"]) == ("skipped", "direct_network")
+    second = forked.add("http://two.test/", ALLOW_DIRECT_NETWORK=True)
+    forked.run()
+    assert [row["status"] for row in forked.rows("ArchiveResult", "status", snapshot__crawl=second)] != ["skipped"]
+
+
+def test_a_crawl_that_has_received_all_it_may_ends_and_says_so(forked: Collection, site: Site) -> None:
+    script = with_place(site, 'curl -sS "$SEED/huge.bin?mb=5" >/dev/null')
+    forked.plugin("fetch", {"on_Snapshot__60_fetch.sh": script})
+    forked.add(site.url_for("/article"), site.url_for("/colour"), MAX_SIZE=1_000_000)
+    forked.run()
+    crawl = forked.row("Crawl", "status", "reason")
+    assert crawl == {**crawl, "status": "cancelled", "reason": "size_reached:1.0 MB"}
