@@ -102,18 +102,16 @@ def test_a_killed_proxy_is_started_again_and_who_comes_meanwhile_waits(forked: C
     assert ends == {"signalled", "exited"}
 
 
-def test_a_hook_that_outlives_all_of_us_keeps_its_way_out(forked: Collection, site: Site) -> None:
+def test_a_hook_that_outlives_its_worker_and_the_proxy_keeps_its_way_out(forked: Collection, site: Site) -> None:
     forked.plugin("fetch", {"on_Snapshot__61_again.sh": with_place(site, "echo up >>$DATA_DIR/ledger\n" + AGAIN)})
     forked.add(site.url_for("/article"))
     forked.watch()
     forked.wait("the hook on record", lambda: forked.hooks("again", status="running"))
-    ours = [identity_of(row) for row in forked.processes(status="running") if row["process_type"] != "hook"]
-    for one in ours:
+    both = [proxy_of(forked), *(identity_of(row) for row in forked.processes(worker_type="worker", status="running"))]
+    for one in both:
         one.signal(signal.SIGSTOP)
-    for one in ours:
+    for one in both:
         one.signal(signal.SIGKILL)
-    forked.watchers.clear()
-    forked.watch()
     forked.wait("adopted", lambda: forked.rows("Snapshot", "owner", owner__isnull=False, fence__gt=1))
     (forked.root / "go").touch()
     forked.wait_sealed()
