@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Choose the best of the texts that other plugins found in the page, and say which and why it is.
 
-`article.txt` and `article.html` are the winner's files under a second name (hard links), so that the same bytes are
-kept once.
+`article.txt` is the winner's text under a second name (a hard link), so that the same bytes are kept once;
+`article.html` a page to read, which needs nothing from the web.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import shutil
 from pathlib import Path
 
 from choice import Page, choose
+from reader import Pictures, reader_page
 
-from archivebox.plugins.base import Settings, give_up_after, noresults, succeeded, write_atomically
+from archivebox.plugins.base import Hook, Settings, give_up_after, noresults, succeeded, write_atomically
 from archivebox.plugins.base.article import FACTS, HTML, TEXT
 from archivebox.plugins.base.files import remove
 from archivebox.plugins.base.html_text import html_to_blocks
@@ -35,18 +36,22 @@ WORDS = {
 
 
 def main() -> None:
-    give_up_after(Settings().timeout("ARTICLE"))
+    hook, settings = Hook.from_argv(), Settings()
+    give_up_after(settings.timeout("ARTICLE"))
     texts = {name: path.read_text("utf-8", "replace") for name in READERS if is_readable(path := file_of(name, TEXT))}
     if not texts:
         noresults("nobody found an article in this page")
-    page = find_page(Path("..")) if len(texts) > 1 else None
+    page = find_page(Path(".."))
     best = choose(Page(html_to_blocks(page.html) if page else []), texts)
-    share(file_of(best, HTML), "article.html")
+    facts = facts_of([best, *texts])
+    url = page.url if page and page.url else hook.url
+    content = file_of(best, HTML).read_text("utf-8", "replace")
+    pictures = Pictures(settings.int("ARTICLE_PICTURES_SIZE"))
+    write_atomically("article.html", reader_page(content, facts, url, pictures))
     share(file_of(best, TEXT), "article.txt")
-    characters = {name: len(text) for name, text in texts.items()}
-    facts = {"source": best, "characters": characters, **facts_of([best, *texts])}
-    write_atomically("article.json", json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
-    succeeded("article.html", facts)
+    said = {"source": best, "characters": {name: len(text) for name, text in texts.items()}, **facts}
+    write_atomically("article.json", json.dumps(said, ensure_ascii=False, indent=1) + "\n")
+    succeeded("article.html", said)
 
 
 def file_of(plugin: str, name: str) -> Path:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 
 from archivebox.plugins.base.tab import Tab
-from tests.plugins_bundled.browser.chain import Crawl, Snapshot
+from tests.plugins_bundled.browser.chain import NAVIGATE, Crawl, Snapshot
 from tests.programs import Programs
 from tests.site.serve import Site
 
@@ -18,6 +20,7 @@ READERS = {
     "mercury": "mercury/on_Snapshot__56_mercury.py",
     "defuddle": "defuddle/on_Snapshot__56_defuddle.py",
 }
+ARTICLE = "article/on_Snapshot__84_article.py"
 COUNTED = '<p><img src="/image.png?counted" onload="globalThis.loads = (globalThis.loads || 0) + 1" alt=""></p>'
 ADD_COUNTED = f"""new Promise(loaded => {{
     document.querySelector("article").insertAdjacentHTML("beforeend", {json.dumps(COUNTED)});
@@ -31,7 +34,8 @@ def article(crawl: Crawl, site: Site, programs: Programs) -> Snapshot:
     for plugin in READERS:
         programs.install(plugin)
     snapshot = crawl.snapshot("article", site.url_for("/article"), **programs.environment)
-    assert snapshot.navigate().status == "succeeded"
+    recorder = snapshot.record()
+    assert snapshot.run(NAVIGATE).status == "succeeded"
     tab = Tab.attach(str(snapshot.folder / "chrome"), read_only=True)
     assert tab.evaluate(ADD_COUNTED, wait=True)
     before = tab.evaluate("document.documentElement.outerHTML")
@@ -41,6 +45,8 @@ def article(crawl: Crawl, site: Site, programs: Programs) -> Snapshot:
     assert tab.evaluate("document.documentElement.outerHTML") == before
     assert tab.evaluate("globalThis.loads") == 1
     tab.close()
+    recorder.stop()
+    snapshot.close()
     return snapshot
 
 
@@ -55,6 +61,31 @@ def test_the_article_is_kept_without_what_is_around_it(article: Snapshot, plugin
     assert '<meta charset="utf-8">' in html
     assert html.count("<h2") == 4
     assert json.loads((folder / "article.json").read_text())["title"] == "On Keeping Pages"
+
+
+def test_the_best_article_is_a_page_that_needs_nothing_from_the_web(article: Snapshot, site: Site) -> None:
+    outcome = article.run(ARTICLE)
+
+    page = LexborHTMLParser((article.folder / "article" / "article.html").read_text())
+    pictures = {node.attributes["src"] or "" for node in page.css("img")}
+    assert outcome.status == "succeeded", outcome
+    assert [node.text() for node in page.css("h1")] == ["On Keeping Pages"]
+    assert {(article.folder / "article" / name).read_bytes() for name in pictures} == {picture_of(site)}
+
+
+def test_pictures_that_are_too_large_together_stay_on_the_web(article: Snapshot, site: Site) -> None:
+    article.run(ARTICLE, ARTICLE_PICTURES_SIZE="100")
+
+    page = LexborHTMLParser((article.folder / "article" / "article.html").read_text())
+    assert {(node.attributes["src"] or "").partition("?")[0] for node in page.css("img")} == {
+        site.url_for("/image.png")
+    }
+
+
+def picture_of(site: Site) -> bytes:
+    with urlopen(site.url_for("/image.png")) as answer:
+        content: bytes = answer.read()
+    return content
 
 
 def test_a_page_without_an_article_is_no_result_and_no_file(crawl: Crawl, site: Site, programs: Programs) -> None:
