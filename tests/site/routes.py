@@ -88,6 +88,7 @@ ROUTES: tuple[Route, ...] = (
     ),
     file("/title-entities", "a title with entities and white space"),
     file("/no-title", "no title"),
+    file("/shadow", "links in shadow roots"),
     file("/image-only", "a picture, and not a word"),
     *trouble.ROUTES,
     file("/feed.rss", "an RSS 2.0 feed"),

@@ -5,7 +5,7 @@ import click
 from archivebox.cli.declare import BG, PLUGINS, command, flag, option, size_in_bytes, words
 from archivebox.cli.session import Needs
 
-PARSERS = ("auto", "url_list", "txt", "html", "rss", "netscape", "jsonl")
+PARSERS = ("auto", "url_list", "txt", "html", "rss", "netscape", "jsonl", "csv", "md", "sitemap")
 
 COMMAND = command(
     "add",

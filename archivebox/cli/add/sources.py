@@ -14,8 +14,9 @@ from archivebox.cli.output import Output
 from archivebox.config.resolve import Resolved
 from archivebox.contract.reasons import Reason
 from archivebox.core.intake import Refusal, Seed, check_seeds
-from archivebox.crawls.seedfiles import GivenUrl, Parser, SeedFileError, read_seeds
 from archivebox.lib.batches import batches
+from archivebox.lib.links.formats import Format, read_links
+from archivebox.lib.links.link import Link, LinkFileError
 
 BATCH = 5_000
 MOST_URLS = 1_000_000
@@ -37,7 +38,7 @@ class Given:
 class Reader:
     """Reads everything that was given to one `add`; its files are closed with the stack."""
 
-    def __init__(self, out: Output, settings: Resolved, parser: Parser, stack: ExitStack) -> None:
+    def __init__(self, out: Output, settings: Resolved, parser: Format, stack: ExitStack) -> None:
         self.out = out
         self.settings = settings
         self.parser = parser
@@ -81,12 +82,12 @@ class Reader:
 
     def _take(self, file: BinaryIO, name: str) -> None:
         try:
-            for batch in batches(read_seeds(file, self.parser), BATCH):
+            for batch in batches(read_links(file, self.parser), BATCH):
                 self._take_batch(batch, name)
-        except SeedFileError as error:
-            raise BadInputError(f"{name} {error}.") from None
+        except LinkFileError as error:
+            raise BadInputError(f"{name} {error}. --parser txt takes the URLs out of any text.") from None
 
-    def _take_batch(self, batch: list[GivenUrl], name: str) -> None:
+    def _take_batch(self, batch: list[Link], name: str) -> None:
         for entry in batch:
             if entry.problem:
                 sentence = f"Line {entry.line} was not taken: {entry.problem}."

@@ -1,10 +1,12 @@
-"""Finds the page's HTML among the outputs of other plugins, decoded to text."""
+"""Finds what the page is among the outputs of other plugins: its HTML as text, or what was sent as bytes."""
 
 import codecs
 import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
+
+from archivebox.plugins.base.responses import Archive
 
 MAX_SIZE = 64 << 20  # bytes; a page above that is no text for people, and its tree would take gigabytes
 _PRESCAN = 1024  # bytes; where HTML 13.2.3.2 wants the declaration to stand
@@ -21,6 +23,43 @@ class StoredPage:
     path: Path
     html: str
     url: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """What the server sent in the end: where it is from, the plugin's name first, its bytes and its URL."""
+
+    source: str
+    data: bytes
+    url: str
+
+
+def find_document(snapshot_folder: Path) -> StoredDocument | None:
+    """The document as it was sent (plugin responses, else wget); None when neither has kept it, or it is too large."""
+    recorded = _recorded(snapshot_folder / "responses")
+    if recorded is not None:
+        return recorded
+    folder = snapshot_folder / "wget"
+    for name in (_field(folder / "wget.json", "original"), _field(folder / "wget.json", "path")):
+        path = folder / name
+        if name and _is_document(path, folder):
+            return StoredDocument(f"wget/{name}", path.read_bytes(), _field(folder / "wget.json", "final_url"))
+    return None
+
+
+def _is_document(path: Path, folder: Path) -> bool:
+    inside = path.resolve().is_relative_to(folder.resolve())
+    return inside and _has_bytes(path) and path.stat().st_size <= MAX_SIZE
+
+
+def _recorded(folder: Path) -> StoredDocument | None:
+    """The last document of the tab's main frame that the recorder has."""
+    archive = Archive(str(folder))
+    for response in reversed(archive.latest()):
+        kept = archive.find(response.url) if response.is_main and response.sha256 else None
+        if kept is not None and 0 < kept.size <= MAX_SIZE:
+            return StoredDocument("responses", archive.body(kept), kept.url)
+    return None
 
 
 def find_page(snapshot_folder: Path) -> StoredPage | None:

@@ -43,7 +43,7 @@ def test_a_bad_argument_is_a_sentence_and_status_2_and_nothing_happens(
     [
         (["--depth", "-1"], "depth"),
         (["--depth", "many"], "depth"),
-        (["--parser", "csv"], "parser"),
+        (["--parser", "word"], "parser"),
         (["--plugins", "wgett"], "Did you mean wget?"),
         (["--config", "TIMEOUT"], "KEY=VALUE"),
         (["--config", "TIMEOUT=soon"], "whole number"),

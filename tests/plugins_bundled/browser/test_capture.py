@@ -253,6 +253,12 @@ def test_outlinks_are_absolute_and_without_fragment(crawl: Crawl, site: Site) ->
     assert [json.loads(line)["url"] for line in lines] == urls
 
 
+def test_outlinks_in_open_shadow_roots_are_found(crawl: Crawl, site: Site) -> None:
+    outcome = captured(crawl, site, "/shadow").run(OUTLINKS)
+    urls = [record["url"] for record in outcome.records if record["type"] == "Snapshot"]
+    assert urls == [site.url_for(path) for path in ("/article", "/tree/", "/colour", "/unicode")]
+
+
 @pytest.mark.parametrize("way", ["/js-redirect", "/meta-refresh"])
 def test_the_page_that_a_page_leads_to_is_the_one_kept(crawl: Crawl, site: Site, way: str) -> None:
     page = captured(crawl, site, way)

@@ -1,4 +1,4 @@
-"""Plain text and links of stored HTML."""
+"""Plain text of stored HTML."""
 
 import json
 import subprocess
@@ -13,7 +13,6 @@ from archivebox.contract.discovery import read_plugin
 from archivebox.plugins.base.html_text import html_to_text
 from archivebox.plugins.base.stored_html import decode_html, find_page
 from archivebox.plugins.htmltotext.xml_text import xml_to_text
-from archivebox.plugins.parse_html_urls.links import find_links
 
 PLUGINS = Path(__file__).parents[3] / "archivebox" / "plugins"
 PAGES = Path(__file__).parents[2] / "site" / "pages"
@@ -65,27 +64,6 @@ def test_declared_and_undeclared_legacy_encodings() -> None:
     assert html_to_text(decode_html(shift_jis.encode("cp932"))) == "日本語\n"
     assert html_to_text(decode_html("<p>café “x”".encode("cp1252"))) == "café “x”\n"
     assert html_to_text(decode_html(b"<meta charset=no-such><p>caf\xe9")) == "café\n"
-
-
-@pytest.mark.parametrize(
-    ("html", "links"),
-    [
-        ('<a href="b">', ["http://site.test/dir/b"]),
-        ('<a href="/b#part"><a href="/b#other"><a href="/b">', ["http://site.test/b"]),
-        ('<a href="//other.test">', ["http://other.test/"]),
-        ('<base href="https://base.test/x/"><a href="y?q=1&amp;r=2">', ["https://base.test/x/y?q=1&r=2"]),
-        ('<a href=" HTTP://EXAMPLE.com:80/%7Ea ">', ["http://example.com/%7Ea"]),
-        ('<a href="javascript:x()"><a href="mailto:a@b"><a href="data:,x"><a href="ftp://x/"><a href="http://">', []),
-        ('<a href="#top"><a href=""><a href="page">', []),
-        ('<a name="x"><img src="/p.png"><link rel=stylesheet href=/s.css>', []),
-        ('<area href=/a><iframe src=/f></iframe><link rel="next" href=/n>', ["/a", "/f", "/n"]),
-        ('<a href="http://münchen.test/ü">', ["http://xn--mnchen-3ya.test/%C3%BC"]),
-    ],
-)
-def test_links_are_resolved_as_a_browser_does(html: str, links: list[str]) -> None:
-    expected = [link if "//" in link else f"http://site.test{link}" for link in links]
-
-    assert list(find_links(html, "http://site.test/dir/page")) == expected
 
 
 def run_hook(plugin: str, snapshot: Path, url: str = "http://site.test/dir/page") -> SimpleNamespace:
@@ -196,26 +174,6 @@ def test_a_path_that_leads_out_of_the_plugins_folder_is_not_read(tmp_path: Path)
     (tmp_path / "wget" / "wget.json").write_text('{"path": "../secret.html"}')
 
     assert find_page(tmp_path) is None
-
-
-def test_links_are_reported_and_written(tmp_path: Path) -> None:
-    store_dom(tmp_path, '<a href="one"><a href="http://other.test/#x">')
-    (tmp_path / "chrome").mkdir()
-    (tmp_path / "chrome" / "navigation.json").write_text('{"final_url": "http://moved.test/to/"}')
-
-    done = run_hook("parse_html_urls", tmp_path)
-
-    urls = ["http://moved.test/to/one", "http://other.test/"]
-    assert done.others == [{"type": "Snapshot", "url": url} for url in urls]
-    written = (done.folder / "urls.jsonl").read_text().splitlines()
-    assert [json.loads(line) for line in written] == done.others
-    assert done.result["output_json"] == {"urls": 2, "source": "dom/output.html"}
-
-
-def test_links_of_wgets_page_are_resolved_against_where_it_came_to(tmp_path: Path) -> None:
-    store_wget(tmp_path, '<a href="local.html">', original='<a href="one">')
-
-    assert run_hook("parse_html_urls", tmp_path).others == [{"type": "Snapshot", "url": "http://moved.test/to/one"}]
 
 
 def test_the_plugins_are_understood_without_a_warning() -> None:

@@ -1,0 +1,47 @@
+"""Owns reading feeds: RSS and Atom of every age (feedparser), and JSON Feed."""
+
+import time
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import feedparser
+
+from archivebox.lib.links.link import Link, LinkFileError
+from archivebox.lib.links.records import read as read_json
+from archivebox.lib.links.text import whole
+
+LONGEST_TEXT = 200_000
+"""Characters kept of what an entry says."""
+
+
+def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
+    """The entries, those of a broken feed as far as they can be understood; LinkFileError where it is no feed."""
+    content = whole(file)
+    if content.lstrip()[:1] == b"{":
+        file.seek(0)
+        yield from read_json(file)
+        return
+    if b"<!ENTITY" in content:
+        raise LinkFileError("declares XML entities, which may blow up or read files, and is refused")
+    feed = feedparser.parse(content, sanitize_html=False, resolve_relative_uris=False)
+    if not feed.version and not feed.entries:
+        raise LinkFileError(f"is no feed{f' ({feed.bozo_exception})' if feed.bozo else ''}")
+    yield from map(_link, feed.entries)
+
+
+def _link(entry: Any) -> Link:
+    url = entry.get("link") or next((one["href"] for one in entry.get("enclosures", []) if one.get("href")), "")
+    tags = tuple(tag["term"] for tag in entry.get("tags", []) if tag.get("term"))
+    title = " ".join(str(entry.get("title", "")).split())
+    return Link(0, url, title, tags, "" if url else "it names no page", _date(entry), _text(entry))
+
+
+def _date(entry: Any) -> str:
+    moment = entry.get("published_parsed") or entry.get("updated_parsed")
+    return time.strftime("%Y-%m-%dT%H:%M:%S+00:00", moment) if moment else ""
+
+
+def _text(entry: Any) -> str:
+    """The whole where the feed has it, else the summary."""
+    contents = [str(one.get("value", "")) for one in entry.get("content", [])]
+    return max([*contents, str(entry.get("summary", ""))], key=len)[:LONGEST_TEXT]

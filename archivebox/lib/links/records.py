@@ -1,0 +1,90 @@
+"""Owns reading JSON: one object a line, a document with a list of them, or a JSON Feed."""
+
+import json
+from collections.abc import Iterator
+from itertools import chain
+from typing import BinaryIO
+
+from archivebox.lib import jsonl
+from archivebox.lib.jsonl import JSON
+from archivebox.lib.links.dates import iso
+from archivebox.lib.links.link import Link, LinkFileError, words
+from archivebox.lib.links.text import decoded, lines, whole_text
+
+URL_KEYS = ("url", "href", "link", "uri")
+TITLE_KEYS = ("title", "description")
+DATE_KEYS = (
+    "date",
+    "date_published",
+    "bookmarked_at",
+    "added",
+    "created",
+    "created_at",
+    "time_added",
+    "timestamp",
+    "time",
+)
+TEXT_KEYS = ("content_html", "content_text", "summary")
+
+
+def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
+    """One object a line; else the whole file as one document: a list of them, or a JSON Feed."""
+    with decoded(file) as text:
+        numbered = lines(text)
+        first = next(((number, line) for number, line in numbered if line.strip()), None)
+        if first is None:
+            return
+        if jsonl.loads(first[1]) is not None or first[1].lstrip()[:1] not in ("[", "{"):
+            for number, line in chain([first], numbered):
+                if line.strip():
+                    yield from _entries(number, jsonl.loads(line))
+            return
+    file.seek(0)
+    yield from _read_document(file)
+
+
+def _read_document(file: BinaryIO) -> Iterator[Link]:
+    try:
+        document: JSON = json.loads(whole_text(file))
+    except RecursionError:
+        raise LinkFileError("is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise LinkFileError(
+            f"is no JSON at line {error.lineno} ({error.msg}). Give one object a line, such as "
+            '{"url": "https://example.com/", "title": "…", "tags": ["…"]}'
+        ) from None
+    for item in document if isinstance(document, list) else [document]:
+        yield from _entries(0, item if isinstance(item, dict) else {"url": item})
+
+
+def _entries(number: int, record: dict[str, JSON] | None) -> Iterator[Link]:
+    """The links of one object: the items of a feed (JSON Feed 1.1), else itself."""
+    items = (record or {}).get("items")
+    if isinstance(items, list):
+        yield from (_link(number, item) for item in items if isinstance(item, dict))
+    else:
+        yield _link(number, record)
+
+
+def _link(number: int, record: dict[str, JSON] | None) -> Link:
+    if record is None:
+        return Link(number, "", problem="it is no JSON object")
+    url = _first(record, URL_KEYS)
+    if not url:
+        return Link(number, "", problem='it names no "url"')
+    title = " ".join(_first(record, TITLE_KEYS).split())
+    return Link(number, url, title, _tags(record.get("tags")), "", _date(record), _first(record, TEXT_KEYS))
+
+
+def _first(record: dict[str, JSON], keys: tuple[str, ...]) -> str:
+    return next((value for key in keys if isinstance(value := record.get(key), str) and value), "")
+
+
+def _date(record: dict[str, JSON]) -> str:
+    return next((date for key in DATE_KEYS if (date := iso(str(record.get(key) or "")))), "")
+
+
+def _tags(value: JSON) -> tuple[str, ...]:
+    if isinstance(value, list):
+        return tuple(str(item) for item in value if isinstance(item, str | int))
+    return words(value) if isinstance(value, str) else ()

@@ -1,0 +1,267 @@
+"""What people hand over is read whatever its kind, line by line, and nothing in it is taken for granted."""
+
+import gzip
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from archivebox.lib.links.dates import iso
+from archivebox.lib.links.formats import Format, detect, read_links
+from archivebox.lib.links.link import Link, LinkFileError
+from archivebox.lib.links.text import LONGEST_LINE
+
+PAGES = Path(__file__).parents[2] / "site" / "pages"
+SITE = "http://127.0.0.1:8000"
+FIVE = [f"{SITE}/article", f"{SITE}/colour", f"{SITE}/unicode", f"{SITE}/tree/", f"{SITE}/dup?x=1&y=2"]
+
+
+def page(name: str) -> BinaryIO:
+    return io.BytesIO((PAGES / name).read_bytes().replace(b"%SITE%", SITE.encode()))
+
+
+def read(text: str | bytes, kind: Format = Format.AUTO) -> list[Link]:
+    return list(read_links(io.BytesIO(text.encode() if isinstance(text, str) else text), kind))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("urls.txt", Format.URL_LIST),
+        ("urls.csv", Format.CSV),
+        ("links.md", Format.MD),
+        ("feed.rss", Format.RSS),
+        ("feed.atom", Format.RSS),
+        ("feed.json", Format.JSONL),
+        ("urls.jsonl", Format.JSONL),
+        ("bookmarks.html", Format.NETSCAPE),
+    ],
+)
+def test_files_of_every_kind_are_recognised_and_give_the_same_five_pages(name: str, kind: Format) -> None:
+    assert detect(page(name).read()) is kind
+    assert [entry.url for entry in read_links(page(name))] == FIVE
+
+
+@pytest.mark.parametrize("name", ["feed.rss", "feed.atom", "feed.json", "urls.jsonl", "bookmarks.html", "urls.csv"])
+def test_titles_and_tags_come_along(name: str) -> None:
+    third = list(read_links(page(name)))[2]
+    assert third.title == "日本語のページ"
+    assert third.tags == ("reading",)
+
+
+@pytest.mark.parametrize("name", ["feed.rss", "feed.atom", "feed.json", "bookmarks.html"])
+def test_dates_come_along(name: str) -> None:
+    assert next(iter(read_links(page(name)))).date == "2023-11-14T22:13:20+00:00"
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("1700000000", "2023-11-14T22:13:20+00:00"),
+        ("1700000000000000", "2023-11-14T22:13:20+00:00"),
+        ("2023-11-14", "2023-11-14T00:00:00+00:00"),
+        ("2023-11-14T23:13:20+01:00", "2023-11-14T22:13:20+00:00"),
+        ("Tue, 14 Nov 2023 22:13:20 GMT", "2023-11-14T22:13:20+00:00"),
+        ("2023", ""),
+        ("yesterday", ""),
+        ("", ""),
+    ],
+)
+def test_dates_are_read_in_the_usual_ways(text: str, date: str) -> None:
+    assert iso(text) == date
+
+
+def test_an_entry_of_a_feed_says_what_it_is_about() -> None:
+    assert [next(iter(read_links(page(name)))).text for name in ("feed.rss", "feed.atom", "feed.json")] == [
+        "An article on archives"
+    ] * 3
+
+
+def test_links_of_a_page_are_resolved_as_a_browser_does() -> None:
+    html = b'<base href="/sub/"><a href="one?a=1&amp;b#x">1</a><a href=" HTTP://B.test ">2</a><frame src=//c.test/f>'
+    found = read_links(io.BytesIO(html), Format.HTML, "http://a.test/page")
+    assert [entry.url for entry in found] == ["http://a.test/sub/one?a=1&b#x", "http://b.test/"]
+
+
+@pytest.mark.parametrize(
+    ("table", "found"),
+    [
+        ("Title;URL;Tags\nOne;https://a.test/;x, y\n", [("https://a.test/", "One", ("x", "y"))]),
+        ("https://a.test/,what\n,x\n", [("https://a.test/", "", ()), ("", "", ())]),
+        ("name\tnote\nOne\tsee https://a.test/.\n", [("https://a.test/", "One", ())]),
+        ('url,title\nhttps://a.test/,"One\nTwo"\n', [("https://a.test/", "One Two", ())]),
+    ],
+)
+def test_the_columns_of_a_table_are_told_by_name_or_content(
+    table: str, found: list[tuple[str, str, tuple[str, ...]]]
+) -> None:
+    assert [(entry.url, entry.title, entry.tags) for entry in read(table, Format.CSV)] == found
+
+
+def test_links_of_markdown_are_found_in_every_form_and_not_in_code() -> None:
+    text = (
+        "# [One](https://a.test/ 'x')\n\n<https://b.test/> and https://c.test/x.\n\n[Two][r] `https://no.test/`\n\n"
+        "    https://no.test/\n\n[r]: https://d.test/\n"
+    )
+    assert [(entry.line, entry.url, entry.title) for entry in read(text, Format.MD)] == [
+        (1, "https://a.test/", "One"),
+        (3, "https://b.test/", ""),
+        (3, "https://c.test/x", ""),
+        (5, "https://d.test/", "Two"),
+    ]
+
+
+def test_a_sitemap_and_an_index_of_them_give_their_addresses() -> None:
+    entries = list(read_links(page("sitemap.xml")))
+    assert (entries[0].url, entries[0].date) == (f"{SITE}/article", "2023-11-14T00:00:00+00:00")
+    index = b"<sitemapindex xmlns='x'><sitemap><loc>\nhttps://a.test/s.xml </loc></sitemap></sitemapindex>"
+    packed = io.BytesIO(gzip.compress(index))
+    assert [entry.url for entry in read_links(packed, Format.SITEMAP)] == ["https://a.test/s.xml"]
+    for wrong in (b"<rss/>", b"no", gzip.compress(index)[:-20], b'<!DOCTYPE x [<!ENTITY a "b">]><urlset>&a;</urlset>'):
+        with pytest.raises(LinkFileError):
+            list(read_links(io.BytesIO(wrong), Format.SITEMAP))
+
+
+def test_a_packed_file_is_not_unpacked_beyond_what_is_read_as_one_document() -> None:
+    with pytest.raises(LinkFileError, match="64 MB"):
+        read(gzip.compress(b" " * 65_000_000, 1), Format.SITEMAP)
+
+
+def test_a_page_gives_its_http_links_with_their_words() -> None:
+    found = read('<html><a href="https://a.test/">One\n two</a><a href="/relative">x</a><a href="javascript:1">y</a>')
+    assert [(entry.url, entry.title) for entry in found] == [("https://a.test/", "One two")]
+
+
+def test_lines_keep_their_numbers_and_comments_are_passed_over() -> None:
+    found = read("# mine\n\nhttps://a.test/\n  not-a-url\nhttps://b.test/\r\n")
+    assert [(entry.line, entry.url) for entry in found] == [
+        (3, "https://a.test/"),
+        (4, "not-a-url"),
+        (5, "https://b.test/"),
+    ]
+
+
+def test_a_wrong_line_among_urls_does_not_make_the_list_prose() -> None:
+    assert detect(b"javascript:alert(1)\nnot a url\nhttps://a.test/\nhttps://b.test/\n") is Format.URL_LIST
+
+
+def test_urls_are_found_inside_prose() -> None:
+    text = (
+        "See https://a.test/x_(y), (or https://b.test/z). And\n“https://c.test/”; [https://d.test/](https://e.test/)!"
+    )
+    assert [(entry.line, entry.url) for entry in read(text, Format.TXT)] == [
+        (1, "https://a.test/x_(y)"),
+        (1, "https://b.test/z"),
+        (2, "https://c.test/"),
+        (2, "https://d.test/"),
+    ]
+
+
+def test_a_url_across_two_pieces_of_a_long_line_is_whole() -> None:
+    padding = "x" * (LONGEST_LINE - 20)
+    found = read(f"{padding} https://a.test/some/long/path and more", Format.TXT)
+    assert [entry.url for entry in found] == ["https://a.test/some/long/path"]
+
+
+def test_a_line_without_end_is_cut_and_the_next_one_is_read() -> None:
+    found = read("x" * 1_000_000 + "\nhttps://a.test/\n", Format.URL_LIST)
+    assert len(found[0].url) == LONGEST_LINE
+    assert found[1] == Link(2, "https://a.test/")
+
+
+def test_other_encodings_with_a_mark_are_read() -> None:
+    assert [entry.url for entry in read("https://a.test/ü\n".encode("utf-16"))] == ["https://a.test/ü"]
+    assert [entry.url for entry in read("\ufeffhttps://a.test/\n")] == ["https://a.test/"]
+
+
+def test_a_stray_nul_is_a_bad_line_and_a_file_full_of_them_no_text() -> None:
+    assert [entry.url for entry in read(b"https://a.test/\0\nhttps://b.test/\n")] == [
+        "https://a.test/\0",
+        "https://b.test/",
+    ]
+    with pytest.raises(LinkFileError, match="holds no text"):
+        read(b"PK\3\4" + bytes(500))
+
+
+def test_bad_lines_of_json_say_why() -> None:
+    found = read('{"url": "https://a.test/"}\n{"title": "no address"}\nrubbish\n', Format.JSONL)
+    assert [entry.problem for entry in found] == ["", 'it names no "url"', "it is no JSON object"]
+
+
+def test_a_json_document_over_many_lines_is_read_as_one() -> None:
+    found = read('[\n {"href": "https://a.test/", "description": "A", "tags": "x, y z"},\n "https://b.test/"\n]')
+    assert found == [Link(0, "https://a.test/", "A", ("x", "y z")), Link(0, "https://b.test/")]
+
+
+def test_entities_of_a_feed_are_refused() -> None:
+    bomb = '<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><rss><item>&b;</item></rss>'
+    with pytest.raises(LinkFileError, match="entities"):
+        read(bomb)
+    outside = '<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY a SYSTEM "file:///etc/passwd">]><rss>&a;</rss>'
+    with pytest.raises(LinkFileError, match="entities"):
+        read(outside)
+
+
+def test_a_broken_feed_is_read_as_far_as_it_goes() -> None:
+    broken = "<rss version='2.0'><channel><item><title>A & B</title><link>https://a.test/</link></item><item><title>C"
+    assert [(entry.url, entry.title, entry.problem) for entry in read(broken)] == [
+        ("https://a.test/", "A & B", ""),
+        ("", "", "it names no page"),
+    ]
+    with pytest.raises(LinkFileError, match="is no feed"):
+        read("<html><p>x", Format.RSS)
+
+
+def test_items_without_links_use_their_permanent_address() -> None:
+    found = read(
+        "<rss><channel><link>https://x.test/</link>"
+        "<item><guid>https://a.test/</guid></item>"
+        '<item><guid isPermaLink="false">id-7</guid></item></channel></rss>'
+    )
+    assert [entry.url for entry in found] == ["https://a.test/", ""]
+
+
+def test_hostile_lines_cost_no_more_than_their_length() -> None:
+    """Each would take minutes if it were read in time quadratic in its length; pytest's limit is the judge."""
+    for line in ("<a " * 20_000, "https://" + ")" * 60_000, "(" * 60_000, '"' * 60_000, "https://a" * 7_000):
+        for kind in (Format.TXT, Format.NETSCAPE, Format.HTML, Format.URL_LIST, Format.MD, Format.CSV):
+            assert len(list(read_links(io.BytesIO(line.encode()), kind))) <= 7_000
+
+
+class _Endless(io.RawIOBase):
+    """A gigabyte of URLs that is nowhere in memory or on disk."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.at = size, 0
+        self.line = b"https://example.com/a-page-of-the-archive\n"
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        assert (offset, whence) == (0, 0)
+        self.at = 0
+        return 0
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        count = min(len(buffer), self.size - self.at)
+        shift = self.at % len(self.line)
+        buffer[:count] = (self.line * (count // len(self.line) + 2))[shift : shift + count]
+        self.at += count
+        return count
+
+
+def _first(entries: Iterator[Link], count: int) -> list[Link]:
+    return [next(entries) for _ in range(count)]
+
+
+def test_a_gigabyte_is_read_as_far_as_it_is_asked_for() -> None:
+    file = _Endless(1_000_000_000)
+    found = _first(read_links(io.BufferedReader(file)), 1_000)
+    assert {entry.url for entry in found} == {"https://example.com/a-page-of-the-archive"}
+    assert file.at < 1_000_000
