@@ -42,6 +42,7 @@ BENCHMARKS = {
     "start": Benchmark("start"),
     "bulk": Benchmark("bulk"),
     "idle": Benchmark("idle"),
+    "egress": Benchmark("egress"),
     "article": Benchmark("article"),
 }
 

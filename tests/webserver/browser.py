@@ -31,13 +31,17 @@ class Tab(Connection):
 
 
 class Browser:
-    """One headless browser with one tab."""
+    """One headless browser with one tab; ``flags`` are added to its command line."""
+
+    def __init__(self, *flags: str) -> None:
+        self.flags = flags
 
     def __enter__(self) -> Self:
         self.profile = Path(tempfile.mkdtemp(prefix="archivebox-test-browser-"))
         command = [
             PROGRAM, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-            "--hide-scrollbars", "--remote-debugging-pipe", f"--user-data-dir={self.profile}", "about:blank",
+            "--hide-scrollbars", "--remote-debugging-pipe", f"--user-data-dir={self.profile}",
+            *self.flags, "about:blank",
         ]  # fmt: skip
         with browser_pipe() as pipe:
             self.process = subprocess.Popen(

@@ -2,24 +2,19 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 from archivebox.lib.egress.asking import HEAD_MAX, Asked, connected, not_connected, read_asked
-from archivebox.lib.egress.dialing import Connection, Dialer
-from archivebox.lib.egress.record import Record, Totals
+from archivebox.lib.egress.dialing import Dialer
+from archivebox.lib.egress.flow import Flow, Link
+from archivebox.lib.egress.record import Record
 from archivebox.lib.egress.refusals import NotConnected, Why
 
-BLOCK = 64 * 1024
-"""Bytes read at a time; as much again waits in each direction when the other side is slower, and then no more."""
 HEAD_TIME = 30.0
 """Seconds in which a client has to say where it wants to go."""
-IDLE_TIME = 300.0
-"""Seconds without a byte in either direction after which a connection is closed."""
-LEFT_TIME = 30.0
-"""The same where the client has ended its side, as one does that has gone."""
 CONNECTIONS_MAX = 512
 """Connections of one crawl at a time: more than a browser (256) and its programs have."""
 
@@ -32,67 +27,6 @@ class Policy:
     record: Record
     max_size: int | None = None
     """Bytes that the crawl may receive."""
-
-
-class Link:
-    """A client's connection, and the one that was made for it."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader, self.writer = reader, writer
-        self.far: Connection | None = None
-        self.sent = self.received = 0
-        self.has_left = False
-        """Whether the client has said all that it will."""
-        self.moved_at = asyncio.get_running_loop().time()
-
-    def is_idle(self, now: float) -> bool:
-        return now - self.moved_at > (LEFT_TIME if self.has_left else IDLE_TIME)
-
-    def abort(self) -> None:
-        """End it at once on both sides."""
-        for writer in (self.writer, *((self.far.writer,) if self.far else ())):
-            writer.transport.abort()
-
-
-class Flow:
-    """The bytes of one link, counted for it and for its crawl. A slow side holds up the other one."""
-
-    def __init__(self, link: Link, far: Connection, totals: Totals) -> None:
-        self._link, self._far, self._totals = link, far, totals
-        self._now = asyncio.get_running_loop().time
-
-    def send(self, data: bytes) -> None:
-        self._link.sent += len(data)
-        self._totals.sent += len(data)
-        self._link.moved_at = self._now()
-        self._far.writer.write(data)
-
-    async def send_all(self, size: int | None) -> None:
-        """Send what the client says: all of it, or ``size`` bytes, after which nothing counts but that it goes."""
-        left = size
-        while left != 0:
-            data = await self._link.reader.read(BLOCK if left is None else min(BLOCK, left))
-            if not data:
-                break
-            left = None if left is None else left - len(data)
-            self.send(data)
-            await self._far.writer.drain()
-        if size is None:
-            self._far.writer.write_eof()
-        else:
-            await self._link.reader.read(1)
-        self._link.has_left = True
-
-    async def receive_all(self) -> AsyncIterator[int]:
-        """Give the client what comes, and tell how much it is each time."""
-        while data := await self._far.reader.read(BLOCK):
-            self._link.received += len(data)
-            self._totals.received += len(data)
-            self._link.moved_at = self._now()
-            self._link.writer.write(data)
-            await self._link.writer.drain()
-            yield len(data)
-        self._link.writer.write_eof()
 
 
 class Door:
@@ -197,31 +131,17 @@ class Door:
         else:
             link.far = far = await policy.dialer.tunnel(asked.place)
         number = policy.record.connected(asked.place, far.address)
-        flow = Flow(link, far, policy.record.totals)
+        flow = Flow(link, far, policy.record.totals, partial(self._check_received, policy))
         try:
             if asked.request is None:
                 link.writer.write(connected(asked))
-                await self._carry(flow, policy)
+                await flow.both_ways()
             else:
-                flow.send(asked.request.head(absolute=onward is not None, more=onward.fields if onward else ()))
-                await self._carry(flow, policy, asked.request.body_size)
+                head = asked.request.head(absolute=onward is not None, more=onward.fields if onward else ())
+                await flow.one_answer(head, asked.request.body_size)
         finally:
             far.writer.close()
             policy.record.closed(number, asked.place, link.sent, link.received)
-
-    async def _carry(self, flow: Flow, policy: Policy, body_size: int | None = None) -> None:
-        """Bytes both ways until both sides have ended, or one has broken; an answer ends what asked by one request."""
-        there = asyncio.ensure_future(flow.send_all(body_size))
-        try:
-            async for _ in flow.receive_all():
-                if policy.max_size is not None and policy.record.totals.received > policy.max_size:
-                    self._fill(policy)
-            if body_size is None:
-                await there
-        finally:
-            there.cancel()
-            with suppress(asyncio.CancelledError, OSError):
-                await there
 
     # --- the limit --------------------------------------------------------------------------------------------
 
@@ -230,6 +150,10 @@ class Door:
             self._fill(policy)
             sentence = f"The crawl has received {policy.max_size:,} bytes, the most it may. Raise MAX_SIZE to go on."
             raise NotConnected(Why.SIZE_REACHED, sentence)
+
+    def _check_received(self, policy: Policy) -> None:
+        if policy.max_size is not None and policy.record.totals.received > policy.max_size:
+            self._fill(policy)
 
     def _fill(self, policy: Policy) -> None:
         """The crawl has had all that it may: nothing more comes in."""

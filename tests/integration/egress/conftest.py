@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,10 @@ class Proxy:
         return stream.recv(10)[1], stream
 
     def log(self) -> list[dict[str, Any]]:
+        """Its lines, once all connections have ended."""
+        deadline = time.monotonic() + 10
+        while self.door.is_used and time.monotonic() < deadline:
+            time.sleep(0.01)
         return [json.loads(line) for line in (self.folder / "connections.jsonl").read_text().splitlines()]
 
     def totals(self) -> Totals:
