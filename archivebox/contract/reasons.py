@@ -23,6 +23,7 @@ class Reason(StrEnum):
     OTHER_ENGINE = "other_engine"
     NO_SESSION = "no_session"
     PAGE_LOST = "page_lost"
+    PAGE_GONE = "page_gone"
     MISSING_BINARY = "missing_binary"
     MISSING_MODULE = "missing_module"
     MISSING_PLUGIN = "missing_plugin"
@@ -115,6 +116,9 @@ _TEXTS: dict[Reason, _Text] = {
         "Run `archivebox install` and see the browser's own result for why it did not start.",
     ),
     Reason.PAGE_LOST: _text("The live page went away while it worked on it; it waits until that is open again."),
+    Reason.PAGE_GONE: _text(
+        "Its live page went away for good.", "See the result of the hook that held the page for why."
+    ),
     Reason.MISSING_BINARY: _text(
         "A program that it needs is not installed.", "Run `archivebox install`.", "It needs {}, which is not installed."
     ),

@@ -272,6 +272,11 @@ class Declaration:
     again: Retry | None = None
     """What it said of trying again."""
 
+    @property
+    def is_final_failure(self) -> bool:
+        """Whether it said that trying again is in vain."""
+        return self.status is Status.FAILED and self.again is None
+
     @classmethod
     def of(cls, record: Record) -> Self:
         status, retry = record.fields.get("status"), record.fields.get("retry")

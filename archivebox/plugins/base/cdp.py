@@ -121,7 +121,7 @@ class Connection:
                 return result
             if not self._read(deadline - time.monotonic()):
                 self._wanted.discard(identifier)
-                raise CallTimeout(f"{method} was not answered within {timeout:g} s")
+                raise CallTimeout(f"{method} was not answered within {timeout:.3g} s")
 
     def next_event(self, timeout: float) -> Event | None:
         """Return the next event, or None when an answer to `begin` came first or the time is over."""

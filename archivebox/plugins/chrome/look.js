@@ -1,6 +1,7 @@
 // What can be seen of the page at this moment, and whether it looks as if it were still being made.
 (() => {
   const root = document.documentElement, wide = innerWidth, high = innerHeight;
+  if (!root) return { shape: "", animations: 0, pictures: 0, fonts: false, signs: ["no words yet"], sinceLoad: 0 };
   const round = (box) => [box.x, box.y, box.width, box.height].map(Math.round);
   const seen = (x, y) => {
     const element = document.elementFromPoint(x, y);

@@ -16,9 +16,11 @@ import selectors
 import shutil
 import subprocess
 import tempfile
+import time
 
 from browser_profile import make_profile
 from launch import PIPE, browser_pipe, find_chromium, flags
+from memory import LOOK_AGAIN, MB, end_the_greedy
 from others import OF_BROWSER, take_back, tell
 from relay import Relay
 
@@ -115,6 +117,10 @@ class Watch:
         elif event.method == "Target.targetDestroyed":
             self._forget(event.params["targetId"])
 
+    @property
+    def has_tabs(self) -> bool:
+        return bool(self._holders)
+
     def holder_gone(self, target: str) -> None:
         log(f"closing tab {target}: its holder is gone")
         self._forget(target)
@@ -141,20 +147,24 @@ class Watch:
             os.close(descriptor)
 
 
-def serve(browser: Browser, stop: StopRequest) -> int:
-    """Relay and watch until told to stop (0) or until the browser has ended (1)."""
+def serve(browser: Browser, stop: StopRequest, memory_max: int) -> int:
+    """Relay and watch until told to stop (0) or until the browser has ended (1); `memory_max`: bytes of a page."""
     version = browser.version()
     with selectors.DefaultSelector() as selector:
         relay = Relay(browser.pipe, browser.folder, selector)
-        Watch(relay)
+        watch = Watch(relay)
         selector.register(stop, selectors.EVENT_READ, lambda _: None)
         session = browser.describe(relay, version)
         tell(cdp_url=relay.url, pid=browser.program.pid)
         write_atomically(SESSION, json.dumps(session, indent=2) + "\n", secret=True)
         ready()
+        look_at = 0.0
         while not stop and not relay.ended:
-            for key, mask in selector.select():
+            for key, mask in selector.select(LOOK_AGAIN if watch.has_tabs else None):
                 key.data(mask)
+            if watch.has_tabs and time.monotonic() >= look_at:
+                look_at = time.monotonic() + LOOK_AGAIN
+                relay.ask("SystemInfo.getProcessInfo", lambda answer: end_the_greedy(answer, memory_max))
     if relay.ended:
         log("Chromium has ended without being told to")
     return int(relay.ended)
@@ -213,10 +223,11 @@ def main() -> None:
     stop = StopRequest()
     end_with_engine()
     take_back((SESSION, *OF_BROWSER))
-    browser = Browser(Settings())
+    settings = Settings()
+    browser = Browser(settings)
     code = 1
     try:
-        code = serve(browser, stop)
+        code = serve(browser, stop, settings.int("CHROME_MEMORY_MAX") * MB)
     except CDPError as error:
         if not stop:
             try_again(str(error))

@@ -21,6 +21,7 @@ from archivebox.plugins.base import (
     Hook,
     Settings,
     StopRequest,
+    failed,
     log,
     misconfigured,
     ready,
@@ -37,6 +38,7 @@ TARGET = "target.json"
 SECRET_HEADERS = frozenset({"cookie", "authorization", "proxy-authorization"})
 POLL_AGAIN = 0.005  # seconds between two looks for the crawl's browser, which is 0.2 s away at most
 ANSWER_TIME = 5.0  # seconds for a page whose script was stopped to answer; then its tab is dead
+CRASH_TIME = 0.3  # seconds for the browser to say how a tab crashed, after it said that
 CLOSE_TIME = 2.0  # seconds for the browser to say that it closes the tab; that itself takes 30 ms more
 
 
@@ -82,6 +84,7 @@ class TabHolder:
         self.session = connection.call("Target.attachToTarget", {"targetId": self.target, "flatten": True})["sessionId"]
         for method, params in page_set_up(settings, connection):
             connection.call(method, params, session=self.session)
+        self._crash = ""  # the browser's word for how the tab ended, if it crashed
         self._asked, self._dead_at = 0, 0.0  # a look at a page that may not answer any more
         self._hidden_headers = sorted(hidden_headers(settings))
 
@@ -119,7 +122,17 @@ class TabHolder:
         elif event.method == "Target.targetDestroyed" and event.params["targetId"] == self.target:
             raise TargetGone("somebody closed the tab")
         elif event.method == "Target.targetCrashed" and event.params["targetId"] == self.target:
+            self._crash = event.params["status"]
             raise TargetGone("the tab crashed")
+
+    def was_killed(self) -> bool:
+        """Say whether the page's process was killed: that is for its memory, of which it would take as much again."""
+        try:
+            while not self._crash and (event := self.connection.next_event(CRASH_TIME)) is not None:
+                self._take(event)
+        except CDPError as error:
+            log(f"the tab ended: {error}")
+        return self._crash == "killed"
 
     def free(self) -> None:
         """Stop the page's script, and what the page still loads; a page that is idle does not notice."""
@@ -159,7 +172,6 @@ def page_set_up(settings: Settings, connection: Connection) -> list[tuple[str, d
         agent = connection.call("Browser.getVersion")["userAgent"].replace("HeadlessChrome", "Chrome")
     calls: list[tuple[str, dict[str, object]]] = [
         ("Page.enable", {}),
-        ("Inspector.enable", {}),
         ("Network.setUserAgentOverride", {"userAgent": agent}),
         ("Emulation.setFocusEmulationEnabled", {"enabled": True}),  # as if in front, however many tabs are open
     ]
@@ -232,6 +244,8 @@ def main() -> None:
         ready()
         hold(holder, stop, plea)
     except CDPError as error:
+        if holder.was_killed():
+            failed("the page was ended: it took more memory than CHROME_MEMORY_MAX allows, or than there is")
         try_again(f"The tab is lost: {error}")
     finally:
         take_back((TARGET, *OF_TAB))

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import time
 
-from archivebox.plugins.base import Settings, log, succeeded
+from archivebox.plugins.base import Settings, log, skipped, succeeded
 from archivebox.plugins.base.cdp import CommandFailed
-from archivebox.plugins.base.tab import PROBE, Tab, open_page
+from archivebox.plugins.base.tab import PROBE, Navigation, Tab, open_page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ def look(tab: Tab) -> Params:
 
 
 def main() -> None:
-    settings = Settings()
+    settings, navigation = Settings(), Navigation.read(".")
+    if navigation is not None and navigation.error:
+        skipped(f"the page did not load: {navigation.error}")
     limit = settings.float("CHROME_SETTLE_MAX")
     with open_page(settings.timeout("CHROME"), read_only=True) as tab:
         calm, seconds, settled = settle(tab, settings.float("CHROME_SETTLE_TIME"), limit)

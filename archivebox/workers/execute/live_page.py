@@ -14,6 +14,8 @@ class LivePage:
         self._schedule = schedule
         self._sessions = 0
         self._is_lost = False
+        self.is_gone = False
+        """Whether who held it said that it went away for good."""
         self._hooks = schedule.session_hooks()
         self._holders = [item for item in self._hooks if item.opens_page]
         self._users = [item for item in schedule.planned if item.hook.page or item.hook.session]

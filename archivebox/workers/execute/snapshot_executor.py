@@ -152,6 +152,8 @@ class SnapshotExecutor(Executor):
         if item.result_id is None or (replayed and (self.ending or result.status is Status.QUEUED)):
             item.status = item.settled_as or "succeeded"
             return
+        if item.opens_page and run.declared is not None and run.declared.is_final_failure:
+            self.page.is_gone = True
         if self._lost_its_page(item, result):
             self.page.lose()
             result = PAGE_LOST
@@ -245,7 +247,9 @@ class SnapshotExecutor(Executor):
         """A hook that needs the live page waits until there is one again; session hooks are run anew for it."""
         if not item.hook.page or item.hook.session or self.page.lives:
             return False
-        if self.page.is_given_up:
+        if self.page.is_gone:
+            self.settle(item, Outcome(Status.FAILED, Reason.PAGE_GONE))
+        elif self.page.is_given_up:
             self.settle(item, Outcome(Status.FAILED, Reason.NO_SESSION, retry=True))
         elif remains := self.page.remains():
             self.stop_background(remains, self.engine.seal_grace)

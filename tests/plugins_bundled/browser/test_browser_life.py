@@ -90,6 +90,18 @@ def test_a_crashed_tab_ends_its_holder_and_no_hook_hangs(own_crawl: Crawl, site:
         assert snapshot.run(SCREENSHOT).status == "succeeded"
 
 
+def test_a_page_that_takes_too_much_memory_is_ended_alone_and_for_good(tmp_path: Path, site: Site) -> None:
+    with Crawl(tmp_path, TIMEOUT="30", CHROME_MEMORY_MAX="500") as crawl:
+        neighbour = opened(crawl, site)
+        greedy = crawl.snapshot("greedy", site.url_for("/buffers")).open_tab()
+        navigation = greedy.start(NAVIGATE)
+        assert greedy.tab is not None
+        outcome = greedy.tab.wait()
+        assert (outcome.status, outcome.retry) == ("failed", None), outcome
+        assert navigation.wait().status == "failed"
+        assert neighbour.run(SCREENSHOT).status == "succeeded"
+
+
 def test_a_tab_whose_holder_was_killed_is_closed(own_crawl: Crawl, site: Site) -> None:
     with own_crawl as crawl:
         snapshot = opened(crawl, site)

@@ -73,6 +73,7 @@ class Relay:
         self.ended = False
         self._last_id = 0
         self._arriving: dict[int, Client] = {}  # by the call that asks for their session
+        self._asked: dict[int, Callable[[Params], None]] = {}  # whom to tell the answer to our own calls
         self._owners: dict[str, Client] = {}  # of sessions, those opened from a client's first one too
         self._guests: collections.deque[Client] = collections.deque()
         self._browser = Channel(browser, Plain(), selector, self._from_browser, self._end)
@@ -88,6 +89,10 @@ class Relay:
         self._last_id += 1
         self._browser.send(json.dumps({"id": self._last_id, "method": method, "params": params or {}}).encode())
         return self._last_id
+
+    def ask(self, method: str, then: Callable[[Params], None]) -> None:
+        """Ask the browser on our own account; `then` is called with what it answers, if that is no error."""
+        self._asked[self.send(method)] = then
 
     def welcome(self, client: Client, greeting: bytes) -> None:
         """Ask for the session of a client whose first message is `{"target": "<id of a tab, or ''>"}`."""
@@ -141,8 +146,11 @@ class Relay:
     def _to_us(self, message: Params) -> None:
         """Take what belongs to no client: answers to our calls, and what the browser tells of its tabs."""
         client = self._arriving.pop(message.get("id", 0), None)
+        then = self._asked.pop(message.get("id", 0), None)
         if client is not None:
             self._begin(client, message.get("result", {}).get("sessionId", ""))
+        elif then is not None and "result" in message:
+            then(message["result"])
         elif message.get("method") == "Target.detachedFromTarget":  # its tab was closed
             gone = self._owners.get(message["params"]["sessionId"])
             if gone is not None:
