@@ -132,7 +132,8 @@ def way_out() -> list[str]:
 
 def extensions(settings: Settings) -> list[str]:
     """Return the folders of the extensions to load: those of CHROME_EXTENSIONS, and what other plugins offer."""
-    folders = [os.path.abspath(os.path.expanduser(folder)) for folder in settings.list("CHROME_EXTENSIONS")]
+    data = os.environ.get("DATA_DIR", "")
+    folders = [os.path.join(data, os.path.expanduser(folder)) for folder in settings.list("CHROME_EXTENSIONS")]
     for folder in folders:
         read_manifest(folder)
     return folders + offered_extensions()
