@@ -26,6 +26,8 @@ class Author(Prose):
         super().__init__(seed, language)
         self.title = self.phrase() + self.language.space + self.phrase()
         self._told: list[str] = []
+        self.links_much = False
+        """Whether most sentences have a link, as those of encyclopedias do."""
 
     @property
     def text(self) -> str:
@@ -41,8 +43,10 @@ class Author(Prose):
         self._told.append(text)
         space = self.language.space
         words = text.split(space) if space else list(text)
-        if self.number(0, 2) == 0:
-            words[2:4] = [f'<a href="/tree/">{space.join(words[2:4])}</a>']
+        if self.links_much or self.number(0, 2) == 0:
+            for start in range(2, len(words) - 1, 8 if self.links_much else len(words)):
+                words[start] = f'<a href="/tree/">{words[start]}'
+                words[start + 1] += "</a>"
         return element("p", space.join(words))
 
     def paragraphs(self, least: int, most: int) -> str:
@@ -146,6 +150,7 @@ def gallery(author: Author) -> str:
 
 
 def encyclopedia(author: Author) -> str:
+    author.links_much = True
     facts = "".join(f"<tr><th>{author.phrase()}</th><td>{author.number(1, 999)}</td></tr>" for _ in range(6))
     box = f'<table class="infobox">{facts}</table>'
     sources = "".join(f'<li id="r{number}"><a href="/r">{author.phrase()}</a></li>' for number in range(8))

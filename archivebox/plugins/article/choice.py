@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from archivebox.plugins.base.html_text import Block
 
 SUBSTANTIAL = 0.1  # of a text; two libraries differ by a caption or a byline nearly always
-AROUND = 0.1  # of the letters: with more of them in links it is what stands around an article, 0.02 are usual inside
+AROUND = 0.1  # of the letters: with more of them in links it is what stands around an article, 0.02 are usual inside;
+DENSER = 2  # but it has to be denser than what the texts agree on: an encyclopedia has 0.2 inside as well
 MAX_BLOCKS = 2_000  # of a page; each is looked for in each text, which costs a second for a book of a page
 _NO_LETTERS = re.compile(r"\W+")
 
@@ -33,10 +34,13 @@ class Page:
         return sum(len(self._texts[number]) for number in blocks)
 
     def link_density(self, blocks: set[int]) -> float:
-        """The share of letters in links, of these blocks and their neighbours: a teaser is a link above plain text."""
+        """The share of their letters that are in links."""
+        return sum(self._linked[number] for number in blocks) / max(1, self.size(blocks))
+
+    def with_neighbours(self, blocks: set[int]) -> set[int]:
+        """These blocks and those beside them: a teaser is a link above plain text."""
         near = {other for number in blocks for other in (number - 1, number, number + 1)}
-        near &= set(range(len(self._texts)))
-        return sum(self._linked[number] for number in near) / max(1, self.size(near))
+        return near & set(range(len(self._texts)))
 
 
 def choose(page: Page, texts: Mapping[str, str]) -> str:
@@ -53,9 +57,10 @@ def is_better(page: Page, other: set[int], best: set[int]) -> bool:
     """Whether a text has what belongs to the article and the best one so far has not, or leaves out what does not."""
     gained, lost = other - best, best - other
     least = SUBSTANTIAL * page.size(best)
+    around = max(AROUND, DENSER * page.link_density(other & best))
     if page.size(gained) > page.size(lost):
-        return page.size(gained) > least and page.link_density(gained) < AROUND
-    return bool(other) and page.size(lost) > least and page.link_density(lost) >= AROUND
+        return page.size(gained) > least and page.link_density(page.with_neighbours(gained)) < around
+    return bool(other) and page.size(lost) > least and page.link_density(page.with_neighbours(lost)) >= around
 
 
 def letters(text: str) -> str:

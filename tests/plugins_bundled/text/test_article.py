@@ -44,6 +44,15 @@ def test_a_caption_more_or_less_is_no_reason() -> None:
     assert choose(page, {"a": WHOLE, "b": WHOLE + "\nA wave.\n"}) == "a"
 
 
+def test_where_the_article_itself_is_full_of_links_more_of_it_is_no_frame() -> None:
+    linked = [f'<p>{text} <a href="/x">and {text[:20]}</a></p>' for text in (STORY, REST, STORY[::-1], REST[::-1])]
+    whole = "\n\n".join(f"{text} and {text[:20]}" for text in (STORY, REST, STORY[::-1], REST[::-1]))
+    half = "\n\n".join(whole.split("\n\n")[:2])
+
+    assert choose(Page(html_to_blocks("".join(linked))), {"a": whole, "b": half}) == "a"
+    assert choose(Page(html_to_blocks("".join(linked))), {"a": half, "b": whole}) == "b"
+
+
 def test_letters_count_and_not_how_they_are_laid_out() -> None:
     page = Page(html_to_blocks("<p>港口里的<a href=x>安静</a>灯笼</p><p>那年冬天账本</p>"))
 
