@@ -5,17 +5,23 @@ from dataclasses import dataclass, field
 
 from archivebox.contract.hook import Hook
 
+OUTPUT_STEP = 5
+"""The step whose hooks keep the settled page; those of later steps that need the page run with them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Waits:
     """What each hook waits for.
 
     ``after``: hooks whose end (or readiness, where they declare it) must have come. ``ready``: background hooks
-    that a hook waits for until they are ready. ``warnings``: what of the declarations was ignored.
+    that a hook waits for until they are ready. ``giving_way``: hooks that are after another holder of a resource of
+    theirs; until their turn has come they let those behind them have it. ``warnings``: what of the declarations was
+    ignored.
     """
 
     after: Mapping[Hook, tuple[Hook, ...]] = field(default_factory=dict)
     ready: Mapping[Hook, tuple[Hook, ...]] = field(default_factory=dict)
+    giving_way: frozenset[Hook] = frozenset()
     warnings: tuple[str, ...] = ()
 
 
@@ -34,11 +40,13 @@ def waits(hooks: Iterable[Hook]) -> Waits:
     ordered = sorted(hooks, key=lambda hook: hook.sort_key)
     ready = {hook: tuple(_ready_before(hook, ordered)) for hook in ordered if _waits_for_readiness(hook)}
     edges = {hook: {*ready.get(hook, ())} for hook in ordered}
-    for earlier, later in _exclusive_pairs(ordered):
+    giving_way = frozenset(hook for hook in ordered if _gives_way(hook, ordered))
+    for earlier, later in _exclusive_pairs(ordered, giving_way):
         edges[later].add(earlier)
     warnings: list[str] = []
-    after = {hook: tuple(_possible(hook, ordered, edges, warnings)) for hook in ordered if hook.after}
-    return Waits(after, ready, tuple(warnings))
+    steps = {hook: _runs_in(hook, ready.get(hook, ())) for hook in ordered}
+    after = {hook: tuple(_possible(hook, steps, edges, warnings)) for hook in ordered if hook.after}
+    return Waits(after, ready, giving_way, tuple(warnings))
 
 
 def _waits_for_readiness(hook: Hook) -> bool:
@@ -54,7 +62,18 @@ def _ready_before(hook: Hook, ordered: Sequence[Hook]) -> Iterator[Hook]:
             yield other
 
 
-def _exclusive_pairs(ordered: Sequence[Hook]) -> Iterator[tuple[Hook, Hook]]:
+def _gives_way(hook: Hook, ordered: Sequence[Hook]) -> bool:
+    sharing = (other for other in ordered if other is not hook and not set(hook.exclusive).isdisjoint(other.exclusive))
+    return bool(hook.after) and any(not names(other).isdisjoint(hook.after) for other in sharing)
+
+
+def _runs_in(hook: Hook, ready: Sequence[Hook]) -> int:
+    """The step of a hook; one that needs the page and waits for nothing later runs with the outputs at the latest."""
+    waits_for_later = hook.after or any(other.step > OUTPUT_STEP for other in ready)
+    return hook.step if waits_for_later or hook.background or not hook.page else min(hook.step, OUTPUT_STEP)
+
+
+def _exclusive_pairs(ordered: Sequence[Hook], giving_way: frozenset[Hook]) -> Iterator[tuple[Hook, Hook]]:
     """Neighbours among the foreground holders of one resource in one step: they take it in this order."""
     last: dict[tuple[int, str], Hook] = {}
     for hook in ordered:
@@ -62,15 +81,19 @@ def _exclusive_pairs(ordered: Sequence[Hook]) -> Iterator[tuple[Hook, Hook]]:
             earlier = last.get((hook.step, resource))
             if earlier is not None:
                 yield earlier, hook
-            last[hook.step, resource] = hook
+            if hook not in giving_way:
+                last[hook.step, resource] = hook
 
 
-def _possible(hook: Hook, ordered: Sequence[Hook], edges: dict[Hook, set[Hook]], warnings: list[str]) -> Iterator[Hook]:
+def _possible(
+    hook: Hook, steps: Mapping[Hook, int], edges: dict[Hook, set[Hook]], warnings: list[str]
+) -> Iterator[Hook]:
     for name in hook.after:
-        for other in ordered:
+        for other in steps:
             if other is hook or name not in names(other):
                 continue
-            problem = _problem(hook, other, edges)
+            later = steps[other] > steps[hook]
+            problem = "which runs in a later step" if later else _circle(hook, other, edges)
             if problem:
                 warnings.append(f"{hook.plugin}/{hook.file_name} is after {other.file_name}, {problem}; it is ignored")
             else:
@@ -78,12 +101,8 @@ def _possible(hook: Hook, ordered: Sequence[Hook], edges: dict[Hook, set[Hook]],
                 yield other
 
 
-def _problem(hook: Hook, other: Hook, edges: Mapping[Hook, set[Hook]]) -> str:
-    if other.step > hook.step:
-        return "which runs in a later step"
-    if _reaches(other, hook, edges):
-        return "which in turn waits for it"
-    return ""
+def _circle(hook: Hook, other: Hook, edges: Mapping[Hook, set[Hook]]) -> str:
+    return "which in turn waits for it" if _reaches(other, hook, edges) else ""
 
 
 def _reaches(start: Hook, goal: Hook, edges: Mapping[Hook, set[Hook]]) -> bool:

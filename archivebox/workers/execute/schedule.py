@@ -12,14 +12,12 @@ from functools import lru_cache
 from uuid import UUID
 
 from archivebox.contract.hook import Hook
-from archivebox.contract.ordering import Waits, waits
+from archivebox.contract.ordering import OUTPUT_STEP, Waits, waits
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.places import Place
 
 log = logging.getLogger(__name__)
 
-OUTPUT_STEP = 5
-"""The step whose hooks keep the settled page; those of later steps that need the page run with them."""
 SETTLED = frozenset({"succeeded", "noresults", "failed", "skipped", "backoff"})
 """Final, or waiting for a retry that does not hold up this pass."""
 
@@ -108,6 +106,7 @@ class Schedule:
         item_of = {item.hook: item for item in self.planned}
         self._after = {item_of[hook]: [item_of[one] for one in ones] for hook, ones in order.after.items()}
         self._ready = {item_of[hook]: [item_of[one] for one in ones] for hook, ones in order.ready.items()}
+        self._giving_way = {item_of[hook] for hook in order.giving_way}
         self._bring_forward()
         self._awaited = {one for item, ones in self._after.items() if not item.hook.derived for one in ones}
 
@@ -127,10 +126,12 @@ class Schedule:
                 return
             if item.status != "queued":
                 continue
-            if claimed.isdisjoint(item.hook.exclusive) and self._is_unblocked(item):
+            unblocked = self._is_unblocked(item)
+            if unblocked and claimed.isdisjoint(item.hook.exclusive):
                 yield item
             # Holders of one resource go in file-name order: who waits for it keeps those behind from it.
-            claimed.update(item.hook.exclusive)
+            if unblocked or item not in self._giving_way:
+                claimed.update(item.hook.exclusive)
 
     def _is_unblocked(self, item: Planned) -> bool:
         if item.hook.derived and not self._sources_are_final(item):

@@ -1,5 +1,6 @@
 """Who waits for whom."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from archivebox.contract.hook import Hook
@@ -73,9 +74,25 @@ def test_circles_through_readiness_and_exclusive_order_are_seen() -> None:
     readiness = waits([hook("20_tab.daemon.bg.js", after=("go",)), hook("25_go.js")])
     assert after_of(readiness) == {"tab": []}
     assert len(readiness.warnings) == 1
-    exclusive = waits([hook("51_shot.js", after=("dom",)), hook("52_pdf.js"), hook("53_dom.js")])
-    assert after_of(exclusive) == {"shot": []}
+    text = replace(hook("53_text.js", after=("pdf",)), exclusive=())
+    exclusive = waits([hook("51_shot.js", after=("text",)), hook("52_pdf.js"), text])
+    assert after_of(exclusive) == {"shot": ["text"], "text": []}
     assert len(exclusive.warnings) == 1
+
+
+def test_one_that_is_after_another_holder_of_its_resource_gives_way() -> None:
+    shot, pdf = hook("51_shot.js", after=("dom",)), hook("52_pdf.js", after=("shot", "dom"))
+    found = waits([shot, pdf, hook("53_dom.js"), hook("54_title.js")])
+    assert after_of(found) == {"shot": ["dom"], "pdf": ["shot", "dom"]}
+    assert found.giving_way == {shot, pdf}
+    assert found.warnings == ()
+
+
+def test_after_may_name_a_hook_of_a_later_step_that_needs_the_page() -> None:
+    links = replace(hook("75_links.js"), page=True)
+    assert after_of(waits([hook("51_shot.js", after=("links",)), links])) == {"shot": ["links"]}
+    waiting = replace(links, after=("wget",))
+    assert after_of(waits([hook("51_shot.js", after=("links",)), hook("61_wget.js"), waiting]))["shot"] == []
 
 
 def test_a_hook_is_never_after_itself_by_its_plugins_name() -> None:

@@ -73,3 +73,12 @@ def test_holders_of_a_resource_go_in_the_order_of_their_names() -> None:
     assert may_start(schedule) == ["c"]
     third.status = "skipped"
     assert may_start(schedule) == ["a"]
+
+
+def test_a_holder_that_is_after_another_lets_those_behind_it_pass() -> None:
+    picture = planned("51_picture.py", exclusive=("tab",), after=("text",))
+    text, other = planned("55_text.py", exclusive=("tab",)), planned("59_other.py", exclusive=("tab",))
+    schedule = Schedule([picture, text, other], step=5)
+    assert may_start(schedule) == ["text"]
+    text.status = "succeeded"
+    assert may_start(schedule) == ["picture"]
