@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
+import os
+import signal
 import socket
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -33,35 +33,6 @@ def tabs(crawl: Crawl) -> list[dict[str, str]]:
     return [each for each in listed if each["type"] == "page"]
 
 
-class Elsewhere(BaseHTTPRequestHandler):
-    """A page that sends itself to its next address for ever."""
-
-    numbers = itertools.count(1)
-
-    def do_GET(self) -> None:
-        number = next(self.numbers)
-        body = f'<title>{number}</title><meta http-equiv="refresh" content="0; url=/?{number}">'.encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the name is http.server's)
-        """Say nothing: the test's output is the test's."""
-
-
-@pytest.fixture
-def refresh_loop() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/"
-        server.shutdown()
-        thread.join()
-
-
 def test_a_busy_page_is_freed_and_captured(crawl: Crawl, site: Site) -> None:
     busy = page(crawl, site, "/busy")
     assert busy.navigate().status == "succeeded"
@@ -79,6 +50,35 @@ def test_a_page_that_got_busy_for_ever_after_it_had_settled_is_freed(crawl: Craw
     outcome = busy.run(hook)
     script.close()
     assert outcome.status == "succeeded", outcome
+
+
+@contextlib.contextmanager
+def standing_still(crawl: Crawl, page: Snapshot) -> Iterator[None]:
+    """The page's process answers nothing any more, whatever is done to it: its state is stopped (T)."""
+    browser = Connection.open(crawl.session()["socket"])
+    listed = browser.call("SystemInfo.getProcessInfo")["processInfo"]
+    known = {process["id"] for process in listed if process["type"] == "renderer"}
+    page.navigate()
+    listed = browser.call("SystemInfo.getProcessInfo")["processInfo"]
+    browser.close()
+    (pid,) = {process["id"] for process in listed if process["type"] == "renderer"} - known
+    os.kill(pid, signal.SIGSTOP)
+    yield
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_a_page_that_answers_nothing_is_closed_and_those_who_wait_are_told(tmp_path: Path, site: Site) -> None:
+    with Crawl(tmp_path, TIMEOUT="60") as crawl:
+        dead = page(crawl, site, "/colour")
+        with standing_still(crawl, dead):
+            waiting = [dead.start(hook, TIMEOUT="60") for hook in (SCREENSHOT, TITLE)]
+            assert dead.tab is not None
+            holder = dead.tab.wait()
+            assert holder.retry == "later"
+            assert "answered nothing" in holder.stderr
+            assert [hook.wait().retry for hook in waiting] == ["new_page", "new_page"]
+            assert dead.navigate().status == "succeeded", "in a new tab of the same browser"
 
 
 def test_dialogs_are_answered_even_at_the_end(crawl: Crawl, site: Site) -> None:
@@ -171,15 +171,15 @@ def test_half_a_page_is_captured_as_it_is(crawl: Crawl, site: Site) -> None:
     assert "The first half" in (half.folder / "dom" / "output.html").read_text()
 
 
-def test_a_refresh_loop_is_stopped(crawl: Crawl, refresh_loop: str) -> None:
-    loop = crawl.snapshot("loop", refresh_loop, CHROME_MAX_NAVIGATIONS="5")
-    assert loop.navigate().code == 0
+def test_a_refresh_loop_is_stopped(crawl: Crawl, site: Site) -> None:
+    loop = crawl.snapshot("loop", site.url_for("/refresh-loop"), CHROME_MAX_NAVIGATIONS="5")
+    loop.navigate()
     record = loop.json("chrome/navigation.json")
     assert record["navigations"] >= 5
     assert record["stopped"].startswith("sent itself elsewhere")
     shot = loop.run(SCREENSHOT)
     # It may have been caught between two documents; then there is nothing to take a picture of.
-    assert shot.status == ("skipped" if record["error"] else "succeeded"), shot
+    assert shot.status == ("failed" if record["error"] else "succeeded"), shot
 
 
 def test_an_answer_without_a_page_says_so(crawl: Crawl, site: Site) -> None:
