@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archivebox.plugins.base.cdp import CommandFailed
+from archivebox.plugins.base.cdp import CallTimeout, CommandFailed, TooLong
 from archivebox.plugins.base.inject import World
 from archivebox.plugins.base.records import failed, noresults
 from archivebox.plugins.base.settings import Settings
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from archivebox.plugins.base.cdp import Params
 
 MAX_ELEMENTS = 100_000  # the longest documentation pages have 30,000; these libraries need seconds for more
+READ_TIME = 20.0  # seconds; usual are 0.03 to 0.1
 COUNT = "() => document.getElementsByTagName('*').length"
 
 
@@ -29,7 +30,9 @@ def read_page(plugin: str, library: str, function: str) -> Params:
             noresults(f"the page has {elements:,} elements, and articles are looked for in {MAX_ELEMENTS:,} at most")
         try:
             world.put(library)
-            article: Params | None = world.call(function, timeout=timeout)
+            article: Params | None = world.call(function, timeout=min(READ_TIME, timeout / 2))
+        except CallTimeout as error:
+            raise TooLong(str(error)) from None
         except CommandFailed as error:
             failed(f"{plugin} cannot read this page: {str(error).partition(chr(10))[0]}")
     return article or noresults("no article was found")

@@ -20,6 +20,7 @@ READERS = {
     "mercury": "mercury/on_Snapshot__56_mercury.py",
     "defuddle": "defuddle/on_Snapshot__56_defuddle.py",
 }
+TITLE = "title/on_Snapshot__54_title.py"
 ARTICLE = "article/on_Snapshot__84_article.py"
 COUNTED = '<p><img src="/image.png?counted" onload="globalThis.loads = (globalThis.loads || 0) + 1" alt=""></p>'
 ADD_COUNTED = f"""new Promise(loaded => {{
@@ -105,3 +106,25 @@ def test_a_library_that_is_not_installed_is_said_by_name(crawl: Crawl, site: Sit
 
     assert outcome.status == "failed"
     assert "@mozilla/readability is not installed" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("parse", "reason"),
+    [("for (;;) {}", "was not done within 2 s"), ("throw new Error('no such luck')", "no such luck")],
+)
+def test_a_library_that_cannot_cope_fails_by_itself_and_the_page_goes_on(
+    crawl: Crawl, site: Site, tmp_path: Path, parse: str, reason: str
+) -> None:
+    library = tmp_path / "@mozilla" / "readability" / "Readability.js"
+    library.parent.mkdir(parents=True)
+    library.write_text(f"globalThis.Readability = class {{ parse() {{ {parse} }} }}")
+    snapshot = crawl.snapshot(tmp_path.name, site.url_for("/article"), NODE_MODULES_DIR=str(tmp_path))
+    snapshot.navigate()
+
+    outcome = snapshot.run(READERS["readability"], READABILITY_TIMEOUT="4")
+
+    assert outcome.result is not None
+    assert (outcome.status, outcome.result.get("retry")) == ("failed", None), outcome
+    assert reason in outcome.result["output_str"]
+    assert snapshot.run(TITLE).status == "succeeded"
+    snapshot.close()
