@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PIPE = (3, 4)  # the descriptors on which Chromium reads and writes with --remote-debugging-pipe
 FURNITURE = 87  # px of window that new headless keeps above the page: 1440x2000 asked for gives 1913 of page
+NARROWEST = 500  # px of width that a window has at least; a narrower page is made so in its tab
 SHM_NEEDED = 1 << 30  # bytes of /dev/shm below which pages with large canvases crash
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000  # linux/sched.h
 

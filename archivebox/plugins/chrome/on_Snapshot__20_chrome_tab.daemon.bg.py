@@ -15,6 +15,7 @@ import selectors
 import signal
 import time
 
+from launch import NARROWEST, window
 from others import OF_TAB, take_back, tell
 
 from archivebox.plugins.base import (
@@ -175,6 +176,10 @@ def page_set_up(settings: Settings, connection: Connection) -> list[tuple[str, d
         ("Network.setUserAgentOverride", {"userAgent": agent}),
         ("Emulation.setFocusEmulationEnabled", {"enabled": True}),  # as if in front, however many tabs are open
     ]
+    width, height = window(settings)
+    if width < NARROWEST:
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        calls.append(("Emulation.setDeviceMetricsOverride", size))
     if headers := settings.dict("CHROME_EXTRA_HEADERS"):
         calls += [("Network.enable", {}), ("Network.setExtraHTTPHeaders", {"headers": headers})]
     if path := settings.path("CHROME_COOKIES_FILE"):

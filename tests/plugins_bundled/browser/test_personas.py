@@ -6,10 +6,12 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from tests.plugins_bundled.browser.chain import CRAWL_HOOK, Crawl
 from tests.site.serve import Site
 
+SCREENSHOT = "screenshot/on_Snapshot__51_screenshot.py"
 pytestmark = pytest.mark.browser
 
 
@@ -53,3 +55,12 @@ def test_a_persona_that_is_not_there_is_said_by_name(tmp_path: Path) -> None:
     browser = crawl.start(CRAWL_HOOK, crawl.folder).wait()
     assert (browser.code, browser.status) == (1, "failed"), browser
     assert "archivebox persona create 'Nobody'" in browser.stderr
+
+
+def test_a_page_is_as_narrow_as_the_persona_wants_it(tmp_path: Path, site: Site) -> None:
+    with Crawl(tmp_path, TIMEOUT="30", RESOLUTION="360,740") as crawl:
+        page = crawl.snapshot("page", site.url_for("/colour"))
+        assert page.navigate().status == "succeeded"
+        assert page.run(SCREENSHOT).status == "succeeded"
+        with Image.open(page.folder / "screenshot" / "screenshot.png") as picture:
+            assert picture.size == (360, 740)
