@@ -2,10 +2,11 @@
 
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import UUID
 
 from archivebox.config.resolve import Resolved
 from archivebox.contract.discovery import Plugin
@@ -27,7 +28,7 @@ class SearchUnavailableError(Exception):
 class Hit:
     """One text with all the words: the key of its Snapshot, and which file of which plugin it is."""
 
-    snapshot: str
+    snapshot: UUID
     plugin: str
     file: str
 
@@ -44,7 +45,7 @@ class Backend:
     def query(self, words: Sequence[str], limit: int) -> list[Hit]:
         """Texts with all the words, the best first."""
         found = self._ask("query", [{"words": list(words), "limit": limit}])
-        return [Hit(str(hit["snapshot"]), str(hit["plugin"]), str(hit["file"])) for hit in found][:limit]
+        return [hit for hit in map(_hit, found) if hit is not None][:limit]
 
     def remove(self, snapshots: Iterable[Snapshot]) -> None:
         """Forget the texts of these Snapshots."""
@@ -123,6 +124,14 @@ def _problem(plugin: Plugin, stderr: bytes) -> SearchUnavailableError:
     return SearchUnavailableError(lines[-1] if lines else f"The plugin {plugin.name} does not answer.")
 
 
+def _hit(record: Mapping[str, JSON]) -> Hit | None:
+    """What an engine answered; None for what is none of ours, which a server may have from others."""
+    try:
+        return Hit(UUID(str(record.get("snapshot"))), str(record["plugin"]), str(record["file"]))
+    except (ValueError, KeyError):
+        return None
+
+
 def _request(snapshot: Snapshot) -> dict[str, JSON]:
     return {"snapshot": str(snapshot.pk), "folder": str(snapshot.path)}
 
@@ -140,6 +149,6 @@ def chosen_backend() -> Backend | None:
     if wanted not in engines:
         raise SearchUnavailableError(f"There is no engine {wanted!r}: set {ENGINE} to one of {', '.join(engines)}.")
     plugin = engines[wanted]
-    if plugin.search is None or not settings.is_enabled(plugin):
+    if plugin.search is None or not settings.get_flag(plugin.enabled_setting):
         return None
     return Backend(wanted, plugin, plugin.path / plugin.search.script, settings)

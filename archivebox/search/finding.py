@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from django.db.models import Q
 
@@ -31,7 +32,7 @@ class Found:
     matches: list[Match] = field(default_factory=list)
 
 
-def matching(rows: SnapshotQuerySet, words: Sequence[str], hits: Mapping[str, list[Hit]]) -> SnapshotQuerySet:
+def matching(rows: SnapshotQuerySet, words: Sequence[str], hits: Mapping[UUID, list[Hit]]) -> SnapshotQuerySet:
     """Those of ``rows`` that are called so, and those that have ``hits``."""
     return rows.filter(_called(words) | Q(pk__in=list(hits)))
 
@@ -47,25 +48,23 @@ def _has(word: str) -> Q:
     return Q(title__icontains=bare) | Q(url__icontains=bare) | Q(pk__in=tagged)
 
 
-def hits_of(words: Sequence[str]) -> dict[str, list[Hit]]:
+def hits_of(words: Sequence[str]) -> dict[UUID, list[Hit]]:
     """Snapshot key → its texts that have every word, the best first. SearchUnavailableError."""
     backend = chosen_backend() if words else None
-    hits: dict[str, list[Hit]] = {}
+    hits: dict[UUID, list[Hit]] = {}
     for hit in backend.query(words, MOST_HITS) if backend is not None else []:
         hits.setdefault(hit.snapshot, []).append(hit)
     return hits
 
 
-def find(rows: SnapshotQuerySet, words: Sequence[str], hits: Mapping[str, list[Hit]], limit: int) -> list[Found]:
+def find(rows: SnapshotQuerySet, words: Sequence[str], hits: Mapping[UUID, list[Hit]], limit: int) -> list[Found]:
     """At most ``limit`` of ``rows``: those that are called so, the newest first, then those whose texts say so."""
     called = [Found(one, _facts(one, words)) for one in rows.filter(_called(words)).order_by("-id")[:limit]]
-    known = {str(one.snapshot.pk) for one in called}
-    others = {str(one.pk): one for one in rows.filter(pk__in=[key for key in hits if key not in known])}
+    known = {one.snapshot.pk for one in called}
+    others = {one.pk: one for one in rows.filter(pk__in=[key for key in hits if key not in known])}
     said = [Found(others[key]) for key in hits if key in others][: limit - len(called)]
     for one in called + said:
-        one.matches += [
-            _match(one.snapshot, hit, words) for hit in hits.get(str(one.snapshot.pk), [])[:SHOWN_OF_A_PAGE]
-        ]
+        one.matches += [_match(one.snapshot, hit, words) for hit in hits.get(one.snapshot.pk, [])[:SHOWN_OF_A_PAGE]]
     return called + said
 
 

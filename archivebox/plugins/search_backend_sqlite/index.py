@@ -40,6 +40,7 @@ class Index:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder or Path(os.environ.get("DATA_DIR", os.curdir))
+        self._open: sqlite3.Connection | None = None
 
     def index(self, snapshot: str, _folder: Path, texts: Iterable[Text]) -> int:
         """Replace the texts of a Snapshot. They are read and parted before others have to wait for us."""
@@ -57,6 +58,7 @@ class Index:
 
     def flush(self) -> None:
         """Remove the files: what cannot be read any more can be made anew, too."""
+        self._close()
         with self._locked():
             for name in (FILE, f"{FILE}-wal", f"{FILE}-shm"):
                 (self._folder / name).unlink(missing_ok=True)
@@ -77,19 +79,27 @@ class Index:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
+        """Open it once: who closes it last has to bring all of its log into it, and to wait for the disk."""
         path = self._folder / FILE
-        if not path.exists():
-            self._create(path)
         try:
-            with closing(_connect(path)) as database:
-                database.execute(
-                    "PRAGMA synchronous = NORMAL"
-                )  # in WAL a power cut costs the last pages, never the file
-                yield database
+            self._open = self._open or self._opened(path)
+            yield self._open
         except sqlite3.DatabaseError as error:
             raise UnavailableError(
                 f"The search index {path} cannot be used ({error}): archivebox manage reindex"
             ) from None
+
+    def _opened(self, path: Path) -> sqlite3.Connection:
+        if not path.exists():
+            self._create(path)
+        database = _connect(path)
+        database.execute("PRAGMA synchronous = NORMAL")  # in WAL a power cut costs the last pages, never the file
+        return database
+
+    def _close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+        self._open = None
 
     def _create(self, path: Path) -> None:
         """Make the file beside its place and put it there whole: nobody ever sees half of it."""

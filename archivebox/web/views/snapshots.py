@@ -38,7 +38,7 @@ def index(request: HttpRequest) -> HttpResponse:
     return render(request, "web/snapshots.html", context)
 
 
-def _hits(request: HttpRequest, words: list[str]) -> dict[str, list[Hit]]:
+def _hits(request: HttpRequest, words: list[str]) -> dict[UUID, list[Hit]]:
     """The texts that have the words: nothing for whoever may see the list alone, and could guess at them."""
     if not may_see(request, "PUBLIC_SNAPSHOTS"):
         return {}

@@ -145,6 +145,20 @@ def test_with_the_list_alone_public_a_passer_by_sees_thumbnails_and_nothing_else
     assert ask(open_index, f"/{token}/singlefile/singlefile.html").status == 403
 
 
+@pytest.mark.database
+def test_with_the_list_alone_public_a_passer_by_cannot_guess_at_texts(open_index: Library) -> None:
+    text = Path(open_index.folder) / "htmltotext" / "htmltotext.txt"
+    text.parent.mkdir()
+    text.write_text("A quincunx of trees.")
+    code = (
+        "import sys; from archivebox.core.models import Snapshot; from archivebox.search.upkeep import learn;"
+        "learn(Snapshot.objects.filter(pk=sys.argv[1]))"
+    )
+    in_collection(open_index.server.folder, code, open_index.snapshot)
+    assert "Story 59" in open_index.visitor.get("/?q=quincunx").text
+    assert "Nothing matches" in open_index.stranger().get("/?q=quincunx").text
+
+
 def test_a_name_that_is_not_ours_is_refused(library: Library, base: str) -> None:
     for host in ("evil.example", "x;script-src *", f"{library.snapshot}.evil.example"):
         answer = ask(library, base + "singlefile/singlefile.html", host=host)

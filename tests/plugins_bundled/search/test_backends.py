@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from archivebox.plugins.search_backend_sonic.sonic.channel import Channel
 from tests.plugins_bundled.search.sonic_server import SonicServer
 
 PLUGINS = Path(__file__).parents[3] / "archivebox" / "plugins"
@@ -208,6 +209,15 @@ def test_the_beginning_of_a_word_is_found(sqlite: Engine) -> None:
     sqlite.write(FIRST, htmltotext="archives of 東京都")
     sqlite.index(FIRST)
     assert sqlite.find("archiv*") == sqlite.find("東京*") == [(FIRST, "htmltotext")]
+
+
+def test_objects_of_others_in_the_bucket_are_passed_over(tmp_path: Path) -> None:
+    with at_work("sonic", tmp_path) as engine:
+        engine.write(FIRST, htmltotext="pears")
+        engine.index(FIRST)
+        with Channel("127.0.0.1", int(engine.env["SEARCH_BACKEND_SONIC_PORT"]), "SecretPassword", "ingest") as channel:
+            channel.push("archivebox snapshots 4f2e", "pears")
+        assert engine.find("pears") == [(FIRST, "htmltotext")]
 
 
 def test_no_server_is_a_sentence(tmp_path: Path) -> None:

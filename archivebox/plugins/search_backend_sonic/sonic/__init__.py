@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NOTES = "search_backend_sonic/objects.json"  # in the Snapshot's folder: Sonic cannot say which objects it has
 LONGEST_NAME = 128  # characters of an object
+SLASHES = 2  # in the name of an object of ours: an older collection may have left others in the bucket
 AT_A_TIME = 100  # hits of one question: the most that Sonic gives unless its own settings say otherwise
 
 
@@ -68,7 +69,7 @@ class SonicIndex:
         with self._open("search") as channel:
             for offset in range(0, limit, AT_A_TIME):
                 names = channel.query(self._bucket, terms, AT_A_TIME, offset)
-                yield from map(_hit, names)
+                yield from (_hit(name) for name in names if name.count("/") >= SLASHES)
                 if len(names) < AT_A_TIME:
                     return
 
