@@ -65,6 +65,8 @@ class Resolved:
         for value in (self._said(spec), self._fallback(spec)):
             if value is not None:
                 return value
+        if spec.default is False and spec.name in self._named:
+            return True
         return spec.default if spec.default is not None else self._fallback_default(spec)
 
     def get_text(self, name: str) -> str:
@@ -203,6 +205,12 @@ class Resolved:
             if other is None or self.get(other.enabled_setting) is False:
                 return Reason.MISSING_PLUGIN.of(required)
         return None
+
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        """The switches of the plugins that ``PLUGINS`` names: what is off by default alone is asked for by its name."""
+        plugins = self._settings.plugins
+        return frozenset(plugins[name].enabled_setting for name in self.get_list("PLUGINS") if name in plugins)
 
     @cached_property
     def _wanted(self) -> frozenset[str]:

@@ -45,6 +45,7 @@ def test_one_page_is_kept_as_it_looked(home: Home, site: Site) -> None:
 
 
 def test_a_crawl_follows_links_and_every_process_of_it_is_on_record(home: Home, site: Site) -> None:
+    home.env["WGET_SAVE_WARC"] = "true"
     code, _ = home.type("add", "--depth=1", "--plugins", FORMATS, site.url_for("/tree/"))
     snapshots = home.snapshots()
     assert code == 0
@@ -147,8 +148,8 @@ def test_a_copied_and_changed_plugin_works_in_place_of_the_bundled_one(home: Hom
     home.type("init")
     copy = home.data / "plugins" / "htmltotext"
     shutil.copytree(BUNDLED / "htmltotext", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    with (copy / "text.py").open("a") as helper:
-        helper.write('\n\ndef html_to_text(html: str) -> str:\n    return "changed in the copy"\n')
+    with (copy / "xml_text.py").open("a") as helper:
+        helper.write('\n\ndef xml_to_text(source: str) -> str:\n    return "changed in the copy"\n')
     url = site.url_for("/colour")
     code, _ = home.type("add", "--plugins", "wget,htmltotext", url)
     assert code == 0

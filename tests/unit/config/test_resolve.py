@@ -196,6 +196,16 @@ def test_who_runs() -> None:
     assert only.disabled_reason("wget") == "not_chosen"
 
 
+def test_what_is_off_by_default_alone_runs_when_it_is_named() -> None:
+    plugins = {"seo": plugin("seo", {"SEO_ENABLED": {"type": "boolean", "default": False}})}
+    named = Layer("crawl", {"PLUGINS": ["seo"]})
+    assert resolve(plugins, []).disabled_reason("seo") == "disabled:SEO_ENABLED"
+    assert resolve(plugins, [named]).is_enabled("seo")
+    assert resolve(plugins, [named]).for_plugin("seo")["SEO_ENABLED"] == "true"
+    refused = resolve(plugins, [Layer("file", {"SAVE_SEO": "false"}), named])
+    assert refused.disabled_reason("seo") == "disabled:SEO_ENABLED"
+
+
 def test_equal_layers_are_resolved_once() -> None:
     first = settle(("crawl", {"WGET_ARGS": ["a"]}))
     assert settle(("crawl", {"WGET_ARGS": ["a"]}), ("snapshot", {})) is first
