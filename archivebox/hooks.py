@@ -370,19 +370,21 @@ def run_hook(
     *,
     crawl_dir: Path | None = None,
     binaries: Mapping[str, str] | None = None,
+    proxy: str = "",
     **kwargs: object,
 ) -> Process:
     """Run one hook script outside any worker and return its Process: ended, or running if it is a background hook.
 
     ``output_dir`` is the plugin's folder; ``kwargs`` become options (``snapshot_id=…`` → ``--snapshot-id=…``).
     ``crawl_dir``: where the hooks of the Crawl ran, for one of a Snapshot. ``binaries``: name → path of programs.
+    ``proxy``: by which it goes out.
     """
     hook = _hook_of(script)
     arguments = {name.replace("_", "-"): str(value) for name, value in kwargs.items()}
     settings = resolve_settings(crawl_layers(config))
     ids = {name: str(value) for name, value in kwargs.items() if name.endswith("_id")}
     folders = _folders(ids, output_dir.parent, crawl_dir)
-    call = Call(output_dir.parent, arguments, ids, folders, settings, binaries or {})
+    call = Call(output_dir.parent, arguments, ids, folders, settings, binaries or {}, proxy=proxy)
     prepared = prepare_hook(hook, call)
     process = Process(
         machine=Machine.current(),

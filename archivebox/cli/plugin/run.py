@@ -20,6 +20,7 @@ from archivebox.hooks import crawl_layers, discover_hooks, plugins, resolve_sett
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.binary import binary_paths
 from archivebox.machine.models import Machine, Process
+from archivebox.workers.egress.trial import way_out
 
 POLL_EVERY = 0.05
 """Seconds between two checks whether a background hook is ready."""
@@ -37,13 +38,14 @@ def run(session: Session, *, name: str, url: str, hook: str | None, output: str 
     changes = {spec.name: value for spec, value in map(settings.parse_pair, config)}
     folder = Path(output).resolve() if output else Path(tempfile.mkdtemp(prefix=f"archivebox-{name}-"))
     trial = Trial(session, answer.url.href, folder, changes)
-    try:
-        for needed in needed_before(plugin, hooks):
-            if trial.settings.is_enabled(needed.plugin):
-                trial.start(needed)
-        codes = [_finish(session, found, trial.start(found), folder) for found in hooks]
-    finally:
-        trial.end()
+    with way_out(trial.url, trial.crawl_dir, trial.settings) as trial.proxy:
+        try:
+            for needed in needed_before(plugin, hooks):
+                if trial.settings.is_enabled(needed.plugin):
+                    trial.start(needed)
+            codes = [_finish(session, found, trial.start(found), folder) for found in hooks]
+        finally:
+            trial.end()
     return 1 if any(codes) else 0
 
 
@@ -77,6 +79,7 @@ class Trial:
 
     def __init__(self, session: Session, url: str, folder: Path, config: dict[str, JSON]) -> None:
         self.parent, self.url, self.folder, self.config = session.process, url, folder, config
+        self.crawl_dir, self.proxy = folder / "crawl", ""
         self.ids: dict[str, UUID] = {"snapshot_id": new_id(), "crawl_id": new_id()}
         self.settings = resolve_settings(crawl_layers(config))
         self.binaries = binary_paths(Machine.current().pk)
@@ -84,21 +87,21 @@ class Trial:
 
     def start(self, hook: Hook) -> Process:
         """Run a foreground hook to its end; start one in the background, and wait until it is ready if it says so."""
-        crawl_dir = self.folder / "crawl"
         arguments: dict[str, Any] = {"url": self.url, "crawl_id": self.ids["crawl_id"]}
         if hook.name.event == "Snapshot":
             arguments |= {"snapshot_id": self.ids["snapshot_id"], "depth": 0}
         else:
             arguments["source_url"] = self.url
-        place = self.folder if hook.name.event == "Snapshot" else crawl_dir
+        place = self.folder if hook.name.event == "Snapshot" else self.crawl_dir
         folder = place / hook.plugin
         process = run_hook(
             hook.path,
             folder,
             self.config,
             parent_process=self.parent,
-            crawl_dir=crawl_dir,
+            crawl_dir=self.crawl_dir,
             binaries=self.binaries,
+            proxy=self.proxy,
             **arguments,
         )
         self._running.append(process)

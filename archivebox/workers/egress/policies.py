@@ -7,7 +7,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from archivebox.base_models.transactions import write_transaction
-from archivebox.config.resolve import SettingError
+from archivebox.config.resolve import Resolved, SettingError
 from archivebox.contract.reasons import Reason
 from archivebox.core.intake import networks_of
 from archivebox.core.snapshot import Snapshot
@@ -37,14 +37,18 @@ class Facts(NamedTuple):
 def read_facts(crawl_id: UUID) -> Facts:
     """Crawl.DoesNotExist; SettingError where a setting cannot be understood."""
     crawl = Crawl.objects.get(pk=crawl_id)
-    settings = resolve_settings(crawl.layers())
+    return facts_of(crawl.path, resolve_settings(crawl.layers()))
+
+
+def facts_of(folder: Path, settings: Resolved) -> Facts:
+    """What settings say for a crawl whose folder this is; SettingError where one cannot be understood."""
     reach = Reach(*networks_of(settings))
     proxy = settings.get_text("PROXY")
     try:
         upstream = Upstream.parse(proxy) if proxy else None
     except ValueError as error:
         raise SettingError(settings.explain("PROXY")[-1][0], "PROXY", str(error)) from None
-    return Facts(crawl.path, reach, upstream, settings.find_int("MAX_SIZE"))
+    return Facts(folder, reach, upstream, settings.find_int("MAX_SIZE"))
 
 
 def is_named(crawl_id: UUID, place: Place) -> bool:

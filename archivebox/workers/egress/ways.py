@@ -61,18 +61,19 @@ def _listener(crawl_id: UUID) -> socket.socket:
     """A socket that listens on the crawl's own port; several workers of ours, and none of anybody else, share it."""
     path = DATA_FOLDER.way_out(crawl_id)
     try:
-        return _listen(int(path.read_text()))
+        return listen(int(path.read_text()))
     except (FileNotFoundError, ValueError):
         pass
     except OSError as error:
         log.info("Crawl %s gets another port: %s action=port_taken", crawl_id, error)
-    listener = _listen(0)
+    listener = listen(0)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     atomic_write(path, str(listener.getsockname()[1]))
     return listener
 
 
-def _listen(port: int) -> socket.socket:
+def listen(port: int) -> socket.socket:
+    """A socket that listens on a port of loopback, 0 for any that is free; OSError where it is somebody else's."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -14,7 +14,6 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from uuid import UUID
@@ -39,6 +38,7 @@ from archivebox.workers.egress import process as egress
 from archivebox.workers.execute import worker
 from archivebox.workers.queue import watchers
 from archivebox.workers.supervise import recovery
+from archivebox.workers.supervise.children import WorkerHandle, status_of
 from archivebox.workers.supervise.restarts import Restarts
 
 log = logging.getLogger(__name__)
@@ -55,17 +55,6 @@ FIRST_WATCHER = 3.0
 """Seconds in which somebody has to watch a new orchestrator."""
 OTHERS_AFTER = 2.0
 """Seconds for which the first worker is alone even if it says that there is work for others: they would wake up too."""
-
-
-@dataclass(slots=True)
-class WorkerHandle:
-    """One worker, or the egress process, as its orchestrator knows it."""
-
-    process_id: UUID
-    identity: Identity
-    pulse: socket.socket
-    started: float = field(default_factory=time.monotonic)
-    heard: float = field(default_factory=time.monotonic)
 
 
 class Orchestrator:
@@ -297,24 +286,13 @@ class Orchestrator:
     def _reap(self) -> None:
         """Journal and reap whatever of ours has ended: workers, and what dead workers left to us."""
         for pid in self._children:
-            status = self._status_of(pid)
+            status = status_of(pid)
             if status is not None and pid in self.workers:
                 self._of_workers.one_died(lived=self._reap_child(self.workers, pid, status), exit_code=status.exit_code)
             elif status is not None:
                 self._of_egress.one_died(lived=self._reap_child(self.egress, pid, status), exit_code=status.exit_code)
                 self._listen_for_ways()
         processes.reap_orphans(self.journal, own=self._children.keys())
-
-    @staticmethod
-    def _status_of(pid: int) -> ExitStatus | None:
-        try:
-            done, status, usage = os.wait4(pid, os.WNOHANG)
-        except ChildProcessError:
-            return processes.UNSEEN
-        if done == 0:
-            return None
-        code = os.waitstatus_to_exitcode(status)
-        return ExitStatus(code, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024)
 
     def _reap_child(self, among: dict[int, WorkerHandle], pid: int, status: ExitStatus) -> float:
         """Put the end of one of ours on record; returns for how many seconds it lived."""

@@ -1,0 +1,33 @@
+"""Owns what an orchestrator knows of one of its children, and how that ended."""
+
+import os
+import socket
+import time
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from archivebox.lib import processes
+from archivebox.lib.processes import ExitStatus, Identity
+
+
+@dataclass(slots=True)
+class WorkerHandle:
+    """One worker, or the egress process, as its orchestrator knows it."""
+
+    process_id: UUID
+    identity: Identity
+    pulse: socket.socket
+    started: float = field(default_factory=time.monotonic)
+    heard: float = field(default_factory=time.monotonic)
+
+
+def status_of(pid: int) -> ExitStatus | None:
+    """How a child ended, which is reaped with this; None while it runs."""
+    try:
+        done, status, usage = os.wait4(pid, os.WNOHANG)
+    except ChildProcessError:
+        return processes.UNSEEN
+    if done == 0:
+        return None
+    code = os.waitstatus_to_exitcode(status)
+    return ExitStatus(code, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024)
