@@ -60,6 +60,7 @@ class Arrival:
         self.navigations = 0
         self.response: dict[str, object] = {}
         self.latest_response: dict[str, object] = {}  # also of a document that was never shown
+        self.asked_for = ""  # the URL of the latest document, after redirects
         self.download = ""
         self.torn = ""  # the code of what ended the document before it was whole
         self._responses: dict[str, dict[str, object]] = {}
@@ -111,6 +112,7 @@ class Arrival:
             self._open_requests[params["requestId"]] = params["loaderId"]
             if params.get("type") == "Document" and params.get("frameId") == self._frame:
                 self._next_document = params["requestId"]
+                self.asked_for = params["request"]["url"]
         elif method == "Network.responseReceived":
             if params["type"] == "Document" and params.get("frameId") == self._frame:
                 self._responses[params["loaderId"]] = self.latest_response = params["response"]
@@ -281,7 +283,7 @@ class Navigation:
     def _see_that_it_is_whole(self) -> None:
         if self._arrival.torn and not self.problem:
             self.code = self._arrival.torn
-            why = problem_of(self.code, self._url)
+            why = problem_of(self.code, self._arrival.asked_for or self._url)
             self.problem = Problem(f"only a part of the page came: {why.sentence}", transient=why.transient)
 
     def _take_answer(self, *, stopping: bool) -> None:
@@ -299,7 +301,9 @@ class Navigation:
             self._arrival.download = self._arrival.download or "download"
         elif answer.get("errorText") and not stopping:
             self.code = answer["errorText"]
-            self.problem = problem_of(self.code, self._url, self._arrival.latest_response.get("status", 0))
+            self.problem = problem_of(
+                self.code, self._arrival.asked_for or self._url, self._arrival.latest_response.get("status", 0)
+            )
 
     def _settled(self, *, stopping: bool) -> bool:
         arrival, now = self._arrival, time.monotonic()
