@@ -51,7 +51,7 @@ def _profile_of_persona() -> str:
 
 
 def _keep_downloads_in(downloads: str, profile: str) -> None:
-    """Have downloads go to a folder that is removed.
+    """Have downloads go to a folder that is removed, and nobody but the site asked why a page does not load.
 
     The relay forbids them all, but a hook that allows them for itself and goes leaves the browser as it was started.
     """
@@ -62,4 +62,5 @@ def _keep_downloads_in(downloads: str, profile: str) -> None:
             preferences = json.load(file)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({**preferences, "download": {"default_directory": downloads}}, file)
+        ours = {"download": {"default_directory": downloads}, "alternate_error_pages": {"enabled": False}}
+        json.dump(preferences | ours, file)

@@ -47,6 +47,7 @@ _TRANSIENT = (
     ("net::ERR_CONTENT_LENGTH_MISMATCH", "the server broke the connection off"),
     ("net::ERR_HTTP2_", "the server broke the connection off"),
 )
+WITHOUT_BODY = frozenset({204, 205, 304})  # answers that leave the page as it was (RFC 9110, 15.3 and 15.4)
 MAY_PASS = frozenset({408, 425, 429})  # and all above 499 (RFC 9110, 15.5 and 15.6; RFC 6585, 4; RFC 8470, 5.2)
 
 
@@ -59,7 +60,7 @@ class Problem:
 
 def problem_of(code: str, url: str, status: int = 0) -> Problem:
     """Return what a code of the browser means for a page that was asked for; `status` if there was an answer."""
-    if status and not code.startswith("net::ERR_CERT_"):
+    if status >= 400 or status in WITHOUT_BODY:
         return Problem(f"the server answered {status} without a page", transient=status >= 500 or status in MAY_PASS)
     if code.startswith(OF_PROXY) and (said := _last_word_of_the_way_out(url)):
         return Problem(said["message"], transient=said["reason"] not in FOR_GOOD)
@@ -71,9 +72,10 @@ def problem_of(code: str, url: str, status: int = 0) -> Problem:
 
 
 def _last_word_of_the_way_out(url: str) -> dict[str, Any] | None:
-    """Return the latest refusal or failure that the crawl's log of connections has for the host of a URL."""
+    """Return the latest refusal or failure that the crawl's log of connections has for the place of a URL."""
     path = os.path.join(os.environ.get("CRAWL_OUTPUT_DIR", ""), "egress", "connections.jsonl")
-    host = urllib.parse.urlsplit(url).hostname
+    parts = urllib.parse.urlsplit(url)
+    place = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
     try:
         with open(path, "rb") as file:
             file.seek(max(0, os.path.getsize(path) - LOG_TAIL))
@@ -82,7 +84,7 @@ def _last_word_of_the_way_out(url: str) -> dict[str, Any] | None:
         return None
     for line in reversed(lines):
         said = _parsed(line)
-        if said.get("event") in ("refused", "failed") and said.get("host") == host:
+        if said.get("event") in ("refused", "failed") and (said.get("host"), said.get("port")) == place:
             return said
     return None
 
