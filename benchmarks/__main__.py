@@ -39,6 +39,7 @@ BENCHMARKS = {
     "page": Benchmark("page", env={"WORKERS": "1", "SNAPSHOTS_IN_FLIGHT": "1"}),
     "spread": Benchmark("spread"),
     "add": Benchmark("add"),
+    "capture": Benchmark("capture", env={"WORKERS": "1", "SNAPSHOTS_IN_FLIGHT": "1"}),
     "start": Benchmark("start"),
     "bulk": Benchmark("bulk"),
     "idle": Benchmark("idle"),
