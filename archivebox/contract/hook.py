@@ -76,6 +76,11 @@ class Hook:
         return self.name.daemon or self.ready
 
     @property
+    def works_on(self) -> bool:
+        """Whether others can rely neither on its end before it is told to stop, nor on its being ready."""
+        return self.background and not self.finite and not self.ready
+
+    @property
     def has_deadline(self) -> bool:
         """Whether its own timeout ends it; a background hook that is not finite works as long as its object does."""
         return self.finite or not (self.background and self.name.event in {"Crawl", "Snapshot"})
@@ -107,7 +112,13 @@ def read_hook(plugin: str, path: Path, name: HookName, script: Script, declared:
     warnings: list[str] = []
     flags, lists = _metadata(name, declared, warnings)
     argv = lists.get("argv")
-    exclusive = lists.get("exclusive", _default_exclusive(name))
+    derived = flags.get("derived", False)
+    exclusive = lists.get("exclusive", () if derived else _default_exclusive(name))
+    page = flags.get("page", False) or TAB in exclusive
+    if derived and page:
+        # It would wait for what listens to the page until the page closes, and keep it open meanwhile.
+        warnings.append(f"{name} is derived, so it has no page: what it is made from may end with the page")
+        page, exclusive = False, tuple(one for one in exclusive if one != TAB)
     hook = Hook(
         plugin=plugin,
         path=path,
@@ -115,8 +126,8 @@ def read_hook(plugin: str, path: Path, name: HookName, script: Script, declared:
         ready=name.daemon or flags.get("ready", False),
         finite=name.finite or flags.get("finite", False),
         session=flags.get("session", False),
-        page=flags.get("page", False) or TAB in exclusive,
-        derived=flags.get("derived", False),
+        page=page,
+        derived=derived,
         sources=lists.get("sources", ()),
         exclusive=exclusive,
         after=lists.get("after", ()),

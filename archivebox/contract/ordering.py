@@ -34,8 +34,8 @@ def names(hook: Hook) -> frozenset[str]:
 def waits(hooks: Iterable[Hook]) -> Waits:
     """Who waits for whom among the hooks of one event.
 
-    An ``after`` that names a later step, or that closes a circle, would never be fulfilled: it is left out with a
-    warning. One that names nothing here is fulfilled (absent or disabled).
+    An ``after`` that names a later step, or what works until all steps are over, or that closes a circle, would never
+    be fulfilled: it is left out with a warning. One that names nothing here is fulfilled (absent or disabled).
     """
     ordered = sorted(hooks, key=lambda hook: hook.sort_key)
     ready = {hook: tuple(_ready_before(hook, ordered)) for hook in ordered if _waits_for_readiness(hook)}
@@ -92,16 +92,18 @@ def _possible(
         for other in steps:
             if other is hook or name not in names(other):
                 continue
-            later = steps[other] > steps[hook]
-            problem = "which runs in a later step" if later else _circle(hook, other, edges)
-            if problem:
+            if problem := _problem(hook, other, steps, edges):
                 warnings.append(f"{hook.plugin}/{hook.file_name} is after {other.file_name}, {problem}; it is ignored")
             else:
                 edges[hook].add(other)
                 yield other
 
 
-def _circle(hook: Hook, other: Hook, edges: Mapping[Hook, set[Hook]]) -> str:
+def _problem(hook: Hook, other: Hook, steps: Mapping[Hook, int], edges: Mapping[Hook, set[Hook]]) -> str:
+    if steps[other] > steps[hook]:
+        return "which runs in a later step"
+    if other.works_on and not (hook.derived or hook.finite):
+        return "which works until it is told to stop, so its end may never come"
     return "which in turn waits for it" if _reaches(other, hook, edges) else ""
 
 

@@ -158,20 +158,33 @@ def test_step_5_of_other_events_holds_no_tab(tmp_path: Path) -> None:
     assert only(make(tmp_path / "p", {"on_Crawl__50_x.py": ""})).exclusive == ()
 
 
+def test_what_is_derived_never_holds_the_page(tmp_path: Path) -> None:
+    """It waits for hooks that end when the page closes, and would keep it open for ever."""
+    names = ("on_Snapshot__50_quiet.sh", "on_Snapshot__51_wants.sh", "on_Snapshot__52_locks.sh")
+    hooks = {
+        names[0]: {"derived": True},
+        names[1]: {"derived": True, "page": True},
+        names[2]: {"derived": True, "exclusive": ["tab", "other"]},
+    }
+    make(tmp_path / "made", {**dict.fromkeys(names, ""), "config.json": json.dumps({"x-hooks": hooks})})
+    plugin = discover_plugins(tmp_path, bundled=tmp_path / "none")["made"]
+    assert [(hook.page, hook.exclusive) for hook in plugin.hooks] == [(False, ()), (False, ()), (False, ("other",))]
+    assert [name for name in names if any(name in warning for warning in plugin.warnings)] == [*names[1:]]
+
+
 def test_metadata_is_read(tmp_path: Path) -> None:
     metadata = {
         "on_Snapshot__20_t.bg.py": {
             "ready": True,
             "session": True,
             "finite": True,
-            "derived": True,
             "page": True,
             "fork": False,
             "after": ["x"],
             "sources": ["dom"],
             "argv": ["--url", "depth"],
         },
-        "on_Snapshot__55_title.py": {"exclusive": [], "after": ["dom"]},
+        "on_Snapshot__55_title.py": {"exclusive": [], "after": ["dom"], "derived": True},
     }
     plugin = read(make(tmp_path / "p", dict.fromkeys(metadata, ""), {"x-hooks": metadata}))
     tab, title = plugin.hooks
@@ -179,10 +192,11 @@ def test_metadata_is_read(tmp_path: Path) -> None:
         True,
         True,
         True,
-        True,
+        False,
         True,
         False,
     )
+    assert title.derived
     assert (tab.after, tab.sources, tab.argv) == (("x",), ("dom",), ("url", "depth"))
     assert (title.exclusive, title.page, title.after) == ((), False, ("dom",))
     assert plugin.warnings == ()

@@ -12,9 +12,9 @@ def hook(text: str, plugin: str = "", after: tuple[str, ...] = (), *, described:
     name = parse_hook_name(f"on_Snapshot__{text}")
     assert name is not None
     exclusive = ("tab",) if name.step == 5 else ()
-    ready = name.daemon or flags.get("ready", False)
-    path = Path(name.file_name)
-    return Hook(plugin or name.what, path, name, ready=ready, exclusive=exclusive, after=after, described=described)
+    ready, finite, derived = (flags.get(flag, False) for flag in ("ready", "finite", "derived"))
+    hook = Hook(plugin or name.what, Path(name.file_name), name, exclusive=exclusive, after=after, described=described)
+    return replace(hook, ready=name.daemon or ready, finite=name.finite or finite, derived=derived)
 
 
 def after_of(found: Waits) -> dict[str, list[str]]:
@@ -68,6 +68,17 @@ def test_a_later_step_and_a_circle_are_ignored_with_a_warning() -> None:
     circle = waits([hook("60_a.py", after=("b",)), hook("61_b.py", after=("c",)), hook("62_c.py", after=("a",))])
     assert after_of(circle) == {"a": ["b"], "b": ["c"], "c": []}
     assert "in turn waits for it" in circle.warnings[0]
+
+
+def test_the_end_of_what_works_until_it_is_told_to_stop_is_not_waited_for() -> None:
+    listener = hook("21_listens.bg.py")
+    ignored = waits([listener, hook("50_a.py", after=("listens",))])
+    assert after_of(ignored) == {"a": []}
+    assert "until it is told to stop" in ignored.warnings[0]
+    ready, finite = hook("21_listens.bg.py", ready=True), hook("21_listens.finite.bg.py")
+    for other in (ready, finite):
+        assert after_of(waits([other, hook("50_a.py", after=("listens",))])) == {"a": ["listens"]}
+    assert after_of(waits([listener, hook("90_made.py", after=("listens",), derived=True)])) == {"made": ["listens"]}
 
 
 def test_circles_through_readiness_and_exclusive_order_are_seen() -> None:
