@@ -71,6 +71,11 @@ class Response:
         """Whether it is a document of the tab's main frame: a redirect to the page, or the page."""
         return bool(self.record.get("main"))
 
+    def header(self, name: str) -> str:
+        """Return a header of the answer, '' where there is none; of documents of the main frame."""
+        headers = self.record.get("response_headers", {})
+        return next((str(value) for key, value in headers.items() if key.lower() == name), "")
+
     @property
     def redirected_to(self) -> str:
         return str(self.record.get("redirected_to", ""))

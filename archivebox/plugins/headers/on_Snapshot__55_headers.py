@@ -19,7 +19,7 @@ KEPT = {
     "response_headers": "headers",
     "protocol": "protocol",
 }
-KEPT |= {"address": "remote_address", "port": "remote_port", "mime": "mime", "redirected_to": "to"}
+KEPT |= {"address": "remote_address", "mime": "mime", "redirected_to": "to"}
 
 
 def chain(documents: list[Response]) -> list[Response]:

@@ -11,6 +11,7 @@ import select
 import time
 
 from recorder import Limits, Recorder
+from recorder.addresses import Addresses
 from recorder.files import Files
 from recorder.store import Store, mend
 
@@ -78,7 +79,9 @@ def main() -> None:
     hidden = frozenset(target["hidden_headers"])
     info = {"software": "ArchiveBox", "browser": target["browser"], "format": "WARC File Format 1.1"}
     files = Files() if settings.bool("RESPONSES_FILES") else None
-    store = Store(new_name(), hidden | OF_THE_SITE if hidden else hidden, info, files)
+    store = Store(
+        new_name(), hidden | OF_THE_SITE if hidden else hidden, info, Addresses(os.environ.get("CRAWL_DIR", "")), files
+    )
     try:
         connection = Connection.open(target["socket"], target["target_id"])
         recorder = Recorder(connection, target["target_id"], store, limits)

@@ -43,7 +43,6 @@ class Exchange:
         self.status, self.reason, self.mime = 0, "", ""
         self.received: dict[str, str] = {}
         self.protocol = self.address = ""
-        self.port = 0
         self.tls: Params | None = None
         self.source = "network"
         self.body = Body(limit)
@@ -62,7 +61,6 @@ class Exchange:
         self.received, self.mime = response["headers"], response["mimeType"]
         self.protocol = response.get("protocol", "")
         self.address = response.get("remoteIPAddress", "").strip("[]")
-        self.port = response.get("remotePort", 0)
         self.tls = response.get("securityDetails")
         self.wire = response.get("encodedDataLength", 0)
         self.expects_wire_headers = wire_headers

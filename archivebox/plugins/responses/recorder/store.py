@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from archivebox.plugins.base.cdp import Params
     from archivebox.plugins.base.warc_file import Record
 
+    from .addresses import Addresses
     from .exchange import Exchange
     from .files import Files
 
@@ -33,9 +34,16 @@ class Kept:
 class Store:
     """One session of the recorder: its WARC, and the index that all sessions of a Snapshot share."""
 
-    def __init__(self, warc: str, hidden: frozenset[str], info: dict[str, str], files: Files | None = None) -> None:
+    def __init__(
+        self,
+        warc: str,
+        hidden: frozenset[str],
+        info: dict[str, str],
+        addresses: Addresses,
+        files: Files | None = None,
+    ) -> None:
         """`hidden`: headers, in lower case, that are left out; `info`: fields of warcinfo."""
-        self._hidden, self._files = hidden, files
+        self._hidden, self._addresses, self._files = hidden, addresses, files
         self._bodies: dict[str, Kept] = {}
         self._urls: dict[str, str] = {}  # URL: digest of what a GET gave
         self.count = self.errors = self.size = 0
@@ -52,6 +60,8 @@ class Store:
 
     def save(self, exchange: Exchange) -> None:
         """Keep a whole exchange."""
+        if exchange.source == "network" and exchange.status:
+            exchange.address = self._addresses.of(exchange.url, exchange.address)
         entry = self._describe(exchange)
         if not exchange.status:
             self._metadata(exchange)
@@ -174,7 +184,6 @@ class Store:
             "initiator": exchange.initiator,
             "protocol": exchange.protocol,
             "address": exchange.address,
-            "port": exchange.port,
             "redirected_to": exchange.redirected_to,
             "error": exchange.error,
             "truncated": exchange.truncated,

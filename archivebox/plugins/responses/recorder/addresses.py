@@ -1,0 +1,43 @@
+"""Which address a host answered at: by the log of the crawl's egress proxy, because the browser sees only the proxy."""
+
+from __future__ import annotations
+
+import json
+import os
+import urllib.parse
+
+LOG = os.path.join("egress", "connections.jsonl")
+TAIL = 1 << 18  # bytes before our start that are read: the browser goes on with connections of earlier pages
+PORTS = {"http": 80, "https": 443}
+
+
+class Addresses:
+    """Looks addresses up in the log, which grows meanwhile."""
+
+    def __init__(self, crawl_folder: str) -> None:
+        self._path = os.path.join(crawl_folder, LOG)
+        self._found: dict[tuple[str, int], str] = {}
+        self._read = max(0, os.path.getsize(self._path) - TAIL) if os.path.exists(self._path) else 0
+
+    def of(self, url: str, told: str) -> str:
+        """Return the address of a URL's host; `told` by the browser, where it went out by itself."""
+        if not os.path.exists(self._path):
+            return told
+        parts = urllib.parse.urlsplit(url)
+        place = (parts.hostname or "", parts.port or PORTS[parts.scheme])
+        if place not in self._found:
+            self._read_on()
+        return self._found.get(place, "")
+
+    def _read_on(self) -> None:
+        with open(self._path, "rb") as file:
+            if self._read > file.seek(0, os.SEEK_END):
+                self._read = 0  # it was put aside and begun anew
+            file.seek(self._read)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                self._read += len(line)
+                if b'"connected"' in line and line.startswith(b"{"):
+                    entry = json.loads(line)
+                    self._found[entry["host"], entry["port"]] = entry["address"]
