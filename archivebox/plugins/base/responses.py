@@ -101,6 +101,11 @@ class Archive:
         self._by_url: dict[str, Response] = {}
         self._bodies: dict[str, Response] = {}
 
+    @property
+    def is_there(self) -> bool:
+        """Whether the recorder has begun."""
+        return os.path.exists(os.path.join(self._folder, INDEX))
+
     def responses(self) -> list[Response]:
         """Return all that is known by now, in order of their ends; of a tab that was opened again, of all sessions."""
         self._read_on()

@@ -41,6 +41,8 @@ def keep(archive: Archive, document: Response) -> str:
 def main() -> None:
     deadline = time.monotonic() + Settings().timeout("STATICFILE") * MARGIN
     archive = Archive()
+    if not archive.is_there:
+        try_again("Nothing is recorded yet: the hooks of responses have to run first.")
     document = wait_for_document(archive, deadline)
     if document is None:
         try_again("The file was not whole in time. STATICFILE_TIMEOUT gives it more.")
