@@ -42,12 +42,12 @@ class SavePageNow:
         if "job_id" not in job:
             raise RefusedError(job.get("message") or "it gave no job")
         while True:
-            self._wait()
             status = self._json(f"/save/status/{urllib.parse.quote(job['job_id'], safe='')}")
             if status.get("status") == "success":
                 return f"{self._endpoint}/web/{status['timestamp']}/{status['original_url']}"
             if status.get("status") == "error":
                 raise RefusedError(status.get("message") or "it could not save the page")
+            self._wait()
 
     def save(self, url: str) -> str:
         """The address of the copy. Raises RefusedError, BusyError."""

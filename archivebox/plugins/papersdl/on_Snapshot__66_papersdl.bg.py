@@ -68,7 +68,7 @@ def conclude(done: Finished, identifier: str, folder: Path) -> NoReturn:
         try_again("The paper did not come in time: set PAPERSDL_TIMEOUT higher")
     if done.returncode == USAGE_ERROR:
         misconfigured("papers-dl does not understand its options: look at PAPERSDL_ARGS and PAPERSDL_ARGS_EXTRA")
-    if done.returncode:
+    if done.returncode or "error: " in done.stderr:  # it ends with 0 whether a library lacks the paper or is away
         try_again(f"papers-dl could not ask for {identifier}")
     noresults(f"no library that was asked has {identifier}")
 
