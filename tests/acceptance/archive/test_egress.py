@@ -15,7 +15,7 @@ def test_a_page_reaches_no_other_place_of_this_machine(home: Home, site: Site) -
     words = ("add", "--plugins", "title,dom", site.url_for("/iframe"), site.url_for("/redirect/elsewhere"))
     code, _ = home.type(*words)
     assert code == 0
-    hosts = {headers["Host"].partition(":")[0] for _, _, headers in site.requests}
+    hosts = {headers["host"].partition(":")[0] for _, _, headers in site.requests}
     assert hosts == {"127.0.0.1"}
     rows = home.rows(
         "SELECT s.url, r.status, r.output_str FROM core_archiveresult r JOIN core_snapshot s ON s.id = r.snapshot_id"
