@@ -83,6 +83,7 @@ ROUTES: tuple[Route, ...] = (
     file("/preloader", "a red cover until 0.7 s after the load, then a green page that fades in"),
     file("/restless", "a line that moves for ever"),
     file("/alert", "alert, confirm, prompt and beforeunload"),
+    file("/webrtc", "counts the ways out that WebRTC finds"),
     file("/popup", "five window.open and a click on target=_blank"),
     file("/busy", "a script that never ends, started after load"),
     file("/console", "logs, warnings, an exception, a rejected promise"),

@@ -12,8 +12,8 @@ pytestmark = pytest.mark.browser
 
 def test_a_page_reaches_no_other_place_of_this_machine(home: Home, site: Site) -> None:
     home.env["PRIVATE_NETWORK_ALLOWLIST"] = ""
-    words = ("add", "--plugins", "title,dom", site.url_for("/iframe"), site.url_for("/redirect/elsewhere"))
-    code, _ = home.type(*words)
+    pages = (site.url_for(path) for path in ("/iframe", "/webrtc", "/redirect/elsewhere"))
+    code, _ = home.type("add", "--plugins", "title,dom", *pages)
     assert code == 0
     hosts = {headers["host"].partition(":")[0] for _, _, headers in site.requests}
     assert hosts == {"127.0.0.1"}
@@ -28,6 +28,8 @@ def test_a_page_reaches_no_other_place_of_this_machine(home: Home, site: Site) -
     assert f"127.0.0.2:{site.port}: it is on a private network" in refused["output_str"]
     dom = next(home.snapshots()[site.url_for("/iframe")].glob("dom/*.html")).read_text()
     assert "private network" not in dom  # a refusal is no page in the place of the site's
+    (row,) = home.rows("SELECT title FROM core_snapshot WHERE url LIKE '%/webrtc'")
+    assert row["title"] == "Ways out: 0"
     log = next(home.data.glob("users/*/crawls/*/*/egress/connections.jsonl")).read_text().splitlines()
     places = {(line["event"], line["host"]) for line in map(json.loads, log)}
     assert places >= {("connected", "127.0.0.1"), ("closed", "127.0.0.1"), ("refused", "127.0.0.2")}
