@@ -45,6 +45,7 @@ BENCHMARKS = {
     "idle": Benchmark("idle"),
     "egress": Benchmark("egress"),
     "article": Benchmark("article"),
+    "recorder": Benchmark("recorder"),
 }
 
 

@@ -29,7 +29,18 @@ from benchmarks.commands import local_site
 from benchmarks.finding import Bound, Finding, interleaved
 from benchmarks.room import Room, room
 
-PLUGINS = ["chrome", "title", "headers", "dom", "screenshot", "pdf", "favicon", "htmltotext", "parse_dom_outlinks"]
+PLUGINS = [
+    "chrome",
+    "responses",
+    "title",
+    "headers",
+    "dom",
+    "screenshot",
+    "pdf",
+    "favicon",
+    "htmltotext",
+    "parse_dom_outlinks",
+]
 PLUGINS += ["hashes"]
 PAGES = 6
 """Of each way in a round, after two that do not count: they have the browser's start and its cold caches."""
