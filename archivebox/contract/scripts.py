@@ -21,6 +21,7 @@ OPTIONS = (
     "binproviders",
     "bin-providers",
     "overrides",
+    "upgrade",
 )
 """Every option the engine may pass, without its dashes."""
 

@@ -67,7 +67,7 @@ class FileWatcher:
         changed = []
         for path, before in self._seen.items():
             self._seen[path] = now = _look(path)
-            changed += [file for file in now.keys() | before.keys() if now.get(file) != before.get(file)]
+            changed += sorted(file for file in now.keys() | before.keys() if now.get(file) != before.get(file))
         return changed
 
     # --- sleeping until there is something --------------------------------------------------------------------
