@@ -222,13 +222,14 @@ class SnapshotExecutor(Executor):
     def knows_too_little(self, item: Planned) -> bool:
         """A condition on type or status is judged once the navigations before it are over; they tell both.
 
-        What is in the background and ends by itself holds up no step, so it may wait for those after it, too.
+        What is in the background and ends by itself holds up no step, so it waits for the first of them in any case.
         """
         if not item.hook.applies.needs_facts or self.snapshot.facts.are_known:
             return False
-        may_wait = item.hook.background and item.hook.finite
         navigations = [other for other in self.schedule.session_hooks() if not other.hook.background]
-        before = [other for other in navigations if may_wait or other.hook.sort_key < item.hook.sort_key]
+        waits_anyway = item.hook.background and item.hook.finite
+        first = min((other.step for other in navigations), default=0) if waits_anyway else None
+        before = [one for one in navigations if one.hook.sort_key < item.hook.sort_key or one.step == first]
         return not all(other.is_settled for other in before)
 
     def not_applicable(self, item: Planned) -> str | None:

@@ -62,6 +62,18 @@ def test_what_is_finite_and_in_the_background_waits_for_a_later_navigation(forke
     assert forked.results()["refused"]["reason"] == "not_applicable:application/pdf"
 
 
+def test_a_failed_navigation_keeps_nobody_waiting_for_what_it_would_have_told(forked: Collection) -> None:
+    plugins(forked, "exit 3\n")
+    for name, hook, entry in (
+        ("early", "on_Snapshot__11_early.bg.sh", {"finite": True, "applies": {"mime": "text/.*"}}),
+        ("next", "on_Snapshot__39_next.sh", {"after": ["early"]}),
+        ("scroll", "on_Snapshot__45_scroll.sh", {"session": True}),
+    ):
+        forked.plugin(name, {hook: NOTE}, config={"x-hooks": {hook: entry}})
+    forked.run(forked.add())
+    assert {"early", "next", "scroll"} <= set(forked.ledger)
+
+
 def test_what_was_told_once_holds_for_a_retry(forked: Collection) -> None:
     """The facts stand on the page's row: a retry without the navigation judges by them."""
     plugins(forked)
