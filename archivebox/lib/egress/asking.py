@@ -6,6 +6,7 @@ RFC 9110, 9.3.6; RFC 1928.)
 
 import asyncio
 import re
+import socket
 import struct
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -115,7 +116,11 @@ def _place(authority: bytes, default_port: int) -> Place:
 def _checked(host: str, port: int) -> Place:
     if not _HOST.fullmatch(host) or not 0 < port < 65_536:
         raise _bad(f"{host[:100]!r} and {port} are no host and port")
-    return Place(host.lower().rstrip("."), port)
+    host = host.lower().rstrip(".")
+    try:
+        return Place(socket.inet_ntoa(socket.inet_aton(host)), port)  # 127.1, 0x7f000001, 2130706433
+    except OSError:
+        return Place(host, port)
 
 
 async def _read_socks(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Place:

@@ -42,6 +42,8 @@ NEXT_AFTER = 0.25
 """Seconds until the next address is tried beside one that does not answer (RFC 8305, 8)."""
 ADDRESSES_MAX = 16
 """Addresses of one name that are tried."""
+LOOKUPS_MAX = 16
+"""Names that one crawl may have looked up at a time, so that silent ones leave threads to the others."""
 _LOOKUPS_AT_ONCE = 64
 """getaddrinfo(3) blocks a thread each, for 10 s and more where a name server is silent."""
 
@@ -109,6 +111,7 @@ class Dialer:
     def __init__(self, rules: Rules, resolver: Resolver = resolve_by_system) -> None:
         self._rules = rules
         self._resolver = resolver
+        self._lookups = asyncio.Semaphore(LOOKUPS_MAX)
 
     @property
     def upstream(self) -> Upstream | None:
@@ -164,7 +167,8 @@ class Dialer:
         if address is not None:
             return (address,)
         try:
-            found = await self._resolver(place.host)
+            async with self._lookups:
+                found = await self._resolver(place.host)
         except (OSError, UnicodeError) as error:
             raise NotConnected(Why.NO_SUCH_NAME, f"The name {place.host} has no address: {_text(error)}.") from error
         if not found:

@@ -15,7 +15,6 @@ class Why(Enum):
     NO_SUCH_NAME = "no_such_name", 502, FAILED
     UNREACHABLE = "unreachable", 502, REFUSED
     PROXY_FAILED = "proxy_failed", 502, FAILED
-    TOO_MANY = "too_many", 503, FAILED
     RULES_UNKNOWN = "rules_unknown", 503, FAILED
     TIMEOUT = "timeout", 504, EXPIRED
 

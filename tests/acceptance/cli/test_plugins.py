@@ -134,6 +134,13 @@ def test_a_hook_that_needs_the_page_is_tried_with_one(cli: Type, collection: Pat
     assert cli("process", "list", "--running", "--type", "hook").records == []
 
 
+def test_a_trial_goes_out_by_the_rules_of_a_crawl(cli: Type, collection: Path) -> None:
+    _write(collection, {"look/on_Snapshot__55_look.sh": "curl -sS http://10.0.0.1/\n"})
+    done = cli("plugin", "run", "look", "https://example.com/")
+    assert done.code == 0, done.err
+    assert "10.0.0.1:80: it is on a private network" in done.out
+
+
 @pytest.mark.parametrize(
     "words", [("--lang", "py"), ("--lang", "sh"), ("--lang", "js"), ("--page",), ("--page", "--lang", "js")]
 )

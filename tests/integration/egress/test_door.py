@@ -212,6 +212,7 @@ def test_everything_goes_on_through_the_person_s_own_proxy(site: Site, open_door
     assert "On Keeping Pages" in curl(ours, url)[1]
     assert "On Keeping Pages" in curl(ours, url, "--proxytunnel")[1]
     assert PRIVATE in curl(ours, site.url_for("/article"))[1]
+    assert b"127.0.0.1:80: it is on a private network" in ours.ask("CONNECT 127.1:80 HTTP/1.1\r\n\r\n")
     assert ours.log()[0]["address"] == ""
 
 

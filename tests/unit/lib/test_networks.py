@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from archivebox.lib.networks import Opened, is_private, is_public
+from archivebox.lib.networks import Opened, Reach, is_private, is_public
 from archivebox.lib.urls import parse_url
 
 
@@ -76,3 +76,14 @@ def test_our_own_ports_are_opened_by_their_name_alone() -> None:
 def test_a_bad_entry_is_named(entry: str) -> None:
     with pytest.raises(ValueError, match="is no"):
         Opened.parse([entry])
+
+
+def test_programs_of_a_crawl_reach_the_web_and_what_was_opened() -> None:
+    reach = Reach(Opened.parse(["10.0.0.0/8", "nas.local", "127.0.0.0/8"]), own_ports=frozenset({8000}))
+    assert reach.admits("example.com", 443, ip_address("93.184.216.34"))
+    assert not reach.admits("example.com", 443, ip_address("192.168.0.1"))
+    assert reach.admits("intranet.example.com", 80, ip_address("10.1.2.3"))
+    assert reach.admits("nas.local", 80, ip_address("192.168.0.9"))
+    assert not reach.admits("127.0.0.1", 8000, ip_address("127.0.0.1"))
+    assert reach.admits_host("example.com", 443)
+    assert not reach.admits_host("router", 80)
