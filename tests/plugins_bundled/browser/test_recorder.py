@@ -55,10 +55,10 @@ class Recording:
         return found
 
 
-def recorded(crawl: Crawl, site: Site, path: str, until: str = "", **settings: str) -> Recording:
+def recorded(crawl: Crawl, site: Site, path: str, until: str = "", *, name: str = "", **settings: str) -> Recording:
     """Record one page, to the request for `until`."""
     site.forget()
-    snapshot = crawl.snapshot(path.strip("/").replace("/", "_"), site.url_for(path), **settings)
+    snapshot = crawl.snapshot(name or path.strip("/").replace("/", "_"), site.url_for(path), **settings)
     recorder = snapshot.record()
     snapshot.run(NAVIGATE)
     deadline = time.monotonic() + PATIENCE
@@ -184,3 +184,30 @@ def test_a_torn_end_is_cut_to_whole_records(network: Recording, tmp_path: Path) 
         torn.write_bytes(whole[:size])
         assert cut_to_whole_records(str(torn)) == ends[2]
         assert torn.read_bytes() == whole[: ends[2]]
+
+
+def test_a_recorder_goes_on_after_one_that_was_killed(crawl: Crawl, site: Site) -> None:
+    first = recorded(crawl, site, "/colour")
+    whole = first.warc.read_bytes()
+    first.warc.write_bytes(whole + b"WARC/1.1\r\nWARC-Type: response\r\nContent-Le")
+    index = first.folder / "index.jsonl"
+    index.write_bytes(index.read_bytes() + b'{"url": "http://half')
+    second = recorded(crawl, site, "/colour")
+    assert (first.folder / first.archive.responses()[0].record["warc"]).read_bytes() == whole
+    (page,) = (response for response in second.archive.latest() if response.is_main)
+    assert page.record["revisit"], "the same bytes are there from the first time"
+    assert second.archive.body(page).startswith(b"<!doctype html>")
+
+
+def test_cookies_that_the_site_sets_are_in_no_file(crawl: Crawl, site: Site) -> None:
+    recording = recorded(crawl, site, "/cookies")
+    assert all(b"http_only-value" not in path.read_bytes() for path in recording.folder.iterdir())
+
+
+def test_a_body_that_an_earlier_page_left_in_the_cache_is_kept_with_this_one(crawl: Crawl, site: Site) -> None:
+    first, second = (recorded(crawl, site, "/etag", name=name) for name in ("etag-1", "etag-2"))
+    assert [one.status for one in second.served if one.url.endswith("/etag")] == [304]
+    page, again = (recording.archive.find(site.url_for("/etag")) for recording in (first, second))
+    assert page
+    assert again
+    assert second.archive.body(again) == first.archive.body(page)

@@ -42,6 +42,7 @@ class Exchange:
         self.redirected_to = ""
         self.status, self.reason, self.mime = 0, "", ""
         self.received: dict[str, str] = {}
+        self.confirmed: dict[str, str] = {}  # headers of a 304 by which the server let the cache answer
         self.protocol = self.address = ""
         self.tls: Params | None = None
         self.source = "network"
@@ -70,10 +71,15 @@ class Exchange:
             self.source = "cache"
 
     def took_wire_headers(self, params: Params) -> None:
-        """Take responseReceivedExtraInfo. 304 there is a question of the cache, whose answer the page sees as 200."""
-        self.received, self.status = params["headers"], params["statusCode"]
-        if self.status == 304:
-            self.reason = "Not Modified"
+        """Take responseReceivedExtraInfo. Where the cache asked, 304 is there, and 200 in what the page sees."""
+        if params["statusCode"] == 304 and self.status != 304:
+            self.confirmed = params["headers"]
+        else:
+            self.received, self.status = params["headers"], params["statusCode"]
+
+    def be_confirmation(self) -> None:
+        """Be the answer of 304 that went over the wire."""
+        self.status, self.reason, self.received = 304, "Not Modified", self.confirmed
 
     @property
     def has_no_body(self) -> bool:

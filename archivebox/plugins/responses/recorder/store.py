@@ -60,6 +60,8 @@ class Store:
 
     def save(self, exchange: Exchange) -> None:
         """Keep a whole exchange."""
+        if exchange.confirmed:
+            self._confirm(exchange)
         if exchange.source == "network" and exchange.status:
             exchange.address = self._addresses.of(exchange.url, exchange.address)
         entry = self._describe(exchange)
@@ -75,6 +77,13 @@ class Store:
         self.errors += bool(exchange.error)
         self._remember(entry)
         self._index.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
+
+    def _confirm(self, exchange: Exchange) -> None:
+        """Tell what the wire had, if the body is in this Snapshot; else what the cache gave: an earlier page has it."""
+        if exchange.url in self._urls:
+            exchange.be_confirmation()
+        else:
+            exchange.source = "cache"
 
     def close(self) -> None:
         self._index.close()
