@@ -116,7 +116,8 @@ def test_a_hook_that_outlives_its_worker_and_the_proxy_keeps_its_way_out(forked:
     (forked.root / "go").touch()
     forked.wait_sealed()
     assert forked.results()["again"]["status"] == "noresults", forked.results()
-    assert forked.ledger == ["up"]
+    if forked.mode != "portable":  # where nobody sees how another's child ended, it has to run again
+        assert forked.ledger == ["up"]
     forked.leave()
 
 
