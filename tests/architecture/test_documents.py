@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from archivebox.cli.plugin.reference import document
+from archivebox.contract.discovery import discover_plugins
 from tests.architecture import source
 
 DOCUMENTS = sorted(
@@ -27,6 +29,11 @@ def test_make_targets_that_contributors_are_told_of_exist() -> None:
     told = set(re.findall(r"\bmake ([a-z][a-z-]+)(?=`|\s{2,}#)", (source.ROOT / "CONTRIBUTING.md").read_text()))
     assert len(told) > 4
     assert told - targets == set()
+
+
+def test_the_reference_of_plugins_says_what_they_say() -> None:
+    """`make docs` writes it."""
+    assert (source.ROOT / "docs" / "plugins.md").read_text().strip() == document(discover_plugins().values()).strip()
 
 
 def test_changelog_fragments_have_a_known_kind_and_one_sentence() -> None:

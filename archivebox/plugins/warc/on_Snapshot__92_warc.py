@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Pack what was recorded, add what was made of the page, and index it: what a WACZ is made of.
+"""Pack what was recorded, add what was made of the page if wished, and index it: what a WACZ is made of.
 
-`<time>.warc.gz` is what the browser got, `outputs.warc.gz` what other plugins made of it, `index.cdxj` finds both, and
-`pages.jsonl` says which page it is. The plain file of the recorder is removed when all of it is here.
+`<time>.warc.gz` is what the browser got, `outputs.warc.gz` what other plugins made of it (WARC_OUTPUTS: it is all there
+once already), `index.cdxj` finds both, and `pages.jsonl` says which page it is. The plain file of the recorder is
+removed when all of it is here.
 """
 
 from __future__ import annotations
@@ -115,10 +116,11 @@ def main() -> None:
     documents = [each for each in Archive().latest() if each.is_main]
     if not documents:
         noresults("nothing was recorded")
-    give_up_after(Settings().timeout("WARC") * MARGIN)
+    settings = Settings()
+    give_up_after(settings.timeout("WARC") * MARGIN)
     try:
         recorded = pack_recorded(sibling("responses"))
-        lines = recorded + kept_lines(recorded) + pack_outputs(hook.url)
+        lines = recorded + kept_lines(recorded) + (pack_outputs(hook.url) if settings.bool("WARC_OUTPUTS") else [])
     except TimeIsOver:
         try_again("Packing took too long. WARC_TIMEOUT gives it more.")
     write_atomically(PAGES, describe_page(hook.url, str(documents[0].record["time"])))

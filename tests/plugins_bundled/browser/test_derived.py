@@ -51,7 +51,7 @@ def article(crawl: Crawl, site: Site) -> Snapshot:
     """A page that a meta refresh led to, recorded and packed."""
     snapshot = recorded(crawl, site, "/meta-refresh", DOM)
     shutil.copy(next((snapshot.folder / "responses").glob("*.warc")), snapshot.folder / PLAIN)
-    assert snapshot.run(WARC).status == "succeeded"
+    assert snapshot.run(WARC, WARC_OUTPUTS="true").status == "succeeded"
     return snapshot
 
 
@@ -88,6 +88,13 @@ def test_two_readers_find_the_same_records_packed_and_plain(article: Snapshot) -
     kinds = Counter(kind for kind, _, _ in with_warcio(packed))
     assert kinds["request"] == kinds["response"] + kinds["revisit"]
     assert kinds["resource"] == 1
+
+
+@pytest.mark.browser
+def test_what_was_made_of_the_page_is_on_the_disk_once_unless_that_is_wished(crawl: Crawl, site: Site) -> None:
+    snapshot = recorded(crawl, site, "/colour", DOM)
+    assert snapshot.run(WARC).status == "succeeded"
+    assert "resource" not in {kind for kind, _, _ in with_warcio((snapshot.folder / "warc").glob("*.warc.gz"))}
 
 
 @pytest.mark.browser
