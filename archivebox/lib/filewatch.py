@@ -119,13 +119,13 @@ class FileWatcher:
 
 
 def _look(path: str) -> Look:
-    """Of a folder: its files, that of a file itself; what is gone meanwhile is not there."""
+    """Of a folder: its files, that of a file itself; what is gone, or cannot be looked at, is not there."""
     try:
         with os.scandir(path) as entries:
             found = [(entry.path, _stat(entry.path)) for entry in entries]
     except NotADirectoryError:
         found = [(path, _stat(path))]
-    except FileNotFoundError:
+    except OSError:  # whoever reads the files says what is wrong with them
         found = []
     return {file: look for file, look in found if look is not None}
 
@@ -133,6 +133,6 @@ def _look(path: str) -> Look:
 def _stat(path: str) -> tuple[int, int] | None:
     try:
         status = os.lstat(path)
-    except FileNotFoundError:
+    except OSError:
         return None
     return status.st_mtime_ns, status.st_size

@@ -130,7 +130,8 @@ def test_a_status_that_does_not_exist_is_said(forked: Collection) -> None:
 def test_settings_alone_in_a_folder_of_the_same_name_leave_the_plugin_its_hooks(forked: Collection) -> None:
     folder = forked.root / "plugins" / "hashes"
     folder.mkdir()
-    (folder / "config.json").write_text(json.dumps({"properties": {"HASHES_ENABLED": {"default": False}}}))
+    hooks = {"on_Snapshot__93_hashes.py": {"applies": {"url": "nowhere"}}}
+    (folder / "config.json").write_text(json.dumps({"x-hooks": hooks}))
     forked.names.append("hashes")
     forked.run(forked.add())
-    assert forked.results()["hashes"]["reason"] == "disabled:HASHES_ENABLED"
+    assert forked.results()["hashes"]["reason"] == "not_applicable:such URLs"
