@@ -99,7 +99,7 @@ def test_background_hooks_come_to_what_the_table_says(each_mode: Collection) -> 
 
 def test_a_disabled_plugin_starts_no_process(forked: Collection) -> None:
     forked.tiny("switched_off", "outcomes_files")
-    forked.run(forked.add())
+    forked.run(forked.add(SWITCHED_OFF_ENABLED="false"))
     result = forked.results()["off"]
     assert (result["status"], result["reason"]) == ("skipped", "disabled:SWITCHED_OFF_ENABLED")
     assert not forked.hooks("off")

@@ -90,7 +90,9 @@ def test_a_list_that_ends_is_loaded_to_its_end(crawl: Crawl, site: Site) -> None
 
 
 def test_bytes_that_scrolling_loads_are_limited(crawl: Crawl, site: Site) -> None:
-    outcome = opened(crawl, site, "/endless?bytes").run(SCROLL, INFINISCROLL_MAX_SIZE="1000")
+    outcome = opened(crawl, site, "/endless?bytes").run(
+        SCROLL, INFINISCROLL_MAX_SIZE="1000", INFINISCROLL_SCROLL_LIMIT="1000"
+    )
     assert outcome.result is not None, outcome
     assert outcome.result["output_str"].endswith("stopped: after 0 MB")
 
