@@ -8,6 +8,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from django.db import DatabaseError
+
+from archivebox.base_models.patience import passing
 from archivebox.config import keys
 from archivebox.config.collection import open_collection
 from archivebox.config.settings import DATA_FOLDER
@@ -128,9 +131,14 @@ def _tell_where(supervisord: Process, app: Address, tell: Tell) -> None:
         tell(f"The web server does not answer yet; see {DATA_FOLDER.logs / 'web.log'}.")
         return
     tell(f"ArchiveBox is at {app.url}")
-    if not somebody_can_log_in():
-        token = keys.make_login_link(DATA_FOLDER, admin_to_log_in().pk)
-        tell(f"Log in as administrator, once, within an hour: {login_address(app.url, token)}")
+    try:
+        if not somebody_can_log_in():
+            token = keys.make_login_link(DATA_FOLDER, admin_to_log_in().pk)
+            tell(f"Log in as administrator, once, within an hour: {login_address(app.url, token)}")
+    except (DatabaseError, OSError) as error:  # what passes by itself ends no server
+        if not (sentence := passing(error)):
+            raise
+        tell(f"{sentence} `archivebox manage login_link` makes a link to log in then.")
 
 
 def _answers(supervisord: Process, app: Address) -> bool:
