@@ -2,14 +2,11 @@
 
 import logging
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 log = logging.getLogger(__name__)
 
-FRESH = 0.05
-"""Seconds that an answer holds: a look for each hook costs as much as a twentieth of its start."""
 POLL_EVERY = 1.0
 """Seconds until who waits for room asks again."""
 
@@ -22,13 +19,9 @@ class Room:
         self._least = least
         self._tell = tell
         self._there = True
-        self._asked_at = 0.0
 
     def is_there(self) -> bool:
-        """Whether new work may begin."""
-        if (now := time.monotonic()) - self._asked_at < FRESH:
-            return self._there
-        self._asked_at = now
+        """Whether new work may begin; asked anew each time: statvfs(2) takes microseconds, a disk fills in moments."""
         before, self._there = self._there, self._check()
         if before != self._there:
             self._tell("There is room on the disk: the work goes on." if self._there else self._sentence())
