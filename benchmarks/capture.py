@@ -14,7 +14,6 @@ from pathlib import Path
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.snapshot import Snapshot
-from archivebox.hooks import plugins
 from benchmarks.commands import local_site
 from benchmarks.finding import Bound, Finding, interleaved
 from benchmarks.room import Room, room
@@ -24,7 +23,7 @@ WARM_UP, COUNTED = 2, 4
 
 
 def run(rounds: int) -> list[Finding]:
-    with local_site() as site, room(list(plugins()), warm_up=0) as engine:
+    with local_site() as site, room([], warm_up=0) as engine:
         return [files(engine, site, rounds), disk(engine, site, rounds)]
 
 
