@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from archivebox.contract.discovery import BUNDLED
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.plugins.base.cdp import Connection
@@ -105,7 +106,7 @@ def in_one_process(urls: list[str]) -> list[float]:
 @contextmanager
 def browser() -> Iterator[Connection]:
     """A connection to a Chromium of its own, started as the chrome plugin starts it."""
-    settings = Settings()
+    settings = Settings(folder=str(BUNDLED / "chrome"))
     with tempfile.TemporaryDirectory(prefix="bench-chromium-", ignore_cleanup_errors=True) as folder:
         command = [find_chromium(settings), *flags(settings, f"{folder}/profile")]
         env = {**os.environ, "TMPDIR": folder}
