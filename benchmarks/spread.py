@@ -12,23 +12,12 @@ from contextlib import contextmanager
 
 from archivebox.core.snapshot import Snapshot
 from archivebox.machine.process import Process
+from benchmarks import page
 from benchmarks.commands import local_site
 from benchmarks.finding import Bound, Finding, interleaved
 from benchmarks.room import room
 
-PLUGINS = [
-    "chrome",
-    "responses",
-    "title",
-    "headers",
-    "dom",
-    "screenshot",
-    "pdf",
-    "favicon",
-    "htmltotext",
-    "parse_dom_outlinks",
-]
-PLUGINS += ["hashes", "wget", "parse_html_urls"]
+PLUGINS = [*page.PLUGINS, "wget", "parse_html_urls"]
 HOSTS = ("127.0.0.1", "127.0.0.2", "127.0.0.3", "localhost")
 ANY_LOAD = {"CHROME_PAGELOAD_TIMEOUT": "15", "WGET_TIMEOUT": "15", "TIMEOUT": "30"}
 """How long the page that never answers is waited for."""

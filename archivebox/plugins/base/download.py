@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 SPARE = 10.0  # seconds of a hook's time to put things in place before the engine ends it
 PARTIAL = ".partial-"  # the folder that a run writes to, whose entries are renamed into place at its end
-_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 @contextmanager
@@ -79,21 +78,6 @@ def file_size_limit(limit: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def max_size(settings: Settings, name: str) -> int:
-    """The bytes that a setting names; ends the hook when it names none."""
-    text = settings.str(name)
-    try:
-        return parse_size(text or "0")
-    except ValueError:
-        misconfigured(f"{name} must be a size such as 750m, not {text!r}")
-
-
-def parse_size(text: str) -> int:
-    """Bytes of `750m`, `2g`, `1048576`; 0 means no limit. Raises ValueError."""
-    unit = _UNITS.get(text[-1:].lower(), 1)
-    return int(text[:-1] if unit > 1 else text) * unit
 
 
 def lend_cookies(path: str, folder: Path) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"", "false", "0", "no", "off"})
 DEFAULT_TIMEOUT = 60.0
+_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 class Settings:
@@ -69,6 +70,14 @@ class Settings:
         except ValueError:
             misconfigured(f"{name} must be a number, not {text!r}. Set it with: archivebox config set {name}=…")
 
+    def size(self, name: Text) -> Whole:
+        """Return the bytes that a setting such as `750m` names; 0 where it is empty."""
+        text = self._text(name)
+        try:
+            return parse_size(text or "0")
+        except ValueError:
+            misconfigured(f"{name} must be a size such as 750m, not {text!r}")
+
     def bool(self, name: Text) -> Truth:
         text = self._text(name).lower()
         if text not in _TRUE and text not in _FALSE:
@@ -99,6 +108,12 @@ class Settings:
     def timeout(self, plugin: Text) -> Number:
         """Return the plugin's time in seconds: `<PLUGIN>_TIMEOUT`, else `TIMEOUT`, else 60."""
         return self.float(f"{plugin.upper()}_TIMEOUT") or self.float("TIMEOUT") or DEFAULT_TIMEOUT
+
+
+def parse_size(text: str) -> int:
+    """Bytes of `750m`, `2g`, `1048576`. Raises ValueError."""
+    unit = _UNITS.get(text[-1:].lower(), 1)
+    return int(text[:-1] if unit > 1 else text) * unit
 
 
 def _properties(folder: Text) -> dict[Text, Any]:

@@ -17,7 +17,7 @@ from archivebox.plugins.base import (
     succeeded,
     try_again,
 )
-from archivebox.plugins.base.download import download, max_size, partial_folder, put_in_place, time_to_download
+from archivebox.plugins.base.download import download, partial_folder, put_in_place, time_to_download
 
 POSTS, TEXT = "posts.jsonl", "posts.txt"
 USAGE_ERROR = 2
@@ -29,7 +29,7 @@ def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
     on_stop(lambda: try_again("Told to stop before the thread was saved."))
     with partial_folder() as folder:
-        limit = max_size(settings, "FORUMDL_MAX_SIZE")
+        limit = settings.size("FORUMDL_MAX_SIZE")
         done = download(build(settings, hook.url), folder, limit=limit, timeout=time_to_download(settings, "FORUMDL"))
         conclude(done, folder)
 

@@ -20,7 +20,6 @@ from archivebox.plugins.base import (
 from archivebox.plugins.base.download import (
     download,
     lend_cookies,
-    max_size,
     partial_folder,
     put_in_place,
     time_to_download,
@@ -37,7 +36,7 @@ def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
     on_stop(lambda: try_again("Told to stop before the gallery was saved."))
     with partial_folder() as folder:
-        limit = max_size(settings, "GALLERYDL_MAX_SIZE")
+        limit = settings.size("GALLERYDL_MAX_SIZE")
         command = build(settings, limit, lend_cookies(settings.path("GALLERYDL_COOKIES_FILE"), folder), hook.url)
         done = download(command, folder, limit=limit, timeout=time_to_download(settings, "GALLERYDL"))
         conclude(done, folder)

@@ -20,7 +20,6 @@ from archivebox.plugins.base import (
 )
 from archivebox.plugins.base.download import (
     download,
-    max_size,
     partial_folder,
     put_in_place,
     time_to_download,
@@ -39,7 +38,7 @@ def main() -> None:
     on_stop(lambda: try_again("Told to stop before the paper was saved."))
     os.environ["PYTHONPATH"] = str(PROXIED)
     with partial_folder() as folder:
-        limit = max_size(settings, "PAPERSDL_MAX_SIZE")
+        limit = settings.size("PAPERSDL_MAX_SIZE")
         command = build(settings, identifier)
         done = download(command, folder, limit=limit, timeout=time_to_download(settings, "PAPERSDL"))
         conclude(done, identifier, folder)

@@ -15,7 +15,7 @@ from recorder.addresses import Addresses
 from recorder.files import Files
 from recorder.store import Store, mend
 
-from archivebox.plugins.base import Settings, StopRequest, misconfigured, ready, sibling, succeeded, try_again
+from archivebox.plugins.base import Settings, StopRequest, ready, sibling, succeeded, try_again
 from archivebox.plugins.base.cdp import CDPError, Connection, TargetGone
 from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.responses import INDEX
@@ -25,16 +25,6 @@ OF_THE_SITE = frozenset({"set-cookie"})  # names whoever archives as much as the
 MESSAGE_TIME = 1.0  # seconds for the rest of a message that has begun
 LAST_ANSWERS = 0.5  # seconds after TERM for bodies that have been asked for
 STOP_TIME = 1.0  # seconds between the end of the tab and the TERM that says that it was meant
-UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-
-
-def size(settings: Settings, name: str) -> int:
-    """Return a setting such as 100m in bytes."""
-    text = settings.str(name).lower()
-    number, unit = text.rstrip("kmg"), text[-1:] if text[-1:] in UNITS else ""
-    if not number.isdigit():
-        misconfigured(f"{name} must be a size such as 100m or 2g, not {text!r}.")
-    return int(number) * UNITS[unit]
 
 
 def new_name() -> str:
@@ -71,7 +61,7 @@ def main() -> None:
     stop = StopRequest()
     end_with_engine()
     settings = Settings()
-    limits = Limits(size(settings, "RESPONSES_MAX_SIZE"), size(settings, "RESPONSES_MAX_FILE_SIZE"))
+    limits = Limits(settings.size("RESPONSES_MAX_SIZE"), settings.size("RESPONSES_MAX_FILE_SIZE"))
     target = read_json(os.path.join(sibling("chrome"), "target.json"))
     if target is None:
         try_again("No tab is open for this Snapshot: the chrome plugin's hooks have to run first.")

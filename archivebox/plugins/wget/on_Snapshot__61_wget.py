@@ -25,7 +25,7 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.base.download import file_size_limit, max_size, partial_folder
+from archivebox.plugins.base.download import file_size_limit, partial_folder
 from archivebox.plugins.base.warc import Secrets, cut_to_whole_records, leave_out
 
 LOG = "wget.log"
@@ -38,7 +38,7 @@ def main() -> None:
         skipped("wget saves http and https only")
     on_stop(lambda: try_again("Told to stop before the page was saved."))
     program = find_program(settings.str("WGET_BINARY"))
-    limit = max_size(settings, "WGET_MAX_SIZE")
+    limit = settings.size("WGET_MAX_SIZE")
     seconds = settings.timeout("WGET")
     with partial_folder() as folder:
         plan = Plan(

@@ -26,7 +26,6 @@ from archivebox.plugins.base import (
 from archivebox.plugins.base.download import (
     download,
     lend_cookies,
-    max_size,
     partial_folder,
     put_in_place,
     time_to_download,
@@ -46,7 +45,7 @@ def main() -> None:
     with partial_folder() as folder:
         plan = Plan(
             program=find_program(settings.str("YTDLP_BINARY")),
-            limit=max_size(settings, "YTDLP_MAX_SIZE"),
+            limit=settings.size("YTDLP_MAX_SIZE"),
             seconds=time_to_download(settings, "YTDLP"),
             cookies=lend_cookies(settings.path("YTDLP_COOKIES_FILE"), folder),
         )

@@ -17,7 +17,7 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
 from archivebox.contract.discovery import read_plugin
-from archivebox.plugins.base.download import parse_size
+from archivebox.plugins.base.settings import parse_size
 from tests.site.serve import Site
 
 if TYPE_CHECKING:
