@@ -119,8 +119,7 @@ def test_a_missing_program_fails_its_own_hooks_until_it_is_there(each_mode: Coll
 def test_a_program_that_somebody_installed_is_found_by_the_next_crawl(forked: Collection) -> None:
     """The crawl asks `env` alone again, and what was missing it before is run as well."""
     install = needs_a_program(forked, 'note "needs $1"\n')
-    first = forked.add("http://one.test/")
-    forked.run(first)
+    forked.run(forked.add("http://one.test/"))
     said = forked.row("Binary", "message", "reason", name="nobody-has-this")
     forked.run(forked.add("http://two.test/"))
     assert forked.row("Binary", "message", "reason", name="nobody-has-this") == said, (
@@ -129,8 +128,13 @@ def test_a_program_that_somebody_installed_is_found_by_the_next_crawl(forked: Co
     install()
     forked.run()
     assert forked.ledger == [], "nobody looks without a reason"
-    forked.run(first, forked.add("http://three.test/"))
-    assert sorted(forked.ledger) == [f"needs --url=http://{host}.test/" for host in ("one", "three", "two")]
+    forked.add("http://three.test/")
+    forked.watch()
+    for host in ("one", "two", "three"):
+        forked.wait_ledger(f"needs --url=http://{host}.test/")
+    forked.wait_sealed()
+    forked.leave()
+    assert len(forked.ledger) == 3, "each once"
 
 
 WORK = NOTE + 'note at-work\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\n'
