@@ -5,7 +5,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 from django.views.generic.base import RedirectView
 
-from archivebox.web.views import add, crawls, errors, files, health, login, snapshots
+from archivebox.web.views import add, crawls, errors, files, health, login, look, snapshots
 
 to_login = login_not_required(RedirectView.as_view(pattern_name="login", query_string=True))
 
@@ -21,6 +21,7 @@ urlpatterns = [
     path("login/link/<str:token>/", login.link, name="login-link"),
     path("logout/", login.leave, name="logout"),
     path("password/", login.change_password, name="password"),
+    path("look/", look.choose, name="look"),
     path("health/", health.health, name="health"),
     path("static/<path:path>", files.static, name="static"),
     path("favicon.ico", files.favicon, name="favicon"),

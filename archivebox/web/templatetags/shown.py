@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from django import template
+from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -11,11 +12,18 @@ from archivebox.lib import quantities
 
 register = template.Library()
 
+ICONS = "web/vendor/lucide.svg"
 _KINDS = {
     "succeeded": "good", "sealed": "good", "exited": "calm", "failed": "bad", "cancelled": "calm", "skipped": "calm",
     "noresults": "calm", "started": "busy", "running": "busy", "queued": "wait", "backoff": "wait", "paused": "wait",
 }  # fmt: skip
 _WORDS = {"sealed": "done", "started": "running", "noresults": "nothing found", "backoff": "will retry"}
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """A sign of the sprite :data:`ICONS`, beside a word or within a label: screen readers pass over it."""
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>', static(ICONS), name)
 
 
 @register.simple_tag

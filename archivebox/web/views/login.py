@@ -10,14 +10,14 @@ from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render, resolve_url
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from archivebox.config import keys
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.web import guesses
+from archivebox.web.back import back_to
 
 
 @login_not_required
@@ -36,22 +36,14 @@ def password(request: HttpRequest) -> HttpResponse:
         return _form(request, form, status=403)
     attempt.succeeded()
     start_session(request, form.get_user())
-    answer = redirect(_next(request))
+    answer = redirect(back_to(request, "snapshots"))
     guesses.remember(answer, form.get_user().get_username())
     return answer
 
 
 def _form(request: HttpRequest, form: AuthenticationForm, status: int = 200, wait: int = 0) -> HttpResponse:
-    context = {"form": form, "next": _next(request), "wait": wait}
+    context = {"form": form, "next": back_to(request, "snapshots"), "wait": wait}
     return render(request, "web/login.html", context, status=status)
-
-
-def _next(request: HttpRequest) -> str:
-    """Where the visitor wanted to go, if that is a page of ours."""
-    wanted = request.POST.get("next") or request.GET.get("next") or ""
-    if url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
-        return wanted
-    return resolve_url(settings.LOGIN_REDIRECT_URL)
 
 
 @login_not_required

@@ -101,7 +101,6 @@ def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
         "may_run": own,
         "versions": Snapshot.objects.kept().of_url(snapshot.url).exclude(pk=snapshot.pk)[:20],
         "retriable": ArchiveResult.objects.filter(RETRIABLE, snapshot=snapshot).exists(),
-        "index_is_open": may_see(request, "PUBLIC_INDEX"),
     }
     return render(request, "web/snapshot.html", context)
 

@@ -1,0 +1,70 @@
+"""Owns what stands around every page: where one can go from it, in the look of whoever reads it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+
+from archivebox.web.access import may_see
+from archivebox.web.look import CHOICES, look_of
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One place of the rail. ``area``: the first name in the addresses of all its pages."""
+
+    url_name: str
+    label: str
+    icon: str
+    area: str
+
+
+ENTRIES = (
+    Entry("snapshots", "Library", "library", "snapshots"),
+    Entry("crawls", "Crawls", "waypoints", "crawls"),
+    Entry("failures", "Failures", "triangle-alert", "failures"),
+    Entry("tags", "Tags", "tags", "tags"),
+    Entry("schedules", "Schedules", "calendar-clock", "schedules"),
+    Entry("plugins", "Plugins", "puzzle", "plugins"),
+    Entry("processes", "Processes", "activity", "processes"),
+    Entry("settings", "Settings", "sliders-horizontal", "settings"),
+)
+"""Those whose page is there are shown; whoever adds a page under one of these names needs nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An entry as one page shows it."""
+
+    entry: Entry
+    address: str
+    is_current: bool
+
+
+def shell(request: HttpRequest) -> dict[str, object]:
+    """Context processor: ``rail``, ``look`` and what of it can be chosen, and which doors of the shell are open."""
+    if not hasattr(request, "user"):  # an error before anybody asked who is there
+        return {}
+    return {
+        "rail": list(_places(request)),
+        "look": look_of(request),
+        "look_choices": CHOICES,
+        "index_is_open": may_see(request, "PUBLIC_INDEX"),
+        "add_is_open": may_see(request, "PUBLIC_ADD_VIEW"),
+    }
+
+
+def _places(request: HttpRequest) -> Iterator[Place]:
+    for entry in ENTRIES:
+        address = _address(entry.url_name)
+        if address and (request.user.is_authenticated or (entry is ENTRIES[0] and may_see(request, "PUBLIC_INDEX"))):
+            is_current = request.path == address or request.path.startswith(f"/{entry.area}/")
+            yield Place(entry, address, is_current)
+
+
+def _address(url_name: str) -> str:
+    try:
+        return reverse(url_name)
+    except NoReverseMatch:
+        return ""
