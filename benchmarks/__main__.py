@@ -90,7 +90,8 @@ def run_apart(name: str, rounds: int) -> list[Finding] | None:
     with tempfile.TemporaryDirectory(prefix=f"bench-{name}-") as folder:
         env = {**os.environ, "DATA_DIR": f"{folder}/data", "DJANGO_SETTINGS_MODULE": "archivebox.config.settings"}
         env |= BENCHMARKS[name].env
-        env.pop("ARCHIVEBOX_PROCESS_ID", None)
+        for unwanted in ("ARCHIVEBOX_PROCESS_ID", "PYTHONDONTWRITEBYTECODE"):
+            env.pop(unwanted, None)  # who archives has compiled files
         command = [sys.executable, "-m", "benchmarks", name, "--here", "--rounds", str(rounds)]
         done = subprocess.run(command, cwd=REPOSITORY, env=env, stdout=subprocess.PIPE, check=False)
     if done.returncode != 0:

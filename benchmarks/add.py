@@ -1,9 +1,10 @@
 """``archivebox add`` of one page with title, DOM, screenshot and headers, against Chromium's own ``--screenshot``.
 
-From command to prompt, in a fresh collection that is initialised, with the programs found before by a run that does not
-count (its ``LIB_DIR`` is shared). The floor makes one of the four things; its profile is as fresh as ours.
+From command to prompt, in a collection that has found its programs with a page before. The floor makes one of the four
+things; its profile is as fresh as ours.
 """
 
+import itertools
 import os
 import tempfile
 from pathlib import Path
@@ -17,28 +18,35 @@ OUTPUTS = ("title/title.txt", "dom/output.html", "screenshot/screenshot.png", "h
 
 def run(rounds: int) -> list[Finding]:
     finding = Finding("add of one page", "s", Bound.RATIO, 2, [], floor_name="chromium --screenshot")
-    with local_site() as site, tempfile.TemporaryDirectory(prefix="bench-lib-") as lib:
-        page = f"{site}article"
-        add_page(page, lib)
-        take_picture(page)
+    numbers = itertools.count()
+    with local_site() as site, collection() as data:
+
+        def page() -> str:
+            return f"{site}article?n={next(numbers)}"
+
+        add_page(data, page())
+        take_picture(page())
         interleaved(
             rounds,
-            lambda: finding.floor.append(take_picture(page)),
-            lambda: finding.ours.append(add_page(page, lib)),
+            lambda: finding.floor.append(take_picture(page())),
+            lambda: finding.ours.append(add_page(data, page())),
         )
     pairs = zip(finding.floor, finding.ours, strict=True)
     finding.notes = {"pairs": "; ".join(f"{floor:.2f} {ours:.2f} ({ours / floor:.2f}x)" for floor, ours in pairs)}
     return [finding]
 
 
-def add_page(page: str, lib: str) -> float:
+def add_page(data: Path, page: str) -> float:
     """Seconds of one `add`; LookupError if it left something out."""
-    with collection() as data:
-        seconds = seconds_of([*ARCHIVEBOX, "add", "--plugins", PLUGINS, page], environment(data, LIB_DIR=lib))
-        lacking = [name for name in OUTPUTS if not list(data.glob(f"users/*/snapshots/*/*/*/{name}"))]
-    if lacking:
-        raise LookupError(f"not archived: {', '.join(lacking)}")
+    before = made(data)
+    seconds = seconds_of([*ARCHIVEBOX, "add", "--plugins", PLUGINS, page], environment(data, LIB_DIR=str(data / "lib")))
+    if len(made(data) - before) != len(OUTPUTS):
+        raise LookupError(f"not archived with all outputs: {page}")
     return seconds
+
+
+def made(data: Path) -> set[Path]:
+    return {path for name in OUTPUTS for path in data.glob(f"users/*/snapshots/*/*/*/{name}")}
 
 
 def take_picture(page: str) -> float:

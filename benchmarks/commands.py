@@ -15,10 +15,13 @@ ARCHIVEBOX = (sys.executable, "-m", "archivebox")
 DJANGO = (sys.executable, "-c", "import django, django.db.models")
 """The floor of every command: an interpreter that has the ORM, and does nothing."""
 
+NOT_THEIRS = ("ARCHIVEBOX_", "DJANGO_", "PYTHONDONTWRITEBYTECODE")
+"""Beginnings of variables that people who archive do not have."""
+
 
 def environment(data: Path, **more: str) -> dict[str, str]:
     """Ours without what belongs to the process that measures; ``data`` is the collection."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("ARCHIVEBOX_", "DJANGO_"))}
+    env = {name: value for name, value in os.environ.items() if not name.startswith(NOT_THEIRS)}
     return {**env, "DATA_DIR": str(data), **more}
 
 

@@ -46,6 +46,7 @@ class Door:
     async def listen(self, listener: socket.socket) -> Self:
         """Take in who comes through a socket that listens; it is ours from now on."""
         listener.setblocking(False)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # who comes in inherits it (tcp(7))
         server = await asyncio.start_server(self._come_in, sock=listener, limit=HEAD_MAX)
         self._servers.append(server)
         return self

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 from ipaddress import ip_address
 from pathlib import Path
 from typing import NoReturn
 
+import psutil
 import pytest
 
 from archivebox.lib.egress import Place, Rules, Upstream
@@ -107,6 +109,16 @@ def test_a_tunnel_carries_bytes_both_ways(site: Site, open_door: OpenDoor) -> No
     assert (
         "On Keeping Pages" in curl(proxy, site.url_for("/article"), "--proxy", f"socks5h://127.0.0.1:{proxy.port}")[1]
     )
+
+
+def test_small_parts_go_out_without_waiting_for_the_last_one_s_acknowledgement(site: Site, open_door: OpenDoor) -> None:
+    proxy = open_door(LOOPBACK_OPEN)
+    _, client = proxy.socks("127.0.0.1", site.port)
+    for end in psutil.Process().net_connections("tcp4"):
+        if end.status == "ESTABLISHED" and (end.laddr.port == proxy.port or end.raddr[1:] == (site.port,)):
+            with socket.socket(fileno=os.dup(end.fd)) as ours:
+                assert ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY), end
+    client.close()
 
 
 def test_our_own_ports_have_to_be_opened_by_name(site: Site, open_door: OpenDoor) -> None:
