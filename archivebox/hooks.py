@@ -23,7 +23,7 @@ from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.discovery import BUNDLED, Plugin
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import extract_step, is_background_hook, parse_hook_name
-from archivebox.contract.presentation import ranked
+from archivebox.contract.presentation import Output, ranked
 from archivebox.contract.records import Record, taker_for
 from archivebox.contract.schema import SettingSpec
 from archivebox.lib.jsonl import JSON
@@ -70,6 +70,12 @@ INSTALLER_PREFIXES = ("PIP_", "UV_", "NPM_CONFIG_", "npm_config_", "HOMEBREW_")
 def plugins() -> dict[str, Plugin]:
     """Every plugin, read once per process."""
     return discovery.discover_plugins(DATA_FOLDER.plugins)
+
+
+def outputs_of(plugin: str) -> tuple[Output, ...]:
+    """What a plugin says of its files; nothing for one that is no longer there."""
+    known = plugins().get(plugin)
+    return known.outputs if known is not None else ()
 
 
 def discover_hooks(event: str) -> tuple[Hook, ...]:

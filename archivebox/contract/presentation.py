@@ -1,15 +1,19 @@
 """Owns what a plugin says of its outputs: which is a picture, an icon, a preview or text, and which is shown first."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from archivebox.lib.jsonl import JSON
 
-Role = Literal["icon", "picture", "preview", "text"]
-ROLES: tuple[Role, ...] = ("icon", "picture", "preview", "text")
-"""``icon``: of the site. ``picture``: of the page, for lists. ``preview``: shown in a frame. ``text``: for search."""
+Role = Literal[
+    "icon", "picture", "preview", "reader", "text", "headers", "responses", "links", "evidence", "files"
+]  # fmt: skip
+ROLES: tuple[Role, ...] = get_args(Role)
+"""What a file may be. ``docs/plugin-contract.md`` says what is done with each."""
+CONTENT: frozenset[Role] = frozenset({"picture", "preview", "reader", "text", "files"})
+"""The roles of what is of the page itself; the others speak about it."""
 UNRANKED = 50
 """The rank of an output whose plugin names none."""
 
@@ -64,3 +68,9 @@ def ranked(outputs: Mapping[str, tuple[Output, ...]], role: Role) -> list[tuple[
         (plugin, output) for plugin, ones in outputs.items() for output in ones or UNDECLARED if output.role == role
     ]
     return sorted(found, key=lambda one: (one[1].rank, one[0]))
+
+
+def is_content(outputs: tuple[Output, ...], files: Collection[str]) -> bool:
+    """Whether one of ``files`` is of the page itself, as the plugin that left them says."""
+    patterns = [output for output in outputs or UNDECLARED if output.role in CONTENT]
+    return any(output.matches(name) for output in patterns for name in files)

@@ -1,25 +1,28 @@
-"""Owns what a list shows of each snapshot: picture, icon, counts of results, size."""
+"""Owns what a list shows of each snapshot: picture, icon, verdict, size."""
 
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from urllib.parse import quote
 
 from django.http import HttpRequest
 
-from archivebox.contract.presentation import Output, Role
+from archivebox.contract.presentation import Role
+from archivebox.contract.verdicts import Verdict, judge
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
-from archivebox.hooks import plugins
+from archivebox.hooks import outputs_of
 from archivebox.replay import capability
 from archivebox.replay.capability import Purpose
 from archivebox.web.headers import replay
 from archivebox.web.viewers import viewer_of
 
-DONE = ("succeeded",)
-BAD = ("failed",)
-OPEN = ("queued", "started", "backoff")
 SHOWN_IN_LISTS: tuple[Role, ...] = ("picture", "icon")
+COLUMNS = (
+    "snapshot_id", "plugin", "hook_name", "status", "reason", "process_id", "output_str", "output_size", "output_files",
+)  # fmt: skip
+"""Of a result, what a card looks at."""
 NONE = (sys.maxsize, "")
 """Rank and address where nothing plays a role."""
 
@@ -35,10 +38,7 @@ class Card:
     """Whose capabilities its addresses hold."""
     pictures: dict[Role, tuple[int, str]] = field(default_factory=dict)
     """Rank and address of the best file that plays a role."""
-    succeeded: int = 0
-    failed: int = 0
-    open: int = 0
-    total: int = 0
+    results: list[ArchiveResult] = field(default_factory=list)
     size: int = 0
 
     def base(self, purpose: Purpose = Purpose.FILES) -> str:
@@ -66,23 +66,19 @@ class Card:
     def is_busy(self) -> bool:
         return self.snapshot.status in Snapshot.OPEN
 
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What came of it; asked when all its results have been taken."""
+        return judge(self.snapshot.status, self.snapshot.http_status, self.results, outputs_of)
+
     def take(self, result: ArchiveResult) -> None:
-        self.total += 1
+        self.results.append(result)
         self.size += result.output_size
-        self.succeeded += result.status in DONE
-        self.failed += result.status in BAD
-        self.open += result.status in OPEN
         for output in outputs_of(result.plugin):
             known = self.pictures.get(output.role, NONE)
             name = next(filter(output.matches, result.output_files), None)
             if output.role in SHOWN_IN_LISTS and name is not None and output.rank < known[0]:
                 self.pictures[output.role] = (output.rank, self._address_of_one(result.plugin, name))
-
-
-def outputs_of(plugin: str) -> tuple[Output, ...]:
-    """What a plugin says of its files; nothing for one that is no longer there."""
-    known = plugins().get(plugin)
-    return known.outputs if known is not None else ()
 
 
 def address_of(plugin: str, name: str) -> str:
@@ -94,7 +90,6 @@ def cards(request: HttpRequest, snapshots: Sequence[Snapshot]) -> list[Card]:
     """A card for each, from one query for all their results."""
     host, viewer = request.get_host(), viewer_of(request)
     made = {snapshot.pk: Card(snapshot, replay().origin(snapshot.pk, host), viewer) for snapshot in snapshots}
-    columns = ("snapshot_id", "plugin", "status", "output_size", "output_files")
-    for result in ArchiveResult.objects.filter(snapshot__in=made).only(*columns):
+    for result in ArchiveResult.objects.filter(snapshot__in=made).only(*COLUMNS):
         made[result.snapshot_id].take(result)
     return list(made.values())

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from archivebox.contract.verdicts import State
 from archivebox.lib import quantities
 
 register = template.Library()
@@ -16,6 +17,7 @@ ICONS = "web/vendor/lucide.svg"
 _KINDS = {
     "succeeded": "good", "sealed": "good", "exited": "calm", "failed": "bad", "cancelled": "calm", "skipped": "calm",
     "noresults": "calm", "started": "busy", "running": "busy", "queued": "wait", "backoff": "wait", "paused": "wait",
+    State.KEPT: "good", State.PARTLY: "wait", State.NOTHING: "bad", State.WAITING: "wait",
 }  # fmt: skip
 _WORDS = {"sealed": "done", "started": "running", "noresults": "nothing found", "backoff": "will retry"}
 

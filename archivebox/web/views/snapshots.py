@@ -12,6 +12,7 @@ from archivebox.contract.presentation import ranked
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.retry import RETRIABLE, retry_results
 from archivebox.core.snapshot import Snapshot
+from archivebox.hooks import outputs_of
 from archivebox.machine.process import Process
 from archivebox.replay.capability import Purpose
 from archivebox.replay.origins import sandbox
@@ -19,7 +20,7 @@ from archivebox.search.backend import Hit, SearchUnavailableError
 from archivebox.search.finding import hits_of, matching
 from archivebox.search.words import parse_words
 from archivebox.web.access import may_see, public_if
-from archivebox.web.cards import address_of, cards, outputs_of
+from archivebox.web.cards import address_of, cards
 from archivebox.web.headers import replay
 from archivebox.web.paging import page_of
 
@@ -142,7 +143,7 @@ def _previews(lines: list[Line], wanted: str) -> tuple[list[Preview], Preview | 
     found: list[Preview] = []
     kept = [line for line in lines if line.result.status == ArchiveResult.StatusChoices.SUCCEEDED]
     outputs = {line.result.plugin: outputs_of(line.result.plugin) for line in kept}
-    for plugin, output in ranked(outputs, "preview"):
+    for plugin, output in ranked(outputs, "preview") + ranked(outputs, "reader"):
         files = (file for line in kept if line.result.plugin == plugin for file in line.files)
         file = next((file for file in files if output.matches(file.name)), None)
         if file:

@@ -1,0 +1,176 @@
+"""Owns what all results of a page come to: a verdict that people can rely on, with a sentence and the next action."""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Protocol
+
+from archivebox.contract import reasons
+from archivebox.contract.presentation import Output, is_content
+from archivebox.contract.reasons import Reason
+
+APART = frozenset(
+    {
+        Reason.NOT_APPLICABLE, Reason.DISABLED, Reason.NOT_CHOSEN, Reason.OTHER_ENGINE, Reason.DIRECT_NETWORK,
+        Reason.CANCELLED,
+    }
+)  # fmt: skip
+"""Reasons to skip a hook by which nothing is missing: it was not wanted, or is not for such a page."""
+OPEN = frozenset({"queued", "started"})
+MISSED = frozenset({"failed", "backoff"})
+TRY_AGAIN = "Look whether the address opens in a browser, then capture it again."
+
+
+class Judged(Protocol):
+    """A result, as far as a verdict looks at it."""
+
+    @property
+    def plugin(self) -> str: ...
+    @property
+    def hook_name(self) -> str | None: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def output_files(self) -> Collection[str]: ...
+    @property
+    def sentence(self) -> str: ...
+    @property
+    def action(self) -> str: ...
+
+
+class State(StrEnum):
+    """How a page is, for people."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    PAUSED = "paused"
+    CANCELLED = "cancelled"
+    KEPT = "kept"
+    PARTLY = "partly kept"
+    NOTHING = "nothing kept"
+
+
+_AT_WORK = {"queued": State.WAITING, "started": State.RUNNING, "paused": State.PAUSED}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``kept`` of ``wanted`` count plugins: those that left files, and with them those that should have.
+
+    ``failed`` of them are final, ``retrying`` wait for their next try; ``unfinished`` hooks have yet to end.
+    """
+
+    state: State
+    sentence: str = ""
+    action: str = ""
+    kept: int = 0
+    failed: int = 0
+    retrying: int = 0
+    unfinished: int = 0
+
+    @property
+    def wanted(self) -> int:
+        return self.kept + self.failed + self.retrying
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in {State.KEPT, State.PARTLY, State.NOTHING, State.CANCELLED}
+
+
+def judge(
+    status: str, http_status: int, results: Iterable[Judged], outputs_of: Callable[[str], tuple[Output, ...]]
+) -> Verdict:
+    """What ``results`` of a page with this status come to; ``outputs_of`` says what a plugin declares of its files."""
+    count = _Count(outputs_of)
+    for result in results:
+        count.take(result)
+    numbers = (len(count.kept - count.missed.keys()), count.failed, count.retrying, count.unfinished)
+    if status == "cancelled":
+        return Verdict(State.CANCELLED, Reason.CANCELLED.sentence, Reason.CANCELLED.action, *numbers)
+    if status in _AT_WORK:
+        return Verdict(_AT_WORK[status], *_AT_WORK_TEXTS[_AT_WORK[status]], *numbers)
+    return Verdict(*_final(http_status, count), *numbers)
+
+
+class _Count:
+    """Which plugins kept something, and which should have."""
+
+    def __init__(self, outputs_of: Callable[[str], tuple[Output, ...]]) -> None:
+        self._outputs_of = outputs_of
+        self.kept: set[str] = set()
+        self.missed: dict[str, Judged] = {}
+        self.has_content = False
+        self.unfinished = 0
+
+    def take(self, result: Judged) -> None:
+        self.unfinished += result.status in OPEN
+        if is_missed(result):
+            known = self.missed.setdefault(result.plugin, result)
+            if (result.hook_name or "") < (known.hook_name or ""):
+                self.missed[result.plugin] = result
+        elif result.status == "succeeded" and result.output_files:
+            self.kept.add(result.plugin)
+            outputs = self._outputs_of(result.plugin)
+            self.has_content = self.has_content or is_content(outputs, result.output_files)
+
+    @property
+    def retrying(self) -> int:
+        return sum(result.status == "backoff" for result in self.missed.values())
+
+    @property
+    def failed(self) -> int:
+        return len(self.missed) - self.retrying
+
+    @property
+    def cause(self) -> Judged | None:
+        """What went wrong first: what came after it may have failed for its sake."""
+        return min(self.missed.values(), key=lambda result: result.hook_name or "", default=None)
+
+
+def is_missed(result: Judged) -> bool:
+    """Whether something was to be had here, and was not."""
+    if result.status == "skipped":
+        return bool(result.reason) and reasons.split(result.reason)[0] not in APART
+    return result.status in MISSED
+
+
+_AT_WORK_TEXTS = {
+    State.WAITING: ("It waits for a worker.", ""),
+    State.RUNNING: ("It is being captured.", ""),
+    State.PAUSED: ("It is paused: nothing is captured until it goes on.", "Resume its crawl."),
+}
+
+
+def _final(http_status: int, count: _Count) -> tuple[State, str, str]:
+    cause = count.cause
+    if not count.has_content and cause is not None:
+        return State.NOTHING, f"Nothing of the page was kept: {_begun(cause.sentence)}", cause.action or TRY_AGAIN
+    if not count.kept:
+        return State.NOTHING, "Nothing was kept: no plugin that ran found anything.", "Capture it with other plugins."
+    if http_status >= HTTPStatus.BAD_REQUEST:
+        return State.PARTLY, f"The server answered {_named(http_status)}: what was kept is its error page.", TRY_AGAIN
+    if cause is None:
+        return State.KEPT, "Everything that was to be had was kept.", ""
+    return State.PARTLY, _missing(count), ""
+
+
+def _missing(count: _Count) -> str:
+    names = sorted(count.missed)
+    listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    later = " It is tried again by itself." if count.retrying else ""
+    return f"Missing: {listed}.{later}"
+
+
+def _begun(sentence: str) -> str:
+    """A sentence after a colon, with its full stop."""
+    text = sentence or "a hook failed, and did not say why"
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _named(http_status: int) -> str:
+    known = {status.value: status.phrase for status in HTTPStatus}
+    phrase = known.get(http_status)
+    return f"{http_status} ({phrase})" if phrase else str(http_status)

@@ -1,0 +1,156 @@
+"""A verdict says what came of a page, and never more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from archivebox.contract.presentation import Output
+from archivebox.contract.verdicts import State, Verdict, judge
+
+OUTPUTS = {
+    "picture": (Output("preview", "*.png"),),
+    "article": (Output("text", "*.txt"), Output("reader", "*.html")),
+    "mirror": (Output("files", "*/HEAD"),),
+    "icon": (Output("icon", "favicon.*"),),
+    "hashes": (Output("evidence", "hashes.json"),),
+}
+
+
+@dataclass
+class Result:
+    """What a verdict looks at, with the words of its reason made simple."""
+
+    plugin: str
+    status: str
+    files: tuple[str, ...] = ()
+    hook_name: str | None = "on_Snapshot__50_it.py"
+    reason: str = ""
+    sentence: str = ""
+    action: str = ""
+    output_files: dict[str, object] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.output_files = dict.fromkeys(self.files)
+
+
+PICTURE = Result("picture", "succeeded", ("a.png",))
+HASHES = Result("hashes", "succeeded", ("hashes.json",))
+
+
+def verdict(*results: Result, status: str = "sealed", http_status: int = 200) -> Verdict:
+    return judge(status, http_status, results, lambda plugin: OUTPUTS.get(plugin, ()))
+
+
+def failed(plugin: str, step: int = 30, *, sentence: str = "", action: str = "") -> Result:
+    hook_name = f"on_Snapshot__{step}_{plugin}.py"
+    return Result(plugin, "failed", hook_name=hook_name, sentence=sentence, action=action)
+
+
+def test_a_page_of_which_nothing_came_is_a_failure_that_names_what_went_wrong_first() -> None:
+    first = failed("browser", 30, sentence="example.org cannot be reached", action="Try later.")
+    said = verdict(failed("copy", 61, sentence="a later one"), first, HASHES, http_status=0)
+
+    assert said.state is State.NOTHING
+    assert said.sentence == "Nothing of the page was kept: example.org cannot be reached."
+    assert said.action == "Try later."
+
+
+def test_a_failure_without_words_has_a_next_action_all_the_same() -> None:
+    said = verdict(failed("browser"), Result("icon", "succeeded", ("favicon.ico",)))
+
+    assert (said.state, bool(said.sentence), bool(said.action)) == (State.NOTHING, True, True)
+
+
+def test_only_what_was_to_be_had_is_counted() -> None:
+    said = verdict(
+        PICTURE,
+        HASHES,
+        Result("media", "noresults"),
+        Result("mirror", "skipped", reason="not_applicable:such URLs"),
+        Result("ocr", "skipped", reason="disabled:OCR_ENABLED"),
+        Result("article", "skipped", reason="not_chosen"),
+        Result("sonic", "skipped", reason="other_engine:sonic"),
+        Result("closer", "succeeded"),
+        failed("copy"),
+    )
+
+    assert (said.kept, said.wanted, said.failed) == (2, 3, 1)
+    assert (said.state, said.sentence) == (State.PARTLY, "Missing: copy.")
+
+
+def test_a_plugin_of_several_hooks_counts_once_and_is_missed_if_one_failed() -> None:
+    said = verdict(
+        PICTURE,
+        Result("browser", "succeeded", ("tab.json",), hook_name="on_Snapshot__20_tab.py"),
+        failed("browser", 30, sentence="the first"),
+        failed("browser", 49, sentence="the second"),
+    )
+
+    assert (said.kept, said.wanted) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("result", "name"),
+    [
+        (Result("picture", "succeeded", ("a.png",)), "a picture"),
+        (Result("article", "succeeded", ("a.txt",)), "a text"),
+        (Result("mirror", "succeeded", ("x.git/HEAD",)), "a folder"),
+        (Result("unknown", "succeeded", ("page.html",)), "a page of a plugin that declares nothing"),
+    ],
+)
+def test_content_of_any_kind_is_something(result: Result, name: str) -> None:
+    assert verdict(result).state is State.KEPT, name
+    assert verdict(result, failed("copy")).state is State.PARTLY, name
+
+
+def test_facts_alone_are_all_that_was_asked_for_where_nothing_failed() -> None:
+    assert verdict(HASHES).state is State.KEPT
+    assert verdict(Result("media", "noresults")).state is State.NOTHING
+    assert verdict().state is State.NOTHING
+
+
+def test_what_a_missing_browser_left_out_was_to_be_had() -> None:
+    said = verdict(HASHES, Result("picture", "skipped", reason="no_session", sentence="There was no browser."))
+
+    assert (said.state, said.failed) == (State.NOTHING, 1)
+
+
+def test_an_error_page_is_kept_and_called_so() -> None:
+    said = verdict(PICTURE, http_status=404)
+
+    assert said.state is State.PARTLY
+    assert said.sentence == "The server answered 404 (Not Found): what was kept is its error page."
+    assert said.action
+    assert "599:" in verdict(PICTURE, http_status=599).sentence
+
+
+def test_what_is_tried_again_is_not_final() -> None:
+    said = verdict(PICTURE, Result("copy", "backoff"))
+
+    assert (said.failed, said.retrying, said.wanted) == (0, 1, 2)
+    assert said.sentence == "Missing: copy. It is tried again by itself."
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        ("queued", State.WAITING),
+        ("started", State.RUNNING),
+        ("paused", State.PAUSED),
+        ("cancelled", State.CANCELLED),
+        ("sealed", State.KEPT),
+    ],
+)
+def test_every_life_has_a_word_and_a_sentence(status: str, state: State) -> None:
+    said = verdict(PICTURE, status=status)
+
+    assert (said.state, bool(said.sentence)) == (state, True)
+    assert said.is_final == (status in {"cancelled", "sealed"})
+
+
+def test_what_has_yet_to_end_is_counted_apart() -> None:
+    said = verdict(PICTURE, Result("copy", "queued"), Result("article", "started"), status="started")
+
+    assert (said.kept, said.wanted, said.unfinished) == (1, 1, 2)
