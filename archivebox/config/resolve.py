@@ -176,6 +176,10 @@ class Resolved:
         name = INSTALL_TIMEOUT if hook.name.event == "Binary" else plugin.timeout_setting
         return self.get_float(name) if self.get(name) else float(DEFAULT_TIMEOUT)
 
+    def is_chosen(self, plugin: str) -> bool:
+        """Whether the plugin is among those that ``PLUGINS`` names, or is required by one."""
+        return plugin in self._wanted
+
     def is_enabled(self, plugin: Plugin | str) -> bool:
         """Whether a plugin's hooks run here."""
         return self.disabled_reason(plugin) is None
@@ -194,7 +198,7 @@ class Resolved:
         return self.disabled_reason(hook.plugin)
 
     def _disabled_reason(self, found: Plugin) -> str | None:
-        if found.name not in self._wanted:
+        if not self.is_chosen(found.name):
             return Reason.NOT_CHOSEN.value
         if self.get(found.enabled_setting) is False:
             return Reason.DISABLED.of(found.enabled_setting)

@@ -4,17 +4,19 @@ A result without an owner is queued at once. One whose page is leased gets a ``r
 to seal the page, does so with that moment, and whoever takes the page next runs it.
 """
 
+from collections import Counter
+from collections.abc import Collection, Iterable
 from uuid import UUID
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.contract.reasons import Reason
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.snapshot import Snapshot
+from archivebox.core.snapshot import Snapshot, chosen_hooks
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.batches import batches
@@ -48,6 +50,28 @@ def retry_missing(snapshots: "models.QuerySet[Snapshot]") -> int:
         count = retry_results(ArchiveResult.objects.filter(RETRIABLE, snapshot__in=snapshots))
         _wake_crawls(pages)
     return count
+
+
+def lacking_hooks(snapshots: "models.QuerySet[Snapshot]", plugins: Collection[str] = ()) -> list[UUID]:
+    """Sealed pages that have fewer results than their settings choose hooks (of ``plugins``, if any are named).
+
+    A plugin came after them, or was chosen for their crawl later.
+    """
+    sealed = snapshots.filter(status=Snapshot.StatusChoices.SEALED).exclude(crawl__status="cancelled")
+    return [
+        page
+        for crawl_id, config in sealed.order_by().values_list("crawl_id", "config").distinct()
+        for page in _lacking(sealed.filter(crawl_id=crawl_id, config=config), plugins)
+    ]
+
+
+def _lacking(alike: "models.QuerySet[Snapshot]", plugins: Collection[str]) -> Iterable[UUID]:
+    """Of pages that have the same settings."""
+    page = alike.select_related("crawl").first()
+    hooks = chosen_hooks(page.settings()) if page is not None else []
+    chosen = Counter(hook.plugin for hook in hooks if not plugins or hook.plugin in plugins)
+    counted = alike.annotate(known=Count("archiveresult", filter=Q(archiveresult__plugin__in=list(chosen))))
+    return counted.filter(known__lt=chosen.total()).values_list("pk", flat=True)
 
 
 def retry_program(name: str) -> int:

@@ -19,6 +19,7 @@ from archivebox.base_models.work import FREE_AND_WANTED, HELD, StoppableItem, Wo
 from archivebox.config.resolve import Layer, Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.applies import PageFacts
+from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.records import register
 from archivebox.core.tag import Tag
@@ -206,7 +207,7 @@ class Snapshot(StoppableItem):
         self._write_pending_archiveresults()
 
     def create_pending_archiveresults(self) -> list["ArchiveResult"]:
-        """One ArchiveResult for each hook that has none yet: queued, or skipped where its plugin is switched off.
+        """One ArchiveResult for each chosen hook that has none yet: queued, or skipped if its plugin is switched off.
 
         Returns the new ones.
         """
@@ -216,7 +217,7 @@ class Snapshot(StoppableItem):
         """Their rows, without an object for each: bulk_create costs eight times as much, for every page."""
         model, settings, path = self.archiveresult_set.model, self.settings(), str(self.path)
         known = set(_hooks_with_results(self.pk))
-        hooks = [hook for hook in discover_hooks("Snapshot") if (hook.plugin, hook.file_name) not in known]
+        hooks = [hook for hook in chosen_hooks(settings) if (hook.plugin, hook.file_name) not in known]
         queued = {"snapshot_id": self.pk, "status": "queued", "reason": "", "retry_at": timezone.now()}
         rows: list[tuple[UUID, dict[str, object]]] = []
         for hook in hooks:
@@ -257,6 +258,11 @@ class Snapshot(StoppableItem):
 
     def restore(self) -> None:
         Snapshot.objects.filter(pk=self.pk).update(retired_at=None)
+
+
+def chosen_hooks(settings: Resolved) -> list[Hook]:
+    """The hooks that a page with these settings has a result of: those of the plugins that were asked for."""
+    return [hook for hook in discover_hooks("Snapshot") if settings.is_chosen(hook.plugin)]
 
 
 def patched_columns(record: Mapping[str, JSON]) -> dict[str, str | int]:

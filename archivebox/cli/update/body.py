@@ -1,9 +1,6 @@
 """Owns `archivebox update`: making due now what failed, waits, or was never run."""
 
 from typing import Any
-from uuid import UUID
-
-from django.db.models import Count, Q
 
 from archivebox.cli import settings
 from archivebox.cli.output import counted
@@ -11,8 +8,7 @@ from archivebox.cli.select import snapshots
 from archivebox.cli.session import Session
 from archivebox.cli.watching import Watched, watch
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.retry import RETRIABLE, retry_missing, retry_results
-from archivebox.hooks import discover_hooks
+from archivebox.core.retry import RETRIABLE, lacking_hooks, retry_missing, retry_results
 from archivebox.workers.supervise.watch import orchestrator_is_running
 
 
@@ -23,7 +19,7 @@ def run(session: Session, *, plugins: str | None, bg: bool, **choice: Any) -> in
     results = ArchiveResult.objects.filter(RETRIABLE, snapshot__in=chosen)
     if names:
         results = results.filter(plugin__in=names)
-    incomplete = _incomplete(chosen, names)
+    incomplete = lacking_hooks(chosen, names)
     crawl_ids = set(results.values_list("snapshot__crawl_id", flat=True))
     crawl_ids |= set(Snapshot.objects.filter(pk__in=incomplete).values_list("crawl_id", flat=True))
     count = retry_results(results)
@@ -39,12 +35,3 @@ def run(session: Session, *, plugins: str | None, bg: bool, **choice: Any) -> in
     if bg and not orchestrator_is_running():
         session.out.say("Nothing is running here: `archivebox run` or `archivebox server` takes it up.")
     return 0 if bg else watch(session, Watched(crawl_ids))
-
-
-def _incomplete(chosen: Any, names: list[str]) -> list[UUID]:
-    """Sealed pages that have fewer results than there are hooks: a plugin came after them."""
-    hooks = [hook for hook in discover_hooks("Snapshot") if not names or hook.plugin in names]
-    of_these = Q(archiveresult__plugin__in=names) if names else Q()
-    rows = chosen.filter(status=Snapshot.StatusChoices.SEALED).exclude(crawl__status="cancelled")
-    rows = rows.annotate(known=Count("archiveresult", filter=of_these)).filter(known__lt=len(hooks))
-    return list(rows.values_list("pk", flat=True))

@@ -47,7 +47,7 @@ def results(home: Home) -> dict[str, dict[str, tuple[str, str, str]]]:
     found: dict[str, dict[str, tuple[str, str, str]]] = {}
     for row in home.rows(
         "SELECT url, hook_name, result.status, result.reason, output_str FROM core_archiveresult result"
-        " JOIN core_snapshot snapshot ON snapshot.id = snapshot_id WHERE result.reason <> 'not_chosen'"
+        " JOIN core_snapshot snapshot ON snapshot.id = snapshot_id"
     ):
         what = Path(row["hook_name"]).name.partition("__")[2][3:].partition(".")[0]
         found.setdefault(row["url"], {})[what] = (row["status"], row["reason"], row["output_str"])

@@ -181,8 +181,7 @@ class Collection:
         """What became of the hooks of our own plugins, by the ``what`` of their name."""
         fields = ("pk", "hook_name", "plugin", "status", "reason", "attempts", "retry_at", "output_str", "process_id")
         found = self.rows("ArchiveResult", *fields, "output_files", "snapshot_id", plugin__in=self.names, **where)
-        chosen = (row for row in found if not str(row["reason"]).startswith("not_chosen"))
-        return {what(str(row["hook_name"])): row for row in chosen}
+        return {what(str(row["hook_name"])): row for row in found}
 
     def processes(self, **where: object) -> list[Row]:
         fields = ("pk", "hook_name", "status", "exit_code", "end_reason", "pid", "process_type", "worker_type")
