@@ -26,6 +26,11 @@ class PageFacts:
         """Whether a navigation has told them."""
         return bool(self.http_status or self.mime_type)
 
+    @property
+    def nothing_came(self) -> bool:
+        """Whether a navigation has told where it went, and that nobody answered there."""
+        return bool(self.final_url) and not self.are_known
+
 
 @dataclass(frozen=True, slots=True)
 class Applies:
@@ -45,6 +50,8 @@ class Applies:
 
     def reason_against(self, url: str, facts: PageFacts) -> str | None:
         """The reason code by which the hook is skipped; None: it applies. Facts that nobody told refuse nothing."""
+        if self.needs_facts and facts.nothing_came:
+            return Reason.NOTHING_CAME
         refused = self._refused(url, facts)
         return None if refused is None else Reason.NOT_APPLICABLE.of(refused)
 

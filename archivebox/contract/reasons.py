@@ -18,6 +18,7 @@ class Reason(StrEnum):
     UNFINISHED = "unfinished"
     UNKNOWN_STATUS = "unknown_status"
     NOT_APPLICABLE = "not_applicable"
+    NOTHING_CAME = "nothing_came"
     DISABLED = "disabled"
     NOT_CHOSEN = "not_chosen"
     OTHER_ENGINE = "other_engine"
@@ -104,6 +105,9 @@ _TEXTS: dict[Reason, _Text] = {
         'It said the status "{}", which does not exist, and was judged by its files.',
     ),
     Reason.NOT_APPLICABLE: _text("It does not apply to this page.", particular="It is not for {}."),
+    Reason.NOTHING_CAME: _text(
+        "Nothing came from this address.", "See the result of the navigation for why, and try that again."
+    ),
     Reason.DISABLED: _text("Its plugin is switched off.", "Set {}=true to run it.", "It is switched off by {}=false."),
     Reason.NOT_CHOSEN: _text(
         "This crawl was asked for without it.", "Name its plugin in PLUGINS (or --plugins) to run it."

@@ -331,6 +331,14 @@ class Navigation:
         return round(moment - self._started, 3) if moment else None
 
 
+def tell_facts(record: dict[str, object]) -> None:
+    """Tell what the page is: an address without status and type says that nothing will come from there."""
+    may_come = record["transient"] and not record["status"]
+    media_type = str(record["mime"]).partition(";")[0].strip().lower()
+    final_url = "" if may_come else record["final_url"]
+    patch_snapshot(final_url=final_url, http_status=record["status"] or 0, mime_type=media_type)
+
+
 def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
     if not hook.url.lower().startswith(("http://", "https://")):
@@ -346,8 +354,7 @@ def main() -> None:
     except (CDPError, TimeIsOver) as error:
         try_again(f"The navigation did not come to an end: {error}")
     write_atomically(FILE, json.dumps(record, indent=2) + "\n")
-    media_type = str(record["mime"]).partition(";")[0].strip().lower()
-    patch_snapshot(final_url=record["final_url"], http_status=record["status"] or 0, mime_type=media_type)
+    tell_facts(record)
     if navigation.problem and navigation.problem.transient:
         try_again(navigation.problem.sentence, record)
     if navigation.problem:

@@ -238,11 +238,21 @@ class SnapshotExecutor(Executor):
     def take_records(self, run: HookProcess, records: Sequence[Record]) -> None:
         for record in records:
             if record.type == "Snapshot" and record.fields.get("id") == str(self.snapshot.pk):
-                self.snapshot.learn(record.fields)
+                self._learn(record)
         taken, beyond = self.limits.admit(records)
         run.left_out = run.left_out or beyond
         if taken:
             self.engine.journal.effect(partial(take_records, self.snapshot.pk, run.process_id, taken), self.lease)
+
+    def _learn(self, record: Record) -> None:
+        """What a hook tells of the page; where nothing came the last time and now does, who applies is judged anew."""
+        nothing_came = self.snapshot.facts.nothing_came
+        self.snapshot.learn(record.fields)
+        if not nothing_came or not self.snapshot.facts.are_known:
+            return
+        for item in self.schedule.planned:
+            if item.status == "skipped" and item.hook.applies.needs_facts:
+                self._back_to_queue(item, "")
 
     def refuses(self, item: Planned) -> bool:
         """A hook that needs the live page waits until there is one again; session hooks are run anew for it."""

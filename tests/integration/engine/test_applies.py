@@ -89,3 +89,20 @@ def test_what_was_told_once_holds_for_a_retry(forked: Collection) -> None:
     forked.leave()
     assert forked.ledger.count("moody") == 2
     assert len(forked.hooks("navigate")) == 1
+
+
+def test_where_nothing_came_only_what_is_for_any_url_starts_until_something_comes(forked: Collection) -> None:
+    """A name that does not exist; tried again, it does, and all that was skipped for that runs."""
+    nothing = NAVIGATE.replace("404", "0").replace("application/pdf", "")
+    plugins(forked, f"[ -e tried ] || {{ touch tried\n{nothing}exit 3\n}}\n{NAVIGATE}")
+    forked.plugin("any", {"on_Snapshot__60_any.sh": NOTE})
+    forked.run(forked.add())
+    assert forked.ledger == ["any"]
+    skipped = {name: row["reason"] for name, row in forked.results().items() if row["status"] == "skipped"}
+    assert skipped == dict.fromkeys(CONDITIONS, "nothing_came") | {"elsewhere": "not_applicable:such URLs"}
+    forked.actor.ask("update_all")
+    forked.watch()
+    forked.wait("the second try", lambda: sorted(forked.ledger) == ["any", "lost", "papers"])
+    forked.wait_sealed()
+    forked.leave()
+    assert forked.results()["pages"]["reason"] == "not_applicable:application/pdf"

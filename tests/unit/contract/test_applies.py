@@ -14,6 +14,7 @@ PDF = PageFacts("https://example.com/a.pdf", 200, "application/pdf")
 HTML = PageFacts("https://example.com/", 200, "text/html")
 GONE = PageFacts("https://example.com/", 404, "text/html")
 UNKNOWN = PageFacts()
+NOTHING = PageFacts("https://example.com/")
 
 
 def applies(**conditions: JSON) -> Applies:
@@ -35,6 +36,10 @@ def applies(**conditions: JSON) -> Applies:
         ({"status": "2.."}, GONE, "not_applicable:status 404"),
         ({"status": "2..", "mime": "text/html"}, GONE, "not_applicable:status 404"),
         ({"status": "2.."}, UNKNOWN, None),
+        ({"mime": "text/html"}, NOTHING, "nothing_came"),
+        ({"status": "..."}, NOTHING, "nothing_came"),
+        ({"url": "example"}, NOTHING, None),
+        ({}, NOTHING, None),
         ({"url": r"^https://github\.com/"}, HTML, "not_applicable:such URLs"),
         ({"url": r"example\.com"}, UNKNOWN, None),
     ],
