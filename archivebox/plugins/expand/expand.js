@@ -6,13 +6,23 @@ async (most, seconds) => {
   const FOLDED = 'button, [role="button"], a:not([href]), a[href^="#"], a[href^="javascript:"], [aria-expanded="false"]';
   // Menus, searches and forms are not text of the page; a click there hides or sends something.
   const ELSEWHERE = 'nav, form, menu, [role="navigation"], [role="menubar"], [role="menu"], [role="search"], [role="dialog"], [role="combobox"], [role="tablist"]';
+  const TOOL = 'input, select, textarea, [type="search"], [role="searchbox"], [role="menuitem"]';
+  // What a button is called that opens a tool of the site; one that has words says more where it opens text.
+  const TOOLS = /\b(search|menu|navigation|sidebar|table of contents|theme|language|settings|share|sign in|log in|suche|menü|recherche|rechercher|buscar|cerca|zoeken|menú)\b|検索|メニュー|搜索|菜单/iu;
   const end = performance.now() + seconds * 1000;
   const done = new WeakSet();
   const opened = { details: 0, parts: 0, stopped: "" };
 
+  const opensTool = (node) => {
+    const part = document.getElementById(node.getAttribute("aria-controls"));
+    if (part && (part.matches(TOOL) || part.closest(ELSEWHERE) || part.querySelector('[type="search"], [role="menuitem"]'))) return true;
+    const words = node.textContent.trim();
+    const name = words || node.getAttribute("aria-label") || node.title || "";
+    return TOOLS.test(name) && (!words || name.replace(TOOLS, "").trim() === "");
+  };
   const isFolded = (node) => {
     if (done.has(node) || node.disabled || node.matches('[aria-haspopup]:not([aria-haspopup="false"])')) return false;
-    if (node.matches('a[href]:not([href^="#"], [href^="javascript:"])') || node.closest(ELSEWHERE)) return false;
+    if (node.matches('a[href]:not([href^="#"], [href^="javascript:"])') || node.closest(ELSEWHERE) || opensTool(node)) return false;
     if (!node.checkVisibility({ visibilityProperty: true })) return false;
     const state = node.getAttribute("aria-expanded");
     return state === "false" || (state === null && MORE.test(node.textContent.trim().slice(0, 100)));

@@ -51,6 +51,10 @@ def test_expanding_never_leaves_the_page_nor_sends_a_form(folded: tuple[Outcome,
     assert not site.hits("/red") + site.hits("/blue") + site.hits("/green")
 
 
+def test_what_opens_a_search_or_a_menu_is_not_pressed(folded: tuple[Outcome, str]) -> None:
+    assert '<div id="search-wrapper" hidden="">' in folded[1]
+
+
 def test_a_page_without_folded_parts_has_no_result(crawl: Crawl, site: Site) -> None:
     outcome = opened(crawl, site, "/colour").run(EXPAND)
     assert (outcome.code, outcome.status) == (0, "noresults"), outcome
