@@ -1,32 +1,62 @@
-"""Owns reading feeds: RSS and Atom of every age (feedparser), and JSON Feed."""
+"""Owns reading feeds: RSS and Atom of every age (feedparser), JSON Feed, and outlines of feeds."""
 
+import json
+import re
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 import feedparser
 
+from archivebox.lib.links import subscriptions
 from archivebox.lib.links.link import Link, LinkFileError
 from archivebox.lib.links.records import read as read_json
 from archivebox.lib.links.text import whole
 
 LONGEST_TEXT = 200_000
 """Characters kept of what an entry says."""
+HEAD = 65_536
+"""Bytes in which a document says what it is."""
+_OUTLINE = re.compile(rb"<opml[\s>]")
 
 
 def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
     """The entries, those of a broken feed as far as they can be understood; LinkFileError where it is no feed."""
     content = whole(file)
-    if content.lstrip()[:1] == b"{":
+    if _is_json(content):
         file.seek(0)
         yield from read_json(file)
         return
     if b"<!ENTITY" in content:
         raise LinkFileError("declares XML entities, which may blow up or read files, and is refused")
-    feed = feedparser.parse(content, sanitize_html=False, resolve_relative_uris=False)
+    if _OUTLINE.search(content, 0, HEAD):
+        yield from subscriptions.read(content)
+        return
+    feed = _parsed(content)
     if not feed.version and not feed.entries:
         raise LinkFileError(f"is no feed{f' ({feed.bozo_exception})' if feed.bozo else ''}")
     yield from map(_link, feed.entries)
+
+
+def title_of(content: bytes) -> str:
+    """What the feed is called, of one that `read` has understood; empty where it does not say."""
+    if _is_json(content):
+        title = json.loads(content).get("title")
+    elif _OUTLINE.search(content, 0, HEAD):
+        title = subscriptions.title_of(content)
+    else:
+        title = _parsed(content).feed.get("title")
+    return " ".join(str(title or "").split())
+
+
+def _is_json(content: bytes) -> bool:
+    return content.lstrip()[:1] == b"{"
+
+
+@lru_cache(maxsize=1)
+def _parsed(content: bytes) -> Any:
+    return feedparser.parse(content, sanitize_html=False, resolve_relative_uris=False)
 
 
 def _link(entry: Any) -> Link:

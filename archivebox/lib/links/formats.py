@@ -59,7 +59,7 @@ def read_links(file: BinaryIO, kind: Format = Format.AUTO, base: str = "") -> It
 
 # --- which kind it is -----------------------------------------------------------------------------------------
 
-_FEED = re.compile(r"<(rss|feed|rdf:RDF)[\s>]")
+_FEED = re.compile(r"<(rss|feed|rdf:RDF|opml)[\s>]")
 _SITEMAP = re.compile(r"<(urlset|sitemapindex)[\s>]")
 _HTML = re.compile(r"<(!doctype html|html|head|body|a\s[^>]*href)", re.IGNORECASE)
 _JSON_START = re.compile(r"\s*(\{|\[\s*[\[{\"\]])")

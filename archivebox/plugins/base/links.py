@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from functools import partial
 from pathlib import Path
 
 from archivebox.lib.links.address import resolve
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import NoReturn
 
-__all__ = ["Format", "Link", "LinkFileError", "read_links", "report", "report_document", "report_page"]
+    from archivebox.plugins.base.stored_html import StoredDocument
+
+__all__ = ["Format", "Link", "LinkFileError", "feed_title", "read_links", "report", "report_document", "report_page"]
 
 FILE = "urls.jsonl"
 LINKS_MAX = 50_000  # links of one page
@@ -29,10 +32,12 @@ URL_MAX = 8_000  # characters; longer ones are state of a script, not addresses
 _AS_BYTES = frozenset({Format.RSS, Format.SITEMAP})  # XML says its encoding itself; sitemaps may be packed
 
 
-def report_document(plugin: str, kind: Format, also: Callable[[Iterable[Link]], object] | None = None) -> NoReturn:
+def report_document(
+    plugin: str, kind: Format, also: Callable[[StoredDocument, Iterable[Link]], object] | None = None
+) -> NoReturn:
     """Report the links of the document as it was sent, and end the hook: the whole `main` of a format's plugin.
 
-    `also` is called with the links, to keep more of them.
+    `also` is called with the document and its links, to keep more of them.
     """
     give_up_after(Settings().timeout(plugin))
     document = find_document(Path(".."))
@@ -43,7 +48,15 @@ def report_document(plugin: str, kind: Format, also: Callable[[Iterable[Link]], 
     data = document.data if kind in _AS_BYTES else decode_html(document.data).encode("utf-8", "replace")
     url = document.url or Hook.from_argv().url
     links = read_links(io.BytesIO(data), kind, url)
-    report(links, url, source=document.source, titles=kind is not Format.MD, also=also)
+    keep_more = partial(also, document) if also is not None else None
+    report(links, url, source=document.source, titles=kind is not Format.MD, also=keep_more)
+
+
+def feed_title(content: bytes) -> str:
+    """Return what a feed is called, '' where it does not say."""
+    from archivebox.lib.links.feeds import title_of  # 60 ms, which only who reads feeds pays
+
+    return title_of(content)
 
 
 def _is_markup(data: bytes) -> bool:
@@ -60,7 +73,7 @@ def report_page(plugin: str) -> NoReturn:
         noresults("No HTML of this page is stored")
     url = page.url or Hook.from_argv().url
     data = io.BytesIO(page.html.encode("utf-8", "replace"))
-    report(read_links(data, Format.HTML, url), url, source=f"{page.path.relative_to('..')}", titles=False)
+    report(read_links(data, Format.HTML, url), url, source=page.source, titles=False)
 
 
 def report(

@@ -9,6 +9,7 @@ from pathlib import Path
 from archivebox.plugins.base.responses import Archive
 
 MAX_SIZE = 64 << 20  # bytes; a page above that is no text for people, and its tree would take gigabytes
+_HTML = ("text/html", "application/xhtml+xml")
 _PRESCAN = 1024  # bytes; where HTML 13.2.3.2 wants the declaration to stand
 _DECLARED = re.compile(rb"""<meta[^>]*?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -18,9 +19,9 @@ _WEB_NAMES = {"iso8859-1": "cp1252", "ascii": "cp1252", "shift_jis": "cp932", "g
 
 @dataclass(frozen=True, slots=True)
 class StoredPage:
-    """One page as kept: where it lies, its HTML, the URL it came from in the end ("" when not known)."""
+    """One page as kept: where it is from, the plugin's name first, its HTML, the URL it came from ("": not known)."""
 
-    path: Path
+    source: str
     html: str
     url: str
 
@@ -38,7 +39,7 @@ def find_document(snapshot_folder: Path) -> StoredDocument | None:
     """The document as it was sent (plugin responses, else wget); None when neither has kept it, or it is too large."""
     recorded = _recorded(snapshot_folder / "responses")
     if recorded is not None:
-        return recorded
+        return recorded[0]
     folder = snapshot_folder / "wget"
     for name in (_field(folder / "wget.json", "original"), _field(folder / "wget.json", "path")):
         path = folder / name
@@ -52,26 +53,30 @@ def _is_document(path: Path, folder: Path) -> bool:
     return inside and _has_bytes(path) and path.stat().st_size <= MAX_SIZE
 
 
-def _recorded(folder: Path) -> StoredDocument | None:
-    """The last document of the tab's main frame that the recorder has."""
+def _recorded(folder: Path) -> tuple[StoredDocument, str] | None:
+    """The last document of the tab's main frame that the recorder has, and its media type."""
     archive = Archive(str(folder))
     for response in reversed(archive.latest()):
         kept = archive.find(response.url) if response.is_main and response.sha256 else None
         if kept is not None and 0 < kept.size <= MAX_SIZE:
-            return StoredDocument("responses", archive.body(kept), kept.url)
+            return StoredDocument("responses", archive.body(kept), kept.url), kept.mime
     return None
 
 
 def find_page(snapshot_folder: Path) -> StoredPage | None:
-    """The page after scripts (plugin dom), else as the server sent it (plugin wget); None when neither is there."""
+    """The page after scripts (plugin dom), else as the server sent it (responses, wget); None when none has it."""
     dom = snapshot_folder / "dom" / "output.html"
     if _has_bytes(dom):
-        return StoredPage(dom, dom.read_bytes()[:MAX_SIZE].decode("utf-8", "replace"), _navigated_url(snapshot_folder))
-    page = _wget_page(snapshot_folder / "wget")
-    if page is None:
+        html = dom.read_bytes()[:MAX_SIZE].decode("utf-8", "replace")
+        return StoredPage("dom/output.html", html, _navigated_url(snapshot_folder))
+    return _recorded_page(snapshot_folder / "responses") or _wget_page(snapshot_folder / "wget")
+
+
+def _recorded_page(folder: Path) -> StoredPage | None:
+    document, mime = _recorded(folder) or (None, "")
+    if document is None or mime not in _HTML:
         return None
-    path, url = page
-    return StoredPage(path, decode_html(path.read_bytes()[:MAX_SIZE]), url)
+    return StoredPage(document.source, decode_html(document.data), document.url)
 
 
 def decode_html(data: bytes) -> str:
@@ -110,7 +115,7 @@ def _navigated_url(snapshot_folder: Path) -> str:
     return browser or _field(snapshot_folder / "wget" / "wget.json", "final_url")
 
 
-def _wget_page(folder: Path) -> tuple[Path, str] | None:
+def _wget_page(folder: Path) -> StoredPage | None:
     """The page as wget was sent it: the original where wget has turned the links of the copy."""
     notes = folder / "wget.json"
     if not _field(notes, "path").endswith((".html", ".htm", ".xhtml")):
@@ -118,7 +123,8 @@ def _wget_page(folder: Path) -> tuple[Path, str] | None:
     for name in (_field(notes, "original"), _field(notes, "path")):
         path = folder / name
         if name and _has_bytes(path) and path.resolve().is_relative_to(folder.resolve()):
-            return path, _field(notes, "final_url")
+            html = decode_html(path.read_bytes()[:MAX_SIZE])
+            return StoredPage(f"wget/{name}", html, _field(notes, "final_url"))
     return None
 
 

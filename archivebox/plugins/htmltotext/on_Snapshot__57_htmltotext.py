@@ -22,7 +22,7 @@ def main() -> None:
     if not text:
         noresults("The page has no text")
     write_atomically(OUTPUT, text)
-    succeeded(OUTPUT, {"characters": len(text), "source": f"{page.path.relative_to('..')}"})
+    succeeded(OUTPUT, {"characters": len(text), "source": page.source})
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ REDIRECTS = "redirects/on_Snapshot__31_redirects.py"
 DNS = "dns/on_Snapshot__25_dns.py"
 SSL = "ssl/on_Snapshot__23_ssl.py"
 DOM = "dom/on_Snapshot__53_dom.py"
+LINKS = "parse_html_urls/on_Snapshot__70_parse_html_urls.py"
 WARC = "warc/on_Snapshot__92_warc.py"
 PLAIN = "plain.warc"
 Read = list[tuple[str, str, str]]
@@ -88,6 +89,14 @@ def test_two_readers_find_the_same_records_packed_and_plain(article: Snapshot) -
     kinds = Counter(kind for kind, _, _ in with_warcio(packed))
     assert kinds["request"] == kinds["response"] + kinds["revisit"]
     assert kinds["resource"] == 1
+
+
+@pytest.mark.browser
+def test_links_of_a_page_without_its_dom_are_those_of_what_was_sent(crawl: Crawl, site: Site) -> None:
+    outcome = recorded(crawl, site, "/tree/").run(LINKS)
+    assert outcome.result is not None, outcome
+    assert outcome.result["output_json"]["source"] == "responses"
+    assert site.url_for("/tree/a/") in {record.get("url") for record in outcome.records}
 
 
 @pytest.mark.browser

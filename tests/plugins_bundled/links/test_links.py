@@ -27,7 +27,8 @@ def run_hook(plugin: str, snapshot: Path, url: str = f"{SITE}/dir/page") -> Simp
     command = [sys.executable, str(hook), f"--url={url}", "--snapshot-id=x", "--crawl-id=y", "--depth=0"]
     done = subprocess.run(command, cwd=folder, env={}, capture_output=True, text=True, check=True)
     records = [json.loads(line) for line in done.stdout.splitlines()]
-    return SimpleNamespace(result=records[-1], found=records[:-1], folder=folder)
+    found, told = ([one for one in records if name in one] for name in ("url", "id"))
+    return SimpleNamespace(result=records[-1], found=found, told=told, folder=folder)
 
 
 def links_of(html: str, snapshot: Path) -> SimpleNamespace:
@@ -76,6 +77,7 @@ def test_a_document_of_each_format_gives_its_links_with_what_is_said_of_them(
     assert [record["url"] for record in written] == FIVE
     assert ("date" in written[0]) == (plugin in DATED)
     if plugin == "parse_rss_urls":
+        assert done.told == [{"type": "Snapshot", "id": "x", "title": "The Local Web"}]
         entries = (done.folder / "feed.txt").read_text().split("\n----\n\n")
         assert entries[0] == f"On Keeping Pages\n{FIVE[0]}\n2023-11-14T22:13:20+00:00\n\nAn article on archives\n"
         assert len(entries) == 5
@@ -144,6 +146,7 @@ def test_the_words_of_a_pages_link_are_written_down_and_no_title_of_what_it_lead
         ("parse_rss_urls", "application/rss+xml", ""),
         ("parse_rss_urls", "application/feed+json", ""),
         ("parse_rss_urls", "text/plain", ""),
+        ("parse_rss_urls", "text/x-opml", ""),
         ("parse_netscape_urls", "text/html", "http://a.test/my-bookmarks.html?dl=1"),
         ("parse_jsonl_urls", "application/x-ndjson", ""),
         ("parse_csv_urls", "text/csv", ""),

@@ -9,6 +9,7 @@ from typing import BinaryIO
 import pytest
 
 from archivebox.lib.links.dates import iso
+from archivebox.lib.links.feeds import title_of
 from archivebox.lib.links.formats import Format, detect, read_links
 from archivebox.lib.links.link import Link, LinkFileError
 from archivebox.lib.links.text import LONGEST_LINE
@@ -77,6 +78,20 @@ def test_an_entry_of_a_feed_says_what_it_is_about() -> None:
     assert [next(iter(read_links(page(name)))).text for name in ("feed.rss", "feed.atom", "feed.json")] == [
         "An article on archives"
     ] * 3
+
+
+def test_an_outline_of_feeds_gives_them_with_the_folders_they_are_in() -> None:
+    assert detect(page("feeds.opml").read()) is Format.RSS
+    entries = [(entry.url, entry.title, entry.tags) for entry in read_links(page("feeds.opml"))]
+    assert entries[0] == (f"{SITE}/feed.rss", "RSS", ("Feeds",))
+    assert len(entries) == 3
+    with pytest.raises(LinkFileError, match="is no OPML"):
+        read("<x><!-- <opml> --></x>", Format.RSS)
+
+
+@pytest.mark.parametrize("name", ["feed.rss", "feed.atom", "feed.json", "feeds.opml"])
+def test_a_feed_says_what_it_is_called(name: str) -> None:
+    assert title_of(page(name).read()) == ("Feeds of the Local Web" if name == "feeds.opml" else "The Local Web")
 
 
 def test_links_of_a_page_are_resolved_as_a_browser_does() -> None:
