@@ -6,6 +6,7 @@ import json
 import os
 import sys
 
+from archivebox.lib.quantities import parse_size
 from archivebox.plugins.base.records import misconfigured
 
 TYPE_CHECKING = False
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _FALSE = frozenset({"", "false", "0", "no", "off"})
 DEFAULT_TIMEOUT = 60.0
-_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 class Settings:
@@ -108,12 +108,6 @@ class Settings:
     def timeout(self, plugin: Text) -> Number:
         """Return the plugin's time in seconds: `<PLUGIN>_TIMEOUT`, else `TIMEOUT`, else 60."""
         return self.float(f"{plugin.upper()}_TIMEOUT") or self.float("TIMEOUT") or DEFAULT_TIMEOUT
-
-
-def parse_size(text: str) -> int:
-    """Bytes of `750m`, `2g`, `1048576`. Raises ValueError."""
-    unit = _UNITS.get(text[-1:].lower(), 1)
-    return int(text[:-1] if unit > 1 else text) * unit
 
 
 def _properties(folder: Text) -> dict[Text, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import time
 
 from neterrors import Problem, problem_of
@@ -26,6 +27,7 @@ from archivebox.plugins.base import (
     write_atomically,
 )
 from archivebox.plugins.base.cdp import CallTimeout, CDPError, CommandFailed, Event
+from archivebox.plugins.base.media_types import is_page
 from archivebox.plugins.base.stopping import TimeIsOver
 from archivebox.plugins.base.tab import MARGIN, Tab
 
@@ -41,12 +43,17 @@ CALM_TIME = 0.2  # seconds without a new document after which a stop counts
 STOPS = 10
 UNAUTHORIZED = 401
 HERE = "({url: location.href, mime: document.contentType, empty: !document.documentElement})"
-PAGES = ("text/", "application/xhtml+xml", "application/xml", "application/json", "image/svg+xml")
+MEDIA_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)\s*(;.*)?", re.ASCII | re.DOTALL)  # RFC 9110, 8.3.1
 
 
-def is_page(mime: str) -> bool:
-    """Say whether a media type is a page, of which pictures, prints and links can be had, and not a file."""
-    return not mime or mime.startswith(PAGES) or mime.endswith("+xml")
+def declared_type(response: dict[str, object]) -> str:
+    """Return the media type that an answer declares, else the one that the browser took it for.
+
+    The browser speaks of what it shows: of feeds as plain text.
+    """
+    headers = {name.lower(): value for name, value in response.get("headers", {}).items()}
+    declared = MEDIA_TYPE.fullmatch(headers.get("content-type", ""))
+    return (declared[1] if declared else str(response.get("mimeType", ""))).lower()
 
 
 class Arrival:
@@ -228,7 +235,7 @@ class Navigation:
             "transient": bool(self.problem and self.problem.transient),
             "status": response.get("status"),
             "status_text": response.get("statusText"),
-            "mime": mime,
+            "mime": declared_type(response) or mime,
             "static": static,
             "download": self._arrival.download,
             "stopped": self.stopped,
@@ -334,9 +341,8 @@ class Navigation:
 def tell_facts(record: dict[str, object]) -> None:
     """Tell what the page is: an address without status and type says that nothing will come from there."""
     may_come = record["transient"] and not record["status"]
-    media_type = str(record["mime"]).partition(";")[0].strip().lower()
     final_url = "" if may_come else record["final_url"]
-    patch_snapshot(final_url=final_url, http_status=record["status"] or 0, mime_type=media_type)
+    patch_snapshot(final_url=final_url, http_status=record["status"] or 0, mime_type=record["mime"])
 
 
 def main() -> None:

@@ -10,14 +10,14 @@ while IFS= read -r word; do
   arguments+=("$word")
 done < <(list GIT_ARGS '["--mirror", "--quiet"]'; list GIT_ARGS_EXTRA '[]')
 
-kilobytes() { # SIZE: of 750m, 2g or bytes
-  local number=${1%[kKmMgG]}
+kilobytes() { # SIZE: of 750m, 2g or bytes; in units of 1,024, as ulimit wants them
+  local number=${1%[kKmMgG]} unit=1
   case $1 in
-    *[gG]) echo $((number << 20)) ;;
-    *[mM]) echo $((number << 10)) ;;
-    *[kK]) echo "$number" ;;
-    *) echo $(((number + 1023) >> 10)) ;;
+    *[gG]) unit=1000000000 ;;
+    *[mM]) unit=1000000 ;;
+    *[kK]) unit=1000 ;;
   esac
+  echo $(((number * unit + 1023) >> 10))
 }
 
 on_stop 'kill "$program" 2>/dev/null; rm -rf "$partial" .stderr; log "Told to stop before the repository was here."; exit 1'

@@ -8,25 +8,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from archivebox.plugins.base import (
-    Settings,
-    failed,
-    noresults,
-    on_stop,
-    run_program,
-    succeeded,
-    try_again,
-    write_atomically,
-)
+from archivebox.plugins.base import Settings, noresults, on_stop, run_program, try_again
+from archivebox.plugins.base.readings import NotReadError, keep_readings
 from archivebox.plugins.base.stored_files import find_files
 
-OUTPUT = "content.txt"
 RESOLUTION = "200"  # dots an inch: what tesseract is trained for lies between 200 and 300
 MAX_SIZE = 1_000_000  # bytes of text of one picture
-
-
-class NotReadError(Exception):
-    """Tesseract could make nothing of a picture."""
 
 
 def main() -> None:
@@ -38,20 +25,13 @@ def main() -> None:
         pictures = find_files("picture", ("staticfile", "wget", "gallerydl")) or pages(folder, limit, deadline)
         if not pictures:
             noresults("no picture is stored of this URL")
-        texts, reasons = [], []
-        for picture in pictures[:limit]:
-            try:
-                texts.append(read(settings, picture, folder, deadline))
-            except NotReadError as error:
-                reasons.append(f"{os.path.basename(picture)}: {error}")
-    facts = {"pictures": len(pictures), "limit": limit, "read": len(texts), "failed": reasons}
-    if not texts:
-        failed(f"no picture could be read; {reasons[0]}", facts)
-    words = "\n\n".join(filter(None, texts))
-    if not words:
-        noresults("there is no text in the pictures", facts)
-    write_atomically(OUTPUT, words + "\n")
-    succeeded(OUTPUT, facts)
+        keep_readings(
+            pictures,
+            lambda picture: read(settings, picture, folder, deadline),
+            most=limit,
+            unreadable="no picture could be read",
+            silent="there is no text in the pictures",
+        )
 
 
 def pages(folder: str, limit: int, deadline: float) -> list[str]:

@@ -9,25 +9,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from archivebox.plugins.base import (
-    Settings,
-    failed,
-    noresults,
-    on_stop,
-    run_program,
-    skipped,
-    succeeded,
-    try_again,
-    write_atomically,
-)
+from archivebox.plugins.base import Settings, noresults, on_stop, run_program, skipped, try_again
+from archivebox.plugins.base.readings import NotReadError, keep_readings
 from archivebox.plugins.base.stored_files import find_files
 
-OUTPUT = "content.txt"
 MAX_SIZE = 20_000_000  # bytes of words; a day of speech has one million
-
-
-class NotHeardError(Exception):
-    """The program could not tell what is said."""
 
 
 def main() -> None:
@@ -39,31 +25,23 @@ def main() -> None:
     if not recordings:
         noresults("no recording is stored of this page")
     deadline = time.monotonic() + settings.timeout("TRANSCRIBE") * 0.95
-    limit = settings.int("TRANSCRIBE_MAX_FILES")
-    texts, reasons = [], []
-    for recording in recordings[:limit]:
-        try:
-            texts.append(write_down(settings, recording, deadline))
-        except NotHeardError as error:
-            reasons.append(f"{os.path.basename(recording)}: {error}")
-    facts = {"recordings": len(recordings), "limit": limit, "written": len(texts), "failed": reasons}
-    if not texts:
-        failed(f"no recording could be written down; {reasons[0]}", facts)
-    words = "\n\n".join(filter(None, texts))
-    if not words:
-        noresults("nothing is said in the recordings", facts)
-    write_atomically(OUTPUT, words + "\n")
-    succeeded(OUTPUT, facts)
+    keep_readings(
+        recordings,
+        lambda recording: write_down(settings, recording, deadline),
+        most=settings.int("TRANSCRIBE_MAX_FILES"),
+        unreadable="no recording could be written down",
+        silent="nothing is said in the recordings",
+    )
 
 
 def write_down(settings: Settings, recording: str, deadline: float) -> str:
-    """What is said in one recording; the words with their times are kept as .vtt. Raises NotHeardError."""
+    """What is said in one recording; the words with their times are kept as .vtt. Raises NotReadError."""
     with tempfile.TemporaryDirectory(dir=".", prefix=".transcribe-") as folder:
         done = run_program(command(settings, recording, folder), timeout=max(0.0, deadline - time.monotonic()))
         stem = Path(recording).stem
         text, times = Path(folder, f"{stem}.txt"), Path(folder, f"{stem}.vtt")
         if done.returncode != 0 or not text.is_file():
-            raise NotHeardError("no time was left" if done.timed_out else done.stderr.strip().rpartition("\n")[2])
+            raise NotReadError("no time was left" if done.timed_out else done.stderr.strip().rpartition("\n")[2])
         if times.is_file():
             times.replace(f"{stem}.vtt")
         with text.open("rb") as file:

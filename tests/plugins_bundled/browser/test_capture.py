@@ -267,6 +267,17 @@ def test_the_page_that_a_page_leads_to_is_the_one_kept(crawl: Crawl, site: Site,
 
 
 @pytest.mark.parametrize(
+    ("path", "mime"), [("/feed.rss", "application/rss+xml"), ("/opml", "text/x-opml"), ("/no-type", "text/html")]
+)
+def test_the_type_is_what_the_server_declares_and_not_what_the_browser_shows_it_as(
+    crawl: Crawl, site: Site, path: str, mime: str
+) -> None:
+    outcome = crawl.snapshot(path.strip("/"), site.url_for(path)).navigate()
+    (told,) = (one for one in outcome.records if one["type"] == "Snapshot")
+    assert (outcome.status, told["mime_type"]) == ("succeeded", mime)
+
+
+@pytest.mark.parametrize(
     ("path", "mime"), [("/file.pdf", "application/pdf"), ("/huge.bin", "application/octet-stream")]
 )
 def test_a_file_is_marked_and_page_hooks_leave_it_alone(crawl: Crawl, site: Site, path: str, mime: str) -> None:

@@ -17,7 +17,6 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
 from archivebox.contract.discovery import read_plugin
-from archivebox.plugins.base.settings import parse_size
 from tests.site.serve import Site
 
 if TYPE_CHECKING:
@@ -273,11 +272,6 @@ def test_the_defaults_of_the_hook_are_those_of_its_settings() -> None:
     assert "--page-requisites" in str(settings["WGET_ARGS"].default)
     assert settings["WGET_MAX_SIZE"].default == "750m"
     assert settings["WGET_ARGS_EXTRA"].aliases == ("WGET_EXTRA_ARGS",)
-
-
-@pytest.mark.parametrize(("text", "size"), [("750m", 786432000), ("2g", 2 << 30), ("10K", 10240), ("7", 7), ("0", 0)])
-def test_sizes(text: str, size: int) -> None:
-    assert parse_size(text) == size
 
 
 @pytest.mark.skipif(shutil.which("wget2") is None, reason="wget2 is not on this machine")

@@ -12,10 +12,10 @@ from __future__ import annotations
 import base64
 
 from archivebox.plugins.base.cdp import CommandFailed, Connection
+from archivebox.plugins.base.media_types import is_page
 
 from .download import Download
 from .exchange import BODILESS, REDIRECTS, Chain, Exchange
-from .pages import is_page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
