@@ -119,6 +119,7 @@ PLUGINS = option(
 BG = flag("--bg", text="Only queue it, and say whether anything will run it.")
 
 FILTERS: tuple[click.Parameter, ...] = (
+    option("--query", "-q", text="That this query means: 'host:example.org -#read', see `archivebox search`."),
     option("--tag", text="With this tag.", metavar="NAME"),
     option("--domain", text="Of this host.", metavar="HOST"),
     option(

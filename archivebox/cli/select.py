@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TypeVar
 from uuid import UUID
 
 from django.db.models import Q
-from django.utils import timezone
 
 from archivebox.base_models.rows import Row
 from archivebox.cli.errors import BadInputError
@@ -15,14 +14,13 @@ from archivebox.core.models import Snapshot
 from archivebox.core.snapshot import SnapshotQuerySet
 from archivebox.crawls.models import Crawl
 from archivebox.lib.urls import BadUrl, parse_url
+from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.query import QueryError, select, times
 
 Model = TypeVar("Model", bound=Row)
 
 SHORTEST = 8
 """Characters of the beginning of an id that are taken for one."""
-
-_AGE = re.compile(r"(\d{1,6})\s*([smhdwy])")
-_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
 
 
 def find(model: type[Model], text: str) -> Model:
@@ -58,12 +56,13 @@ def find_snapshot(text: str) -> Snapshot:
 
 def is_chosen(options: Mapping[str, object]) -> bool:
     """Whether anything was said about which Snapshots are meant."""
-    return any(options.get(name) for name in ("which", "tag", "domain", "status", "crawl", "before", "after"))
+    return any(options.get(name) for name in ("which", "query", "tag", "domain", "status", "crawl", "before", "after"))
 
 
 def snapshots(
     *,
     which: tuple[str, ...] = (),
+    query: str | None = None,
     tag: str | None = None,
     domain: str | None = None,
     status: str | None = None,
@@ -74,6 +73,8 @@ def snapshots(
 ) -> SnapshotQuerySet:
     """The Snapshots that all of these options speak of."""
     rows: SnapshotQuerySet = Snapshot.objects.filter(retired_at__isnull=not retired)
+    if query:
+        rows = of_query(query, among=rows)
     if which:
         rows = rows.filter(_named(which, retired=retired))
     if tag:
@@ -85,10 +86,26 @@ def snapshots(
     if crawl:
         rows = rows.filter(crawl=find(Crawl, crawl))
     if before:
-        rows = rows.filter(id__lt=floor_of(moment(before)))
+        rows = rows.filter(id__lt=times.floor_of(moment(before)))
     if after:
-        rows = rows.filter(id__gte=floor_of(moment(after)))
+        rows = rows.filter(id__gte=times.floor_of(moment(after)))
     return rows
+
+
+def of_query(query: str, *, among: SnapshotQuerySet | None = None) -> SnapshotQuerySet:
+    """All Snapshots that a query means; BadInputError says where it is none, or why its texts cannot be searched."""
+    try:
+        return select(query, among=among, every=True)
+    except QueryError as error:
+        raise BadInputError(pointed_at(query, error)) from None
+    except SearchUnavailableError as error:
+        raise BadInputError(str(error)) from None
+
+
+def pointed_at(query: str, error: QueryError) -> str:
+    """What is wrong with a query, and where."""
+    rest = query[error.position :]
+    return f"{error.sentence} It is at {rest!r}." if rest else error.sentence
 
 
 def _named(which: tuple[str, ...], *, retired: bool) -> Q:
@@ -114,25 +131,15 @@ def _href(text: str) -> str:
 
 def age(text: str) -> timedelta:
     """``30d``, ``12h``, ``2w``; BadInputError for anything else."""
-    found = _AGE.fullmatch(text.strip().lower())
-    if not found:
-        raise BadInputError(f"{text!r} is no length of time: give a number and one of s, m, h, d, w, y, such as 30d.")
-    return timedelta(seconds=int(found[1]) * _SECONDS[found[2]])
+    try:
+        return times.age(text)
+    except ValueError as error:
+        raise BadInputError(str(error)) from None
 
 
 def moment(text: str) -> datetime:
-    """A date or time (ISO 8601, UTC unless it says otherwise), or an age before now."""
+    """A date or time (ISO 8601, UTC unless it says otherwise), or an age before now; else BadInputError."""
     try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        if not _AGE.fullmatch(text.strip().lower()):
-            raise BadInputError(
-                f"{text!r} is no time: give a date such as 2026-01-31, or an age such as 30d."
-            ) from None
-        return timezone.now() - age(text)
-    return when if when.tzinfo else when.replace(tzinfo=UTC)
-
-
-def floor_of(when: datetime) -> UUID:
-    """The least key that a row made at ``when`` can have (UUIDv7: milliseconds first)."""
-    return UUID(int=max(0, int(when.timestamp() * 1000)) << 80)
+        return times.moment(text)
+    except ValueError as error:
+        raise BadInputError(str(error)) from None

@@ -33,6 +33,7 @@ from archivebox.machine.host import Machine, NetworkInterface
 from archivebox.machine.logtail import read_blocks
 from archivebox.machine.process import Process
 
+FAILED = Q(status="failed")
 MAX_ATTEMPTS = 3
 FIRST_BACK_OFF = timedelta(minutes=1)
 LONGEST_BACK_OFF = timedelta(hours=1)
@@ -129,6 +130,9 @@ class ArchiveResult(TabledRow):
             models.Index(fields=["retry_at"], condition=Q(status="backoff"), name="result_backoff"),
             models.Index(fields=["reason"], condition=~Q(reason=""), name="result_reason"),
             models.Index(fields=["status"], condition=Q(status__in=["queued", "started"]), name="result_open"),
+            # Failures are few: they are found, and counted, by reason and by plugin without looking at the rest.
+            models.Index(fields=["reason", "plugin", "snapshot"], condition=FAILED, name="result_failed_for"),
+            models.Index(fields=["plugin", "snapshot"], condition=FAILED, name="result_failed_in"),
         ]
 
     def __str__(self) -> str:

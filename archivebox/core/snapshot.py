@@ -94,6 +94,10 @@ class Snapshot(StoppableItem):
                 fields=["crawl"], condition=Q(status__in=["queued", "started", "paused"]), name="snapshot_open"
             ),
             models.Index(fields=["url"], name="snapshot_url"),
+            # What lists are filtered by, the newest first.
+            models.Index(fields=["domain", "id"], condition=Q(retired_at__isnull=True), name="snapshot_of_host"),
+            models.Index(fields=["mime_type", "id"], condition=Q(retired_at__isnull=True), name="snapshot_of_type"),
+            models.Index(fields=["retired_at"], condition=Q(retired_at__isnull=False), name="snapshot_retired"),
         ]
 
     def __str__(self) -> str:

@@ -28,8 +28,13 @@ class Tag(Row):
     def named(cls, name: str) -> "Tag | None":
         """The tag of this name, made on first use; None for a name without a letter or digit."""
         name = " ".join(name.split())[:100]
-        slug = _slug(name)
+        slug = cls.slug_of(name)
         return cls.objects.get_or_create(slug=slug, defaults={"name": name})[0] if slug else None
+
+    @staticmethod
+    def slug_of(name: str) -> str:
+        """By which a tag is known, however its name is written; empty for a name without a letter or digit."""
+        return _slug(" ".join(name.split())[:100])
 
     @classmethod
     def from_jsonl(cls, record: Mapping[str, JSON], overrides: Mapping[str, Any] | None = None) -> "Tag | None":

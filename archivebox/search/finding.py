@@ -1,17 +1,14 @@
-"""Owns finding Snapshots by words: in title, URL and tags, which are rows, and in their texts, which are files."""
+"""Owns what is found first, and where in a Snapshot: in title, URL and tags, or in its texts, which are files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from uuid import UUID
 
-from django.db.models import Q
-
-from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
-from archivebox.search.backend import Hit, chosen_backend
+from archivebox.core.snapshot import Snapshot
+from archivebox.search.backend import Hit
 from archivebox.search.excerpts import excerpt_of
+from archivebox.search.query.conditions import called
+from archivebox.search.query.selection import Selection
 
-MOST_HITS = 1_000
-"""Texts that an engine is asked for; there may be more, which is no use to people."""
 SHOWN_OF_A_PAGE = 3
 """Texts of one Snapshot that are shown."""
 
@@ -26,46 +23,27 @@ class Match:
 
 @dataclass(slots=True)
 class Found:
-    """A Snapshot that has all the words."""
+    """A Snapshot that a query means."""
 
     snapshot: Snapshot
     matches: list[Match] = field(default_factory=list)
 
 
-def matching(rows: SnapshotQuerySet, words: Sequence[str], hits: Mapping[UUID, list[Hit]]) -> SnapshotQuerySet:
-    """Those of ``rows`` that are called so, and those that have ``hits``."""
-    return rows.filter(_called(words) | Q(pk__in=list(hits)))
+def find(selection: Selection, limit: int) -> list[Found]:
+    """At most ``limit``: those that are called so, the newest first, then those whose texts say so, the best first.
 
-
-def _called(words: Sequence[str]) -> Q:
-    """Every word is in title, URL or tags, in whatever case."""
-    return Q(*map(_has, words))
-
-
-def _has(word: str) -> Q:
-    bare = word.rstrip("*")
-    tagged = Snapshot.tags.through.objects.filter(tag__name__icontains=bare).values("snapshot_id")
-    return Q(title__icontains=bare) | Q(url__icontains=bare) | Q(pk__in=tagged)
-
-
-def hits_of(words: Sequence[str]) -> dict[UUID, list[Hit]]:
-    """Snapshot key → its texts that have every word, the best first. SearchUnavailableError."""
-    backend = chosen_backend() if words else None
-    hits: dict[UUID, list[Hit]] = {}
-    for hit in backend.query(words, MOST_HITS) if backend is not None else []:
-        hits.setdefault(hit.snapshot, []).append(hit)
-    return hits
-
-
-def find(rows: SnapshotQuerySet, words: Sequence[str], hits: Mapping[UUID, list[Hit]], limit: int) -> list[Found]:
-    """At most ``limit`` of ``rows``: those that are called so, the newest first, then those whose texts say so."""
-    called = [Found(one, _facts(one, words)) for one in rows.filter(_called(words)).order_by("-id")[:limit]]
-    known = {one.snapshot.pk for one in called}
-    others = {one.pk: one for one in rows.filter(pk__in=[key for key in hits if key not in known])}
-    said = [Found(others[key]) for key in hits if key in others][: limit - len(called)]
-    for one in called + said:
+    Last of all those that are meant for something else than words.
+    """
+    rows, words, hits = selection.rows.prefetch_related("tags"), selection.words, selection.hits
+    found = {one.pk: Found(one, _facts(one, words)) for one in rows.filter(called(words)).order_by("-id")[:limit]}
+    others = {one.pk: one for one in rows.filter(pk__in=[key for key in hits if key not in found])}
+    found |= {key: Found(others[key]) for key in hits if key in others}
+    if len(found) < limit:
+        found |= {one.pk: Found(one) for one in rows.exclude(pk__in=list(found)).order_by("-id")[:limit]}
+    shown = list(found.values())[:limit]
+    for one in shown:
         one.matches += [_match(one.snapshot, hit, words) for hit in hits.get(one.snapshot.pk, [])[:SHOWN_OF_A_PAGE]]
-    return called + said
+    return shown
 
 
 def _facts(snapshot: Snapshot, words: Sequence[str]) -> list[Match]:

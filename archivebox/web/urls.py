@@ -5,7 +5,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 from django.views.generic.base import RedirectView
 
-from archivebox.web.views import add, crawls, errors, files, health, login, look, snapshots
+from archivebox.web.views import add, crawls, errors, files, health, login, look, searching, snapshots
 
 to_login = login_not_required(RedirectView.as_view(pattern_name="login", query_string=True))
 
@@ -14,6 +14,7 @@ admin.site.enable_nav_sidebar = False  # the lists are wide, and its search need
 urlpatterns = [
     path("", snapshots.index, name="snapshots"),
     path("snapshots/<uuid:snapshot_id>/", snapshots.one, name="snapshot"),
+    path("search/help/", searching.help_typing, name="search-help"),
     path("crawls/", crawls.index, name="crawls"),
     path("crawls/<uuid:crawl_id>/", crawls.one, name="crawl"),
     path("add/", add.form, name="add"),

@@ -16,7 +16,7 @@ from archivebox.search.upkeep import forget, learn
 def run(session: Session, *, yes: bool, undo: bool, **choice: Any) -> int:
     """Show what would be done; do it when somebody says yes."""
     if not is_chosen(choice):
-        raise BadInputError("Say which: URLs, ids, --tag, --domain, --status, --crawl, --before or --after.")
+        raise BadInputError("Say which: URLs, ids, --query, --tag, --domain, --status, --crawl, --before or --after.")
     rows = snapshots(**choice, retired=undo)
     count = rows.count()
     if count == 0:

@@ -6,30 +6,31 @@ from archivebox.cli.errors import BadInputError
 from archivebox.cli.listing import ON_A_TERMINAL, results_by_status
 from archivebox.cli.output import Output
 from archivebox.cli.records import record_of
-from archivebox.cli.select import snapshots
+from archivebox.cli.select import is_chosen, pointed_at, snapshots
 from archivebox.cli.session import Session
 from archivebox.search.backend import SearchUnavailableError
-from archivebox.search.finding import MOST_HITS, Found, find, hits_of
-from archivebox.search.words import parse_words
+from archivebox.search.finding import Found, find
+from archivebox.search.query import QueryError, chosen
+from archivebox.search.query.selection import MOST_HITS
 
 UNANSWERED = 1
 """Exit status where the texts could not be searched."""
 
 
 def run(session: Session, *, terms: tuple[str, ...], limit: int | None, **choice: Any) -> int:
-    """Each word has to be there, in whatever case; what is found says where."""
-    words = parse_words(" ".join(terms))
-    if not words:
+    """What is found says where the words are."""
+    query = " ".join(terms)
+    if not query.strip():
         raise BadInputError("Say what to look for: one word or more.")
-    out, code = session.out, 0
+    out, code, among = session.out, 0, snapshots(**choice) if is_chosen(choice) else None
     try:
-        hits = hits_of(words)
+        selection = chosen(query, among=among)
+    except QueryError as error:
+        raise BadInputError(pointed_at(query, error)) from None
     except SearchUnavailableError as problem:
         out.warn(f"Only titles, URLs and tags are searched. {problem}")
-        hits, code = {}, UNANSWERED
-    bound = limit or (ON_A_TERMINAL if out.is_for_people else MOST_HITS)
-    rows = snapshots(**choice).prefetch_related("tags")
-    _show(out, find(rows, words, hits, bound))
+        selection, code = chosen(query, among=among, texts=False), UNANSWERED
+    _show(out, find(selection, limit or (ON_A_TERMINAL if out.is_for_people else MOST_HITS)))
     return code
 
 

@@ -16,13 +16,11 @@ from archivebox.hooks import outputs_of
 from archivebox.machine.process import Process
 from archivebox.replay.capability import Purpose
 from archivebox.replay.origins import sandbox
-from archivebox.search.backend import Hit, SearchUnavailableError
-from archivebox.search.finding import hits_of, matching
-from archivebox.search.words import parse_words
-from archivebox.web.access import may_see, public_if
+from archivebox.web.access import public_if
 from archivebox.web.cards import address_of, cards
 from archivebox.web.headers import replay
 from archivebox.web.paging import page_of
+from archivebox.web.searching import found, reading_of
 
 FILES_SHOWN = 12
 PROCESSES_SHOWN = 200
@@ -30,24 +28,20 @@ PROCESSES_SHOWN = 200
 
 @public_if("PUBLIC_INDEX")
 def index(request: HttpRequest) -> HttpResponse:
-    """Newest first; ``?q=`` searches title, URL, tags and texts."""
+    """Newest first; ``?q=`` is a query (docs/query-language.md)."""
     wanted = request.GET.get("q", "").strip()
-    rows, words = Snapshot.objects.kept(), parse_words(wanted)
-    page = page_of(matching(rows, words, _hits(request, words)) if words else rows, request)
+    reading = reading_of(wanted)
+    rows = Snapshot.objects.none() if reading.problem else found(request, wanted)
+    page = page_of(rows, request)
     shown = cards(request, page.rows)
-    context = {"page": page, "cards": shown, "q": wanted, "busy": any(card.is_busy for card in shown)}
-    return render(request, "web/snapshots.html", context)
-
-
-def _hits(request: HttpRequest, words: list[str]) -> dict[UUID, list[Hit]]:
-    """The texts that have the words: nothing for whoever may see the list alone, and could guess at them."""
-    if not may_see(request, "PUBLIC_SNAPSHOTS"):
-        return {}
-    try:
-        return hits_of(words)
-    except SearchUnavailableError as problem:
-        messages.warning(request, f"Only titles, URLs and tags are searched. {problem}")
-        return {}
+    context = {
+        "page": page,
+        "cards": shown,
+        "q": wanted,
+        "reading": reading,
+        "busy": any(card.is_busy for card in shown),
+    }
+    return render(request, "web/snapshots.html", context, status=400 if reading.problem else 200)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A question as people type it, and the piece of a text that answers it."""
+"""The piece of a text that answers a question."""
 
 from __future__ import annotations
 
@@ -7,24 +7,6 @@ from pathlib import Path
 import pytest
 
 from archivebox.search.excerpts import AROUND, excerpt, excerpt_of
-from archivebox.search.words import MOST_WORDS, parse_words
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("one  two", ["one", "two"]),
-        ('one "two   three" four', ["one", "two three", "four"]),
-        ('begin* "" "un closed', ["begin*", '"un', "closed"]),
-        ("  ", []),
-    ],
-)
-def test_words_and_phrases(text: str, words: list[str]) -> None:
-    assert parse_words(text) == words
-
-
-def test_a_question_has_an_end() -> None:
-    assert len(parse_words("word " * 1_000)) == MOST_WORDS
 
 
 @pytest.mark.parametrize(

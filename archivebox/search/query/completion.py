@@ -1,0 +1,107 @@
+"""Owns what may stand where somebody types: keys, and the values that there are."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from archivebox.contract.reasons import Reason
+from archivebox.core.tag import Tag
+from archivebox.hooks import plugins
+from archivebox.search.query.keys import KEYS, shown_host
+from archivebox.search.query.values import distinct_values
+
+MOST = 12
+"""Suggestions at a time."""
+_TYPED = re.compile(r'[-(]*(?P<part>(?:#|[A-Za-z]+:)?(?:"[^"]*|[^\s()"]*))$')
+_VALUE = re.compile(r'(?P<key>#|[A-Za-z]+:)"?(?P<begun>.*)$', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What to put in place of the characters from ``start`` to ``end``, and what it means."""
+
+    start: int
+    end: int
+    text: str
+    meaning: str
+
+
+Value = tuple[str, str]
+"""A value, and what it means."""
+
+
+def complete(text: str, cursor: int) -> list[Suggestion]:
+    """What the word before the cursor may become."""
+    found = _TYPED.search(text[:cursor])
+    part = found["part"] if found else ""
+    start = cursor - len(part)
+    return [Suggestion(start, cursor, *value) for value in islice(_values(part), MOST)]
+
+
+def _values(part: str) -> Iterator[Value]:
+    found = _VALUE.match(part)
+    if found is None:
+        yield from _keys(part.lower())
+        return
+    key = "tag" if found["key"] == "#" else found["key"].rstrip(":").lower()
+    for value, meaning in _values_of(key, found["begun"]):
+        quoted = f'"{value}"' if re.search(r"[\s()]", value) else value
+        yield f"{found['key']}{quoted}", meaning
+
+
+def _keys(begun: str) -> Iterator[Value]:
+    for name, key in KEYS.items():
+        shown = "#" if name == "tag" else f"{name}:"
+        if shown.startswith(begun):
+            yield shown, key.meaning
+
+
+def _values_of(key: str, begun: str) -> Iterator[Value]:
+    if key in _FROM_ROWS:
+        yield from _FROM_ROWS[key](begun)
+    elif key in KEYS:
+        for value, meaning in KEYS[key].choices.items():
+            if value.startswith(begun.lower()):
+                yield value, meaning
+
+
+def _tags(begun: str) -> Iterator[Value]:
+    """Those that begin so, then those that have it somewhere."""
+    names = Tag.objects.order_by("name").values_list("name", flat=True)
+    firsts = list(names.filter(name__istartswith=begun)[:MOST])
+    others = names.filter(name__icontains=begun).exclude(name__istartswith=begun)[: MOST - len(firsts)]
+    for name in [*firsts, *others]:
+        yield name, ""
+
+
+def _hosts(begun: str) -> Iterator[Value]:
+    for domain in distinct_values("domain", begun.lower().replace(":", "_")):
+        yield shown_host(domain), ""
+
+
+def _media_types(begun: str) -> Iterator[Value]:
+    for name in distinct_values("mime_type", begun.lower()):
+        if name:
+            yield name, ""
+
+
+def _plugins(begun: str) -> Iterator[Value]:
+    for name, plugin in sorted(plugins().items()):
+        if name.startswith(begun.lower()):
+            yield name, plugin.title
+
+
+def _reasons(begun: str) -> Iterator[Value]:
+    for reason in Reason:
+        if reason.value.startswith(begun.lower()):
+            yield reason.value, reason.sentence
+
+
+_FROM_ROWS: dict[str, Callable[[str], Iterator[Value]]] = {
+    "tag": _tags,
+    "host": _hosts,
+    "mime": _media_types,
+    "plugin": _plugins,
+    "reason": _reasons,
+}

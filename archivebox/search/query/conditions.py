@@ -1,0 +1,160 @@
+"""Owns what a query means in rows: one condition for each kind of node, and for each key."""
+
+from collections.abc import Callable, Mapping
+from itertools import islice
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, Q
+
+from archivebox.base_models.literal import Literal, one_of
+from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.snapshot import Snapshot
+from archivebox.core.tag import Tag
+from archivebox.search.query.keys import TYPES
+from archivebox.search.query.times import floor_of, moment
+from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, Words
+from archivebox.search.query.values import distinct_values
+
+Texts = Mapping[tuple[str, ...], list[UUID]]
+"""Words → the Snapshots one of whose texts has them all."""
+
+NOTHING = Q(pk__in=[])
+FULL_ID = 32
+MOST_MEDIA_TYPES = 1_000
+
+
+def condition(node: Node, texts: Texts) -> Q:
+    """What has to be true of a Snapshot."""
+    match node:
+        case Words(words):
+            return called(words) | Q(pk__in=texts.get(words, []))
+        case Field("text", value):
+            return Q(pk__in=texts.get((value,), []))
+        case Field(key, value):
+            return _OF_KEY[key](value)
+        case Result():
+            return _result(node)
+        case Every(parts):
+            return Q(*(condition(part, texts) for part in parts))
+        case Either(parts):
+            found = NOTHING
+            for part in parts:
+                found |= condition(part, texts)
+            return found
+        case Not(part):
+            return ~condition(part, texts)
+
+
+def called(words: tuple[str, ...]) -> Q:
+    """Every word is in title, URL or tags, in whatever case."""
+    return Q(*map(_has, words))
+
+
+def _has(word: str) -> Q:
+    bare = word.rstrip("*")
+    tagged = Snapshot.tags.through.objects.filter(tag__name__icontains=bare).values("snapshot_id")
+    return Q(title__icontains=bare) | Q(url__icontains=bare) | Q(pk__in=tagged)
+
+
+def _result(wanted: Result) -> Q:
+    """Failures are few and have an index that begins with them; what else there is, is looked up page by page."""
+    rows = ArchiveResult.objects.all()
+    status = wanted.status or ("" if wanted.reason else "succeeded")
+    if wanted.plugin:
+        rows = rows.filter(plugin=wanted.plugin)
+    if wanted.reason:
+        rows = rows.filter(Q(reason=wanted.reason) | Q(reason__startswith=f"{wanted.reason}:"))
+    if status == "failed":
+        return Q(pk__in=rows.filter(status=Literal("failed")).values("snapshot_id"))
+    if status:
+        rows = rows.filter(status=status)
+    return Q(Exists(rows.filter(snapshot_id=OuterRef("pk"))))
+
+
+def _tag(value: str) -> Q:
+    slug = Tag.slug_of(value)
+    keys = list(Tag.objects.filter(slug=slug).values_list("pk", flat=True)) if slug else []
+    return Q(pk__in=Snapshot.tags.through.objects.filter(tag_id__in=keys).values("snapshot_id"))
+
+
+def _host(value: str) -> Q:
+    if value.startswith("*."):
+        return Q(domain__endswith=value.removeprefix("*"))
+    return Q(domain=value)
+
+
+def _url(value: str) -> Q:
+    if "://" not in value:
+        return Q(url__icontains=value)
+    if value.endswith("*"):
+        return Q(url__startswith=value.removesuffix("*"))
+    return Q(url=value)
+
+
+def _media_types(begins: tuple[str, ...]) -> Q:
+    """The whole names that are there, since an index of them has no beginnings."""
+    names = [name for name in begins if not name.endswith("/")]
+    for family in begins:
+        if family.endswith("/"):
+            names += islice(distinct_values("mime_type", family), MOST_MEDIA_TYPES)
+    return Q(mime_type__in=names)
+
+
+def _mime(value: str) -> Q:
+    family = value.rstrip("*").rstrip("/")
+    return _media_types((value,) if "/" in family else (f"{family}/",))
+
+
+def _page_status(value: str) -> Q:
+    return _unsealed(value) if value in ("queued", "started", "paused") else Q(status=value)
+
+
+def _unsealed(*statuses: str) -> Q:
+    """Few at most times, and found by the index of what keeps crawls open, which shows its condition (Literal)."""
+    return Q(pk__in=Snapshot.objects.unsealed().filter(status__in=one_of(*statuses)).values("pk"))
+
+
+def _begins(column: str, digits: str) -> Q:
+    """A key as its first hexadecimal digits."""
+    first, last = UUID(digits.ljust(FULL_ID, "0")), UUID(digits.ljust(FULL_ID, "f"))
+    return Q(**{f"{column}__gte": first, f"{column}__lte": last})
+
+
+def _state(value: str) -> Q:
+    return _STATES[value]()
+
+
+def _is_tagged() -> Q:
+    return Q(Exists(Snapshot.tags.through.objects.filter(snapshot_id=OuterRef("pk"))))
+
+
+def _is_latest() -> Q:
+    return ~Q(Exists(Snapshot.objects.kept().filter(url=OuterRef("url"), pk__gt=OuterRef("pk"))))
+
+
+_STATES: dict[str, Callable[[], Q]] = {
+    "open": lambda: _unsealed("queued", "started"),
+    "done": lambda: Q(status="sealed"),
+    "complete": lambda: Q(status="sealed") & ~_result(Result(status="failed")),
+    "failed": lambda: _result(Result(status="failed")),
+    "paused": lambda: _unsealed("paused"),
+    "cancelled": lambda: Q(status="cancelled"),
+    "tagged": _is_tagged,
+    "latest": _is_latest,
+    "seed": lambda: Q(depth=0),
+    "removed": lambda: Q(retired_at__isnull=False),
+}
+_OF_KEY: dict[str, Callable[[str], Q]] = {
+    "is": _state,
+    "host": _host,
+    "tag": _tag,
+    "title": lambda value: Q(title__icontains=value),
+    "url": _url,
+    "after": lambda value: Q(pk__gte=floor_of(moment(value))),
+    "before": lambda value: Q(pk__lt=floor_of(moment(value))),
+    "status": _page_status,
+    "type": lambda value: _media_types(TYPES[value]),
+    "mime": _mime,
+    "crawl": lambda value: _begins("crawl_id", value),
+    "id": lambda value: _begins("pk", value),
+}

@@ -1,0 +1,109 @@
+"""Owns what a query means in words: "pages of host example.org, added since 1 May 2026"."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from archivebox.search.query.keys import shown_host
+from archivebox.search.query.parser import parse
+from archivebox.search.query.times import moment
+from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, Words
+
+_STATES = {
+    "open": "still to be archived",
+    "done": "archived",
+    "complete": "archived without a failure",
+    "failed": "with at least one failure",
+    "paused": "that are paused",
+    "cancelled": "that were cancelled",
+    "tagged": "with a tag",
+    "latest": "that are the newest version of their URL",
+    "seed": "that somebody asked for",
+    "removed": "that were removed",
+}
+_STATUSES = {
+    "queued": "that wait",
+    "started": "that are being archived",
+    "sealed": "archived",
+    "paused": "that are paused",
+    "cancelled": "that were cancelled",
+}
+_OF_A_RESULT = {
+    "succeeded": "{} kept something",
+    "noresults": "{} found nothing to keep",
+    "failed": "{} failed",
+    "skipped": "{} was skipped",
+    "backoff": "{} waits for its next try",
+    "queued": "{} waits",
+    "started": "{} runs",
+}
+
+
+def explain(text: str) -> str:
+    """One phrase for people; QueryError where the text is no query."""
+    tree = parse(text)
+    return "all pages" if tree == Every() else f"pages {_phrase(tree)}"
+
+
+def _phrase(node: Node) -> str:
+    match node:
+        case Words(words):
+            return f"with {_listed([f'“{word}”' for word in words])}"
+        case Field(key, value):
+            return _OF_KEY[key](value)
+        case Result():
+            return _of_result(node)
+        case Every(parts):
+            return ", ".join(map(_phrase, parts)) or "of any kind"
+        case Either(parts):
+            return "either " + " or ".join(_phrase(part) for part in parts)
+        case Not(Every() | Either() as part):
+            return f"not ({_phrase(part)})"
+        case Not(part):
+            return f"not {_phrase(part)}"
+
+
+def _listed(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def _of_result(result: Result) -> str:
+    status = result.status or ("" if result.reason else "succeeded")
+    said = _OF_A_RESULT[status] if status else "{} ended"
+    because = f" for the reason {result.reason}" if result.reason else ""
+    return f"where {said.format(result.plugin or 'something')}{because}"
+
+
+def _host(value: str) -> str:
+    if value.startswith("*."):
+        return f"of hosts below {value.removeprefix('*.')}"
+    return f"of host {shown_host(value)}"
+
+
+def _url(value: str) -> str:
+    if "://" not in value:
+        return f"with “{value}” in the URL"
+    return f"whose URL begins with {value[:-1]}" if value.endswith("*") else f"of the URL {value}"
+
+
+def _day(text: str) -> str:
+    when: datetime = moment(text)
+    day = f"{when.day} {when:%B %Y}"
+    is_whole = (when.hour, when.minute, when.second) == (0, 0, 0)
+    return day if is_whole else f"{day}, {when:%H:%M} UTC"
+
+
+_OF_KEY: dict[str, Callable[[str], str]] = {
+    "is": lambda value: _STATES[value],
+    "host": _host,
+    "tag": lambda value: f"tagged “{value}”",
+    "title": lambda value: f"with “{value}” in the title",
+    "url": _url,
+    "text": lambda value: f"with “{value}” in a text",
+    "after": lambda value: f"added since {_day(value)}",
+    "before": lambda value: f"added before {_day(value)}",
+    "status": lambda value: _STATUSES[value],
+    "type": lambda value: f"of type {value}",
+    "mime": lambda value: f"of media type {value}",
+    "crawl": lambda value: f"of crawl {value[:8]}",
+    "id": lambda value: f"with an id that begins with {value}",
+}

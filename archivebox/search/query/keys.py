@@ -1,0 +1,135 @@
+"""Owns which keys a query knows (``host:``), what each means, and which values it takes."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from archivebox.lib.urls import BadUrl, parse_url, path_domain
+from archivebox.search.query.times import moment
+
+Reader = Callable[[str], str]
+"""A value as it was typed → as the tree keeps it; ValueError, with a sentence, for what is none."""
+
+STATES = {
+    "open": "waits or is being archived",
+    "done": "has been archived, with or without failures",
+    "complete": "has been archived, and nothing failed",
+    "failed": "has at least one failure",
+    "paused": "is paused",
+    "cancelled": "was cancelled",
+    "tagged": "has a tag",
+    "latest": "is the newest version of its URL",
+    "seed": "was asked for by somebody, not found by a link",
+    "removed": "was removed, and can be brought back",
+}
+PAGE_STATUSES = {
+    "queued": "waits",
+    "started": "is being archived",
+    "sealed": "has been archived",
+    "paused": "is paused",
+    "cancelled": "was cancelled",
+}
+RESULT_STATUSES = {
+    "succeeded": "was kept",
+    "noresults": "ran, and there was nothing to keep",
+    "failed": "failed",
+    "skipped": "was skipped",
+    "backoff": "waits for its next try",
+    "queued": "waits",
+    "started": "runs",
+}
+TYPES: dict[str, tuple[str, ...]] = {
+    "page": ("text/html", "application/xhtml+xml"),
+    "pdf": ("application/pdf",),
+    "image": ("image/",),
+    "audio": ("audio/",),
+    "video": ("video/",),
+    "text": ("text/plain", "text/markdown"),
+    "feed": ("application/rss+xml", "application/atom+xml", "application/feed+json"),
+    "data": ("application/json", "application/xml", "text/xml", "text/csv"),
+}
+"""Type of a page → its media types (RFC 9110, 8.3), or how these begin."""
+
+_ID = re.compile(r"[0-9a-f]{8,32}")
+
+
+def _as_it_is(value: str) -> str:
+    return value
+
+
+def _lower(value: str) -> str:
+    return value.lower()
+
+
+def _host(value: str) -> str:
+    """As pages keep it: ``Example.org:8000`` → ``example.org_8000``; ``*.example.org`` stays."""
+    star = "*." if value.startswith("*.") else ""
+    address = value.removeprefix(star).partition("://")[2] or value.removeprefix(star)
+    try:
+        return star + path_domain(parse_url(f"http://{address.rstrip('/')}/"))
+    except BadUrl:
+        raise ValueError(
+            f"{value!r} is no host: give one such as example.org, 10.0.0.1:8000 or *.example.org."
+        ) from None
+
+
+def shown_host(domain: str) -> str:
+    """A host as pages keep it, as people type it."""
+    return re.sub(r"_(\d+)$", r":\1", domain)
+
+
+def _time(value: str) -> str:
+    moment(value)
+    return value
+
+
+def _id(value: str) -> str:
+    digits = value.replace("-", "").lower()
+    if not _ID.fullmatch(digits):
+        raise ValueError(f"{value!r} is no id: an id has 32 hexadecimal digits, its first 8 may do.")
+    return digits
+
+
+def _one_of(choices: Mapping[str, object]) -> Reader:
+    def read(value: str) -> str:
+        if value.lower() not in choices:
+            raise ValueError(f"{value!r} is none of {', '.join(choices)}.")
+        return value.lower()
+
+    return read
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: an example of it, what it means, and its values where they are few."""
+
+    example: str
+    meaning: str
+    read: Reader = _as_it_is
+    choices: Mapping[str, str] = field(default_factory=dict)
+
+
+_STATUSES = {**RESULT_STATUSES, **PAGE_STATUSES}
+_TYPES = {name: ", ".join(begins) for name, begins in TYPES.items()}
+
+KEYS: dict[str, Key] = {
+    "is": Key("is:failed", "a state of the page", _one_of(STATES), STATES),
+    "host": Key("host:example.org", "of this host; *.example.org: of the hosts below it", _host),
+    "tag": Key("#recipes", "with this tag", _as_it_is),
+    "title": Key("title:pears", "with this in the title"),
+    "url": Key(
+        "url:/blog/", "with this in the URL; with https:// before it, that URL; with * behind it, its beginning"
+    ),
+    "text": Key("text:pears", "with this in one of its texts"),
+    "after": Key("after:2026-05", "added since then: a day, month, year, time, or an age such as 30d", _time),
+    "before": Key("before:30d", "added before then", _time),
+    "plugin": Key(
+        "plugin:screenshot", "of which this plugin kept something; with status: or reason:, of which it says so"
+    ),
+    "status": Key("status:failed", "status of the page, or of one of its results", _one_of(_STATUSES), _STATUSES),
+    "reason": Key("reason:timeout", "with a result that ended for this reason"),
+    "type": Key("type:pdf", "what the URL turned out to be", _one_of(TYPES), _TYPES),
+    "mime": Key("mime:image/png", "media type of what the URL led to; mime:image is any image", _lower),
+    "crawl": Key("crawl:0199c2f0", "of the crawl whose id begins so", _id),
+    "id": Key("id:0199c2f0", "the page whose id begins so", _id),
+}

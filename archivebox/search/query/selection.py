@@ -1,0 +1,95 @@
+"""Owns the Snapshots that a query selects, and the texts that were found for it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
+from archivebox.search.backend import Hit, chosen_backend
+from archivebox.search.query.conditions import condition
+from archivebox.search.query.parser import parse
+from archivebox.search.query.tree import Either, Every, Field, Node, Not, QueryError, Words
+
+MOST_HITS = 1_000
+"""Texts that an engine is asked for when the best are wanted; there may be more, which is no use to people."""
+ALL_HITS = 20_000
+"""The same when all are wanted, or all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Rows without an order, the words that were looked for, and the texts that have them, the best first."""
+
+    rows: SnapshotQuerySet
+    words: tuple[str, ...] = ()
+    hits: dict[UUID, list[Hit]] = field(default_factory=dict)
+
+
+def select(
+    text: str, *, among: SnapshotQuerySet | None = None, texts: bool = True, every: bool = False
+) -> SnapshotQuerySet:
+    """The Snapshots that a query means, without an order; page them by key.
+
+    ``among``: of these alone; else of all that nobody removed, unless the query asks for ``is:removed``. ``texts``:
+    whether texts are searched, which not everybody may. ``every``: all that have the words in a text, not the best
+    1,000. Raises QueryError, and SearchUnavailableError where the search engine cannot answer.
+    """
+    return chosen(text, among=among, texts=texts, every=every).rows
+
+
+def chosen(text: str, *, among: SnapshotQuerySet | None = None, texts: bool = True, every: bool = False) -> Selection:
+    """The same, with what was found in texts."""
+    tree = parse(text)
+    wanted = list(_wanted_texts(tree)) if texts else []
+    found = {words: _hits(words, every=every or is_negated) for words, is_negated in wanted}
+    rows = _among(tree) if among is None else among
+    hits: dict[UUID, list[Hit]] = {}
+    for words, is_negated in wanted:
+        for hit in [] if is_negated else found[words]:
+            hits.setdefault(hit.snapshot, []).append(hit)
+    keys = {words: list(dict.fromkeys(hit.snapshot for hit in some)) for words, some in found.items()}
+    return Selection(rows.filter(condition(tree, keys)), tuple(_words(tree)), hits)
+
+
+def _among(tree: Node) -> SnapshotQuerySet:
+    rows: SnapshotQuerySet = Snapshot.objects.all()
+    return rows if _asks_for_removed(tree) else rows.kept()
+
+
+def _asks_for_removed(node: Node) -> bool:
+    match node:
+        case Every(parts):
+            return any(map(_asks_for_removed, parts))
+        case Field("is", "removed"):
+            return True
+        case _:
+            return False
+
+
+def _wanted_texts(node: Node, *, is_negated: bool = False) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """What has to be asked of the search engine; True: what has it is left out."""
+    match node:
+        case Words(words):
+            yield words, is_negated
+        case Field("text", value):
+            yield (value,), is_negated
+        case Every(parts) | Either(parts):
+            for part in parts:
+                yield from _wanted_texts(part, is_negated=is_negated)
+        case Not(part):
+            yield from _wanted_texts(part, is_negated=not is_negated)
+
+
+def _words(tree: Node) -> list[str]:
+    return [word for words, is_negated in _wanted_texts(tree) if not is_negated for word in words]
+
+
+def _hits(words: tuple[str, ...], *, every: bool) -> list[Hit]:
+    backend = chosen_backend()
+    if backend is None:
+        return []
+    most = ALL_HITS if every else MOST_HITS
+    hits = backend.query(words, most)
+    if every and len(hits) == most:
+        raise QueryError(f"More than {most:,} texts have {' '.join(words)!r}: look for more words, or leave it out.", 0)
+    return hits

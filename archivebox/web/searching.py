@@ -1,0 +1,41 @@
+"""Owns searching in the name of whoever asks: among which pages, and whether in their texts."""
+
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.http import HttpRequest
+
+from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
+from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.query import QueryError, explain, select
+from archivebox.web.access import may_see
+
+
+def found(request: HttpRequest, query: str) -> SnapshotQuerySet:
+    """The pages that a query means, without an order. QueryError.
+
+    Texts are not searched for whoever may see the list alone, and could guess at them; what was removed is theirs
+    who may bring it back.
+    """
+    among = None if request.user.is_authenticated else Snapshot.objects.kept()
+    try:
+        return select(query, among=among, texts=may_see(request, "PUBLIC_SNAPSHOTS"))
+    except SearchUnavailableError as problem:
+        messages.warning(request, f"Only titles, URLs and tags are searched. {problem}")
+        return select(query, among=among, texts=False)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a query is understood: a phrase, or what is wrong with it and at which character."""
+
+    phrase: str = ""
+    problem: str = ""
+    position: int = 0
+
+
+def reading_of(query: str) -> Reading:
+    try:
+        return Reading(phrase=explain(query)) if query else Reading()
+    except QueryError as error:
+        return Reading(problem=error.sentence, position=error.position)

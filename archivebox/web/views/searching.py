@@ -1,0 +1,20 @@
+"""Owns what helps while a query is typed."""
+
+from dataclasses import asdict
+
+from django.http import HttpRequest, JsonResponse
+
+from archivebox.search.query import complete
+from archivebox.search.query.parser import MOST_CHARACTERS
+from archivebox.web.access import public_if
+from archivebox.web.searching import reading_of
+
+
+@public_if("PUBLIC_INDEX")
+def help_typing(request: HttpRequest) -> JsonResponse:
+    """``?q=…&at=<cursor>``: what may stand there, and how the query reads so far."""
+    text = request.GET.get("q", "")[:MOST_CHARACTERS]
+    at = request.GET.get("at", "")
+    cursor = min(int(at), len(text)) if at.isdecimal() else len(text)
+    suggestions = [asdict(one) for one in complete(text, cursor)]
+    return JsonResponse({"suggestions": suggestions, **asdict(reading_of(text.strip()))})

@@ -1,0 +1,137 @@
+"""A query selects the pages that it means, and what may stand in it is proposed."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from archivebox.core.models import ArchiveResult, Snapshot, Tag
+from archivebox.search.query import QueryError, complete, select
+from tests import factories
+
+pytestmark = pytest.mark.usefixtures("collection")
+
+
+@pytest.fixture
+def pages() -> dict[str, Snapshot]:
+    """Four pages of three hosts, by their last part."""
+    urls = [
+        "https://a.example/pear",
+        "https://a.example/apple",
+        "https://www.a.example/plum",
+        "http://b.example:81/fig",
+    ]
+    rows = {one.url.rpartition("/")[2]: one for one in factories.crawl(*urls).snapshot_set.all()}
+    Snapshot.objects.filter(pk=rows["pear"].pk).update(title="A ripe Pear", status="sealed", mime_type="text/html")
+    Snapshot.objects.filter(pk=rows["plum"].pk).update(status="sealed", mime_type="image/png", depth=1)
+    Snapshot.objects.filter(pk=rows["fig"].pk).update(retired_at=timezone.now())
+    rows["pear"].tags.add(Tag.named("To Read"))  # type: ignore[arg-type]  # the name has letters
+    rows["plum"].tags.add(Tag.named("fruit"))  # type: ignore[arg-type]  # the name has letters
+    for page, plugin, status, reason in [
+        ("pear", "wget", "failed", "timeout:60"),
+        ("pear", "title", "succeeded", ""),
+        ("plum", "wget", "succeeded", ""),
+        ("plum", "title", "skipped", "disabled"),
+        ("apple", "wget", "queued", ""),
+    ]:
+        ArchiveResult.objects.create(
+            snapshot=rows[page], plugin=plugin, hook_name=f"on_{plugin}", status=status, reason=reason
+        )
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("query", "meant"),
+    [
+        ("", "apple pear plum"),
+        ("PEAR ripe", "pear"),
+        ("pear fruit", ""),
+        ("fruit", "plum"),
+        ("a.example -pear", "apple plum"),
+        ("host:a.example", "apple pear"),
+        ("host:*.a.example", "plum"),
+        ("host:a.example or #fruit", "apple pear plum"),
+        ('#"to  read"', "pear"),
+        ("#missing", ""),
+        ("not is:tagged", "apple"),
+        ("title:ripe", "pear"),
+        ("url:/p", "pear plum"),
+        ("url:https://a.example/pear", "pear"),
+        ("url:https://a.example/*", "apple pear"),
+        ("is:failed", "pear"),
+        ("is:complete", "plum"),
+        ("is:done", "pear plum"),
+        ("is:open", "apple"),
+        ("is:seed -is:done", "apple"),
+        ("is:removed", "fig"),
+        ("plugin:wget", "plum"),
+        ("plugin:wget status:failed", "pear"),
+        ("plugin:title status:failed", ""),
+        ("plugin:wget status:queued", "apple"),
+        ("status:queued", "apple"),
+        ("reason:timeout", "pear"),
+        ("reason:timeout:60 plugin:wget", "pear"),
+        ("reason:disabled", "plum"),
+        ("type:image", "plum"),
+        ("type:page", "pear"),
+        ("mime:image", "plum"),
+        ("mime:text/html", "pear"),
+        ("after:1d before:2999", "apple pear plum"),
+        ("before:1d", ""),
+        ("text:pear", ""),
+        ("-text:pear", "apple pear plum"),
+    ],
+)
+def test_a_query_means(pages: dict[str, Snapshot], query: str, meant: str) -> None:
+    found = {url.rpartition("/")[2] for url in select(query).values_list("url", flat=True)}
+    assert sorted(found) == meant.split()
+    assert pages
+
+
+def test_ids_and_crawls_are_known_by_their_beginning(pages: dict[str, Snapshot]) -> None:
+    assert select(f"id:{pages['pear'].pk}").get() == pages["pear"]
+    assert select(f"crawl:{str(pages['pear'].crawl_id)[:12]}").count() == 3
+
+
+def test_what_was_removed_is_not_among_what_others_may_see(pages: dict[str, Snapshot]) -> None:
+    assert not select("is:removed", among=Snapshot.objects.kept()).exists()
+    assert pages
+
+
+def test_what_may_stand_there_is_proposed(pages: dict[str, Snapshot]) -> None:
+    def proposed(text: str) -> list[str]:
+        return [text[: one.start] + one.text for one in complete(text, len(text))]
+
+    assert proposed("ho") == ["host:"]
+    assert proposed("x -host:a") == ["x -host:a.example"]
+    assert proposed("#re") == ['#"To Read"']
+    assert proposed('#"to re') == ['#"To Read"']
+    assert proposed("status:fa") == ["status:failed"]
+    assert proposed("(plugin:screens") == ["(plugin:screenshot"]
+    assert proposed("mime:im") == ["mime:image/png"]
+    assert proposed("nothing") == []
+    assert pages
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ("host:a.example", "snapshot_of_host"),
+        ("type:pdf", "snapshot_of_type"),
+        ("url:https://a.example/", "snapshot_url"),
+        ("is:failed", "result_failed"),
+        ("plugin:wget status:failed", "result_failed_in"),
+        ("status:paused", "snapshot_open"),
+    ],
+)
+@pytest.mark.once
+def test_rare_pages_are_found_by_an_index(query: str, index: str) -> None:
+    assert connection.vendor == "sqlite"
+    assert index in select(query).order_by("-pk")[:51].explain()
+
+
+def test_all_that_have_common_words_in_a_text_is_refused_where_they_are_too_many() -> None:
+    assert list(select("word", every=True)) == []
+    with pytest.raises(QueryError, match="no key"):
+        select("ripe colour:red")

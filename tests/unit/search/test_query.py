@@ -1,0 +1,92 @@
+"""The query language: what a text says, and what it says in words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from archivebox.search.query import QueryError, explain, parse
+from archivebox.search.query.conditions import _OF_KEY as CONDITIONS
+from archivebox.search.query.conditions import _STATES
+from archivebox.search.query.explanation import _OF_KEY as PHRASES
+from archivebox.search.query.keys import KEYS, STATES
+from archivebox.search.query.parser import MOST_PARTS
+from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, Words
+
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "query-language.md").read_text()
+MADE_OTHERWISE = {"text", "plugin", "reason"}
+"""Keys that become a node of another kind."""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", Every()),
+        ('""', Every()),
+        ("one  two", Words(("one", "two"))),
+        ('one and "two   three" begin*', Words(("one", "two three", "begin*"))),
+        ('rock "and" roll', Words(("rock", "and", "roll"))),
+        ("wiki/Pear_(fruit)", Words(("wiki/Pear_(fruit)",))),
+        ("https://a.org/x:y 12:30", Words(("https://a.org/x:y", "12:30"))),
+        ("a or b c", Either((Words(("a",)), Words(("b", "c"))))),
+        ("a (b or c)", Every((Words(("a",)), Either((Words(("b",)), Words(("c",))))))),
+        ("not a -b", Every((Not(Words(("a",))), Not(Words(("b",)))))),
+        ('#"to read" TAG:x', Every((Field("tag", "to read"), Field("tag", "x")))),
+        ("host:Bücher.example:8000", Field("host", "xn--bcher-kva.example_8000")),
+        ("host:*.a.org", Field("host", "*.a.org")),
+        ("plugin:wget a status:queued", Every((Words(("a",)), Result("wget", "queued")))),
+        ("plugin:a plugin:b reason:timeout", Every((Result("a", "", "timeout"), Result("b", "", "timeout")))),
+        ("status:queued", Field("status", "queued")),
+        ("-status:failed", Not(Result(status="failed"))),
+        ("crawl:0199C2F0-1", Field("crawl", "0199c2f01")),
+    ],
+)
+def test_a_query_says(text: str, said: Node) -> None:
+    assert parse(text) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "sentence"),
+    [
+        ('a "b', 2, "no second one"),
+        ("(a or b", 0, "never closed"),
+        ("a) b", 1, "closes none"),
+        ("a or", 4, "missing behind 'or'"),
+        ("or a", 0, "missing at the beginning"),
+        ("a -(", 4, "missing"),
+        ("x hots:a", 2, "did you mean host:"),
+        ("host: a", 5, "host:example.org"),
+        ("is:new", 3, "is none of open, done"),
+        ("a after:soon", 8, "no time"),
+        ("id:xyz", 3, "no id"),
+        ("host:%", 5, "no host"),
+        ("word " * MOST_PARTS, 500, "at most"),
+        ("(" * 90 + "a" + ")" * 5, 84, "never closed"),
+    ],
+)
+def test_what_is_no_query_is_refused_with_its_place(text: str, position: int, sentence: str) -> None:
+    with pytest.raises(QueryError, match=sentence) as refused:
+        parse(text)
+    assert refused.value.position == position
+
+
+def test_every_key_and_state_is_known_to_rows_and_to_words() -> None:
+    assert set(KEYS) == set(PHRASES) | MADE_OTHERWISE == set(CONDITIONS) | MADE_OTHERWISE
+    assert set(STATES) == set(_STATES)
+    for key in (key for name, key in KEYS.items() if name not in MADE_OTHERWISE):
+        for value in key.choices or [""]:
+            assert explain(f"{key.example.split(':')[0]}:{value}" if value else key.example).startswith("pages ")
+
+
+def test_the_document_says_what_the_language_does() -> None:
+    rows = dict(re.findall(r"^\| `([^`]+)` \| `?([^|`]+)`? \|", DOCUMENT, re.MULTILINE))
+    assert {
+        name.rstrip(":").replace("#", "tag") for name in rows if name in {"#", *(f"{key}:" for key in KEYS)}
+    } == set(KEYS)
+    examples = DOCUMENT.partition("## Examples")[2]
+    for text, phrase in re.findall(r"^\| `([^`]+)` \| (.+) \|$", examples, re.MULTILINE):
+        assert explain(text) == phrase
+    for choice in (value for key in KEYS.values() for value in key.choices):
+        assert f"`{choice}`" in DOCUMENT
