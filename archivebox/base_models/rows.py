@@ -17,6 +17,11 @@ def time_of(key: UUID) -> datetime:
     return datetime.fromtimestamp((key.int >> 80) / 1000, tz=UTC)
 
 
+def first_id(moment: datetime) -> UUID:
+    """What every key made at ``moment`` or later is not below, and every earlier one is."""
+    return UUID(int=int(moment.timestamp() * 1000) << 80)
+
+
 class Row(models.Model):
     """A row with a UUIDv7 key: newest first is ``ORDER BY id DESC``, and long lists page by key."""
 

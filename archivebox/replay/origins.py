@@ -77,17 +77,24 @@ def framers(host: str, app_url: str = "") -> str:
     return f"http://{bracketed(name)}:* https://{bracketed(name)}:*"
 
 
-def sandbox(*, own: bool, scripts: bool) -> str:
-    """What a sandboxed page may do: be of its own origin, where that is its alone (for its fonts), and run scripts."""
-    return " ".join(["allow-scripts"] * (own and scripts) + ["allow-same-origin"] * own)
+def sandbox(*, own: bool, scripts: bool, links: bool = False) -> str:
+    """What a sandboxed page may do: be of its own origin, where that is its alone (for its fonts), and run scripts.
+
+    ``links``: of a page without scripts whose links were made to lead into the app, one that a person clicks may.
+    """
+    return " ".join(
+        ["allow-scripts"] * (own and scripts)
+        + ["allow-same-origin"] * own
+        + ["allow-top-navigation-by-user-activation"] * (links and not scripts)
+    )
 
 
-def policy(host: str, mimetype: str, app_url: str = "", *, scripts: bool = False) -> str:
+def policy(host: str, mimetype: str, app_url: str = "", *, scripts: bool = False, links: bool = False) -> str:
     """The Content-Security-Policy of archived bytes.
 
     ``scripts`` run on a host of the snapshot's own, where they reach nothing beside its files. On a shared host they
     never do, and the page has an origin that nothing else has. PDF readers do not work inside a sandbox, and run no
-    script of the document on the page's origin.
+    script of the document on the page's origin. ``links``: see :func:`sandbox`.
     """
     own = snapshot_of_host(host) is not None
     scripts = scripts and own
@@ -104,5 +111,5 @@ def policy(host: str, mimetype: str, app_url: str = "", *, scripts: bool = False
         "webrtc 'block'",
     ]
     if mimetype != "application/pdf":
-        directives.append(f"sandbox {sandbox(own=own, scripts=scripts)}".strip())
+        directives.append(f"sandbox {sandbox(own=own, scripts=scripts, links=links)}".strip())
     return "; ".join(directives)

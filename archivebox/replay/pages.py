@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from html import escape
 from urllib.parse import quote
 
+from archivebox.replay.addresses import Place
 from archivebox.replay.files import Entry
+
+HTML = "text/html; charset=utf-8"
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1d2420;--soft:#5a655e;--paper:#fbfaf7;--line:#dfddd5;--accent:#0b6b4f}
@@ -14,7 +17,8 @@ body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem;font:16px/1.5 system-ui,s
 background:var(--paper)}h1{font-size:1.1rem;font-weight:600;overflow-wrap:anywhere}ul{list-style:none;margin:0;padding:0}
 li a{display:flex;gap:1rem;justify-content:space-between;padding:.6rem .25rem;min-height:1.5rem;color:var(--accent);
 text-decoration:none;border-bottom:1px solid var(--line);overflow-wrap:anywhere}li a:hover{text-decoration:underline}
-span{color:var(--soft);white-space:nowrap;font-variant-numeric:tabular-nums}p{color:var(--soft)}
+span{color:var(--soft);white-space:nowrap;font-variant-numeric:tabular-nums}p{color:var(--soft);overflow-wrap:anywhere}.button{display:inline-block;
+padding:.6rem 1rem;border-radius:.4rem;background:var(--accent);color:var(--paper);text-decoration:none}
 """
 
 
@@ -29,6 +33,22 @@ def _page(title: str, body: str) -> bytes:
 
 def error_page(title: str, sentence: str) -> bytes:
     return _page(title, f"<p>{escape(sentence)}</p>")
+
+
+def circle_page(url: str) -> bytes:
+    sentence = "When it was kept, its server sent the browser in a circle of redirects: there never was a page."
+    return _page("This address leads back to itself", f"<p>{escape(url)}</p><p>{sentence}</p>")
+
+
+def missing_page(url: str, place: Place, failure: str, *, scripts: bool) -> bytes:
+    """What stands for a URL that is not in this snapshot; ``failure``: why the browser got nothing, where it asked."""
+    why = f"<p>The browser asked for it then, and got nothing: {escape(failure)}.</p>" if failure else ""
+    if scripts:
+        further = "<p>While scripts run, links stay in this frame. Stop the scripts above, then follow it.</p>"
+    else:
+        address = escape(place.follow(url))
+        further = f'<p><a class="button" href="{address}" target="_top">Look for it in the whole archive</a></p>'
+    return _page("Not kept with this page", f"<p>{escape(url)}</p>{why}{further}")
 
 
 def listing_page(names: Sequence[str], entries: Sequence[Entry]) -> bytes:

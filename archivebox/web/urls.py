@@ -2,10 +2,10 @@
 
 from django.contrib import admin
 from django.contrib.auth.decorators import login_not_required
-from django.urls import path
+from django.urls import path, re_path
 from django.views.generic.base import RedirectView
 
-from archivebox.web.views import add, crawls, errors, files, health, login, look, searching, snapshots
+from archivebox.web.views import add, crawls, errors, files, health, login, look, replay, searching, snapshots
 
 to_login = login_not_required(RedirectView.as_view(pattern_name="login", query_string=True))
 
@@ -15,6 +15,8 @@ urlpatterns = [
     path("", snapshots.index, name="snapshots"),
     path("snapshots/<uuid:snapshot_id>/", snapshots.one, name="snapshot"),
     path("search/help/", searching.help_typing, name="search-help"),
+    re_path(r"^web/(?P<when>latest|\d{4,14})/(?P<url>.+)$", replay.page, name="replay"),
+    re_path(r"^web/follow/(?P<when>\d{14})/(?P<url>.+)$", replay.follow, name="follow"),
     path("crawls/", crawls.index, name="crawls"),
     path("crawls/<uuid:crawl_id>/", crawls.one, name="crawl"),
     path("add/", add.form, name="add"),

@@ -1,0 +1,140 @@
+"""Owns how an answer of the replay listener is sent: with the headers that every one has, whole or as a stream."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from granian.rsgi import ProtocolClosed  # type: ignore[attr-defined]  # exported by use, not by name
+
+from archivebox.replay.files import Opened, parse_range
+from archivebox.replay.origins import policy
+from archivebox.replay.pages import HTML, error_page
+from archivebox.replay.recorded import Reply
+
+log = logging.getLogger("archivebox.replay")
+
+Read = Callable[[int], bytes]
+
+CHUNK = 256 * 1024
+"""Bytes read at a time."""
+
+
+class Headers(Protocol):
+    def get(self, key: str) -> str | None: ...
+
+
+class Transport(Protocol):
+    async def send_bytes(self, data: bytes) -> None: ...
+
+
+class Exchange(Protocol):
+    """How granian takes an answer."""
+
+    def response_empty(self, status: int, headers: list[tuple[str, str]]) -> None: ...
+    def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None: ...
+    def response_stream(self, status: int, headers: list[tuple[str, str]]) -> Transport: ...
+
+
+class Answer:
+    """One answer. ``scripts``: whether the page's own may run; ``links``: whether those of the page leave its frame."""
+
+    def __init__(self, exchange: Exchange, host: str, app_url: str, *, head: bool) -> None:
+        self._exchange = exchange
+        self._host = host
+        self._app_url = app_url
+        self._head = head
+        self.scripts = False
+        self.links = False
+
+    def _headers(self, mimetype: str, **more: str) -> list[tuple[str, str]]:
+        allowed = policy(self._host, mimetype, self._app_url, scripts=self.scripts, links=self.links)
+        return [
+            ("content-type", mimetype),
+            ("content-security-policy", allowed),
+            ("vary", "sec-fetch-dest"),
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "no-referrer"),
+            ("x-dns-prefetch-control", "off"),
+            ("permissions-policy", "camera=(), microphone=(), geolocation=(), clipboard-read=()"),
+            *((name.replace("_", "-"), value) for name, value in more.items()),
+        ]
+
+    @property
+    def _kept(self) -> str:
+        return "no-store" if self.scripts else "private, max-age=300"
+
+    def error(self, status: int, title: str, sentence: str) -> None:
+        self.page(status, error_page(title, sentence))
+
+    def page(self, status: int, body: bytes) -> None:
+        headers = self._headers(HTML, cache_control="no-store")
+        self._exchange.response_bytes(status, headers, b"" if self._head else body)
+
+    def redirect(self, address: str) -> None:
+        self._exchange.response_empty(302, [*self._headers("text/html"), ("location", f"./{address}")])
+
+    async def file(self, opened: Opened, asked: Headers) -> None:
+        mimetype = _with_charset(opened.mimetype)
+        more = {"etag": opened.etag, "accept_ranges": "bytes", "cache_control": self._kept}
+        if asked.get("if-none-match") == opened.etag:
+            self._exchange.response_empty(304, self._headers(mimetype, **more))
+            return
+        try:
+            part = _wanted_part(asked, opened)
+        except ValueError:
+            headers = self._headers(mimetype, content_range=f"bytes */{opened.size}")
+            self._exchange.response_empty(416, headers)
+            return
+        start, end = part or (0, opened.size)
+        if part:
+            more["content_range"] = f"bytes {start}-{end - 1}/{opened.size}"
+        os.lseek(opened.descriptor, start, os.SEEK_SET)
+        read = partial(os.read, opened.descriptor)
+        await self._send(206 if part else 200, self._headers(mimetype, **more), end - start, read)
+
+    async def reply(self, reply: Reply) -> None:
+        """Send what was recorded."""
+        headers = self._headers(reply.mimetype, **{"cache_control": self._kept, **reply.headers})
+        await self._send(reply.status, headers, reply.size, reply.read)
+
+    async def _send(self, status: int, headers: list[tuple[str, str]], size: int, read: Read) -> None:
+        headers.append(("content-length", str(size)))
+        if self._head or not size:
+            self._exchange.response_empty(status, headers)
+        elif size <= CHUNK:
+            self._exchange.response_bytes(status, headers, await asyncio.to_thread(read, size))
+        else:
+            await self._stream(self._exchange.response_stream(status, headers), size, read)
+
+    async def _stream(self, transport: Transport, left: int, read: Read) -> None:
+        while left:
+            block = await asyncio.to_thread(read, min(CHUNK, left))
+            if not block:  # the file was cut while we read it
+                return
+            try:
+                await transport.send_bytes(block)
+            except ProtocolClosed as error:
+                log.info("The reader went away: %s", error, extra={"action": "replay_reader_gone"})
+                return
+            left -= len(block)
+
+
+def _wanted_part(asked: Headers, opened: Opened) -> tuple[int, int] | None:
+    """What of the file is asked for; all of it when the reader's part is of another version (If-Range)."""
+    header = asked.get("range")
+    if not header or asked.get("if-range") not in {None, opened.etag}:
+        return None
+    return parse_range(header, opened.size)
+
+
+def _with_charset(mimetype: str) -> str:
+    """Text that cannot name its own encoding is what hooks write: UTF-8. Archived HTML names its own."""
+    own = {"text/html", "text/css", "text/javascript"}
+    return (
+        f"{mimetype}; charset=utf-8"
+        if mimetype.startswith("text/") and mimetype not in own and ";" not in mimetype
+        else mimetype
+    )

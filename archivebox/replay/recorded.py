@@ -1,0 +1,144 @@
+"""Owns what is answered for a recorded URL: which bytes, of which type, changed or as they came."""
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+from archivebox.replay.addresses import Place
+from archivebox.replay.files import parse_range
+from archivebox.replay.index import Index, Recorded, indices
+from archivebox.replay.pages import HTML, circle_page, missing_page
+from archivebox.replay.records import opened
+from archivebox.replay.rewriting.css import rewrite_css
+from archivebox.replay.rewriting.html import rewrite_html
+from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewriting.text import decode
+
+LARGEST_TEXT = 32 * 1024 * 1024
+"""Bytes of a document or style sheet that are changed, and shown: its tree takes ten times as much memory."""
+_DOCUMENTS = frozenset({"text/html", "application/xhtml+xml"})
+_SAVED = re.compile(r"text/(csv|markdown|calendar|tab-separated-values|yaml|x-\w+)", re.IGNORECASE)
+"""Text that browsers save instead of showing it, which no archived page may have them do."""
+_SPAN = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the browser asks for: a URL, in which place, with scripts or not, and which part of it."""
+
+    place: Place
+    url: str
+    scripts: bool = False
+    range: str = ""
+
+
+@dataclass
+class Reply:
+    """An answer; whoever has it calls ``close``. ``read`` blocks."""
+
+    status: int
+    mimetype: str
+    size: int
+    read: Callable[[int], bytes]
+    headers: dict[str, str] = field(default_factory=dict)
+    close: Callable[[], None] = lambda: None
+
+
+def reply_to(folder: Path, asked: Asked) -> Reply:
+    """What is answered from the snapshot in ``folder``. Blocks."""
+    index = indices.of(folder)
+    found = index.find(asked.url)
+    if found is None:
+        return _page(
+            404, missing_page(asked.url, asked.place, index.failures.get(asked.url, ""), scripts=asked.scripts)
+        )
+    if index.leads_in_circles(found):
+        return _page(508, circle_page(asked.url))
+    if found.response.redirected_to:
+        return Reply(302, HTML, 0, _nothing, {"location": asked.place.address(found.response.redirected_to)})
+    with ExitStack() as stack:
+        reply = _recorded(folder, asked, index, found, stack)
+        reply.close = stack.pop_all().close
+        return reply
+
+
+def _page(status: int, body: bytes) -> Reply:
+    return Reply(status, HTML, len(body), BytesIO(body).read, {"cache-control": "no-store"})
+
+
+def _nothing(_size: int) -> bytes:
+    return b""
+
+
+def _recorded(folder: Path, asked: Asked, index: Index, found: Recorded, stack: ExitStack) -> Reply:
+    if found.response.status == 206:
+        return _piece(folder, asked, index.pieces(found), stack)
+    headers, body = stack.enter_context(opened(folder, found.head))
+    mimetype = headers.get("content-type") or found.response.mime or "application/octet-stream"
+    if found.body is None:
+        return Reply(found.response.status, mimetype, 0, _nothing)
+    if found.body != found.head:
+        _, body = stack.enter_context(opened(folder, found.body))
+    kind = mimetype.partition(";")[0].strip().lower()
+    if kind in _DOCUMENTS or kind == "text/css":
+        return _changed(asked, index, found, mimetype, body.read(min(found.size, LARGEST_TEXT)))
+    return _as_it_came(asked, found, _SAVED.sub("text/plain", mimetype), body)
+
+
+def _changed(asked: Asked, index: Index, found: Recorded, mimetype: str, data: bytes) -> Reply:
+    """A document or style sheet whose URLs lead into the archive, in UTF-8."""
+    url = found.response.url
+    links = Links(asked.place, url, url, lambda other: index.find(other) is not None, asked.scripts)
+    text = decode(data, mimetype)
+    is_style = mimetype.lower().startswith("text/css")
+    written = (rewrite_css(text, links) if is_style else rewrite_html(text, links)).encode("utf-8", "replace")
+    kind = "text/css" if is_style else "text/html"
+    return Reply(found.response.status, f"{kind}; charset=utf-8", len(written), BytesIO(written).read)
+
+
+def _as_it_came(asked: Asked, found: Recorded, mimetype: str, body: BinaryIO) -> Reply:
+    more = {"accept-ranges": "bytes"}
+    try:
+        part = parse_range(asked.range, found.size) if asked.range else None
+    except ValueError:
+        return Reply(416, mimetype, 0, _nothing, {"content-range": f"bytes */{found.size}"})
+    if part is None:
+        return Reply(found.response.status, mimetype, found.size, body.read, more)
+    start, end = part
+    body.seek(start, 1)
+    more["content-range"] = f"bytes {start}-{end - 1}/{found.size}"
+    return Reply(206, mimetype, end - start, body.read, more)
+
+
+def _piece(folder: Path, asked: Asked, pieces: list[Recorded], stack: ExitStack) -> Reply:
+    """Of what was itself got in pieces (RFC 9110, 14.4): the one that has the first byte that is asked for."""
+    for piece in pieces:
+        headers, body = stack.enter_context(opened(folder, piece.body or piece.head))
+        span = _span(headers)
+        if span is None:
+            continue
+        first, total = span
+        start, end = _wanted(asked.range, total)
+        if first <= start < first + piece.size:
+            body.seek(start - first, 1)
+            end = min(end, first + piece.size)
+            more = {"accept-ranges": "bytes", "content-range": f"bytes {start}-{end - 1}/{total}"}
+            return Reply(206 if asked.range else 200, headers.get("content-type", ""), end - start, body.read, more)
+    return Reply(416, "text/plain", 0, _nothing)
+
+
+def _span(headers: Mapping[str, str]) -> tuple[int, int] | None:
+    """The first byte of a piece, and how many there are of the whole."""
+    span = _SPAN.match(headers.get("content-range", ""))
+    return (int(span[1]), int(span[2]) + 1 if span[3] == "*" else int(span[3])) if span else None
+
+
+def _wanted(asked: str, total: int) -> tuple[int, int]:
+    try:
+        return parse_range(asked, total) or (0, total)
+    except ValueError:
+        return total, total

@@ -1,0 +1,1 @@
+"""Archived HTML and CSS, changed so that all they name is asked of the archive."""

@@ -1,0 +1,42 @@
+"""Owns the URLs in style sheets (CSS Syntax 3): in ``url(…)`` and ``@import``, wherever they stand but in comments."""
+
+import re
+from re import Match
+
+from archivebox.replay.rewriting.links import Links
+
+_QUOTED = r"""(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+_TOKEN = re.compile(
+    rf"""/\*.*?(?:\*/|\Z)                                   # a comment
+    |@namespace[^;]*                                        # names, never asked for
+    |(?P<import>@import\s*)(?P<sheet>{_QUOTED})
+    |url\(\s*(?P<url>{_QUOTED}|(?:[^"'()\\\s]|\\.)*)\s*\)
+    |{_QUOTED}                                              # a string is only text""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
+_ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
+
+
+def rewrite_css(text: str, links: Links) -> str:
+    """A style sheet, or the value of a ``style`` attribute, whose URLs lead into the archive."""
+
+    def written(match: Match[str]) -> str:
+        if match["url"]:
+            return f"url({_quoted(match['url'], links)})"
+        if match["sheet"]:
+            return f"{match['import']}{_quoted(match['sheet'], links)}"
+        return match[0]
+
+    return _TOKEN.sub(written, text)
+
+
+def _quoted(text: str, links: Links) -> str:
+    url = links.resource(_ESCAPE.sub(_unescaped, text[1:-1] if text[0] in "\"'" else text))
+    return '"' + url.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\a ") + '"'
+
+
+def _unescaped(match: Match[str]) -> str:
+    if match[1] is None:
+        return "" if match[2] == "\n" else str(match[2])
+    number = int(match[1], 16)
+    return chr(number) if 0 < number < 0x110000 and not 0xD800 <= number < 0xE000 else "\ufffd"

@@ -1,0 +1,55 @@
+"""Owns what the URLs in one archived document are written as."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import ada_url
+
+from archivebox.replay.addresses import Place
+
+_OURS = ("http://", "https://")
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """How one document names others.
+
+    ``base``: what its URLs are relative to. ``is_kept``: whether a URL is in this snapshot. ``scripts``: whether the
+    document's scripts run; its links stay in its frame then, because a script could click them.
+    """
+
+    place: Place
+    document: str
+    base: str
+    is_kept: Callable[[str], bool]
+    scripts: bool = False
+
+    def with_base(self, href: str) -> "Links":
+        """The same for a document that names another base."""
+        return Links(self.place, self.document, self.absolute(href) or self.base, self.is_kept, self.scripts)
+
+    def absolute(self, text: str) -> str:
+        """The URL that ``text`` means here; empty where it is none of the web's, or leads to a part of this page."""
+        text = text.strip(" \t\r\n\f")
+        if not text or text.startswith("#"):
+            return ""
+        try:
+            url: str = ada_url.join_url(self.base, text)
+        except (ValueError, UnicodeError):
+            return ""
+        return url if url.startswith(_OURS) else ""
+
+    def resource(self, text: str) -> str:
+        """What is written for something that the page shows: a picture, a style sheet, a frame."""
+        url = self.absolute(text)
+        return self.place.address(url) if url else text
+
+    def page(self, text: str) -> str:
+        """What is written for a link that a person follows; ``text`` itself where it stays on the page."""
+        url = self.absolute(text)
+        if not url:
+            return text
+        page, mark, part = url.partition("#")
+        if mark and page == self.document:
+            return f"#{part}"
+        return self.place.address(url) if self.scripts else self.place.follow(url)

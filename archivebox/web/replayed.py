@@ -1,0 +1,49 @@
+"""Owns the frame in which a snapshot's page is replayed: what the page of a snapshot shows first.
+
+``frame_of(request, snapshot)`` is all that a page needs: ``address`` and ``sandbox`` of its ``<iframe>``, or None where
+nothing was recorded. The banner around it is the page's own.
+"""
+
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+
+from archivebox.core.snapshot import Snapshot
+from archivebox.replay import capability
+from archivebox.replay.addresses import page_path
+from archivebox.replay.capability import Purpose
+from archivebox.replay.index import Index, indices
+from archivebox.replay.moments import moment_of
+from archivebox.replay.origins import sandbox
+from archivebox.web.headers import replay
+from archivebox.web.viewers import viewer_of
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a ``<iframe>`` of a replayed page needs."""
+
+    address: str
+    sandbox: str
+    may_run: bool
+    """Whether scripts may be switched on: only where each snapshot has an origin of its own."""
+    runs: bool
+    """Whether they are."""
+
+
+def index_of(snapshot: Snapshot) -> Index:
+    """What was recorded of a snapshot."""
+    return indices.of(snapshot.path)
+
+
+def frame_of(request: HttpRequest, snapshot: Snapshot, *, scripts: bool = False) -> Frame | None:
+    """The frame of the recorded page; ``scripts`` only in the answer to a POST, so that no link switches them on."""
+    if index_of(snapshot).find(snapshot.url) is None:
+        return None
+    may_run = replay().isolates(request.get_host())
+    scripts = scripts and may_run
+    purpose = Purpose.SCRIPTS if scripts else Purpose.FILES
+    token = capability.grant(snapshot.pk, viewer_of(request), purpose)
+    path = page_path(request.build_absolute_uri("/").rstrip("/"), moment_of(snapshot), snapshot.url)
+    origin = replay().origin(snapshot.pk, request.get_host())
+    return Frame(f"{origin}/{token}/{path}", sandbox(own=may_run, scripts=scripts, links=True), may_run, scripts)

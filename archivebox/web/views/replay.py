@@ -1,0 +1,81 @@
+"""Owns the page that shows a URL as it was: found by address and time, with the banner that says what one looks at."""
+
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from archivebox.core.snapshot import Snapshot
+from archivebox.lib.urls import BadUrl, parse_url
+from archivebox.replay.moments import moment_of, nearest, neighbours, read_moment
+from archivebox.web.access import may_see, public_if
+from archivebox.web.replayed import frame_of, index_of
+
+LATEST = "latest"
+FAILURES_SHOWN = 50
+
+
+@public_if("PUBLIC_SNAPSHOTS")
+def page(request: HttpRequest, when: str, url: str) -> HttpResponse:
+    """``/web/<latest or YYYYMMDDhhmmss>/<URL>``: the version nearest to that time. POST runs the page's scripts."""
+    try:
+        wanted = parse_url(_as_sent(request, when, url)).without_fragment
+    except BadUrl as problem:
+        return _wrong(request, f"This is no address of a page: {problem}.")
+    moment = None if when == LATEST else read_moment(when)
+    if moment is None and when != LATEST:
+        return _wrong(request, f"{when} is no time; it is written YYYYMMDDhhmmss, or “latest”.")
+    snapshot = nearest(wanted, moment)
+    if snapshot is None:
+        context = {"url": wanted, "add": urlencode({"url": wanted}), "may_add": may_see(request, "PUBLIC_ADD_VIEW")}
+        return render(request, "web/not_kept.html", context, status=404)
+    return _shown(request, snapshot, when, wanted)
+
+
+def _shown(request: HttpRequest, snapshot: Snapshot, when: str, wanted: str) -> HttpResponse:
+    scripts = request.method == "POST" and "scripts" in request.POST
+    frame = frame_of(request, snapshot, scripts=scripts)
+    if frame is None:
+        return redirect("snapshot", snapshot.pk)
+    if (when, wanted) != (moment_of(snapshot), snapshot.url):
+        return redirect(address_of(snapshot))
+    older, newer = neighbours(snapshot)
+    index = index_of(snapshot)
+    context = {
+        "snapshot": snapshot,
+        "frame": frame,
+        "kept": index.count,
+        "failures": sorted(index.failures.items())[:FAILURES_SHOWN],
+        "failed": len(index.failures),
+        "older": address_of(older) if older else "",
+        "newer": address_of(newer) if newer else "",
+    }
+    return render(request, "web/replay.html", context)
+
+
+def address_of(snapshot: Snapshot) -> str:
+    """Where a snapshot is shown by its URL and time."""
+    return f"/web/{moment_of(snapshot)}/{snapshot.url}"
+
+
+@login_not_required
+def follow(request: HttpRequest, when: str, url: str) -> HttpResponse:
+    """Pass a link that was followed in an archived page on to :func:`page`.
+
+    A browser sends our cookie (SameSite=Strict) only where a page of ours leads, and the archived page is none of ours.
+    This one says nothing of what is kept.
+    """
+    return render(request, "web/follow.html", {"address": f"/web/{when}/{_as_sent(request, f'follow/{when}', url)}"})
+
+
+def _as_sent(request: HttpRequest, before: str, url: str) -> str:
+    """The URL with its escapes and its query, which Django has taken apart."""
+    raw = getattr(request, "scope", {}).get("raw_path")
+    path = raw.decode("ascii", "replace").partition(f"/web/{before}/")[2] if raw else url
+    query = request.META.get("QUERY_STRING", "")
+    return f"{path}?{query}" if query else path
+
+
+def _wrong(request: HttpRequest, sentence: str) -> HttpResponse:
+    return render(request, "web/error.html", {"title": "Nothing can be looked up", "sentence": sentence}, status=400)

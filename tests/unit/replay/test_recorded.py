@@ -1,0 +1,115 @@
+"""What was recorded is found by its URL, or by what differs from it in nothing that matters, and comes as it was."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from archivebox.replay.addresses import Place
+from archivebox.replay.index import indices, load
+from archivebox.replay.matching import bare, loose
+from archivebox.replay.recorded import Asked, Reply, reply_to
+from tests.webserver.recording import WARC, Page, record
+
+PLACE = Place("token", "http://127.0.0.1:8000", "20261122090000")
+CLIP = bytes(range(256)) * 10
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A snapshot's folder with a recording of each kind of answer."""
+    record(
+        tmp_path,
+        {
+            "http://a.example/": Page(b'<p><img src="/p.png">', "text/html; charset=utf-8"),
+            "http://a.example/p.png?v=1&w=2": Page(b"picture", "image/png"),
+            "http://a.example/moved": Page(status=301, to="http://a.example/"),
+            "http://a.example/loop": Page(status=302, to="http://a.example/loop2"),
+            "http://a.example/loop2": Page(status=302, to="http://a.example/loop"),
+            "http://a.example/clip.mp4": Page(CLIP, "video/mp4"),
+            "http://a.example/list.csv": Page(b"a,b", "text/csv; charset=utf-8"),
+            "http://a.example/404": Page(b"<p>nothing", status=404),
+            "http://a.example/sniffed": Page(b"plain", ""),
+            "http://a.example/film": Page(
+                CLIP[:100], "video/mp4", 206, headers=(("Content-Range", "bytes 0-99/2560"),)
+            ),
+        },
+        {"http://a.example/gone.png": "net::ERR_CONNECTION_RESET"},
+    )
+    return tmp_path
+
+
+def reply(folder: Path, path: str, **more: str) -> tuple[Reply, bytes]:
+    answer = reply_to(folder, Asked(PLACE, f"http://a.example{path}", **more))  # type: ignore[arg-type]
+    try:
+        return answer, b"".join(iter(lambda: answer.read(64), b""))[: answer.size]
+    finally:
+        answer.close()
+
+
+def test_a_file_comes_as_it_came(folder: Path) -> None:
+    answer, body = reply(folder, "/p.png?v=1&w=2")
+    assert (answer.status, answer.mimetype, body) == (200, "image/png", b"picture")
+
+
+def test_a_page_leads_into_the_archive_and_says_how_it_is_written(folder: Path) -> None:
+    answer, body = reply(folder, "/")
+    assert answer.mimetype == "text/html; charset=utf-8"
+    assert f'src="{PLACE.address("http://a.example/p.png")}"'.encode() in body
+
+
+@pytest.mark.parametrize(
+    "path", ["/p.png?w=2&v=1", "/p.png?v=1&w=2&_=1700000000000", "/p.png", "/p.png?v=1&w=2&ts=1700000000", "/p.png?x"]
+)
+def test_what_differs_in_nothing_that_matters_is_found(folder: Path, path: str) -> None:
+    assert reply(folder, path)[1] == b"picture"
+
+
+def test_names_of_urls() -> None:
+    assert loose("https://www.A.example/b?d=2&c=1&_=12") == loose("http://a.example/b?c=1&d=2")
+    assert loose("http://a.example/b?t=5") != loose("http://a.example/b"), "t=5 is no time but a place in a film"
+    assert bare("http://a.example/api?id=1") == "", "its query says which of many things it is"
+
+
+def test_redirects_are_followed_in_the_archive_and_circles_are_told(folder: Path) -> None:
+    answer, _ = reply(folder, "/moved")
+    assert (answer.status, answer.headers["location"]) == (302, PLACE.address("http://a.example/"))
+    answer, body = reply(folder, "/loop")
+    assert answer.status == 508
+    assert b"leads back to itself" in body
+
+
+def test_an_answer_keeps_its_status_and_its_type(folder: Path) -> None:
+    assert reply(folder, "/404")[0].status == 404
+    assert reply(folder, "/list.csv")[0].mimetype == "text/plain; charset=utf-8", "else a browser would save it"
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "first", "length"),
+    [("bytes=0-9", 206, 0, 10), ("bytes=256-", 206, 256, 2304), ("bytes=-4", 206, 2556, 4), ("bytes=9999-", 416, 0, 0)],
+)
+def test_parts_of_media(folder: Path, asked: str, status: int, first: int, length: int) -> None:
+    answer, body = reply(folder, "/clip.mp4", range=asked)
+    assert (answer.status, body) == (status, CLIP[first : first + length])
+
+
+def test_of_what_was_got_in_parts_those_are_given(folder: Path) -> None:
+    answer, body = reply(folder, "/film", range="bytes=10-")
+    assert (answer.status, answer.headers["content-range"], body) == (206, "bytes 10-99/2560", CLIP[10:100])
+    assert reply(folder, "/film", range="bytes=100-")[0].status == 416
+
+
+def test_what_is_missing_is_told_with_its_reason_and_escaped(folder: Path) -> None:
+    answer, body = reply(folder, "/<b>")
+    assert answer.status == 404
+    assert b"/web/follow/20261122090000/http://a.example/&lt;b&gt;" in body
+    assert b"ERR_CONNECTION_RESET" in reply(folder, "/gone.png")[1]
+
+
+def test_a_recording_that_is_cut_off_or_gone_is_missing_and_nothing_breaks(folder: Path, tmp_path: Path) -> None:
+    assert load(tmp_path / "nowhere").find("http://a.example/") is None
+    (folder / "responses" / WARC).unlink()
+    os.utime(folder / "responses" / "index.jsonl", ns=(0, 0))
+    assert indices.of(folder).find("http://a.example/") is None

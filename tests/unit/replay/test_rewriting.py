@@ -1,0 +1,137 @@
+"""What an archived document names is asked of the archive, and its links lead into the app."""
+
+from __future__ import annotations
+
+import pytest
+
+from archivebox.replay.addresses import Place, read
+from archivebox.replay.rewriting.css import rewrite_css
+from archivebox.replay.rewriting.html import candidates, rewrite_html
+from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewriting.text import decode
+
+PLACE = Place("token", "http://127.0.0.1:8000", "20261122090000")
+HERE = "https://site.example/news/page"
+KEPT = "/token/@http:127.0.0.1:8000/20261122090000/"
+LINKED = "http://127.0.0.1:8000/web/follow/20261122090000/"
+
+
+def links(*, scripts: bool = False) -> Links:
+    return Links(PLACE, HERE, HERE, lambda url: url == "https://site.example/next", scripts)
+
+
+def body_of(html: str, *, scripts: bool = False) -> str:
+    return rewrite_html(f"<body>{html}", links(scripts=scripts)).partition("<body>")[2].removesuffix("</body></html>")
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ('<img src="../a.png">', f'<img src="{KEPT}https://site.example/a.png">'),
+        ('<img src="//cdn.example/a.png?b=1&amp;c">', f'<img src="{KEPT}https://cdn.example/a.png?b=1&amp;c">'),
+        ('<img src="data:image/png;base64,AA==">', '<img src="data:image/png;base64,AA==">'),
+        (
+            '<img srcset="a.png, /b,c.png 2x">',
+            f'<img srcset="{KEPT}https://site.example/news/a.png, {KEPT}https://site.example/b,c.png 2x">',
+        ),
+        ('<p style="background:url(a.png)">', f'<p style="background:url(&quot;{KEPT}https://site.example/news/a.png&quot;)"></p>'),
+        ('<script src="a.js" integrity="x" nonce="y" crossorigin></script>', f'<script src="{KEPT}https://site.example/news/a.js"></script>'),
+        ('<iframe src="/frame"></iframe>', f'<iframe src="{KEPT}https://site.example/frame"></iframe>'),
+        ('<svg><use xlink:href="/i.svg#x"/></svg>', f'<svg><use xlink:href="{KEPT}https://site.example/i.svg#x"></use></svg>'),
+        ('<template><img src="/a"></template>', f'<template><img src="{KEPT}https://site.example/a"></template>'),
+        ('<a href="/b#c">d</a>', f'<a href="{LINKED}https://site.example/b#c" target="_top">d</a>'),
+        (
+            '<a href="/b" target="_blank" ping="/spy" download>d</a>',
+            f'<a href="{LINKED}https://site.example/b" target="_top">d</a>',
+        ),
+        ('<a href="page#part">d</a>', '<a href="#part">d</a>'),
+        ('<a href="#part">d</a>', '<a href="#part">d</a>'),
+        ('<a href="mailto:a@b.example">d</a>', '<a href="mailto:a@b.example">d</a>'),
+    ],
+)  # fmt: skip
+def test_what_a_page_names_is_in_the_archive(given: str, written: str) -> None:
+    assert body_of(given) == written
+
+
+def test_with_scripts_links_stay_in_the_frame_where_no_script_can_lead_the_window_away() -> None:
+    assert body_of('<a href="/b" target="_top">c</a>', scripts=True) == f'<a href="{KEPT}https://site.example/b">c</a>'
+
+
+def test_a_document_within_is_changed_too() -> None:
+    written = body_of('<iframe srcdoc="<img src=/a.png>"></iframe>')
+    assert f"&lt;img src=&quot;{KEPT}https://site.example/a.png&quot;&gt;" in written
+
+
+def test_the_base_of_a_page_is_minded_and_goes() -> None:
+    written = rewrite_html('<base href="https://cdn.example/x/"><img src="a.png">', links())
+    assert f'src="{KEPT}https://cdn.example/x/a.png"' in written
+    assert "<base" not in written
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        '<link rel="preconnect" href="https://live.example/">', '<link rel="dns-prefetch" href="//live.example/">',
+        '<link rel="prefetch" href="https://live.example/">', '<meta http-equiv="Content-Security-Policy" content="x">',
+        '<meta http-equiv="refresh" content="0; url=https://live.example/">', '<meta name="referrer" content="origin">',
+        f'<meta http-equiv="refresh" content="1; url={HERE}">', '<meta http-equiv="refresh" content="5">',
+        '<meta http-equiv="set-cookie" content="a=b">', '<meta http-equiv="x-dns-prefetch-control" content="on">',
+    ],
+)  # fmt: skip
+def test_nothing_is_left_that_connects_elsewhere_or_sets_rules(given: str) -> None:
+    assert "<head></head>" in rewrite_html(f"<head>{given}</head>", links())
+
+
+def test_a_page_leads_on_by_itself_only_to_what_is_kept() -> None:
+    written = rewrite_html("<meta http-equiv=refresh content='3; URL=\"/next\"'>", links())
+    assert f'content="0; url={KEPT}https://site.example/next"' in written
+
+
+def test_the_mode_of_a_document_is_kept() -> None:
+    old = '<!-- saved --><!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2//EN"><p>a'
+    assert '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2//EN">' in rewrite_html(old, links())
+    assert "<!DOCTYPE" not in rewrite_html("<p>a", links())
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("a{b:url( 'c.png' )}", f'a{{b:url("{KEPT}https://site.example/news/c.png")}}'),
+        ("@import 'c.css' screen;", f'@import "{KEPT}https://site.example/news/c.css" screen;'),
+        ("@IMPORT url(//d.example/c.css);", f'@IMPORT url("{KEPT}https://d.example/c.css");'),
+        ("a{b:url(c\\29.png)}", f'a{{b:url("{KEPT}https://site.example/news/c).png")}}'),
+        ("/* url(c) */ a{content:'url(c)'}", "/* url(c) */ a{content:'url(c)'}"),
+        ("a{b:url(#c)}", 'a{b:url("#c")}'),
+        ("@namespace url(http://www.w3.org/2000/svg);", "@namespace url(http://www.w3.org/2000/svg);"),
+    ],
+)
+def test_style_sheets(given: str, written: str) -> None:
+    assert rewrite_css(given, links()) == written
+
+
+def test_commas_in_a_srcset_belong_to_its_urls() -> None:
+    assert list(candidates(" a,b 1x,c, d 2w , data:x,y 3x")) == [
+        ("a,b", " 1x"), ("c", ""), ("d", " 2w"), ("data:x,y", " 3x"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ("für".encode("cp1252"), "text/html; charset=iso-8859-1"), ("für".encode("cp1252"), "text/html"),
+        (b'<meta charset="windows-1252">' + "für".encode("cp1252"), "text/html"), ("für".encode(), "text/html"),
+        ("\ufefffür".encode("utf-16-le"), "text/html; charset=iso-8859-1"),
+        ("für".encode(), "text/html; charset=nothing"),
+    ],
+)  # fmt: skip
+def test_text_is_read_as_browsers_read_it(data: bytes, said: str) -> None:
+    assert decode(data, said).endswith("für")
+
+
+def test_an_address_says_where_and_what() -> None:
+    url = "https://site.example/a%2Fb?c=d%26&e"
+    path, _, query = PLACE.address(url).removeprefix("/token/").partition("?")
+    assert read("token", path, query) == (PLACE, url)
+    assert read("token", path.replace("https://", "https:/"), query) == (PLACE, url), "a proxy took // for /"
+    assert read("token", "singlefile/singlefile.html", "") is None
+    assert read("token", "@http:evil;x/20261122090000/https://a.example/", "") is None
