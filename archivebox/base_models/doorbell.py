@@ -1,6 +1,7 @@
-"""The doorbell: how whoever commits work that can be done wakes the workers that sleep."""
+"""The two bells: of work that can be done, for workers that sleep; and of anything new, for people who watch."""
 
 import os
+from pathlib import Path
 
 from django.db import transaction
 
@@ -14,7 +15,15 @@ def notify_workers() -> None:
 
 def ring_doorbell() -> None:
     """Change the doorbell file's times; its watchers are told by the kernel."""
-    path = DATA_FOLDER.doorbell
+    _ring(DATA_FOLDER.doorbell)
+
+
+def ring_for_viewers() -> None:
+    """Rows have changed that somebody may be looking at; there is nothing in it for workers."""
+    _ring(DATA_FOLDER.viewers_bell)
+
+
+def _ring(path: Path) -> None:
     try:
         os.utime(path)
     except FileNotFoundError:

@@ -63,6 +63,11 @@ class DataFolder:
         return self.run / "doorbell"
 
     @property
+    def viewers_bell(self) -> Path:
+        """Touched by workers after each commit; the web server watches it while somebody watches a page."""
+        return self.run / "viewers-bell"
+
+    @property
     def orchestrator_lock(self) -> Path:
         return self.run / "orchestrator.lock"
 

@@ -4,7 +4,15 @@ import os
 
 from django.core.asgi import get_asgi_application
 
-from archivebox.web.gate import Gate
+from archivebox.web.gate import Application, Gate
 
-os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.web.settings"
-application = Gate(get_asgi_application())
+
+def _made() -> Application:
+    os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.web.settings"
+    pages = Gate(get_asgi_application())
+    from archivebox.web.live.stream import with_streams  # models can be imported only once Django is set up
+
+    return with_streams(pages)
+
+
+application = _made()

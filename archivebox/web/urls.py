@@ -5,7 +5,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import path, re_path
 from django.views.generic.base import RedirectView
 
-from archivebox.web.views import add, crawls, errors, files, health, login, look, replay, searching, snapshots
+from archivebox.web.views import add, crawls, errors, events, files, health, login, look, replay, searching, snapshots
 
 to_login = login_not_required(RedirectView.as_view(pattern_name="login", query_string=True))
 
@@ -19,6 +19,7 @@ urlpatterns = [
     re_path(r"^web/follow/(?P<when>\d{14})/(?P<url>.+)$", replay.follow, name="follow"),
     path("crawls/", crawls.index, name="crawls"),
     path("crawls/<uuid:crawl_id>/", crawls.one, name="crawl"),
+    path("events/", events.events, name="events"),
     path("add/", add.form, name="add"),
     path("login/", login.password, name="login"),
     path("login/link/<str:token>/", login.link, name="login-link"),

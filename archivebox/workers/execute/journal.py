@@ -27,7 +27,7 @@ from django.db import (
     transaction,
 )
 
-from archivebox.base_models.doorbell import ring_doorbell
+from archivebox.base_models.doorbell import ring_doorbell, ring_for_viewers
 from archivebox.base_models.patience import patiently
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
@@ -152,6 +152,7 @@ class Journal:
         except (DatabaseError, InterfaceError) as error:
             self.on_broken(error)
             return
+        ring_for_viewers()
         if batch.ring:
             ring_doorbell()
         for work in batch.afterwards:

@@ -1,16 +1,62 @@
-// Keeps a page that shows running work up to date; it is loaded only while something runs.
+// Keeps what is shown of running work up to date, by the one stream of events that a page has.
+//   [data-part="name"]   is replaced by the server's newer piece of it
+//   [data-watch="id"]    shows a thing that runs: when it has changed, the page's [data-live] pieces are loaded anew
 "use strict";
-const EVERY = 2000;
-async function look() {
-  if (document.hidden) return setTimeout(look, EVERY);
+const OFTEN = 2000, AGAIN = 5000;
+let waiting = 0, loaded = 0;
+
+function replaceParts(parts) {
+  for (const [name, html] of Object.entries(parts)) {
+    const fresh = document.createElement("template");
+    fresh.innerHTML = html;
+    for (const old of document.querySelectorAll(`[data-part="${CSS.escape(name)}"]`)) {
+      if (old.contains(document.activeElement) && old !== document.activeElement) continue;
+      for (const menu of old.querySelectorAll("details[open][id]")) {
+        fresh.content.querySelector(`#${menu.id}`)?.setAttribute("open", "");
+      }
+      old.replaceWith(fresh.content.cloneNode(true));
+    }
+  }
+}
+
+async function reload() {
+  waiting = 0;
+  loaded = Date.now();
   const answer = await fetch(location.href, {credentials: "same-origin"}).catch(() => null);
-  if (!answer || !answer.ok || answer.redirected) return setTimeout(look, EVERY * 5);
+  if (!answer || !answer.ok || answer.redirected) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const old of document.querySelectorAll("[data-live]")) {
-    const now = fresh.querySelector(`[data-live="${old.dataset.live}"]`);
+    const now = fresh.querySelector(`[data-live="${CSS.escape(old.dataset.live)}"]`);
     if (now && now.innerHTML !== old.innerHTML && !old.contains(document.activeElement)) old.replaceWith(now);
   }
-  if (fresh.querySelector('script[src*="live.js"]')) setTimeout(look, EVERY);
-  else location.replace(location.pathname + location.search);  // never sends a form again
+  window.htmx?.process(document.body);
 }
-setTimeout(look, EVERY);
+
+function reloadSoon() {
+  if (!waiting) waiting = setTimeout(reload, Math.max(0, loaded + OFTEN - Date.now()));
+}
+
+function take(event) {
+  const {parts, changed, reload: all} = JSON.parse(event.data);
+  replaceParts(parts);
+  const shown = id => document.querySelector(`[data-watch~="${CSS.escape(id)}"]`);
+  if (changed.some(shown) || (all && document.querySelector("[data-watch]"))) reloadSoon();
+  const title = document.querySelector("[data-title]")?.dataset.title;
+  if (title) document.title = title;
+}
+
+function listen() {
+  const source = new EventSource(document.querySelector("link[rel=events]").href);
+  source.onmessage = take;
+  source.onerror = () => { if (source.readyState === EventSource.CLOSED) setTimeout(listen, AGAIN); };
+  addEventListener("pagehide", () => source.close(), {once: true});  // a page kept for going back to has none
+}
+
+setInterval(() => {
+  for (const clock of document.querySelectorAll("[data-since]")) {
+    const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(clock.dataset.since)) / 1000));
+    clock.textContent = seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  }
+}, 1000);
+addEventListener("pageshow", event => { if (event.persisted) listen(); });
+listen();

@@ -1,0 +1,1 @@
+"""What changes while people look: one look at the database for all of them, and what it found sent to each."""

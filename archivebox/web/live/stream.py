@@ -1,0 +1,134 @@
+"""Owns the streams of server-sent events: Django says who may have one, the event loop sends it.
+
+A view's thread and database connection are given back before the first event: a stream costs neither.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs
+from uuid import UUID
+
+from archivebox.web.gate import Application, Message, Receive, Scope, Send
+from archivebox.web.live.hub import Hub, Topic
+from archivebox.web.live.watch import Watch, topic_of
+
+PATH = "/events/"
+KIND = b"text/event-stream"
+LIVES = 60.0
+"""Seconds after which a stream ends and its browser asks for another: whoever may see nothing any more gets none."""
+STUCK = 20.0
+"""Seconds after which whoever takes nothing is let go."""
+MOST = 500
+"""Streams at a time."""
+MOST_TOPICS = 4
+
+
+def with_streams(app: Application) -> Application:
+    """The app with streams of what changes in its collection."""
+    watch = Watch()
+    return Streams(app, Hub(watch.look, watch.forget))
+
+
+class Streams:
+    """The app, and after its answer to a request for events: the events."""
+
+    def __init__(self, app: Application, hub: Hub) -> None:
+        self._app, self._hub = app, hub
+        self._open = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] != PATH:
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer()
+        await self._app(scope, receive, answer.take)
+        if not answer.is_stream or self._open >= MOST:
+            await answer.forward(send)
+            return
+        self._open += 1
+        try:
+            await self._stream(scope, receive, send, answer)
+        finally:
+            self._open -= 1
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send, answer: "_Answer") -> None:
+        await send(answer.start)
+        viewer = self._hub.join(_topics(scope), _last_id(scope))
+        loop = asyncio.get_running_loop()
+        end = loop.call_later(LIVES, viewer.leave)
+        leaving = loop.create_task(_gone(receive))
+        leaving.add_done_callback(lambda _: viewer.leave())
+        try:
+            await send(_part(answer.body))
+            while True:
+                await viewer.wake.wait()
+                viewer.wake.clear()
+                if viewer.is_gone:
+                    break
+                if message := self._hub.message(viewer):
+                    async with asyncio.timeout(STUCK):
+                        await send(_part(message))
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except TimeoutError:
+            return
+        finally:
+            self._hub.leave(viewer)
+            leaving.cancel()
+            end.cancel()
+
+
+class _Answer:
+    """What the app answers, put together."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+
+    async def take(self, message: Message) -> None:
+        self._messages.append(message)
+
+    @property
+    def start(self) -> Message:
+        """Its first line and headers; a stream has no length."""
+        first = self._messages[0]
+        return {**first, "headers": [pair for pair in first["headers"] if pair[0].lower() != b"content-length"]}
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(message.get("body", b"") for message in self._messages[1:])
+
+    @property
+    def is_stream(self) -> bool:
+        kind: bytes = {name.lower(): value for name, value in self._messages[0]["headers"]}.get(b"content-type", b"")
+        return int(self._messages[0]["status"]) == 200 and kind.startswith(KIND)
+
+    async def forward(self, send: Send) -> None:
+        for message in self._messages:
+            await send(message)
+
+
+def _part(body: bytes) -> Mapping[str, Any]:
+    return {"type": "http.response.body", "body": body, "more_body": True}
+
+
+def _topics(scope: Scope) -> frozenset[Topic]:
+    """The crawls that ``?crawl=<id>`` names; what is no key is nobody's topic."""
+    wanted = parse_qs(scope["query_string"].decode("latin-1")).get("crawl", [])[:MOST_TOPICS]
+    return frozenset(topic_of(key) for text in wanted if (key := _key(text)) is not None)
+
+
+def _key(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _last_id(scope: Scope) -> str:
+    value: bytes = dict(scope["headers"]).get(b"last-event-id", b"")
+    return value.decode("latin-1")
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,44 @@
+"""Owns how running work is written on pages: pills of hooks, tallies of states."""
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from archivebox.contract.reasons import sentence
+from archivebox.core.progress import Pill
+from archivebox.lib.quantities import size
+from archivebox.web.templatetags.shown import between
+
+register = template.Library()
+
+_ORDER = {"started": "running", "queued": "waiting", "sealed": "done", "paused": "paused", "cancelled": "not fetched"}
+_WORDS = {
+    "queued": "waits", "started": "runs", "backoff": "will be tried again", "succeeded": "kept",
+    "noresults": "nothing found", "failed": "failed", "skipped": "left out",
+}  # fmt: skip
+_KINDS = {"queued": "wait", "started": "busy", "backoff": "wait", "succeeded": "good", "failed": "bad"}
+
+
+@register.filter
+def tally(counts: dict[str, int]) -> list[tuple[str, int]]:
+    """Counts by status as words, what runs first; states that nothing is in are left out."""
+    return [(word, counts[status]) for status, word in _ORDER.items() if counts.get(status)]
+
+
+@register.simple_tag
+def pill(one: Pill) -> SafeString:
+    """A hook's plugin with its state as shape and word; running ones carry a clock."""
+    facts = [_WORDS.get(one.status, one.status)]
+    if one.status == "failed" and one.reason:
+        facts.append(sentence(one.reason))
+    if one.size:
+        facts.append(size(one.size))
+    if one.start and one.end:
+        facts.append(between(one.start, one.end))
+    words = ", ".join(facts)
+    runs = one.status == "started" and one.start is not None
+    clock = format_html(' <small data-since="{:%Y-%m-%dT%H:%M:%SZ}"></small>', one.start) if runs else ""
+    return format_html(
+        '<li class="pill {}" title="{}: {}">{}<span class="hidden">: {}</span>{}</li>',
+        _KINDS.get(one.status, "calm"), one.hook, words, one.plugin, words, clock,
+    )  # fmt: skip
