@@ -5,7 +5,7 @@ to seal the page, does so with that moment, and whoever takes the page next runs
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from uuid import UUID
 
 from django.db import models
@@ -39,6 +39,19 @@ def retry_results(results: "models.QuerySet[ArchiveResult]") -> int:
         count = sum(_run_again([pk for pk, _ in part], {page for _, page in part}) for part in parts)
         _wake_crawls({page for _, page in rows})
     return count
+
+
+def retry_failed(snapshots: "models.QuerySet[Snapshot]", plugins: Sequence[str] = (), reason: str = "") -> int:
+    """Have run again what failed, or waits for its retry, of these Snapshots. Returns how many results.
+
+    Only of ``plugins``, and only what failed for ``reason`` (a code, with or without its detail), if they are given.
+    """
+    results = ArchiveResult.objects.filter(RETRIABLE, snapshot__in=snapshots.order_by().values("pk"))
+    if plugins:
+        results = results.filter(plugin__in=plugins)
+    if reason:
+        results = results.filter(Q(reason=reason) | Q(reason__startswith=f"{reason}:"))
+    return retry_results(results)
 
 
 def retry_missing(snapshots: "models.QuerySet[Snapshot]") -> int:

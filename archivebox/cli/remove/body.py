@@ -4,13 +4,10 @@ from typing import Any
 
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.listing import show
-from archivebox.cli.output import Output, counted
+from archivebox.cli.output import counted
 from archivebox.cli.select import is_chosen, snapshots
 from archivebox.cli.session import Session
-from archivebox.core.models import Snapshot
-from archivebox.core.versions import restore, retire
-from archivebox.search.backend import SearchUnavailableError
-from archivebox.search.upkeep import forget, learn
+from archivebox.search.removal import bring_back, remove
 
 
 def run(session: Session, *, yes: bool, undo: bool, **choice: Any) -> int:
@@ -27,18 +24,10 @@ def run(session: Session, *, yes: bool, undo: bool, **choice: Any) -> int:
         if not session.out.ask(f"These {counted(count, 'snapshot')} are {deed}. Go on?"):
             session.out.say(f"Nothing was done: {counted(count, 'snapshot')} would be {deed}. --yes does it.")
             return 0
-    chosen = list(rows.only("output_dir"))
-    done = (restore if undo else retire)(rows)
-    _tell_index(session.out, chosen, undo=undo)
+    done, problem = (bring_back if undo else remove)(rows)
+    if problem:
+        session.out.warn(problem)
     record = {"type": "Removal", "snapshots": done, "undo": undo}
     hint = "" if undo else " Their files stay; `archivebox remove --undo` with the same choice brings them back."
     session.out.event(record, f"{counted(done, 'snapshot')} {deed}.{hint}")
     return 0
-
-
-def _tell_index(out: Output, chosen: list[Snapshot], *, undo: bool) -> None:
-    """What is removed is shown by no search, whatever the index says; that it says less is for people's peace."""
-    try:
-        (learn if undo else forget)(chosen)
-    except SearchUnavailableError as problem:
-        out.warn(f"The search index is not up to date. {problem}")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Exists, OuterRef, Q
 
 from archivebox.base_models.literal import Literal, one_of
@@ -59,16 +60,13 @@ def _has(word: str) -> Q:
 def _result(wanted: Result) -> Q:
     """Failures are few and have an index that begins with them; what else there is, is looked up page by page."""
     rows = ArchiveResult.objects.all()
-    status = wanted.status or ("" if wanted.reason else "succeeded")
     if wanted.plugin:
         rows = rows.filter(plugin=wanted.plugin)
     if wanted.reason:
         rows = rows.filter(Q(reason=wanted.reason) | Q(reason__startswith=f"{wanted.reason}:"))
-    if status == "failed":
+    if wanted.meant_status == "failed":
         return Q(pk__in=rows.filter(status=Literal("failed")).values("snapshot_id"))
-    if status:
-        rows = rows.filter(status=status)
-    return Q(Exists(rows.filter(snapshot_id=OuterRef("pk"))))
+    return Q(Exists(rows.filter(status=wanted.meant_status, snapshot_id=OuterRef("pk"))))
 
 
 def _tag(value: str) -> Q:
@@ -87,8 +85,16 @@ def _url(value: str) -> Q:
     if "://" not in value:
         return Q(url__icontains=value)
     if value.endswith("*"):
-        return Q(url__startswith=value.removesuffix("*"))
+        return _url_begins(value.removesuffix("*"))
     return Q(url=value)
+
+
+def _url_begins(beginning: str) -> Q:
+    """With the bounds that SQLite needs to use its index; elsewhere their order depends on the database's language."""
+    begins = Q(url__startswith=beginning)
+    if connection.vendor == "sqlite":
+        begins &= Q(url__gte=beginning, url__lt=beginning[:-1] + chr(ord(beginning[-1]) + 1))
+    return begins
 
 
 def _media_types(begins: tuple[str, ...]) -> Q:

@@ -67,8 +67,7 @@ def _listed(items: list[str]) -> str:
 
 
 def _of_result(result: Result) -> str:
-    status = result.status or ("" if result.reason else "succeeded")
-    said = _OF_A_RESULT[status] if status else "{} ended"
+    said = _OF_A_RESULT[result.meant_status]
     because = f" for the reason {result.reason}" if result.reason else ""
     return f"where {said.format(result.plugin or 'something')}{because}"
 

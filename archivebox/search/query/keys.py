@@ -123,11 +123,9 @@ KEYS: dict[str, Key] = {
     "text": Key("text:pears", "with this in one of its texts"),
     "after": Key("after:2026-05", "added since then: a day, month, year, time, or an age such as 30d", _time),
     "before": Key("before:30d", "added before then", _time),
-    "plugin": Key(
-        "plugin:screenshot", "of which this plugin kept something; with status: or reason:, of which it says so"
-    ),
+    "plugin": Key("plugin:screenshot", "of which this plugin kept something, or came to what status: or reason: says"),
     "status": Key("status:failed", "status of the page, or of one of its results", _one_of(_STATUSES), _STATUSES),
-    "reason": Key("reason:timeout", "with a result that ended for this reason"),
+    "reason": Key("reason:timeout", "of which something failed for this reason, or came to what status: says"),
     "type": Key("type:pdf", "what the URL turned out to be", _one_of(TYPES), _TYPES),
     "mime": Key("mime:image/png", "media type of what the URL led to; mime:image is any image", _lower),
     "crawl": Key("crawl:0199c2f0", "of the crawl whose id begins so", _id),

@@ -35,6 +35,11 @@ class Result:
     status: str = ""
     reason: str = ""
 
+    @property
+    def meant_status(self) -> str:
+        """Without a word of it: a plugin is named for what it kept, a reason for what failed."""
+        return self.status or ("failed" if self.reason else "succeeded")
+
 
 @dataclass(frozen=True, slots=True)
 class Every:

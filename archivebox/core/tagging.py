@@ -1,0 +1,28 @@
+"""Owns putting tags on Snapshots and taking them off, one or many."""
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from archivebox.core.snapshot import Snapshot
+from archivebox.core.tag import Tag
+from archivebox.lib.batches import batches
+
+BATCH = 500
+"""Rows of one statement."""
+
+
+def tag(snapshots: Sequence[UUID], names: Iterable[str]) -> None:
+    """Put tags of these names on Snapshots by key; what has one already keeps it. A name without a letter is none."""
+    through = Snapshot.tags.through
+    for one in filter(None, map(Tag.named, names)):
+        rows = (through(snapshot_id=key, tag_id=one.pk) for key in snapshots)
+        for batch in batches(rows, BATCH):
+            through.objects.bulk_create(batch, ignore_conflicts=True)
+
+
+def untag(snapshots: Sequence[UUID], names: Iterable[str]) -> None:
+    """Take tags of these names off Snapshots by key; the tags stay."""
+    slugs = [Tag.slug_of(name) for name in names]
+    tags = list(Tag.objects.filter(slug__in=slugs))
+    for batch in batches(snapshots, BATCH):
+        Snapshot.tags.through.objects.filter(snapshot_id__in=batch, tag__in=tags).delete()

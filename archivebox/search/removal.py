@@ -1,0 +1,51 @@
+"""Owns removing Snapshots as people mean it, and bringing them back: in every list, and in the search."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.db import models
+from django.db.models import Sum
+
+from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.snapshot import Snapshot
+from archivebox.core.versions import restore, retire
+from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.upkeep import forget, learn
+
+log = logging.getLogger(__name__)
+
+
+def remove(snapshots: "models.QuerySet[Snapshot, Any]") -> tuple[int, str]:
+    """Retire them: nothing lists, serves or finds them any more; their files stay, until retention.
+
+    Returns how many, and a sentence where the search index could not be told. What is removed is shown by no search
+    whatever the index says; that it says less is for people's peace.
+    """
+    return _both(snapshots, retire, forget)
+
+
+def bring_back(snapshots: "models.QuerySet[Snapshot, Any]") -> tuple[int, str]:
+    """Undo :func:`remove`. Returns the same."""
+    return _both(snapshots, restore, learn)
+
+
+def _both(
+    snapshots: "models.QuerySet[Snapshot, Any]",
+    change: Callable[["models.QuerySet[Snapshot, Any]"], int],
+    tell: Callable[[Sequence[Snapshot]], None],
+) -> tuple[int, str]:
+    chosen = list(snapshots.only("output_dir"))
+    count = change(snapshots)
+    try:
+        tell(chosen)
+    except SearchUnavailableError as problem:
+        log.warning("The search index is not up to date: %s action=index_not_told", problem)
+        return count, f"The search index is not up to date. {problem}"
+    return count, ""
+
+
+def size_of(snapshots: "models.QuerySet[Snapshot, Any]") -> int:
+    """Bytes that their results kept."""
+    rows = ArchiveResult.objects.filter(snapshot__in=snapshots.order_by().values("pk"))
+    return rows.aggregate(size=Sum("output_size"))["size"] or 0

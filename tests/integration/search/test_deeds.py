@@ -1,0 +1,69 @@
+"""What is done to one page or to many: tags, new versions, another try, removal and its undoing."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from archivebox.base_models.users import system_user
+from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.core.recapture import add_versions, recapture
+from archivebox.core.retry import retry_failed
+from archivebox.core.tagging import tag, untag
+from archivebox.search.removal import bring_back, remove, size_of
+from tests import factories
+
+pytestmark = pytest.mark.usefixtures("collection")
+A, B, C = "https://a.example/", "https://b.example/", "https://c.example/"
+
+
+@pytest.fixture
+def keys() -> list[UUID]:
+    return list(factories.crawl(A, B, C).snapshot_set.order_by("id").values_list("pk", flat=True))
+
+
+def tags_of(key: UUID) -> list[str]:
+    return sorted(Snapshot.objects.get(pk=key).tags.values_list("name", flat=True))
+
+
+def test_tags_are_put_on_and_taken_off_whatever_is_there_already(keys: list[UUID]) -> None:
+    tag(keys, ["To read", "fruit", "!"])
+    tag(keys[:1], ["to  READ"])
+    assert tags_of(keys[0]) == ["To read", "fruit"]
+    untag(keys[:2], ["TO READ", "nothing"])
+    assert [tags_of(key) for key in keys] == [["fruit"], ["fruit"], ["To read", "fruit"]]
+
+
+def test_new_versions_are_of_a_crawl_of_their_own_with_the_tags_of_the_old(keys: list[UUID]) -> None:
+    tag(keys, ["fruit"])
+    rows = Snapshot.objects.filter(pk__in=keys)
+    crawl = recapture(rows.filter(pk__in=keys[:2]), created_by=system_user(), plugins=["title"])
+    add_versions(crawl, rows)
+    assert sorted(crawl.snapshot_set.values_list("url", flat=True)) == [A, B, C]
+    assert crawl.config == {"PLUGINS": ["title"]}
+    assert all(tags_of(one.pk) == ["fruit"] for one in crawl.snapshot_set.all())
+    assert not crawl.snapshot_set.filter(pk__in=keys).exists()
+
+
+def test_what_failed_is_tried_again_for_its_reason_and_of_its_plugin(keys: list[UUID]) -> None:
+    for key, plugin, reason in [
+        (keys[0], "wget", "timeout:60"),
+        (keys[1], "wget", "crashed"),
+        (keys[2], "x", "timeout"),
+    ]:
+        ArchiveResult.objects.create(snapshot_id=key, plugin=plugin, status="failed", reason=reason)
+    rows = Snapshot.objects.filter(pk__in=keys)
+    assert retry_failed(rows, ["wget"], "timeout") == 1
+    assert retry_failed(rows, reason="crashed") == 1
+    assert retry_failed(rows) == 1
+
+
+def test_what_is_removed_is_gone_from_lists_until_it_is_brought_back(keys: list[UUID]) -> None:
+    ArchiveResult.objects.create(snapshot_id=keys[0], plugin="wget", status="succeeded", output_size=7)
+    rows = Snapshot.objects.filter(pk__in=keys[:2])
+    assert size_of(rows) == 7
+    assert remove(rows) == (2, "")
+    assert Snapshot.objects.kept().count() == 1
+    assert bring_back(rows) == (2, "")
+    assert Snapshot.objects.kept().count() == 3
