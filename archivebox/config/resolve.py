@@ -218,11 +218,13 @@ class Resolved:
 
     @cached_property
     def _wanted(self) -> frozenset[str]:
-        """The plugins that ``PLUGINS`` names and all they require; every one if it names none."""
+        """The plugins that ``PLUGINS`` names, all they require, and the gates that are on; all if it names none."""
         plugins = self._settings.plugins
         stack = [name for name in self.get_list("PLUGINS") if name in plugins]
         if not self.get_list("PLUGINS"):
             return frozenset(plugins)
+        gates = (plugin for plugin in plugins.values() if any(hook.gate for hook in plugin.hooks))
+        stack.extend(gate.name for gate in gates if self.get(gate.enabled_setting) is not False)
         wanted: set[str] = set()
         while stack:
             name = stack.pop()

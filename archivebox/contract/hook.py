@@ -16,7 +16,7 @@ TAB = "tab"
 DIRECT = "direct"
 """What ``network`` says of a hook that cannot use a proxy."""
 
-HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork")
+HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork", "gate")
 HOOK_LISTS = ("exclusive", "after", "argv", "sources")
 
 
@@ -30,7 +30,7 @@ class Hook:
     ``after``: hooks or plugins it waits for. ``fork``: may run in a child of the fork server. ``argv``: options it
     accepts, without dashes; None: every one. ``applies``: the pages it is for. ``described``: ``x-hooks`` speaks of
     it. ``environment``: the program that runs it where that is the Python of an environment of its own.
-    ``direct``: it connects past the proxy of its crawl.
+    ``direct``: it connects past the proxy of its crawl. ``gate``: where it fails, nothing that comes after it starts.
     ``newer_dialect``: it prints ``failed`` for any exception. ``digest``: SHA-256 of the script.
     """
 
@@ -47,6 +47,7 @@ class Hook:
     after: tuple[str, ...] = ()
     fork: bool = False
     direct: bool = False
+    gate: bool = False
     argv: tuple[str, ...] | None = None
     applies: Applies = ANY_PAGE
     interpreter: Interpreter = "python"
@@ -133,6 +134,7 @@ def read_hook(plugin: str, path: Path, name: HookName, script: Script, declared:
         after=lists.get("after", ()),
         fork=flags.get("fork", True) and script.interpreter == "python",
         direct=isinstance(declared, dict) and declared.get("network") == DIRECT,
+        gate=flags.get("gate", False) and name.event == "Snapshot" and not name.background,
         argv=script.options if argv is None else tuple(item.lstrip("-") for item in argv),
         applies=_applies(name, declared, warnings),
         interpreter=script.interpreter,

@@ -19,6 +19,7 @@ class Reason(StrEnum):
     UNKNOWN_STATUS = "unknown_status"
     NOT_APPLICABLE = "not_applicable"
     NOTHING_CAME = "nothing_came"
+    KEPT_OUT = "kept_out"
     DISABLED = "disabled"
     NOT_CHOSEN = "not_chosen"
     OTHER_ENGINE = "other_engine"
@@ -107,6 +108,11 @@ _TEXTS: dict[Reason, _Text] = {
     Reason.NOT_APPLICABLE: _text("It does not apply to this page.", particular="It is not for {}."),
     Reason.NOTHING_CAME: _text(
         "Nothing came from this address.", "See the result of the navigation for why, and try that again."
+    ),
+    Reason.KEPT_OUT: _text(
+        "Something found that this page is not to be visited.",
+        "See the result of {} for why, and try that again once it has changed.",
+        "The plugin {} found that this page is not to be visited.",
     ),
     Reason.DISABLED: _text("Its plugin is switched off.", "Set {}=true to run it.", "It is switched off by {}=false."),
     Reason.NOT_CHOSEN: _text(

@@ -13,10 +13,13 @@ from archivebox.contract.reasons import Reason
 APART = frozenset(
     {
         Reason.NOT_APPLICABLE, Reason.DISABLED, Reason.NOT_CHOSEN, Reason.OTHER_ENGINE, Reason.DIRECT_NETWORK,
-        Reason.CANCELLED,
+        Reason.CANCELLED, Reason.NOTHING_CAME, Reason.KEPT_OUT,
     }
 )  # fmt: skip
-"""Reasons to skip a hook by which nothing is missing: it was not wanted, or is not for such a page."""
+"""Reasons to skip a hook by which nothing is missing: it was not wanted, or is not for such a page.
+
+Where nothing came, or the page was not to be visited, the hook that found that is what was missed.
+"""
 OPEN = frozenset({"queued", "started"})
 MISSED = frozenset({"failed", "backoff"})
 TRY_AGAIN = "Look whether the address opens in a browser, then capture it again."

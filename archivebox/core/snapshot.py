@@ -23,7 +23,7 @@ from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.records import register
 from archivebox.core.tag import Tag
-from archivebox.crawls.crawl import Crawl
+from archivebox.crawls.crawl import Crawl, Domain
 from archivebox.hooks import discover_hooks, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.urls import path_domain_of
@@ -166,6 +166,9 @@ class Snapshot(StoppableItem):
         if fields:
             Snapshot.objects.filter(pk=self.pk).update(**fields, modified_at=timezone.now())
         self.tags.add(*tags_of(record))
+        seconds = record.get("retry_after")
+        if isinstance(seconds, int) and seconds > 0:
+            Domain.hold_off(self.domain, seconds)
         return self
 
     def learn(self, record: Mapping[str, JSON]) -> dict[str, str | int]:

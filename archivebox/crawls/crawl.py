@@ -1,7 +1,7 @@
 """Crawls: what somebody asked for, and its runs on each machine."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from uuid import UUID
@@ -23,6 +23,9 @@ from archivebox.hooks import crawl_layers
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process, ProcessQuerySet
+
+LONGEST_HOLD_OFF = 3600.0
+"""Seconds for which a host may put us off at a time; it can do so again."""
 
 
 class CrawlQuerySet(WorkQuerySet["Crawl"]):
@@ -172,15 +175,19 @@ class Domain(Row):
     next_at = models.DateTimeField(null=True, blank=True, help_text="no request before this moment")
     delay = models.FloatField(default=0.0, help_text="seconds between two pages")
     max_parallel = models.IntegerField(default=0, help_text="pages at once; 0: no limit of its own")
-    retry_after = models.DateTimeField(null=True, blank=True, help_text="what the host asked for (RFC 9110, 10.2.3)")
-    robots = models.TextField(blank=True, default="")
-    robots_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         indexes = [models.Index(fields=["next_at"], condition=Q(next_at__isnull=False), name="domain_blocked")]
 
     def __str__(self) -> str:
         return self.name
+
+    @classmethod
+    def hold_off(cls, name: str, seconds: float) -> None:
+        """Ask nothing of a host for so long, as it wished (RFC 9110, 10.2.3); a wait that ends later stays."""
+        until = timezone.now() + timedelta(seconds=min(seconds, LONGEST_HOLD_OFF))
+        domain, _ = cls.objects.get_or_create(name=name)
+        cls.objects.filter(Q(next_at__isnull=True) | Q(next_at__lt=until), pk=domain.pk).update(next_at=until)
 
 
 # --- asked for every page or crawl ------------------------------------------------------------------------------

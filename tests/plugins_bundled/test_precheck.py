@@ -61,12 +61,6 @@ def test_what_is_no_success_is_a_fact_and_tells_nothing_of_the_page(site: Site, 
     assert asked.sentence.startswith("404 text/html")
 
 
-@pytest.mark.parametrize(("path", "said"), [("/noindex", "asks to leave it alone"), ("/article", "allows it")])
-def test_robots_are_asked_where_that_is_wished(site: Site, tmp_path: Path, path: str, said: str) -> None:
-    asked = Asked(tmp_path, site.url_for(path), PRECHECK_ROBOTS="true")
-    assert asked.sentence.endswith(f"robots.txt {said}")
-
-
 @pytest.mark.parametrize("path", ["/never", "/redirect-loop"])
 def test_a_server_that_does_not_answer_is_given_up_in_time(site: Site, tmp_path: Path, path: str) -> None:
     asked = Asked(tmp_path, site.url_for(path), PRECHECK_TIMEOUT="0.5")

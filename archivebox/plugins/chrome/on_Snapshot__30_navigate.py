@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 import time
 
+from answers import declared_type, retry_after
 from neterrors import Problem, problem_of
 from others import take_back, tell
 
@@ -43,17 +43,6 @@ CALM_TIME = 0.2  # seconds without a new document after which a stop counts
 STOPS = 10
 UNAUTHORIZED = 401
 HERE = "({url: location.href, mime: document.contentType, empty: !document.documentElement})"
-MEDIA_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)\s*(;.*)?", re.ASCII | re.DOTALL)  # RFC 9110, 8.3.1
-
-
-def declared_type(response: dict[str, object]) -> str:
-    """Return the media type that an answer declares, else the one that the browser took it for.
-
-    The browser speaks of what it shows: of feeds as plain text.
-    """
-    headers = {name.lower(): value for name, value in response.get("headers", {}).items()}
-    declared = MEDIA_TYPE.fullmatch(headers.get("content-type", ""))
-    return (declared[1] if declared else str(response.get("mimeType", ""))).lower()
 
 
 class Arrival:
@@ -236,6 +225,7 @@ class Navigation:
             "status": response.get("status"),
             "status_text": response.get("statusText"),
             "mime": declared_type(response) or mime,
+            "retry_after": retry_after(response),
             "static": static,
             "download": self._arrival.download,
             "stopped": self.stopped,
@@ -342,7 +332,8 @@ def tell_facts(record: dict[str, object]) -> None:
     """Tell what the page is: an address without status and type says that nothing will come from there."""
     may_come = record["transient"] and not record["status"]
     final_url = "" if may_come else record["final_url"]
-    patch_snapshot(final_url=final_url, http_status=record["status"] or 0, mime_type=record["mime"])
+    facts = {"final_url": final_url, "http_status": record["status"] or 0, "mime_type": record["mime"]}
+    patch_snapshot(**facts, **({"retry_after": record["retry_after"]} if record["retry_after"] else {}))
 
 
 def main() -> None:

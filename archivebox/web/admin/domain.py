@@ -9,9 +9,9 @@ from archivebox.web.admin.rows import RowAdmin
 
 @admin.register(Domain)
 class DomainAdmin(RowAdmin[Domain]):
-    list_display = ("name", "delay", "max_parallel", "next_at", "retry_after")
+    list_display = ("name", "delay", "max_parallel", "next_at")
     search_fields = ("name",)
-    readonly_fields = ("name", "next_at", "retry_after", "robots", "robots_at")
+    readonly_fields = ("name", "next_at")
 
     def has_change_permission(self, request: HttpRequest, obj: Domain | None = None) -> bool:
         del obj

@@ -45,6 +45,8 @@ class Planned:
     """The result's own status while the hook is replayed."""
     place: Place | None = None
     lacks: Lacks | None = None
+    reason: str = ""
+    """Why it is settled as it is, as its row says."""
     late: bool = False
     """Its ready time is over; nobody waits for it any longer."""
 
@@ -101,6 +103,7 @@ class Schedule:
     def __init__(self, planned: Iterable[Planned], step: int = 0) -> None:
         self.planned = sorted(planned, key=lambda item: item.hook.sort_key)
         self.step = step
+        self._gates = [item for item in self.planned if item.hook.gate]
         self._exclusive = [item for item in self.planned if item.hook.exclusive]
         order = _order(tuple(item.hook for item in self.planned))
         item_of = {item.hook: item for item in self.planned}
@@ -117,6 +120,11 @@ class Schedule:
                 before = [*self._after.get(item, ()), *self._ready.get(item, ())]
                 item.step = max((other.step for other in before if other.step > OUTPUT_STEP), default=OUTPUT_STEP)
         self.planned.sort(key=lambda item: (item.step, item.hook.sort_key))
+
+    def closed_gate(self, item: Planned) -> Planned | None:
+        """What stands before a hook and has found that nothing after it is to start; None: it is let through."""
+        before = (gate for gate in self._gates if gate.hook.sort_key < item.hook.sort_key)
+        return next((gate for gate in before if gate.status in {"failed", "backoff"}), None)
 
     def may_start(self) -> Iterator[Planned]:
         """Queued hooks of this and earlier steps whose turn it is; ask again after starting some of them."""

@@ -190,10 +190,13 @@ class SnapshotExecutor(Executor):
         left_out = item.run.left_out if item.run is not None else ""
         columns["reason"] = (reason or str(columns["reason"]) or left_out)[:128]
         columns |= extra or {}
-        item.status, item.attempts = str(columns["status"]), int(columns["attempts"])
+        item.status, item.reason = str(columns["status"]), str(columns["reason"])
+        item.attempts = int(columns["attempts"])
         if result.status is Status.QUEUED:
             item.run = None
         self.sealing.final_changed |= not item.hook.derived
+        if item.hook.gate and item.status in {"succeeded", "noresults"}:
+            self._judge_anew(Reason.KEPT_OUT.of(item.hook.plugin))
         if item.result_id is not None:
             columns["status"] = str(columns["status"])
             self.engine.journal.update(ArchiveResult, item.result_id, columns, self.lease)
@@ -233,7 +236,11 @@ class SnapshotExecutor(Executor):
         return not all(other.is_settled for other in before)
 
     def not_applicable(self, item: Planned) -> str | None:
-        return None if item.replay else item.hook.applies.reason_against(self.snapshot.url, self.snapshot.facts)
+        if item.replay:
+            return None
+        if gate := self.schedule.closed_gate(item):
+            return Reason.KEPT_OUT.of(gate.hook.plugin)
+        return item.hook.applies.reason_against(self.snapshot.url, self.snapshot.facts)
 
     def take_records(self, run: HookProcess, records: Sequence[Record]) -> None:
         for record in records:
@@ -248,10 +255,13 @@ class SnapshotExecutor(Executor):
         """What a hook tells of the page; where nothing came the last time and now does, who applies is judged anew."""
         nothing_came = self.snapshot.facts.nothing_came
         self.snapshot.learn(record.fields)
-        if not nothing_came or not self.snapshot.facts.are_known:
-            return
+        if nothing_came and self.snapshot.facts.are_known:
+            self._judge_anew(Reason.NOTHING_CAME)
+
+    def _judge_anew(self, reason: str) -> None:
+        """What stood in the way of some hooks does so no longer: they wait for their turn again."""
         for item in self.schedule.planned:
-            if item.status == "skipped" and item.hook.applies.needs_facts:
+            if item.status == "skipped" and item.reason == reason:
                 self._back_to_queue(item, "")
 
     def refuses(self, item: Planned) -> bool:

@@ -40,6 +40,7 @@ class Known(NamedTuple):
     attempts: int
     retry_at: datetime | None
     process_id: UUID | None
+    reason: str
 
 
 class Loaded:
@@ -64,7 +65,7 @@ class Loaded:
             result = results.pop((hook.plugin, hook.file_name), None)
             if result is None:
                 continue
-            item = Planned(hook, result.status, result.pk, result.attempts)
+            item = Planned(hook, result.status, result.pk, result.attempts, reason=result.reason)
             row = latest.get(result.pk)
             if _is_unjudged(result, row):
                 self._resume(item, row)
@@ -216,7 +217,7 @@ def _leased(snapshot: UUID, owner: UUID) -> models.QuerySet[Snapshot]:
 
 @PreparedQuery
 def _results_of(snapshot: UUID) -> Rows:
-    columns = ("pk", "plugin", "hook_name", "status", "attempts", "retry_at", "process_id")
+    columns = ("pk", "plugin", "hook_name", "status", "attempts", "retry_at", "process_id", "reason")
     return ArchiveResult.objects.filter(snapshot_id=snapshot).values_list(*columns)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
 
+from archivebox.plugins.chrome.answers import retry_after
 from archivebox.plugins.chrome.neterrors import problem_of
 
 URL = "http://example.com/"
@@ -53,3 +56,16 @@ def test_where_the_way_out_made_no_connection_its_log_has_the_word(
     monkeypatch.setenv("CRAWL_OUTPUT_DIR", str(tmp_path))
     problem = problem_of(SOCKS, URL)
     assert (problem.sentence, problem.transient) == ("What happened.", transient)
+
+
+@pytest.mark.parametrize(
+    ("status", "wish", "seconds"),
+    [(429, "120", 120), (503, "7", 7), (200, "120", 0), (429, "", 0), (429, "soon", 0), (503, "Tue, 14 Nov 2023", 0)],
+)
+def test_a_server_says_for_how_long_it_wishes_to_be_left_alone(status: int, wish: str, seconds: int) -> None:
+    assert retry_after({"status": status, "headers": {"Retry-After": wish}}) == seconds
+
+
+def test_the_wish_may_be_a_moment() -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True)
+    assert 7_000 < retry_after({"status": 429, "headers": {"retry-after": date}}) <= 7_200

@@ -171,6 +171,17 @@ class TestHosts:
         assert after.next_at is not None
         assert after.next_at > timezone.now() + timedelta(seconds=30)
 
+    def test_a_host_that_wished_to_be_left_alone_is_asked_for_nothing_until_then(self) -> None:
+        """RFC 9110, 10.2.3; a shorter wish that comes later does not end a longer one."""
+        one = ready(crawl("https://example.com/1", "https://example.com/2"))
+        page = one.snapshot_set.get(url="https://example.com/1")
+        for seconds in (600, 5, 0):
+            page.patch({"id": str(page.pk), "retry_after": seconds})
+        after = look(Cursor())
+        assert after.snapshots == []
+        assert after.next_at is not None
+        assert after.next_at > timezone.now() + timedelta(minutes=9)
+
     def test_a_blocked_host_does_not_hide_the_others(self) -> None:
         one = ready(crawl("https://a.example/", "https://b.example/"))
         assert len(due.due(one.pk, {"a.example"}, due.Allowance(4), Cursor())) == 1

@@ -1,0 +1,44 @@
+"""What the headers of the page's own answer say of it and of its server."""
+
+from __future__ import annotations
+
+import re
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from archivebox.plugins.base.cdp import Params
+
+MEDIA_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)\s*(;.*)?", re.ASCII | re.DOTALL)  # RFC 9110, 8.3.1
+PUTS_OFF = frozenset({429, 503})  # answers that may say when to come again (RFC 6585, 4; RFC 9110, 15.6.4)
+
+
+def declared_type(response: Params) -> str:
+    """Return the media type that an answer declares, else the one that the browser took it for.
+
+    The browser speaks of what it shows: of feeds as plain text.
+    """
+    declared = MEDIA_TYPE.fullmatch(_header(response, "content-type"))
+    return (declared[1] if declared else str(response.get("mimeType", ""))).lower()
+
+
+def retry_after(response: Params) -> int:
+    """Return the seconds for which the server wishes to be left alone (RFC 9110, 10.2.3); 0 where it says nothing."""
+    wish = _header(response, "retry-after").strip()
+    if response.get("status") not in PUTS_OFF or not wish:
+        return 0
+    return int(wish) if wish.isdecimal() else _seconds_until(wish)
+
+
+def _seconds_until(date: str) -> int:
+    from email.utils import parsedate_to_datetime  # 15 ms, for which hardly a server asks
+
+    try:
+        return max(0, int(parsedate_to_datetime(date).timestamp() - time.time()))
+    except ValueError:
+        return 0
+
+
+def _header(response: Params, name: str) -> str:
+    headers = response.get("headers", {})
+    return next((str(value) for key, value in headers.items() if key.lower() == name), "")
