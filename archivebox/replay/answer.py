@@ -9,6 +9,7 @@ from typing import Protocol
 
 from granian.rsgi import ProtocolClosed  # type: ignore[attr-defined]  # exported by use, not by name
 
+from archivebox.replay import capability
 from archivebox.replay.files import Opened, parse_range
 from archivebox.replay.origins import policy
 from archivebox.replay.pages import HTML, error_page
@@ -39,7 +40,10 @@ class Exchange(Protocol):
 
 
 class Answer:
-    """One answer. ``scripts``: whether the page's own may run; ``links``: whether those of the page leave its frame."""
+    """One answer. ``scripts``: whether the page's own may run; ``links``: whether those of the page leave its frame.
+
+    ``is_picture``: whether it is one picture of a list.
+    """
 
     def __init__(self, exchange: Exchange, host: str, app_url: str, *, head: bool) -> None:
         self._exchange = exchange
@@ -48,6 +52,7 @@ class Answer:
         self._head = head
         self.scripts = False
         self.links = False
+        self.is_picture = False
 
     def _headers(self, mimetype: str, **more: str) -> list[tuple[str, str]]:
         allowed = policy(self._host, mimetype, self._app_url, scripts=self.scripts, links=self.links)
@@ -64,7 +69,10 @@ class Answer:
 
     @property
     def _kept(self) -> str:
-        return "no-store" if self.scripts else "private, max-age=300"
+        """How long a browser may keep a file: a picture of lists for as long as its address stays the same."""
+        if self.scripts:
+            return "no-store"
+        return f"private, max-age={capability.STEP if self.is_picture else 300}"
 
     def error(self, status: int, title: str, sentence: str) -> None:
         self.page(status, error_page(title, sentence))

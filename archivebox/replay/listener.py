@@ -81,6 +81,7 @@ class Listener:
             raise EndedError
         # As a tab of its own a page with scripts can send what it sees anywhere; a frame of ours cannot be led away.
         answer.scripts = right.purpose is Purpose.SCRIPTS and scope.headers.get("sec-fetch-dest") in _FRAMES
+        answer.is_picture = right.purpose is Purpose.FILE
         folder = await asyncio.to_thread(self._look_up, right)
         if folder is None:
             raise NotThereError

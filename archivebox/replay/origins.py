@@ -9,6 +9,9 @@ _NAME = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 """Hosts from which names below ``localhost`` lead to the same machine (RFC 6761, section 6.3)."""
 
+PICTURES = "pictures"
+"""The name, beside those of snapshots, under which lists show their pictures."""
+
 
 @dataclass(frozen=True, slots=True)
 class Replay:
@@ -26,6 +29,13 @@ class Replay:
         if name in LOCAL_NAMES:
             return f"http://{snapshot_id}.localhost:{self.port}"
         return f"http://{bracketed(name)}:{self.port}"
+
+    def pictures_origin(self, app_host: str) -> str:
+        """Scheme, host and port that show the small pictures of all lists: one host, and no snapshot's own."""
+        if self.url:
+            return self.url.replace("*", PICTURES)
+        name = host_name(app_host)
+        return f"http://{f'{PICTURES}.localhost' if name in LOCAL_NAMES else bracketed(name)}:{self.port}"
 
     def isolates(self, app_host: str) -> bool:
         """Whether each snapshot has a host name of its own; only then may its scripts run."""

@@ -1,28 +1,38 @@
-"""Owns what a list shows of each snapshot: picture, icon, verdict, size."""
+"""Owns what a list shows of each snapshot: picture, icon, what was kept, verdict, tags, versions, size."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
+from uuid import UUID
 
+from django.db.models import Count, F, Q
 from django.http import HttpRequest
 
 from archivebox.contract.presentation import Role
 from archivebox.contract.verdicts import Verdict, judge
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
+from archivebox.core.tag import Tag
 from archivebox.hooks import outputs_of
 from archivebox.replay import capability
 from archivebox.replay.capability import Purpose
 from archivebox.web.headers import replay
+from archivebox.web.marks import Mark, marks_of
 from archivebox.web.viewers import viewer_of
 
 SHOWN_IN_LISTS: tuple[Role, ...] = ("picture", "icon")
+LARGEST_PICTURE = 150_000
+"""Bytes of a picture that a list shows: thumbnails have some thousands, and 60 screenshots are slow to draw."""
 COLUMNS = (
     "snapshot_id", "plugin", "hook_name", "status", "reason", "process_id", "output_str", "output_size", "output_files",
 )  # fmt: skip
 """Of a result, what a card looks at."""
+NOT_FOR_IT = Q(status="noresults") | Q(status="skipped") & (
+    Q(reason="not_applicable") | Q(reason__startswith="not_applicable:") | Q(reason__startswith="disabled:")
+)
+"""Results that say nothing of a page; most have one of these, and a list of 60 has thousands."""
 NONE = (sys.maxsize, "")
 """Rank and address where nothing plays a role."""
 
@@ -34,25 +44,38 @@ class Card:
     snapshot: Snapshot
     origin: str
     """Where its files are seen."""
+    pictures_origin: str
+    """Where the pictures of all lists are seen: one host, so that they need few connections."""
     viewer: str
     """Whose capabilities its addresses hold."""
     pictures: dict[Role, tuple[int, str]] = field(default_factory=dict)
     """Rank and address of the best file that plays a role."""
     results: list[ArchiveResult] = field(default_factory=list)
+    tags: list[Tag] = field(default_factory=list)
+    versions: int = 1
     size: int = 0
 
     def base(self, purpose: Purpose = Purpose.FILES) -> str:
         """Address of all its files, with the capability to see them; ends with a slash."""
         return f"{self.origin}/{capability.grant(self.snapshot.pk, self.viewer, purpose)}/"
 
-    def _address_of_one(self, plugin: str, name: str) -> str:
-        """Address of one file, with a capability for that file alone."""
+    def _picture_at(self, plugin: str, name: str) -> str:
+        """Address of one picture, with a capability for that file alone."""
         token = capability.grant(self.snapshot.pk, self.viewer, Purpose.FILE, f"{plugin}/{name}")
-        return f"{self.origin}/{token}/{address_of(plugin, name)}"
+        return f"{self.pictures_origin}/{token}/{address_of(plugin, name)}"
 
     @property
     def title(self) -> str:
         return self.snapshot.title or self.snapshot.url.partition("://")[2].rstrip("/") or self.snapshot.url
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.snapshot.url).netloc.rpartition("@")[2]
+
+    @property
+    def path(self) -> str:
+        """What of the URL comes after the host."""
+        return "/" + self.snapshot.url.partition("://")[2].partition("/")[2]
 
     @property
     def picture(self) -> str:
@@ -63,6 +86,19 @@ class Card:
         return self.pictures.get("icon", NONE)[1]
 
     @property
+    def copy(self) -> str:
+        """Address of the best copy that can be looked at by itself; empty where there is none."""
+        previews = (
+            (output.rank, address_of(result.plugin, name))
+            for result in self.results
+            for output in outputs_of(result.plugin)
+            for name in filter(output.matches, result.output_files)
+            if output.role == "preview"
+        )
+        best = min(previews, default=None)
+        return self.base() + best[1] if best else ""
+
+    @property
     def is_busy(self) -> bool:
         return self.snapshot.status in Snapshot.OPEN
 
@@ -71,14 +107,22 @@ class Card:
         """What came of it; asked when all its results have been taken."""
         return judge(self.snapshot.status, self.snapshot.http_status, self.results, outputs_of)
 
+    @cached_property
+    def marks(self) -> list[Mark]:
+        """What was kept; asked when all its results have been taken."""
+        return marks_of(self.results)
+
     def take(self, result: ArchiveResult) -> None:
         self.results.append(result)
         self.size += result.output_size
+        files: Mapping[str, Mapping[str, int]] = result.output_files
         for output in outputs_of(result.plugin):
             known = self.pictures.get(output.role, NONE)
-            name = next(filter(output.matches, result.output_files), None)
-            if output.role in SHOWN_IN_LISTS and name is not None and output.rank < known[0]:
-                self.pictures[output.role] = (output.rank, self._address_of_one(result.plugin, name))
+            if output.role in SHOWN_IN_LISTS and output.rank < known[0]:
+                small = (name for name, about in files.items() if about.get("size", 0) <= LARGEST_PICTURE)
+                name = next(filter(output.matches, small), None)
+                if name is not None:
+                    self.pictures[output.role] = (output.rank, self._picture_at(result.plugin, name))
 
 
 def address_of(plugin: str, name: str) -> str:
@@ -87,9 +131,24 @@ def address_of(plugin: str, name: str) -> str:
 
 
 def cards(request: HttpRequest, snapshots: Sequence[Snapshot]) -> list[Card]:
-    """A card for each, from one query for all their results."""
-    host, viewer = request.get_host(), viewer_of(request)
-    made = {snapshot.pk: Card(snapshot, replay().origin(snapshot.pk, host), viewer) for snapshot in snapshots}
-    for result in ArchiveResult.objects.filter(snapshot__in=made).only(*COLUMNS):
+    """A card for each, from one query for all their results, one for their tags, one for their versions."""
+    host, viewer, shown = request.get_host(), viewer_of(request), replay()
+    pictures = shown.pictures_origin(host)
+    made = {one.pk: Card(one, shown.origin(one.pk, host), pictures, viewer) for one in snapshots}
+    for result in ArchiveResult.objects.filter(snapshot__in=made).exclude(NOT_FOR_IT).only(*COLUMNS):
         made[result.snapshot_id].take(result)
+    _put_tags(made)
+    _count_versions(made.values())
     return list(made.values())
+
+
+def _put_tags(made: Mapping[UUID, Card]) -> None:
+    for tag in Tag.objects.filter(snapshot_set__in=made).annotate(snapshot_id=F("snapshot_set")):
+        made[tag.snapshot_id].tags.append(tag)
+
+
+def _count_versions(shown: Iterable[Card]) -> None:
+    kept = Snapshot.objects.kept().filter(url__in={card.snapshot.url for card in shown})
+    counts = dict(kept.values_list("url").annotate(Count("pk")).order_by())
+    for card in shown:
+        card.versions = counts.get(card.snapshot.url, 1)

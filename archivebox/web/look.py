@@ -1,8 +1,8 @@
 """Owns how a person wants pages to look, which a cookie of theirs remembers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Self
+from dataclasses import dataclass, replace
+from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
 
 from django.http import HttpRequest, HttpResponse
@@ -15,28 +15,39 @@ KEPT = 365 * 24 * 3600
 CHOICES = {
     "theme": ("auto", "light", "dark"),
     "density": ("comfortable", "compact"),
+    "view": ("cards", "list", "table"),
+    "opens": ("page", "copy", "original"),
 }
 """What can be chosen of each; the first is what nobody has chosen."""
+COLUMNS = ("when", "host", "status", "kept", "tags", "versions", "size", "type", "crawl")
+"""Of the table, beside the title."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one person has chosen, or not."""
+    """What one person has chosen, or not. ``opens``: what a click in a list leads to."""
 
     theme: str = CHOICES["theme"][0]
     density: str = CHOICES["density"][0]
+    view: str = CHOICES["view"][0]
+    opens: str = CHOICES["opens"][0]
+    columns: tuple[str, ...] = ("when", "host", "status", "kept", "tags", "size")
 
     def chosen(self, wanted: Mapping[str, str]) -> Self:
-        """The same with what of ``wanted`` can be chosen; the rest is nothing to us."""
-        names = {field.name for field in fields(self)}
-        valid = {name: wanted[name] for name in names & set(wanted) if wanted[name] in CHOICES[name]}
+        """The same with what of ``wanted`` can be chosen; the rest is nothing to us. Columns: names and commas."""
+        valid: dict[str, Any] = {name: wanted[name] for name in CHOICES if wanted.get(name) in CHOICES[name]}
+        if "columns" in wanted:
+            names = wanted["columns"].split(",")
+            valid["columns"] = tuple(name for name in COLUMNS if name in names)
         return replace(self, **valid)
 
     def keep(self, answer: HttpResponse) -> None:
         """Have the browser remember it."""
-        text = urlencode({field.name: getattr(self, field.name) for field in fields(self)})
-        answer.set_cookie(COOKIE, text, max_age=KEPT, secure=settings.BEHIND_HTTPS, httponly=True, samesite="Lax")
+        said = {name: getattr(self, name) for name in CHOICES} | {"columns": ",".join(self.columns)}
+        answer.set_cookie(
+            COOKIE, urlencode(said), max_age=KEPT, secure=settings.BEHIND_HTTPS, httponly=True, samesite="Lax"
+        )
 
 
 def look_of(request: HttpRequest) -> Look:
-    return Look().chosen(dict(parse_qsl(request.COOKIES.get(COOKIE, ""))))
+    return Look().chosen(dict(parse_qsl(request.COOKIES.get(COOKIE, ""), keep_blank_values=True)))

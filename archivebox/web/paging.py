@@ -5,6 +5,7 @@ from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from django.db import models
+from django.db.models import Q
 from django.http import Http404, HttpRequest
 
 SIZE = 50
@@ -12,23 +13,60 @@ Shown = TypeVar("Shown", bound=models.Model)
 
 
 @dataclass(frozen=True)
+class Order:
+    """How a list is sorted: by an indexed column, where one is named, and then by key."""
+
+    column: str = ""
+    descending: bool = False
+
+    def sort(self, rows: "models.QuerySet[Shown, Any]", *, backwards: bool) -> "models.QuerySet[Shown, Any]":
+        sign = "-" if self.descending != backwards else ""
+        return rows.order_by(*[sign + name for name in (self.column, "pk") if name])
+
+    def beyond(
+        self, rows: "models.QuerySet[Shown, Any]", key: UUID, *, backwards: bool
+    ) -> "models.QuerySet[Shown, Any]":
+        """Those that come after the row of this key; ``backwards``: before it. Http404 where it is gone."""
+        side = "lt" if self.descending != backwards else "gt"
+        if not self.column:
+            return rows.filter(**{f"pk__{side}": key})
+        edge = rows.model._default_manager.filter(pk=key).values_list(self.column, flat=True).first()
+        if edge is None:
+            raise Http404("no such page")
+        further = Q(**{f"{self.column}__{side}": edge}) | Q(**{f"pk__{side}": key})
+        return rows.filter(further, **{f"{self.column}__{side}e": edge})
+
+
+NEWEST = Order(descending=True)
+
+
+@dataclass(frozen=True)
 class Page(Generic[Shown]):
-    """Rows, newest first, and the keys from which the pages beside it go on (None: there is none)."""
+    """Rows in their order, and the keys from which the pages beside it go on (None: there is none)."""
 
     rows: list[Shown]
     older: UUID | None
     newer: UUID | None
 
+    @property
+    def is_all(self) -> bool:
+        return self.older is None and self.newer is None
 
-def page_of(rows: "models.QuerySet[Shown, Any]", request: HttpRequest, size: int = SIZE) -> Page[Shown]:
-    """The page that ``?before=<key>`` or ``?after=<key>`` names, else the newest. Http404 for what is no key."""
+
+def page_of(
+    rows: "models.QuerySet[Shown, Any]", request: HttpRequest, size: int = SIZE, order: Order = NEWEST
+) -> Page[Shown]:
+    """The page that ``?before=<key>`` (further down) or ``?after=<key>`` (further up) names, else the first.
+
+    Http404 for what is no key.
+    """
     before, after = _key(request, "before"), _key(request, "after")
     if after is not None:
-        found = list(rows.filter(pk__gt=after).order_by("pk")[: size + 1])
+        found = list(order.sort(order.beyond(rows, after, backwards=True), backwards=True)[: size + 1])
         more, found = len(found) > size, found[:size][::-1]
         return Page(found, found[-1].pk if found else None, found[0].pk if more else None)
-    chosen = rows.filter(pk__lt=before) if before is not None else rows
-    found = list(chosen.order_by("-pk")[: size + 1])
+    chosen = order.beyond(rows, before, backwards=False) if before is not None else rows
+    found = list(order.sort(chosen, backwards=False)[: size + 1])
     more, found = len(found) > size, found[:size]
     newer = found[0].pk if before is not None and found else None
     return Page(found, found[-1].pk if more else None, newer)

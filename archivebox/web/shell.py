@@ -49,7 +49,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
     return {
         "rail": list(_places(request)),
         "look": look_of(request),
-        "look_choices": CHOICES,
+        "look_choices": {name: CHOICES[name] for name in ("theme", "density")},
         "index_is_open": may_see(request, "PUBLIC_INDEX"),
         "add_is_open": may_see(request, "PUBLIC_ADD_VIEW"),
     }

@@ -5,14 +5,27 @@ from django.contrib.auth.decorators import login_not_required
 from django.urls import path, re_path
 from django.views.generic.base import RedirectView
 
-from archivebox.web.views import add, crawls, errors, events, files, health, login, look, replay, searching, snapshots
+from archivebox.web.views import (
+    add,
+    crawls,
+    errors,
+    events,
+    files,
+    health,
+    library,
+    login,
+    look,
+    replay,
+    searching,
+    snapshots,
+)
 
 to_login = login_not_required(RedirectView.as_view(pattern_name="login", query_string=True))
 
 admin.site.enable_nav_sidebar = False  # the lists are wide, and its search needs a script
 
 urlpatterns = [
-    path("", snapshots.index, name="snapshots"),
+    path("", library.index, name="snapshots"),
     path("snapshots/<uuid:snapshot_id>/", snapshots.one, name="snapshot"),
     path("search/help/", searching.help_typing, name="search-help"),
     re_path(r"^web/(?P<when>latest|\d{4,14})/(?P<url>.+)$", replay.page, name="replay"),

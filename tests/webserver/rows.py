@@ -35,11 +35,11 @@ Promise.all(tries).then(found => { said.tries = found; document.title = JSON.str
 
 
 def make(app_port: str) -> str:
-    """An administrator, a crawl that nobody runs, 60 snapshots, and results of the newest; JSON of their keys."""
+    """An administrator, a crawl that nobody runs, 70 snapshots, and results of the newest; JSON of their keys."""
     open_collection(create=True)
     user = User.objects.create_superuser(NAME, password=PASSWORD)
     User.objects.create_user("reader", password=PASSWORD)
-    seeds = [Seed(f"http://site{number}.example/story/{number}", f"Story {number}") for number in range(60)]
+    seeds = [Seed(f"http://site{number}.example/story/{number}", f"Story {number}") for number in range(70)]
     crawl = create_crawl(seeds, created_by=user, tags=["news"], hold=True)
     Snapshot.objects.filter(crawl=crawl).update(status="sealed", retry_at=None)
     snapshot = Snapshot.objects.filter(crawl=crawl).order_by("-pk")[0]

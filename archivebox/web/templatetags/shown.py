@@ -1,15 +1,18 @@
 """Owns how times, sizes and statuses are written on pages."""
 
 from datetime import UTC, datetime
+from urllib.parse import urlencode
 
 from django import template
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from archivebox.contract.verdicts import State
 from archivebox.lib import quantities
+from archivebox.search.facets import quoted
 
 register = template.Library()
 
@@ -45,6 +48,21 @@ def moment(value: datetime | None) -> SafeString | str:
         '<time datetime="{}" title="{} UTC">{}</time>',
         exact.isoformat(), f"{exact:%Y-%m-%d %H:%M:%S}", f"{exact:%Y-%m-%d %H:%M}",
     )  # fmt: skip
+
+
+@register.simple_tag
+def day(value: datetime) -> SafeString:
+    """``2026-01-31``, with the exact moment for machines and on hovering."""
+    exact = value.astimezone(UTC)
+    shown = (f"{exact:%Y-%m-%d}", exact.isoformat(), f"{exact:%Y-%m-%d %H:%M:%S}")
+    return format_html('<time datetime="{1}" title="{2} UTC">{0}</time>', *shown)
+
+
+@register.simple_tag
+def query_link(key: str, value: str) -> str:
+    """Address of the Library with one term: ``{% query_link '#' name %}``, ``{% query_link 'host' name %}``."""
+    term = f"{key if key == '#' else f'{key}:'}{quoted(value)}"
+    return f"{reverse('snapshots')}?{urlencode({'q': term})}"
 
 
 @register.filter

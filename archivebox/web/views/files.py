@@ -2,13 +2,16 @@
 
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.staticfiles.views import serve
-from django.http import HttpRequest, HttpResponseBase
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
+from django.views.decorators.gzip import gzip_page
 
 
 @login_not_required
+@gzip_page
 def static(request: HttpRequest, path: str) -> HttpResponseBase:
     """A file that an app brings along; they change with the version only."""
-    answer = serve(request, path, insecure=True)
+    found = serve(request, path, insecure=True)
+    answer = HttpResponse(found.getvalue(), headers=dict(found.headers)) if isinstance(found, FileResponse) else found
     answer.headers["Cache-Control"] = "public, max-age=3600"
     return answer
 

@@ -14,5 +14,8 @@ from archivebox.web.look import look_of
 def choose(request: HttpRequest) -> HttpResponse:
     """Keep the choices in the form, and go back to the page that showed it."""
     answer = redirect(back_to(request, "snapshots"))
-    look_of(request).chosen(request.POST.dict()).keep(answer)
+    wanted = request.POST.dict()
+    if "columns" in wanted:  # one for each column that is wanted, and an empty one before them
+        wanted["columns"] = ",".join(request.POST.getlist("columns"))
+    look_of(request).chosen(wanted).keep(answer)
     return answer

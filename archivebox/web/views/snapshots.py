@@ -1,4 +1,4 @@
-"""Owns the list of snapshots and the page of one."""
+"""Owns the page of one snapshot."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -19,29 +19,9 @@ from archivebox.replay.origins import sandbox
 from archivebox.web.access import public_if
 from archivebox.web.cards import address_of, cards
 from archivebox.web.headers import replay
-from archivebox.web.paging import page_of
-from archivebox.web.searching import found, reading_of
 
 FILES_SHOWN = 12
 PROCESSES_SHOWN = 200
-
-
-@public_if("PUBLIC_INDEX")
-def index(request: HttpRequest) -> HttpResponse:
-    """Newest first; ``?q=`` is a query (docs/query-language.md)."""
-    wanted = request.GET.get("q", "").strip()
-    reading = reading_of(wanted)
-    rows = Snapshot.objects.none() if reading.problem else found(request, wanted)
-    page = page_of(rows, request)
-    shown = cards(request, page.rows)
-    context = {
-        "page": page,
-        "cards": shown,
-        "q": wanted,
-        "reading": reading,
-        "busy": any(card.is_busy for card in shown),
-    }
-    return render(request, "web/snapshots.html", context, status=400 if reading.problem else 200)
 
 
 @dataclass

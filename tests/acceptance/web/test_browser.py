@@ -49,7 +49,7 @@ def test_an_archived_script_that_was_switched_on_reaches_neither_cookie_nor_api_
     said = json.loads(inside.in_frame("document.title.startsWith('{') && document.title"))
     assert said == {"cookie": "", "parent": "blocked", "tries": ["blocked"] * 5}
     assert inside.value("document.querySelector('iframe').contentDocument") is None
-    assert inside.value("document.title").startswith("Story 59")
+    assert inside.value("document.title").startswith("Story 69")
 
 
 def test_no_archived_script_runs_before_that_nor_in_a_tab(inside: Browser, library: Library) -> None:

@@ -173,7 +173,7 @@ def test_what_the_database_says_of_a_session_lets_nobody_in(library: Library) ->
 
 def test_settings_open_the_list_and_the_pages_and_nothing_else(public_library: Library) -> None:
     passer_by = public_library.stranger()
-    assert "Story 59" in passer_by.get("/").text
+    assert "Story 69" in passer_by.get("/").text
     page = passer_by.get(f"/snapshots/{public_library.snapshot}/")
     assert page.status == 200
     assert "process 12" not in page.text

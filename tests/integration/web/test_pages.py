@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.webserver.fixtures import Library
+from tests.webserver.rows import NAME, PASSWORD
 from tests.webserver.server import in_collection
 
 
@@ -15,7 +18,7 @@ def shown(text: str) -> list[int]:
 
 def test_the_list_pages_by_key_newest_first_and_back_again(library: Library) -> None:
     first = library.visitor.get("/")
-    assert shown(first.text) == list(range(59, 9, -1))
+    assert shown(first.text) == list(range(69, 9, -1))
     older = re.search(r'href="(\?before=[^"]+)"', first.text)
     assert older
     second = library.visitor.get("/" + older.group(1))
@@ -23,7 +26,7 @@ def test_the_list_pages_by_key_newest_first_and_back_again(library: Library) -> 
     assert 'href="?before=' not in second.text
     newer = re.search(r'href="(\?after=[^"]+)"', second.text)
     assert newer
-    assert shown(library.visitor.get("/" + newer.group(1)).text) == list(range(59, 9, -1))
+    assert shown(library.visitor.get("/" + newer.group(1)).text) == list(range(69, 9, -1))
     assert library.visitor.get("/?before=nonsense").status == 404
 
 
@@ -34,12 +37,63 @@ def test_every_word_of_a_search_has_to_be_in_title_or_url(library: Library) -> N
     assert "<script>" not in nothing
 
 
-def test_a_card_shows_picture_counts_and_size(library: Library) -> None:
+def test_a_card_shows_its_picture_and_what_was_kept(library: Library) -> None:
     page = library.visitor.get("/").text
-    own = f"http://{library.snapshot}.localhost:{library.server.replay_port}/"
-    assert re.search(rf'<img src="{re.escape(own)}[^"]+/screenshot/screenshot.png"', page)
-    assert "3 of 4 kept" in page
+    pictures = f"http://pictures.localhost:{library.server.replay_port}/"
+    assert re.search(rf'<img src="{re.escape(pictures)}[^"]+/screenshot/screenshot.png"', page)
+    assert 'aria-label="Kept: Page, Picture"' in page
     assert "1 failed" in page
+
+
+def links(text: str) -> dict[str, str]:
+    """What the links of a page are called, and where they lead."""
+    found = re.findall(r'<a (?:[^>]*? )?href="(\?[^"]*)"[^>]*>(.*?)</a>', text, re.DOTALL)
+    return {
+        " ".join(re.sub("<[^>]+>", " ", inside).split()): address.replace("&amp;", "&") for address, inside in found
+    }
+
+
+def test_a_facet_narrows_the_list_and_gives_it_back(library: Library) -> None:
+    offered = links(library.visitor.get("/?q=story").text)
+    assert offered["news 70"] == "?q=story+%23news"
+    narrowed = library.visitor.get("/" + offered["Failed 1"]).text
+    assert shown(narrowed) == [69]
+    assert links(narrowed)["Failed"] == "?q=story"
+    assert links(narrowed)["Tagged 70"] == "?q=story+is%3Atagged", "a page has one state that is asked for"
+
+
+@pytest.mark.parametrize(("sort", "first"), [("oldest", list(range(60))), ("host", sorted(range(70), key=str)[:60])])
+def test_the_list_can_be_sorted_and_still_pages_by_key(library: Library, sort: str, first: list[int]) -> None:
+    page = library.visitor.get(f"/?sort={sort}").text
+    assert shown(page) == first
+    rest = library.visitor.get("/" + links(page)["Show more"]).text
+    assert sorted(first + shown(rest)) == list(range(70))
+    assert shown(library.visitor.get("/" + links(rest)["Back"]).text) == first
+
+
+def test_a_list_that_grows_in_place_is_sent_alone(library: Library) -> None:
+    cookie = f"archivebox_session={library.visitor.jar['archivebox_session']}"
+    part = library.server.ask("/?view=list", Cookie=cookie, HX_Request="true").text
+    assert len(shown(part)) == 60
+    assert "<html" not in part
+    assert 'id="pager"' in part
+
+
+def test_a_look_that_was_chosen_is_kept(library: Library) -> None:
+    somebody = library.stranger()
+    somebody.log_in(NAME, PASSWORD)
+    assert '<table class="sheet"' in somebody.get("/?view=table").text
+    assert (
+        somebody.post("/look/", form_at="/", theme="dark", opens="original", next="/tags/").headers["location"]
+        == "/tags/"
+    )
+    page = somebody.get("/").text
+    assert 'data-theme="dark"' in page
+    assert '<table class="sheet"' in page
+    assert 'href="http://site69.example/story/69"' in page
+    answer = somebody.post("/look/", form_at="/", theme="<b>", next="//evil.example/")
+    assert answer.headers["location"] == "/"
+    assert 'data-theme="dark"' in somebody.get("/").text
 
 
 def test_a_snapshot_says_what_was_kept_and_why_not(library: Library) -> None:

@@ -155,7 +155,7 @@ def test_with_the_list_alone_public_a_passer_by_cannot_guess_at_texts(open_index
         "learn(Snapshot.objects.filter(pk=sys.argv[1]))"
     )
     in_collection(open_index.server.folder, code, open_index.snapshot)
-    assert "Story 59" in open_index.visitor.get("/?q=quincunx").text
+    assert "Story 69" in open_index.visitor.get("/?q=quincunx").text
     assert "Nothing matches" in open_index.stranger().get("/?q=quincunx").text
 
 

@@ -1,0 +1,91 @@
+"""Owns what a collection can be narrowed by: terms of the query language, counted only as far as that is cheap."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from django.db.models import Count
+
+from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
+from archivebox.core.tag import Tag
+from archivebox.search.query import select
+from archivebox.search.query.keys import TYPES
+
+COUNTED = 1_000
+"""Pages of one choice that are counted; of more it is only said that there are more."""
+OF_LATE = 1_000
+"""Newest pages among which the most frequent hosts and tags are looked for."""
+CHOICES = 8
+"""Choices of one facet that are offered at most."""
+NAMES = {"pdf": "PDF"}
+OFFERED_STATES = ("open", "failed", "paused", "tagged")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way to narrow: what to call it, the query for it, and how many pages it has (beyond COUNTED: more)."""
+
+    label: str
+    query: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """Choices of one kind. ``keys``: how their terms begin, of which a query has one at a time; empty: any number."""
+
+    title: str
+    choices: tuple[Choice, ...]
+    keys: tuple[str, ...] = ()
+
+
+def facets() -> list[Facet]:
+    """Those with something to choose. Some twenty small queries: keep the answer for a while."""
+    found = (
+        Facet("State", _counted((state.capitalize(), f"is:{state}") for state in OFFERED_STATES), ("is:",)),
+        Facet("Type", _counted((NAMES.get(name, name.capitalize()), f"type:{name}") for name in TYPES), ("type:",)),
+        Facet("Tags", _counted((name, f"#{quoted(name)}") for name in _tags())),
+        Facet("Hosts", _counted((name, f"host:{name}") for name in _hosts()), ("host:",)),
+        Facet("Years", _counted((str(y), f"after:{y} before:{y + 1}") for y in _years()), ("after:", "before:")),
+    )
+    return [facet for facet in found if facet.choices]
+
+
+def quoted(value: str) -> str:
+    return f'"{value}"' if any(sign in value for sign in ' ()"') else value
+
+
+def _counted(choices: Iterable[tuple[str, str]]) -> tuple[Choice, ...]:
+    counted = (Choice(label, query, select(query)[: COUNTED + 1].count()) for label, query in choices)
+    return tuple(choice for choice in counted if choice.count)
+
+
+def _of_late() -> SnapshotQuerySet:
+    newest = Snapshot.objects.kept().order_by("-pk").values("pk")[:OF_LATE]
+    rows: SnapshotQuerySet = Snapshot.objects.filter(pk__in=newest)
+    return rows
+
+
+def _hosts() -> Iterator[str]:
+    often = _of_late().values("domain").annotate(pages=Count("pk")).order_by("-pages", "domain")
+    for domain in often.values_list("domain", flat=True)[:CHOICES]:
+        yield domain.replace("_", ":")
+
+
+def _tags() -> Iterator[str]:
+    often = Tag.objects.filter(snapshot_set__in=_of_late()).annotate(pages=Count("pk")).order_by("-pages", "name")
+    for tag in often[:CHOICES]:
+        yield tag.name
+
+
+def _years() -> Iterator[int]:
+    keys = Snapshot.objects.kept().order_by("pk").values_list("pk", flat=True)
+    first, last = keys.first(), keys.last()
+    if first and last:
+        yield from sorted(range(_made(first).year, _made(last).year + 1), reverse=True)[:CHOICES]
+
+
+def _made(key: UUID) -> datetime:
+    """When a row with this key was made (UUIDv7: milliseconds first)."""
+    return datetime.fromtimestamp((key.int >> 80) / 1000, UTC)

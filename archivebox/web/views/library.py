@@ -1,0 +1,90 @@
+"""Owns the Library: all pages, or those that a query means, as cards, list or table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
+from django.views.decorators.gzip import gzip_page
+
+from archivebox.core.snapshot import Snapshot
+from archivebox.search.facets import COUNTED, Facet, facets
+from archivebox.web.access import public_if
+from archivebox.web.cards import cards
+from archivebox.web.look import CHOICES, COLUMNS, look_of
+from archivebox.web.paging import NEWEST, Order, page_of
+from archivebox.web.searching import found, reading_of
+from archivebox.web.terms import has, toggled
+
+SIZE = 60
+"""Pages that are shown at a time."""
+ORDERS: Mapping[str, Order] = {"newest": NEWEST, "oldest": Order(), "host": Order("domain")}
+"""By what the list can be sorted: what has an index."""
+_CHOICES = {"views": CHOICES["view"], "opens": CHOICES["opens"], "columns": COLUMNS, "sorts": ORDERS}
+FACETS_KEPT = 30
+"""Seconds that the counts of facets are kept: they take as long as all the rest of the page."""
+
+
+@public_if("PUBLIC_INDEX")
+@gzip_page
+def index(request: HttpRequest) -> HttpResponse:
+    """``?q=`` is a query (docs/query-language.md), shown by ``view`` and ``sort``; htmx gets the list alone."""
+    query, look = request.GET.get("q", "").strip(), look_of(request).chosen({"view": request.GET.get("view", "")})
+    reading = reading_of(query)
+    rows = Snapshot.objects.none() if reading.problem else found(request, query)
+    page = page_of(rows, request, SIZE, ORDERS[_sort(request)])
+    shown = cards(request, page.rows)
+    context = {
+        "page": page, "cards": shown, "q": query, "look": look, "busy": any(card.is_busy for card in shown),
+        "list_template": f"web/library/{look.view}.html", "sort": _sort(request),
+        "reading": reading,
+    }  # fmt: skip
+    is_more = "HX-Request" in request.headers
+    if not is_more:
+        context |= {"facets": _facets(request.GET), **_CHOICES}
+    answer = render(request, "web/library/more.html" if is_more else "web/library/index.html", context)
+    answer.status_code = 400 if reading.problem else 200
+    if look != look_of(request):
+        look.keep(answer)
+    return answer
+
+
+def _sort(request: HttpRequest) -> str:
+    wanted = request.GET.get("sort", "")
+    return wanted if wanted in ORDERS else "newest"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A choice of a facet as a link that takes it, or gives it up."""
+
+    label: str
+    count: str
+    address: str
+    is_chosen: bool
+
+
+def _facets(asked: QueryDict) -> list[tuple[str, list[Link]]]:
+    known: list[Facet] = cache.get_or_set("facets", facets, FACETS_KEPT)  # type: ignore[assignment]  # facets() has any
+    return [(facet.title, list(_links(facet, asked))) for facet in known]
+
+
+def _links(facet: Facet, asked: QueryDict) -> list[Link]:
+    query = asked.get("q", "").strip()
+    return [
+        Link(choice.label, _number(choice.count), _address(asked, toggled(query, choice.query, facet.keys)),
+             has(query, choice.query))
+        for choice in facet.choices
+    ]  # fmt: skip
+
+
+def _address(asked: QueryDict, query: str) -> str:
+    """The same list of another query, from its beginning."""
+    kept = {name: asked.get(name, "") for name in ("view", "sort")}
+    return f"?{urlencode({name: value for name, value in {'q': query, **kept}.items() if value})}"
+
+
+def _number(count: int) -> str:
+    return f"{COUNTED:,}+" if count > COUNTED else f"{count:,}"
