@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -55,9 +56,7 @@ class Program:
         tree = [self.popen.pid, *descendants(self.popen.pid)]
         if self.popen.poll() is None:
             _signal_all(tree, signal.SIGTERM)
-            try:
-                self.popen.wait(grace)
-            except subprocess.TimeoutExpired:
+            if not _ends_within(self.popen, grace):
                 tree += descendants(self.popen.pid)
         _signal_all([pid for pid in tree if pid != self.popen.pid or self.popen.poll() is None], signal.SIGKILL)
         return self.finish()
@@ -159,7 +158,7 @@ def _read_until_end(popen: subprocess.Popen[bytes], timeout: float) -> tuple[str
                 elif not _read_tail(key.fd, tails[key.fd], echo=key.fd == stderr):
                     selector.unregister(key.fd)
                     open_pipes.discard(key.fd)
-        in_time = not running or _ended_by(popen, deadline)
+        in_time = not running or _ends_within(popen, max(0.0, deadline - time.monotonic()))
         _drain(open_pipes, tails, stderr)
     if ended is not None:
         os.close(ended)
@@ -167,9 +166,15 @@ def _read_until_end(popen: subprocess.Popen[bytes], timeout: float) -> tuple[str
     return texts.get(popen.stdout.fileno() if popen.stdout else -1, ""), texts.get(stderr, ""), in_time
 
 
-def _ended_by(popen: subprocess.Popen[bytes], deadline: float) -> bool:
+def _ends_within(popen: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Wait so long for the end of a program, and be woken by it: Popen.wait looks every 50 ms."""
+    descriptor = _exit_descriptor(popen.pid) if popen.poll() is None else None
+    if descriptor is not None:
+        select.select([descriptor], (), (), seconds)
+        os.close(descriptor)
+        seconds = 0.0
     try:
-        popen.wait(max(0.0, deadline - time.monotonic()))
+        popen.wait(seconds)
     except subprocess.TimeoutExpired:
         return False
     return True

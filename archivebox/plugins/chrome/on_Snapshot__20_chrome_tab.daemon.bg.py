@@ -77,14 +77,13 @@ class Plea:
 class TabHolder:
     """One tab, and what is done in it without being asked."""
 
-    def __init__(self, connection: Connection, settings: Settings) -> None:
+    def __init__(self, connection: Connection, settings: Settings, agent: str) -> None:
         self.connection = connection
-        connection.call("Target.setDiscoverTargets", {"discover": True})
+        connection.send("Target.setDiscoverTargets", {"discover": True})
         mark = f"about:blank#archivebox-{os.getpid()}-{start_ticks(os.getpid())}"  # the browser's hook watches us by it
         self.target = connection.call("Target.createTarget", {"url": mark, "newWindow": True})["targetId"]
         self.session = connection.call("Target.attachToTarget", {"targetId": self.target, "flatten": True})["sessionId"]
-        for method, params in page_set_up(settings, connection):
-            connection.call(method, params, session=self.session)
+        connection.call_all(page_set_up(settings, agent), self.session)
         self._crash = ""  # the browser's word for how the tab ended, if it crashed
         self._asked, self._dead_at = 0, 0.0  # a look at a page that may not answer any more
         self._hidden_headers = sorted(hidden_headers(settings))
@@ -166,11 +165,9 @@ class TabHolder:
         self.connection.close()
 
 
-def page_set_up(settings: Settings, connection: Connection) -> list[tuple[str, dict[str, object]]]:
-    """Return the calls that make a fresh tab ready, in order."""
-    agent = settings.str("CHROME_USER_AGENT")
-    if not agent:
-        agent = connection.call("Browser.getVersion")["userAgent"].replace("HeadlessChrome", "Chrome")
+def page_set_up(settings: Settings, agent: str) -> list[tuple[str, dict[str, object]]]:
+    """Return the calls that make a fresh tab ready, in order; `agent`: what the browser says it is."""
+    agent = settings.str("CHROME_USER_AGENT") or agent.replace("HeadlessChrome", "Chrome")
     calls: list[tuple[str, dict[str, object]]] = [
         ("Page.enable", {}),
         ("Network.setUserAgentOverride", {"userAgent": agent}),
@@ -240,7 +237,7 @@ def main() -> None:
     take_back((TARGET, *OF_TAB))
     connection, session = wait_for_browser(time.monotonic() + settings.timeout("CHROME"), stop)
     try:
-        holder = TabHolder(connection, settings)
+        holder = TabHolder(connection, settings, session["user_agent"])
     except CDPError as error:
         try_again(f"No tab could be opened: {error}")
     try:

@@ -184,12 +184,9 @@ class Navigation:
         is there and we never hear of it (8 of 8 with a renderer busy for 0.7 s, 1 of 42 with 15 times the load).
         """
         self._tab.make_answer()  # the page of an earlier attempt may be busy for ever
-        for method, params in (
-            ("Page.enable", {}),
-            ("Page.setLifecycleEventsEnabled", {"enabled": True}),
-            ("Network.enable", {}),
-        ):
-            self._tab.call(method, params)
+        self._tab.connection.call_all(
+            [("Page.enable", {}), ("Page.setLifecycleEventsEnabled", {"enabled": True}), ("Network.enable", {})]
+        )
 
     def _stop(self) -> None:
         """Stop the page, again while it goes on: a navigation that has begun to commit survives the first stop."""
