@@ -11,13 +11,14 @@ import hashlib
 import itertools
 import json
 import os
+import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from archivebox.contract.discovery import BUNDLED
 from archivebox.core.archiveresult import ArchiveResult
@@ -92,8 +93,8 @@ def in_a_crawl(engine: Room, urls: list[str]) -> list[float]:
 
 def in_one_process(urls: list[str]) -> list[float]:
     seconds = []
-    with browser() as connection, tempfile.TemporaryDirectory(prefix="bench-pages-") as folder:
-        agent = connection.call("Browser.getVersion")["userAgent"].replace("HeadlessChrome", "Chrome")
+    with browser() as (connection, _, _), tempfile.TemporaryDirectory(prefix="bench-pages-") as folder:
+        agent = agent_of(connection)
         for number, url in enumerate(urls):
             place = Path(folder) / str(number)
             place.mkdir()
@@ -103,9 +104,17 @@ def in_one_process(urls: list[str]) -> list[float]:
     return seconds[WARM_UP:]
 
 
+class Chromium(NamedTuple):
+    """A browser, and the pipe to it."""
+
+    connection: Connection
+    pipe: socket.socket
+    pid: int
+
+
 @contextmanager
-def browser() -> Iterator[Connection]:
-    """A connection to a Chromium of its own, started as the chrome plugin starts it."""
+def browser() -> Iterator["Chromium"]:
+    """A Chromium of its own, started as the chrome plugin starts it."""
     settings = Settings(folder=str(BUNDLED / "chrome"))
     with tempfile.TemporaryDirectory(prefix="bench-chromium-", ignore_cleanup_errors=True) as folder:
         command = [find_chromium(settings), *flags(settings, f"{folder}/profile")]
@@ -115,14 +124,31 @@ def browser() -> Iterator[Connection]:
         connection = Connection(pipe)
         try:
             connection.call("Browser.getVersion", timeout=PATIENCE)
-            yield connection
+            yield Chromium(connection, pipe, popen.pid)
         finally:
+            pipe.setblocking(True)
             connection.send("Browser.close")
             popen.wait(PATIENCE)
 
 
+def agent_of(connection: Connection) -> str:
+    return str(connection.call("Browser.getVersion")["userAgent"]).replace("HeadlessChrome", "Chrome")
+
+
 def archive(connection: Connection, url: str, folder: Path, agent: str) -> None:
     """All that the plugins keep of a page, in files of ``folder``."""
+    with open_tab(connection, agent) as tab:
+        files = everything(tab, url)
+    if lacking := [name for name, content in files.items() if not content]:
+        raise LookupError(f"nothing came of {', '.join(lacking)}")
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
+    (folder / "hashes.json").write_text(json.dumps(hashes, indent=1))
+
+
+@contextmanager
+def open_tab(connection: Connection, agent: str) -> Iterator["Tab"]:
     target = connection.call("Target.createTarget", {"url": "about:blank", "newWindow": True})["targetId"]
     session = connection.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
     tab = Tab(connection, target, session)
@@ -134,27 +160,30 @@ def archive(connection: Connection, url: str, folder: Path, agent: str) -> None:
         ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
     ):
         tab.call(method, params)
+    yield tab
+    connection.call("Target.closeTarget", {"targetId": target})
+
+
+def four_outputs(tab: "Tab", url: str) -> dict[str, bytes]:
+    """Headers, DOM, title and screenshot."""
     headers = tab.navigate(url)
-    html = tab.evaluate(HTML)
-    picture = tab.call("Page.captureScreenshot", {"format": "png"})["data"]
-    paper = tab.call("Page.printToPDF", {"printBackground": True, "preferCSSPageSize": True})["data"]
-    files = {
-        "screenshot.png": base64.b64decode(picture),
-        "output.pdf": base64.b64decode(paper),
-        "output.html": html.encode(),
+    return {
+        "screenshot.png": base64.b64decode(tab.call("Page.captureScreenshot", {"format": "png"})["data"]),
+        "output.html": tab.evaluate(HTML).encode(),
         "title.txt": tab.evaluate(TITLE).encode(),
         "headers.json": json.dumps(headers, indent=2).encode(),
+    }
+
+
+def everything(tab: "Tab", url: str) -> dict[str, bytes]:
+    files = four_outputs(tab, url)
+    paper = tab.call("Page.printToPDF", {"printBackground": True, "preferCSSPageSize": True})["data"]
+    return files | {
+        "output.pdf": base64.b64decode(paper),
         "favicon": tab.fetch(tab.evaluate(ICON)),
-        "htmltotext.txt": html_to_text(html).encode(),
+        "htmltotext.txt": html_to_text(files["output.html"].decode()).encode(),
         "urls.jsonl": "".join(json.dumps({"url": link}) + "\n" for link in tab.evaluate(LINKS)).encode(),
     }
-    if lacking := [name for name, content in files.items() if not content]:
-        raise LookupError(f"nothing came of {', '.join(lacking)}")
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
-    hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
-    (folder / "hashes.json").write_text(json.dumps(hashes, indent=1))
-    connection.call("Target.closeTarget", {"targetId": target})
 
 
 class Tab:

@@ -37,6 +37,14 @@ def members(root: int) -> Iterator[int]:
                 waiting += map(int, (thread / "children").read_text().split())
 
 
+def name(pid: int) -> str:
+    """The name of its program; empty where it has gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
 def cpu(root: int) -> Used:
     """What the tree of ``root`` has used until now."""
     own = reaped = 0
