@@ -56,8 +56,13 @@ def quoted(value: str) -> str:
     return f'"{value}"' if any(sign in value for sign in ' ()"') else value
 
 
+def count_of(query: str) -> int:
+    """How many pages a query means; more than COUNTED: there are more than that."""
+    return select(query)[: COUNTED + 1].count()
+
+
 def _counted(choices: Iterable[tuple[str, str]]) -> tuple[Choice, ...]:
-    counted = (Choice(label, query, select(query)[: COUNTED + 1].count()) for label, query in choices)
+    counted = (Choice(label, query, count_of(query)) for label, query in choices)
     return tuple(choice for choice in counted if choice.count)
 
 

@@ -18,6 +18,7 @@ from archivebox.web.views import (
     replay,
     searching,
     snapshots,
+    tags,
 )
 
 to_login = login_not_required(RedirectView.as_view(pattern_name="login", query_string=True))
@@ -33,6 +34,8 @@ urlpatterns = [
     path("crawls/", crawls.index, name="crawls"),
     path("crawls/<uuid:crawl_id>/", crawls.one, name="crawl"),
     path("events/", events.events, name="events"),
+    path("tags/", tags.index, name="tags"),
+    path("tags/<uuid:tag_id>/", tags.change, name="tag"),
     path("add/", add.form, name="add"),
     path("login/", login.password, name="login"),
     path("login/link/<str:token>/", login.link, name="login-link"),

@@ -10,10 +10,11 @@ from django.shortcuts import render
 from django.views.decorators.gzip import gzip_page
 
 from archivebox.core.snapshot import Snapshot
-from archivebox.search.facets import COUNTED, Facet, facets
+from archivebox.search.facets import Facet, facets
 from archivebox.web.access import public_if
 from archivebox.web.cards import cards
 from archivebox.web.look import CHOICES, COLUMNS, look_of
+from archivebox.web.numbers import at_most
 from archivebox.web.paging import NEWEST, Order, page_of
 from archivebox.web.searching import found, reading_of
 from archivebox.web.terms import has, toggled
@@ -74,7 +75,7 @@ def _facets(asked: QueryDict) -> list[tuple[str, list[Link]]]:
 def _links(facet: Facet, asked: QueryDict) -> list[Link]:
     query = asked.get("q", "").strip()
     return [
-        Link(choice.label, _number(choice.count), _address(asked, toggled(query, choice.query, facet.keys)),
+        Link(choice.label, at_most(choice.count), _address(asked, toggled(query, choice.query, facet.keys)),
              has(query, choice.query))
         for choice in facet.choices
     ]  # fmt: skip
@@ -84,7 +85,3 @@ def _address(asked: QueryDict, query: str) -> str:
     """The same list of another query, from its beginning."""
     kept = {name: asked.get(name, "") for name in ("view", "sort")}
     return f"?{urlencode({name: value for name, value in {'q': query, **kept}.items() if value})}"
-
-
-def _number(count: int) -> str:
-    return f"{COUNTED:,}+" if count > COUNTED else f"{count:,}"

@@ -75,7 +75,9 @@ def test_the_list_shows_the_picture_from_the_replay_origin(inside: Browser, libr
 
 
 @pytest.mark.parametrize("width", [360, 768, 1280, 1920])
-@pytest.mark.parametrize("path", ["/", "/snapshots/{snapshot}/", "/crawls/", "/crawls/{crawl}/", "/add/", "/password/"])
+@pytest.mark.parametrize(
+    "path", ["/", "/snapshots/{snapshot}/", "/crawls/", "/crawls/{crawl}/", "/add/", "/tags/", "/password/"]
+)
 def test_every_page_fits_every_screen_with_targets_for_fingers(
     inside: Browser, library: Library, width: int, path: str
 ) -> None:

@@ -10,7 +10,17 @@ from tests.webserver.fixtures import Library
 from tests.webserver.rows import NAME, PASSWORD
 from tests.webserver.server import Visitor, in_collection
 
-PAGES = ["/", "/crawls/", "/add/", "/password/", "/admin/", "/admin/machine/process/", "/admin/auth/user/", "/?q=story"]
+PAGES = [
+    "/",
+    "/crawls/",
+    "/add/",
+    "/tags/",
+    "/password/",
+    "/admin/",
+    "/admin/machine/process/",
+    "/admin/auth/user/",
+    "/?q=story",
+]
 
 
 @pytest.mark.parametrize("path", PAGES)

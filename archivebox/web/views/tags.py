@@ -1,0 +1,114 @@
+"""Owns the page of tags: found, made, renamed, made one, given up."""
+
+import re
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST
+
+from archivebox.core.retagging import NameTakenError, merge, rename
+from archivebox.core.tag import Tag
+from archivebox.search.facets import count_of, quoted
+from archivebox.web.numbers import at_most
+from archivebox.web.paging import Order, page_of
+
+SIZE = 100
+"""Tags that are shown at a time."""
+BY_NAME = Order("slug")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One tag as the page shows it."""
+
+    tag: Tag
+    pages: str
+
+
+def index(request: HttpRequest) -> HttpResponse:
+    """``?name=`` shows those that are called so, or nearly so. POST makes a tag."""
+    if request.method == "POST":
+        return _make(request)
+    return _page(request)
+
+
+def _make(request: HttpRequest) -> HttpResponse:
+    tag = Tag.named(request.POST.get("name", ""))
+    if tag is None:
+        messages.error(request, "A tag needs a letter or a digit.")
+        return _page(request, status=422)
+    messages.success(request, f"“{tag.name}” is a tag.")
+    return _done(request)
+
+
+@require_POST
+def change(request: HttpRequest, tag_id: UUID) -> HttpResponse:
+    """``do``: ``rename`` (to ``name``), ``merge`` (into the tag ``into``), ``delete``."""
+    tag = get_object_or_404(Tag, pk=tag_id)
+    wanted = request.POST.get("do")
+    try:
+        if wanted == "rename":
+            rename(tag, request.POST.get("name", ""))
+            messages.success(request, f"It is called “{tag.name}” now.")
+        elif wanted == "merge":
+            messages.success(request, _merge(tag, request.POST.get("into", "")))
+        elif wanted == "delete":
+            tag.delete()
+            messages.success(request, f"“{tag.name}” is no tag any more; its pages are as they were.")
+    except NameTakenError as taken:
+        return _ask(request, tag, taken.other)
+    except ValueError as refused:
+        messages.error(request, str(refused))
+        return _page(request, status=422)
+    return _done(request)
+
+
+def _ask(request: HttpRequest, tag: Tag, other: Tag) -> HttpResponse:
+    """Whether the two are to be made one, in place of the whole page."""
+    answer = render(request, "web/tags/merge.html", {"tag": tag, "other": other}, status=409)
+    for name, value in (("HX-Retarget", "#main"), ("HX-Reselect", "#main"), ("HX-Reswap", "outerHTML")):
+        answer[name] = value
+    return answer
+
+
+def _merge(tag: Tag, name: str) -> str:
+    """Make ``tag`` one with the tag of this name. ValueError where that is none, or itself."""
+    into = Tag.objects.filter(slug=Tag.slug_of(name)).first()
+    if into is None or into == tag:
+        raise ValueError(f"There is no other tag “{name}”: choose one of those that are there.")
+    merge([tag], into)
+    return f"What was tagged “{tag.name}” is tagged “{into.name}” now."
+
+
+def _done(request: HttpRequest) -> HttpResponse:
+    """The list as it is now: in its place, or as a page."""
+    return _page(request) if "HX-Request" in request.headers else redirect("tags")
+
+
+def _page(request: HttpRequest, status: int = 200) -> HttpResponse:
+    name = request.GET.get("name", "").strip()
+    context = {
+        "name": name,
+        "is_new": bool(Tag.slug_of(name)) and not Tag.objects.filter(slug=Tag.slug_of(name)).exists(),
+    }
+    if name:
+        shown = _nearly(name)
+    else:
+        page = page_of(Tag.objects.all(), request, SIZE, BY_NAME)
+        shown, context["page"] = page.rows, page
+    context["lines"] = [Line(tag, at_most(count_of(f"#{quoted(tag.name)}"))) for tag in shown]
+    is_part = "HX-Request" in request.headers
+    return render(request, "web/tags/part.html" if is_part else "web/tags/index.html", context, status=status)
+
+
+def _nearly(name: str) -> list[Tag]:
+    """Those with these letters in this order, the nearest first: ``rcp`` finds ``recipes``."""
+    letters = ".*".join(re.escape(letter) for letter in name if not letter.isspace())
+    found: QuerySet[Tag] = Tag.objects.filter(name__iregex=letters)
+    lower = name.lower()
+    nearest = sorted(found, key=lambda tag: (not tag.name.lower().startswith(lower), lower not in tag.name.lower()))
+    return nearest[:SIZE]
