@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wishes import Wish, take_all, wished
+
 from archivebox.plugins.base import Hook, Settings, on_stop, run_program, write_atomically
 from archivebox.plugins.base.providers.library import Library
 from archivebox.plugins.base.providers.programs import answer_with_first, find_all, report, search_path
@@ -28,9 +30,11 @@ def main() -> None:
     npm = next(find_all([Settings().str("NPM_BINARY")], search_path(library)), None)
     if npm is None:
         give_up(f"{request.name} comes with npm, which is not there. Install Node.js: sudo apt-get install npm")
-    with library.locked("npm"):
-        if request.upgrade or not all(is_there(package, modules) for package in packages_of(request)):
-            install(request, npm, modules)
+    if request.upgrade:
+        with library.locked("npm"):
+            install_alone(request, npm, modules)
+    elif not has_all(request, modules):
+        install_with_others(request, npm, modules, library)
     if request.options.get("library") is True:
         report_library(request, modules, library)
     program = next(find_all([Path(name).name for name in request.names], [str(modules / ".bin")]), None)
@@ -54,8 +58,35 @@ def newest(package: str) -> str:
     return package if "@" in package[1:] else f"{package}@latest"
 
 
+def wish_of(request: Request) -> Wish:
+    pins = request.options.get("overrides")
+    return Wish(packages_of(request), request.arguments("args"), pins if isinstance(pins, dict) else {})
+
+
+def has_all(request: Request, modules: Path) -> bool:
+    """Whether the registry need not be asked."""
+    return all(is_there(package, modules) for package in packages_of(request))
+
+
+def install_with_others(request: Request, npm: Path, modules: Path, library: Library) -> None:
+    """Have it installed by whoever installs first, which may be ourselves; where that fails, alone."""
+    wishes = modules.parent / "wishes"
+    with wished(wishes, wish_of(request)), library.locked("npm"):
+        if has_all(request, modules):
+            return
+        together = take_all(wishes, wish_of(request))
+        if together.packages == packages_of(request) or not install(together, npm, modules):
+            install_alone(request, npm, modules)
+
+
+def install_alone(request: Request, npm: Path, modules: Path) -> None:
+    """Install it, or end the hook with the sentence that says why not."""
+    if not install(wish_of(request), npm, modules):
+        give_up(f"npm could not install {' '.join(packages_of(request))}; the reason stands above.")
+
+
 def is_there(package: str, modules: Path) -> bool:
-    """Whether the registry need not be asked: any version where none is named, else exactly that one.
+    """Whether a package is installed: in any version where none is named, else in exactly that one.
 
     npm writes `.package-lock.json` at the end of an installation: one that was cut off is not in it.
     """
@@ -67,27 +98,24 @@ def is_there(package: str, modules: Path) -> bool:
     return folder.is_dir() and installed is not None and version in ("", installed)
 
 
-def install(request: Request, npm: Path, modules: Path) -> None:
-    """Add the packages to those that are there: what package.json does not name, npm would take away."""
+def install(wish: Wish, npm: Path, modules: Path) -> bool:
+    """Add packages to those that are there (what package.json does not name, npm would take away); False: it failed."""
     modules.mkdir(parents=True, exist_ok=True)
-    pin_dependencies(request, modules.parent / "package.json")
-    packages = packages_of(request)
+    pin_dependencies(wish.pins, modules.parent / "package.json")
     quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--no-progress", "--omit=dev", "--yes"]
-    command = [str(npm), "install", f"--prefix={modules.parent}", *quiet, *request.arguments("args"), "--", *packages]
+    command = [str(npm), "install", f"--prefix={modules.parent}", *quiet, *wish.arguments, "--", *wish.packages]
     done = run_program(command, timeout=install_timeout(), cwd=str(modules.parent))
     if done.timed_out:
-        give_up(f"Installing {request.name} with npm took longer than {install_timeout():g} s.")
-    if done.returncode != 0:
-        give_up(f"npm could not install {' '.join(packages)} (status {done.returncode}); the reason stands above.")
+        give_up(f"Installing {' '.join(wish.packages)} with npm took longer than {install_timeout():g} s.")
+    return done.returncode == 0
 
 
-def pin_dependencies(request: Request, manifest: Path) -> None:
+def pin_dependencies(pins: dict[str, JSON], manifest: Path) -> None:
     """Write the overrides of dependencies (npm's own word for them) that a package cannot be installed without."""
     document: dict[str, JSON] = {"private": True}
     if manifest.is_file():
         document = json.loads(manifest.read_bytes())
-    pins = request.options.get("overrides")
-    if isinstance(pins, dict):
+    if pins:
         former = document.get("overrides")
         document["overrides"] = {**(former if isinstance(former, dict) else {}), **pins}
     write_atomically(os.fspath(manifest), json.dumps(document, indent=2))

@@ -1,8 +1,10 @@
 """Node programs and libraries."""
 
+import fcntl
 import json
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,8 @@ import pytest
 
 if TYPE_CHECKING:
     from tests.plugins_bundled.providers.conftest import Answer, Provider
+
+    Collect = Callable[[subprocess.Popen[bytes]], Answer]
 
 pytestmark = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not on this machine")
 
@@ -27,23 +31,54 @@ def test_a_program_is_installed_and_linked(providers: "Provider") -> None:
     assert done.stdout.strip() == "2.0.0"
 
 
-def test_a_second_package_does_not_take_the_first_away(
-    providers: "Provider", collect: "Callable[[subprocess.Popen[bytes]], Answer]"
-) -> None:
-    library: dict[str, object] = {"npm": {"packages": ["has-flag@5.0.1"], "library": True}}
-    both = [
-        providers.start("npm", "semver", overrides=SEMVER),
-        providers.start("npm", "has-flag", overrides=library),
-    ]
+HAS_FLAG: dict[str, object] = {"npm": {"packages": ["has-flag@5.0.1"], "library": True}}
 
-    first, second = (collect(process).binary for process in both)
+
+def ask_together(providers: "Provider", collect: "Collect", **wanted: dict[str, object]) -> "list[Answer]":
+    """Start hooks whose installation can begin when all of them have said what they want."""
+    (providers.lib / "locks").mkdir(parents=True, exist_ok=True)
+    with (providers.lib / "locks" / "provider-npm").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        started = [providers.start("npm", name, overrides=overrides) for name, overrides in wanted.items()]
+        deadline = time.monotonic() + 60
+        while len(list(providers.lib.glob("npm/wishes/*.json"))) < len(wanted):
+            assert time.monotonic() < deadline, "they never said what they want"
+            time.sleep(0.02)
+    return [collect(process) for process in started]
+
+
+def installs(answer: "Answer") -> list[str]:
+    """The command lines by which a hook installed something."""
+    commands = [record["cmd"] for record in answer.records if record["type"] == "Process" and "exit_code" in record]
+    return [" ".join(map(str, cmd)) for cmd in commands if isinstance(cmd, list) and "install" in cmd]
+
+
+def test_packages_that_are_wanted_together_are_installed_at_once(providers: "Provider", collect: "Collect") -> None:
+    first, second = ask_together(providers, collect, semver=SEMVER, has_flag=HAS_FLAG)
 
     modules = providers.lib / "npm" / "node_modules"
-    assert first["version"] == "7.6.3"
-    assert (second["abspath"], second["version"]) == (str(modules / "has-flag" / "package.json"), "5.0.1")
-    assert (modules / "semver").is_dir()
+    assert first.binary["version"] == "7.6.3"
+    assert second.binary["abspath"] == str(modules / "has-flag" / "package.json")
+    assert second.binary["version"] == "5.0.1"
+    assert len(installs(first) + installs(second)) == 1
     wanted = json.loads((providers.lib / "npm" / "package.json").read_bytes())["dependencies"]
     assert set(wanted) == {"semver", "has-flag"}
+    assert list(providers.lib.glob("npm/wishes/*")) == []
+
+
+def test_a_package_that_cannot_be_had_keeps_none_of_those_beside_it(providers: "Provider", collect: "Collect") -> None:
+    wrong: dict[str, object] = {"npm": {"packages": ["semver"], "version": "999.0.0"}}
+    first, second = ask_together(providers, collect, semver=wrong, has_flag=HAS_FLAG)
+
+    assert (first.code, first.binaries) == (1, [])
+    assert "npm could not install semver@999.0.0" in first.stderr
+    assert second.binary["version"] == "5.0.1"
+
+
+def test_a_second_package_does_not_take_the_first_away(providers: "Provider") -> None:
+    for name, overrides in (("semver", SEMVER), ("has-flag", HAS_FLAG)):
+        assert providers.ask("npm", name, overrides=overrides).binary
+    assert (providers.lib / "npm" / "node_modules" / "semver").is_dir()
 
 
 def test_pinned_dependencies_reach_npm(providers: "Provider") -> None:
