@@ -91,6 +91,12 @@ class Browser:
             assert time.monotonic() < end, f"{url} does not finish loading"
             time.sleep(0.05)
 
+    def click(self, x: int, y: int) -> None:
+        """Click as a person does, whatever frame lies there."""
+        for kind in ("mousePressed", "mouseReleased"):
+            where = {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}
+            self.tab.call("Input.dispatchMouseEvent", where)
+
     def value(self, expression: str) -> Any:
         answer = self.tab.call(
             "Runtime.evaluate", {"expression": expression, "returnByValue": True, "awaitPromise": True}

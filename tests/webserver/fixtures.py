@@ -25,6 +25,7 @@ class Library:
     other: str
     hook: str
     folder: str
+    other_folder: str
 
     def stranger(self) -> Visitor:
         return Visitor(self.server)
