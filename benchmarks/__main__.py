@@ -47,6 +47,7 @@ BENCHMARKS = {
     "egress": Benchmark("egress"),
     "article": Benchmark("article"),
     "recorder": Benchmark("recorder"),
+    "replay": Benchmark("replay"),
 }
 
 

@@ -33,15 +33,12 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One answer that can be shown: where its headers lie, and where its body does (None: it had none)."""
+    """One answer that can be shown: where its headers lie, where its body does (None: it had none) and its bytes."""
 
     response: Response
     head: Location
     body: Location | None
-
-    @property
-    def size(self) -> int:
-        return self.response.size if self.body else 0
+    size: int
 
 
 class Index:
@@ -112,7 +109,7 @@ class _Places:
         self._plain = set(_names_in(folder / "responses"))
         self._packed = dict(_packed(folder / "warc"))
         self._bodies = {
-            one.sha256: place
+            one.sha256: (place, one.size)
             for one in responses
             if one.sha256 and not one.record.get("revisit") and (place := self._of(one))
         }
@@ -120,13 +117,15 @@ class _Places:
     def recorded(self, responses: Iterable[Response]) -> Iterable[Recorded]:
         for one in responses:
             head = self._of(one)
-            body = self._bodies.get(one.sha256)
-            if head is None and body is None:
-                continue
-            yield Recorded(one, head or body, body)  # type: ignore[arg-type]  # one of both is there
+            body, size = self._bodies.get(one.sha256, (None, 0))
+            place = head or body
+            if place is not None:
+                yield Recorded(one, place, body, size)
 
     def _of(self, response: Response) -> Location | None:
-        name = response.record.get("warc", "")
+        name = response.record.get("warc")
+        if name is None:  # it came out of the browser's cache: another answer has its record
+            return None
         if name in self._plain:
             return Location("responses", name, response.record["offset"])
         return self._packed.get((response.url, _moment(str(response.record["time"])), response.sha256 or _EMPTY))

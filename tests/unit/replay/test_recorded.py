@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -99,6 +100,17 @@ def test_of_what_was_got_in_parts_those_are_given(folder: Path) -> None:
     answer, body = reply(folder, "/film", range="bytes=10-")
     assert (answer.status, answer.headers["content-range"], body) == (206, "bytes 10-99/2560", CLIP[10:100])
     assert reply(folder, "/film", range="bytes=100-")[0].status == 416
+
+
+def test_what_the_cache_gave_is_what_was_sent_before(folder: Path) -> None:
+    log = folder / "responses" / "index.jsonl"
+    line = next(json.loads(each) for each in log.read_text().splitlines() if "p.png" in each)
+    from_cache = {**line, "source": "cache", "size": 0}
+    for name in ("warc", "record", "offset", "length"):
+        del from_cache[name]
+    with log.open("a") as file:
+        file.write(json.dumps(from_cache) + "\n")
+    assert reply(folder, "/p.png?v=1&w=2")[1] == b"picture"
 
 
 def test_what_is_missing_is_told_with_its_reason_and_escaped(folder: Path) -> None:
