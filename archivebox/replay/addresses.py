@@ -1,6 +1,6 @@
-"""Owns how a recorded URL is written into an address of the replay origin, and read from one.
+"""Owns how a recorded URL, or the file of a plugin, is written into an address of the replay origin.
 
-``/<capability>/@<origin of the app>/<moment>/<URL>``: because the URL stands last and whole, what is relative in an
+``/<capability>/@<origin of the app>/<moment>/<URL or file>``: because it stands last and whole, what is relative in an
 archived file (a picture in a style sheet, a script's import) leads to the right address by itself.
 """
 
@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from archivebox.replay.origins import host_name
 
-_WRITTEN = re.compile(r"@(https?):([^/]+)/(\d{14})/(https?://.+)", re.DOTALL)
-_ONE_SLASH = re.compile(r"(https?:)/(?=[^/])")
+_WRITTEN = re.compile(r"@(https?):([^/]+)/(\d{14})/(.*)", re.DOTALL)
+_URL = re.compile(r"(https?:)//?(?=[^/])")
+"""The beginning of a URL, also where a proxy in front of us took two slashes for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +27,30 @@ class Place:
 
     def address(self, url: str) -> str:
         """The path under which the recorded ``url`` is seen."""
-        return f"/{self.token}/{page_path(self.app, self.moment, url)}"
+        return f"/{self.token}/{path_of(self.app, self.moment, url)}"
 
     def follow(self, url: str) -> str:
         """The address of the app that looks for ``url`` at this moment in the whole collection."""
         return f"{self.app}/web/follow/{self.moment}/{url}"
 
 
-def page_path(app: str, moment: str, url: str) -> str:
-    """What follows the capability in an address."""
-    return f"@{app.replace('://', ':', 1)}/{moment}/{url}"
+def path_of(app: str, moment: str, shown: str) -> str:
+    """What follows the capability in an address; ``shown`` is a URL, or the path of a file."""
+    return f"@{app.replace('://', ':', 1)}/{moment}/{shown}"
 
 
-def read(token: str, path: str, query: str) -> tuple[Place, str] | None:
-    """The place and the URL that are written in ``path``, after its capability; None where it names a file."""
-    found = _WRITTEN.fullmatch(_ONE_SLASH.sub(r"\1//", path, count=1) if path.startswith("@") else path)
+def read(token: str, path: str) -> tuple[Place | None, str]:
+    """The place that is written in ``path``, after its capability, and what is shown there: a URL, or a file's path.
+
+    None for the place where only a file is named.
+    """
+    found = _WRITTEN.fullmatch(path)
     if found is None or not host_name(found[2]):
-        return None
-    url = f"{found[4]}?{query}" if query else found[4]
-    return Place(token, f"{found[1]}://{found[2]}", found[3]), url
+        return None, path
+    return Place(token, f"{found[1]}://{found[2]}", found[3]), found[4] if not is_url(found[4]) else _URL.sub(
+        r"\1//", found[4], count=1
+    )
+
+
+def is_url(shown: str) -> bool:
+    return _URL.match(shown) is not None

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Protocol
 
 from archivebox.replay import addresses, capability
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import Place, is_url
 from archivebox.replay.answer import Answer, Exchange, Headers
 from archivebox.replay.capability import Capability, Purpose
+from archivebox.replay.copies import has_links, linked_copy
 from archivebox.replay.files import NotThereError, list_folder, open_beneath, split_path
 from archivebox.replay.origins import snapshot_of_host
 from archivebox.replay.pages import listing_page
@@ -73,8 +74,8 @@ class Listener:
 
     async def _answer(self, scope: Scope, host: str, answer: Answer) -> None:
         token, _, path = scope.path.lstrip("/").partition("/")
-        written = addresses.read(token, path, scope.query_string)
-        names = [] if written else split_path(path)
+        place, shown = addresses.read(token, path)
+        names = [] if is_url(shown) else split_path(shown)
         right = capability.read(token, "/".join(names))
         own = snapshot_of_host(host)
         if right is None or (own is not None and own != right.snapshot_id):
@@ -85,27 +86,30 @@ class Listener:
         folder = await asyncio.to_thread(self._look_up, right)
         if folder is None:
             raise NotThereError
-        if written and right.purpose is not Purpose.FILE:
-            await self._recorded(answer, scope, folder, *written)
-        else:
-            await self._file(answer, scope, folder, names)
-
-    async def _recorded(self, answer: Answer, scope: Scope, folder: Path, place: Place, url: str) -> None:
-        if not self._is_known_host(place.app.partition("://")[2]):
+        if place is not None and not self._is_known_host(place.app.partition("://")[2]):
             raise NotThereError
         # A script could click its own links; without one, only a person does.
-        answer.links = not answer.scripts
-        asked = Asked(place, url, answer.scripts, scope.headers.get("range") or "")
+        if place is not None and is_url(shown):
+            answer.links = not answer.scripts
+            url = f"{shown}?{scope.query_string}" if scope.query_string else shown
+            await self._recorded(answer, folder, Asked(place, url, answer.scripts, scope.headers.get("range") or ""))
+        else:
+            await self._file(answer, scope, folder, names, place)
+
+    async def _recorded(self, answer: Answer, folder: Path, asked: Asked) -> None:
         reply = await asyncio.to_thread(reply_to, folder, asked)
         try:
             await answer.reply(reply)
         finally:
             reply.close()
 
-    async def _file(self, answer: Answer, scope: Scope, folder: Path, names: list[str]) -> None:
+    async def _file(self, answer: Answer, scope: Scope, folder: Path, names: list[str], place: Place | None) -> None:
         opened = await asyncio.to_thread(open_beneath, folder, names)
         try:
-            if not opened.is_folder:
+            if place is not None and has_links(opened):
+                answer.links = not answer.scripts
+                await answer.reply(await asyncio.to_thread(linked_copy, opened, place, scripts=answer.scripts))
+            elif not opened.is_folder:
                 await answer.file(opened, scope.headers)
             elif scope.path.endswith("/"):
                 answer.page(200, listing_page(names, await asyncio.to_thread(list_folder, opened.descriptor)))

@@ -87,10 +87,11 @@ def framers(host: str, app_url: str = "") -> str:
     return f"http://{bracketed(name)}:* https://{bracketed(name)}:*"
 
 
-def sandbox(*, own: bool, scripts: bool, links: bool = False) -> str:
+def sandbox(*, own: bool, scripts: bool, links: bool = True) -> str:
     """What a sandboxed page may do: be of its own origin, where that is its alone (for its fonts), and run scripts.
 
-    ``links``: of a page without scripts whose links were made to lead into the app, one that a person clicks may.
+    ``links``: one that a person clicks may lead the window away. What is not only a frame says so too, in the header
+    of the document itself, and only for one without scripts whose links were made to lead into the app.
     """
     return " ".join(
         ["allow-scripts"] * (own and scripts)

@@ -66,8 +66,15 @@ def reply_to(folder: Path, asked: Asked) -> Reply:
         return reply
 
 
+def whole(mimetype: str, body: bytes, status: int = 200) -> Reply:
+    """An answer that is made already."""
+    return Reply(status, mimetype, len(body), BytesIO(body).read)
+
+
 def _page(status: int, body: bytes) -> Reply:
-    return Reply(status, HTML, len(body), BytesIO(body).read, {"cache-control": "no-store"})
+    reply = whole(HTML, body, status)
+    reply.headers["cache-control"] = "no-store"
+    return reply
 
 
 def _nothing(_size: int) -> bytes:
@@ -97,7 +104,7 @@ def _changed(asked: Asked, index: Index, found: Recorded, mimetype: str, data: b
     is_style = mimetype.lower().startswith("text/css")
     written = (rewrite_css(text, links) if is_style else rewrite_html(text, links)).encode("utf-8", "replace")
     kind = "text/css" if is_style else "text/html"
-    return Reply(found.response.status, f"{kind}; charset=utf-8", len(written), BytesIO(written).read)
+    return whole(f"{kind}; charset=utf-8", written, found.response.status)
 
 
 def _as_it_came(asked: Asked, found: Recorded, mimetype: str, body: BinaryIO) -> Reply:

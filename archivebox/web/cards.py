@@ -17,7 +17,9 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
 from archivebox.hooks import outputs_of
 from archivebox.replay import capability
+from archivebox.replay.addresses import path_of
 from archivebox.replay.capability import Purpose
+from archivebox.replay.moments import moment_of
 from archivebox.web.headers import replay
 from archivebox.web.marks import Mark, marks_of
 from archivebox.web.viewers import viewer_of
@@ -46,6 +48,8 @@ class Card:
     """Where its files are seen."""
     pictures_origin: str
     """Where the pictures of all lists are seen: one host, so that they need few connections."""
+    app: str
+    """Scheme and host by which the viewer reaches us: links of archived pages lead back to it."""
     viewer: str
     """Whose capabilities its addresses hold."""
     pictures: dict[Role, tuple[int, str]] = field(default_factory=dict)
@@ -57,7 +61,8 @@ class Card:
 
     def base(self, purpose: Purpose = Purpose.FILES) -> str:
         """Address of all its files, with the capability to see them; ends with a slash."""
-        return f"{self.origin}/{capability.grant(self.snapshot.pk, self.viewer, purpose)}/"
+        token = capability.grant(self.snapshot.pk, self.viewer, purpose)
+        return f"{self.origin}/{token}/{path_of(self.app, moment_of(self.snapshot), '')}"
 
     def _picture_at(self, plugin: str, name: str) -> str:
         """Address of one picture, with a capability for that file alone."""
@@ -134,7 +139,8 @@ def cards(request: HttpRequest, snapshots: Sequence[Snapshot]) -> list[Card]:
     """A card for each, from one query for all their results, one for their tags, one for their versions."""
     host, viewer, shown = request.get_host(), viewer_of(request), replay()
     pictures = shown.pictures_origin(host)
-    made = {one.pk: Card(one, shown.origin(one.pk, host), pictures, viewer) for one in snapshots}
+    app = request.build_absolute_uri("/").rstrip("/")
+    made = {one.pk: Card(one, shown.origin(one.pk, host), pictures, app, viewer) for one in snapshots}
     for result in ArchiveResult.objects.filter(snapshot__in=made).exclude(NOT_FOR_IT).only(*COLUMNS):
         made[result.snapshot_id].take(result)
     _put_tags(made)

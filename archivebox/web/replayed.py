@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from archivebox.core.snapshot import Snapshot
 from archivebox.replay import capability
-from archivebox.replay.addresses import page_path
+from archivebox.replay.addresses import path_of
 from archivebox.replay.capability import Purpose
 from archivebox.replay.index import Index, indices
 from archivebox.replay.moments import moment_of
@@ -44,6 +44,6 @@ def frame_of(request: HttpRequest, snapshot: Snapshot, *, scripts: bool = False)
     scripts = scripts and may_run
     purpose = Purpose.SCRIPTS if scripts else Purpose.FILES
     token = capability.grant(snapshot.pk, viewer_of(request), purpose)
-    path = page_path(request.build_absolute_uri("/").rstrip("/"), moment_of(snapshot), snapshot.url)
+    path = path_of(request.build_absolute_uri("/").rstrip("/"), moment_of(snapshot), snapshot.url)
     origin = replay().origin(snapshot.pk, request.get_host())
-    return Frame(f"{origin}/{token}/{path}", sandbox(own=may_run, scripts=scripts, links=True), may_run, scripts)
+    return Frame(f"{origin}/{token}/{path}", sandbox(own=may_run, scripts=scripts), may_run, scripts)

@@ -5,7 +5,7 @@ be missed as it could be in the text.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -14,6 +14,7 @@ from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.links import Links
 
 _RESOURCES = frozenset({"src", "poster", "background", "data", "href", "xlink:href", "lowsrc", "dynsrc"})
+_LINKING = frozenset({"href", "xlink:href"})
 _SETS = frozenset({"srcset", "imagesrcset"})
 _DROPPED = frozenset(
     # The bytes have changed, a page of ours has no nonce, and the archive is not asked across origins.
@@ -32,6 +33,7 @@ _KEPT_PRAGMAS = frozenset({"content-type", "content-language", "default-style", 
 """Values of ``http-equiv`` that are kept; others are policies, cookies and timers of the server."""
 _REFRESH = re.compile(r"\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 _DOCTYPE = re.compile(r"(?:\s|\ufeff|<!--.*?-->|<\?[^>]*>)*(<!doctype[^>]*>)", re.IGNORECASE | re.DOTALL)
+_TO_THE_WEB = re.compile(r"\s*(https?:)?//", re.IGNORECASE)
 _DEEPEST = 5
 """Documents within the ``srcdoc`` of one another."""
 
@@ -40,11 +42,28 @@ def rewrite_html(text: str, links: Links, depth: int = 0) -> str:
     """The document, written anew."""
     tree = LexborHTMLParser(text)
     links = _based(tree, links)
-    nodes = chain(tree.css(_SELECTOR), *(part.css(_SELECTOR) for part in tree.template_fragments()))
-    # The parser names an element once for each selector that it meets.
-    for node in {node.mem_id: node for node in nodes}.values():
+    for node in _elements(tree, _SELECTOR):
         _rewrite(node, links, depth)
     return _with_doctype_of(text, tree.html or "")
+
+
+def lead_links(text: str, links: Links) -> str:
+    """A document that is whole in itself, as SingleFile makes it, of which only the links to the web are changed."""
+    tree = LexborHTMLParser(text)
+    for node in _elements(tree, "a,area"):
+        for name, value in node.attributes.items():
+            if name in _LINKING and _TO_THE_WEB.match(value or ""):
+                node.attrs[name] = links.page(value or "")
+        _aim(node, links)
+    return _with_doctype_of(text, tree.html or "")
+
+
+def _elements(tree: LexborHTMLParser, selector: str) -> Iterable[LexborNode]:
+    """What a selector finds, also in templates, of which shadow roots are made; each once, which the parser does not
+    promise.
+    """
+    nodes = chain(tree.css(selector), *(part.css(selector) for part in tree.template_fragments()))
+    return {node.mem_id: node for node in nodes}.values()
 
 
 def _with_doctype_of(text: str, html: str) -> str:
@@ -86,7 +105,7 @@ def _rewrite(node: LexborNode, links: Links, depth: int) -> None:
 
 def _written(tag: str, name: str, value: str, links: Links, depth: int) -> str | None:
     """The new value of an attribute; None where it stays as it is."""
-    if name in {"href", "xlink:href"} and tag in {"a", "area"}:
+    if name in _LINKING and tag in {"a", "area"}:
         return links.page(value)
     if name in _RESOURCES and (name != "data" or tag == "object"):
         return links.resource(value)

@@ -111,7 +111,7 @@ def test_the_chosen_format_is_framed_in_a_sandbox_under_our_banner(library: Libr
     frame = re.search(r"<iframe [^>]+>", page)
     assert frame
     assert f'src="http://{library.snapshot}.localhost:{library.server.replay_port}/' in frame.group()
-    assert 'sandbox="allow-same-origin"' in frame.group()
+    assert 'sandbox="allow-same-origin allow-top-navigation-by-user-activation"' in frame.group()
     assert page.index("Archived copy of") < frame.start()
 
 

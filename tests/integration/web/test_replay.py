@@ -75,7 +75,7 @@ def test_scripts_run_in_the_frame_once_they_are_switched_on_and_never_in_a_tab(l
     shared = ask(library, path, host=f"127.0.0.1:{library.server.replay_port}", Sec_Fetch_Dest="iframe")
     assert shared.headers["content-security-policy"].endswith("; sandbox")
     page = library.visitor.get(f"/snapshots/{library.snapshot}/?view=singlefile&scripts=run").text
-    assert 'sandbox="allow-same-origin"' in page, "a link switches nothing on"
+    assert 'sandbox="allow-same-origin allow-top-navigation-by-user-activation"' in page, "a link switches nothing on"
 
 
 def thumbnail(visitor: Visitor) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from archivebox.replay.addresses import Place, read
+from archivebox.replay.addresses import Place, path_of, read
 from archivebox.replay.rewriting.css import rewrite_css
-from archivebox.replay.rewriting.html import candidates, rewrite_html
+from archivebox.replay.rewriting.html import candidates, lead_links, rewrite_html
 from archivebox.replay.rewriting.links import Links
 from archivebox.replay.rewriting.text import decode
 
@@ -93,6 +93,12 @@ def test_the_mode_of_a_document_is_kept() -> None:
     assert "<!DOCTYPE" not in rewrite_html("<p>a", links())
 
 
+def test_of_a_copy_that_is_whole_in_itself_only_links_to_the_web_are_changed() -> None:
+    given = '<body><img src="a.png"><a href="b.html">c</a><a href=" HTTPS://d.example/e">f</a>'
+    written = f'<img src="a.png"><a href="b.html">c</a><a href="{LINKED}https://d.example/e" target="_top">f</a>'
+    assert f"<body>{written}</body>" in lead_links(given, links())
+
+
 @pytest.mark.parametrize(
     ("given", "written"),
     [
@@ -130,8 +136,11 @@ def test_text_is_read_as_browsers_read_it(data: bytes, said: str) -> None:
 
 def test_an_address_says_where_and_what() -> None:
     url = "https://site.example/a%2Fb?c=d%26&e"
-    path, _, query = PLACE.address(url).removeprefix("/token/").partition("?")
-    assert read("token", path, query) == (PLACE, url)
-    assert read("token", path.replace("https://", "https:/"), query) == (PLACE, url), "a proxy took // for /"
-    assert read("token", "singlefile/singlefile.html", "") is None
-    assert read("token", "@http:evil;x/20261122090000/https://a.example/", "") is None
+    path = PLACE.address(url).removeprefix("/token/")
+    assert read("token", path) == (PLACE, url)
+    assert read("token", path.replace("https://", "https:/")) == (PLACE, url), "a proxy took // for /"
+    file = "singlefile/singlefile.html"
+    assert read("token", file) == (None, file)
+    assert read("token", path_of(PLACE.app, PLACE.moment, file)) == (PLACE, file)
+    evil = "@http:evil;x/20261122090000/https://a.example/"
+    assert read("token", evil) == (None, evil)
