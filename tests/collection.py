@@ -53,6 +53,6 @@ def _empty() -> None:
         elif not path.name.startswith(DATA_FOLDER.database.name):
             path.unlink()
     DATA_FOLDER.create()
-    hooks._base_layers.cache_clear()
+    hooks.registry._base_layers.cache_clear()
     host.forget_current_machine()
     process_current.forget_current_process()

@@ -1,0 +1,172 @@
+"""Owns how a hook is called: command line, environment, folder."""
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import platformdirs
+
+from archivebox.config.resolve import Resolved
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.binaries import BinaryRequest
+from archivebox.contract.discovery import BUNDLED
+from archivebox.contract.hook import Hook
+from archivebox.contract.presentation import ranked
+from archivebox.hooks.registry import needed_programs, path_of_program, plugins
+
+APPLICATION = Path(__file__).parent.parent.parent
+INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "XDG_RUNTIME_DIR")
+"""What of our own environment every hook gets; everything else it gets is a setting."""
+FOR_INSTALLERS = (
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+    "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
+)  # fmt: skip
+PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+INSTALLER_PREFIXES = ("PIP_", "UV_", "NPM_CONFIG_", "npm_config_", "HOMEBREW_")
+"""What package clients need besides: certificates, proxies and their own settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the hooks of one object (Crawl, Snapshot, Binary) have in common."""
+
+    object_dir: Path
+    arguments: Mapping[str, str]
+    """Option name without dashes → value, as the contract names them (``url``, ``snapshot-id``, …)."""
+    context: Mapping[str, str]
+    """Ids, for ``EXTRA_CONTEXT``."""
+    folders: Mapping[str, str]
+    """``SNAP_DIR``, ``CRAWL_DIR``, … as far as the object has them."""
+    settings: Resolved
+    binaries: Mapping[str, str]
+    """Program name → absolute path, of those that this machine has; a worker learns more while it runs."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Program name → version, of the same."""
+    proxy: str = ""
+    """URL of the proxy by which the hooks of a crawl go out; those that install programs have none."""
+    by_plugin: dict[str, "PluginCall"] = field(default_factory=dict)
+    """Made on first use."""
+
+    def of_plugin(self, hook: Hook) -> "PluginCall":
+        if hook.plugin not in self.by_plugin:
+            env, names = _environment(hook.plugin, self, for_installer=hook.name.event == "Binary")
+            programs = tuple(name for name in names if name.endswith("_BINARY"))
+            needed = needed_programs(plugins()[hook.plugin], self.settings) if hook.plugin in plugins() else ()
+            self.by_plugin[hook.plugin] = PluginCall(env, names, programs, needed, self.object_dir / hook.plugin)
+        return self.by_plugin[hook.plugin]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginCall:
+    """What all hooks of one plugin have in common for one object."""
+
+    env: dict[str, str]
+    """Without the places of programs, which are found while an object is worked on."""
+    settings: list[str]
+    """Names of its own settings in ``env``."""
+    programs: tuple[str, ...]
+    """Those of them that name programs."""
+    needed: tuple[BinaryRequest, ...]
+    """The programs that have to be there before its hooks can run."""
+    cwd: Path
+
+
+@dataclass(frozen=True, slots=True)
+class HookCall:
+    """One hook, ready to be started."""
+
+    hook: Hook
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    env_names: list[str]
+    cwd: Path
+    object_dir: Path
+    timeout: int
+
+
+def prepare_hook(hook: Hook, call: Call) -> HookCall:
+    """The command line, environment and folder of one hook run. Nothing is started and nothing written."""
+    plugin = call.of_plugin(hook)
+    programs = {name: call.binaries[plugin.env[name]] for name in plugin.programs if plugin.env[name] in call.binaries}
+    versions = {name: call.versions.get(plugin.env[name], "") for name in programs}
+    told = {f"{name.removesuffix('_BINARY')}_VERSION": version for name, version in versions.items() if version}
+    return HookCall(
+        hook=hook,
+        argv=(*_interpreter(hook, call), str(hook.path), *hook.arguments(call.arguments)),
+        env=plugin.env | programs | told | ({"PYTHONPATH": str(APPLICATION)} if hook.environment else {}),
+        env_names=plugin.settings,
+        cwd=plugin.cwd,
+        object_dir=call.object_dir,
+        timeout=int(call.settings.timeout_for(hook)),
+    )
+
+
+def _interpreter(hook: Hook, call: Call) -> tuple[str, ...]:
+    match hook.interpreter:
+        case "python":
+            return (call.binaries.get(hook.environment, hook.environment) if hook.environment else sys.executable,)
+        case "node":
+            named = call.settings.get_text("NODE_BINARY")
+            return ((call.binaries.get(named) if os.sep not in named else None) or _which(named),)
+        case "bash":
+            return ("/bin/bash",)
+        case _:
+            return ()
+
+
+def _which(name: str) -> str:
+    return path_of_program(name) or name
+
+
+def _environment(plugin: str, call: Call, *, for_installer: bool) -> tuple[dict[str, str], list[str]]:
+    own = call.settings.for_plugin(plugin)
+    lib = str(lib_dir(call.settings))
+    env = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    if for_installer:
+        env |= {
+            name: value
+            for name, value in os.environ.items()
+            if name in FOR_INSTALLERS or name.startswith(INSTALLER_PREFIXES)
+        }
+    env |= own
+    env |= {
+        "PATH": f"{lib}/bin:{os.environ.get('PATH') or os.defpath}",
+        "NODE_PATH": f"{lib}/npm/node_modules",
+        "NODE_MODULES_DIR": f"{lib}/npm/node_modules",
+        "LIB_DIR": lib,
+        "DATA_DIR": str(DATA_FOLDER.root),
+        "PERSONAS_DIR": str(DATA_FOLDER.personas),
+        "ACTIVE_PERSONA": call.settings.get_text("ACTIVE_PERSONA"),
+        "ABX_RUNTIME": "archivebox",
+        "HOOK_BASE": str(BUNDLED / "base"),  # where hook.sh and hook.js are
+        "EXTRA_CONTEXT": json.dumps(dict(call.context)),
+    }
+    env |= call.folders
+    if call.proxy:
+        env |= dict.fromkeys(PROXY_VARIABLES, call.proxy)
+        env |= {"no_proxy": "", "NO_PROXY": "", "NODE_USE_ENV_PROXY": "1"}
+    if plugin in plugins() and plugins()[plugin].search is not None:
+        env["SEARCH_TEXTS"] = json.dumps(_search_texts())
+    return env, sorted(own)
+
+
+def _search_texts() -> list[tuple[str, str]]:
+    """Plugin and pattern of the files that are text for search, the best first."""
+    outputs = {plugin.name: plugin.outputs for plugin in plugins().values()}
+    return [(name, output.file) for name, output in ranked(outputs, "text")]
+
+
+def script_environment(plugin: str, settings: Resolved, binaries: Mapping[str, str]) -> dict[str, str]:
+    """What a script of a plugin finds that is no hook: it is asked something, outside any object's work."""
+    env, names = _environment(plugin, Call(DATA_FOLDER.root, {}, {}, {}, settings, binaries), for_installer=False)
+    programs = {name: binaries[env[name]] for name in names if name.endswith("_BINARY") and env[name] in binaries}
+    return env | programs | {"PYTHONPATH": str(APPLICATION)}
+
+
+def lib_dir(settings: Resolved) -> Path:
+    """Where programs are installed: ``LIB_DIR``, else a folder that this user's collections share."""
+    named = settings.get_text("LIB_DIR")
+    return Path(named) if named else platformdirs.user_data_path("archivebox") / "lib"

@@ -1,0 +1,41 @@
+"""What becomes of the records that hooks print."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from archivebox.contract.records import Record, taker_for
+from archivebox.lib.jsonl import JSON
+
+
+def process_hook_records(
+    records: Iterable[Record | dict[str, JSON]], overrides: Mapping[str, Any] | None = None
+) -> dict[str, int]:
+    """Hand each record to the model that signed up for its type; returns how many of each type were taken.
+
+    ``overrides`` name the object whose hook printed them (``snapshot``, ``crawl``, ``binary``, ``process``, or any of
+    them as ``model``), and who owns what is made (``created_by_id``; else the owner of its crawl). A type that nobody
+    knows stays in the log and is counted under ``unknown``.
+    """
+    given = _named(overrides or {})
+    counts: dict[str, int] = {}
+    for record in records:
+        if isinstance(record, Record):
+            kind, fields = record.type, record.fields
+        else:
+            kind, fields = str(record.get("type")), {name: value for name, value in record.items() if name != "type"}
+        taker = taker_for(kind)
+        if taker is None:
+            counts["unknown"] = counts.get("unknown", 0) + 1
+        elif taker(fields, given) is not None:
+            counts[kind] = counts.get(kind, 0) + 1
+    return counts
+
+
+def _named(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """``model``, by which a caller may name its object whatever it is, as the object it is and those above it."""
+    model = overrides.get("model")
+    if model is None:
+        return dict(overrides)
+    found = {model._meta.model_name: model}
+    found |= {name: above for name in ("snapshot", "crawl") if (above := getattr(model, name, None)) is not None}
+    return {**found, **overrides}

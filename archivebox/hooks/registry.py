@@ -1,0 +1,142 @@
+"""Which plugins, hooks and settings there are, each read once per process."""
+
+import json
+import logging
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
+from pathlib import Path
+
+from archivebox.config.conffile import read_conf
+from archivebox.config.core import CORE_SETTINGS
+from archivebox.config.personas import Persona
+from archivebox.config.resolve import Layer, Resolved, resolve
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract import discovery
+from archivebox.contract.binaries import BinaryRequest
+from archivebox.contract.discovery import Plugin
+from archivebox.contract.hook import Hook
+from archivebox.contract.presentation import Output
+from archivebox.contract.schema import SettingSpec
+from archivebox.lib.jsonl import JSON
+from archivebox.machine.host import Machine
+
+log = logging.getLogger(__name__)
+
+
+@cache
+def plugins() -> dict[str, Plugin]:
+    """Every plugin, read once per process."""
+    return discovery.discover_plugins(DATA_FOLDER.plugins)
+
+
+def outputs_of(plugin: str) -> tuple[Output, ...]:
+    """What a plugin says of its files; nothing for one that is no longer there."""
+    known = plugins().get(plugin)
+    return known.outputs if known is not None else ()
+
+
+def discover_hooks(event: str) -> tuple[Hook, ...]:
+    """The hooks of an event (``Crawl``, ``Snapshot``, ``Binary``, ``CrawlEnd``, ``SnapshotEnd``) in file-name order."""
+    return _discover_hooks(event, learned_as_finite())
+
+
+@lru_cache(maxsize=64)
+def _discover_hooks(event: str, finite: frozenset[str]) -> tuple[Hook, ...]:
+    hooks = discovery.discover_hooks(plugins(), event)
+    return tuple(
+        replace(hook, finite=True) if hook.may_be_cut_off and hook.digest in finite else hook for hook in hooks
+    )
+
+
+def learned_as_finite() -> frozenset[str]:
+    """SHA-256 of the background hooks that were at work when they were told to stop."""
+    return _read_digests(_version_of(DATA_FOLDER.finite_hooks))
+
+
+def learn_finite(hook: Hook) -> Hook:
+    """Let a hook count as finite from now on, here and in every process of this collection; returns it as that."""
+    try:
+        with DATA_FOLDER.finite_hooks.open("a") as file:
+            file.write(f"{hook.digest} {hook.plugin}/{hook.file_name}\n")
+    except OSError as error:
+        log.warning("%s is not remembered as finite: %s action=not_learned", hook.file_name, error)
+    return replace(hook, finite=True)
+
+
+@lru_cache(maxsize=1)
+def _read_digests(version: tuple[int, int]) -> frozenset[str]:
+    if version == NOT_THERE:
+        return frozenset()
+    return frozenset(line.partition(" ")[0] for line in DATA_FOLDER.finite_hooks.read_text().splitlines())
+
+
+NOT_THERE = (0, 0)
+
+
+def _version_of(path: Path) -> tuple[int, int]:
+    """What changes when a small file is written anew; a stat a page costs 2 µs."""
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return NOT_THERE
+    return status.st_mtime_ns, status.st_size
+
+
+def forget_plugins() -> None:
+    """Read the plugin folders again: after one was added, or between tests."""
+    plugins.cache_clear()
+    _discover_hooks.cache_clear()
+    _read_digests.cache_clear()
+    _base_layers.cache_clear()
+
+
+def base_layers() -> list[Layer]:
+    """The layers that hold for everything on this machine, weakest first; read again when file or machine changed."""
+    version = _version_of(DATA_FOLDER.conf)
+    return list(_base_layers(version, json.dumps(Machine.current().config, sort_keys=True)))
+
+
+@lru_cache(maxsize=1)
+def _base_layers(_version: tuple[int, int], machine_config: str) -> tuple[Layer, ...]:
+    """The same objects each time: a worker asks for them at every poll and every Snapshot."""
+    return (
+        Layer("file", read_conf(DATA_FOLDER.conf)),
+        Layer("machine", json.loads(machine_config)),
+        Layer("environment", dict(os.environ)),
+    )
+
+
+def crawl_layers(config: Mapping[str, JSON]) -> list[Layer]:
+    """The layers that hold for a crawl with these settings: this machine's, its persona's, and its own."""
+    base, own = base_layers(), Layer("crawl", dict(config))
+    name = resolve_settings([*base, own]).get_text("ACTIVE_PERSONA")
+    return [*base, Persona(DATA_FOLDER.persona(name)).layer(), own]
+
+
+def resolve_settings(layers: Sequence[Layer]) -> Resolved:
+    """The settings that these layers amount to; equal layers are resolved once."""
+    return resolve(plugins(), layers)
+
+
+def needed_programs(plugin: Plugin, settings: Resolved) -> tuple[BinaryRequest, ...]:
+    """The programs that a plugin needs, but those whose place a setting names: ``WGET_BINARY=/opt/wget/bin/wget``."""
+    specs = [spec for spec in (*plugin.schema.settings.values(), CORE_SETTINGS["NODE_BINARY"]) if _names_program(spec)]
+    given = {spec.default for spec in specs if _is_given(settings.get_text(spec.name), spec.default)}
+    return tuple(request for request in plugin.binaries if request.name not in given)
+
+
+def _names_program(spec: SettingSpec) -> bool:
+    return spec.name.endswith("_BINARY")
+
+
+def _is_given(value: str, default: JSON) -> bool:
+    return value != default and bool(path_of_program(value))
+
+
+@lru_cache(maxsize=64)
+def path_of_program(name: str) -> str:
+    """Where a program is on our own PATH; empty where it is not."""
+    return shutil.which(name) or ""

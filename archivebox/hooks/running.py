@@ -1,0 +1,76 @@
+"""Runs one hook outside any worker: the synchronous way."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from archivebox.contract import discovery
+from archivebox.contract.hook import Hook
+from archivebox.contract.hooknames import parse_hook_name
+from archivebox.hooks.calls import APPLICATION, Call, prepare_hook
+from archivebox.hooks.registry import crawl_layers, plugins, resolve_settings
+from archivebox.lib.jsonl import JSON
+from archivebox.machine.host import Machine
+from archivebox.machine.process import Process
+
+
+def run_hook(
+    script: Path,
+    output_dir: Path,
+    config: Mapping[str, JSON],
+    timeout: int | None = None,
+    parent_process: Process | None = None,
+    *,
+    crawl_dir: Path | None = None,
+    binaries: Mapping[str, str] | None = None,
+    proxy: str = "",
+    **kwargs: object,
+) -> Process:
+    """Run one hook script outside any worker and return its Process: ended, or running if it is a background hook.
+
+    ``output_dir`` is the plugin's folder; ``kwargs`` become options (``snapshot_id=…`` → ``--snapshot-id=…``).
+    ``crawl_dir``: where the hooks of the Crawl ran, for one of a Snapshot. ``binaries``: name → path of programs.
+    ``proxy``: by which it goes out.
+    """
+    hook = _hook_of(script)
+    arguments = {name.replace("_", "-"): str(value) for name, value in kwargs.items()}
+    settings = resolve_settings(crawl_layers(config))
+    ids = {name: str(value) for name, value in kwargs.items() if name.endswith("_id")}
+    folders = _folders(ids, output_dir.parent, crawl_dir)
+    call = Call(output_dir.parent, arguments, ids, folders, settings, binaries or {}, proxy=proxy)
+    prepared = prepare_hook(hook, call)
+    process = Process(
+        machine=Machine.current(),
+        parent=parent_process or Process.current(),
+        process_type=Process.TypeChoices.HOOK,
+        plugin=hook.plugin,
+        hook_name=hook.file_name,
+        cmd=list(prepared.argv),
+        pwd=str(output_dir),
+        env=prepared.env_names,
+        timeout=timeout or prepared.timeout,
+        **{name: ids[name] for name in ("crawl_id", "snapshot_id", "binary_id") if name in ids},
+    )
+    process.launch_env = {**prepared.env, "PYTHONPATH": str(APPLICATION)}
+    return process.launch(background=hook.background)
+
+
+def _folders(ids: Mapping[str, str], object_dir: Path, crawl_dir: Path | None) -> dict[str, str]:
+    """The folders of the object that a hook is run for, by the names that hooks know them under."""
+    snapshot = {"SNAP_DIR": str(object_dir)} if "snapshot_id" in ids else {}
+    crawl = crawl_dir or (object_dir if "crawl_id" in ids and not snapshot else None)
+    return snapshot | ({"CRAWL_DIR": str(crawl), "CRAWL_OUTPUT_DIR": str(crawl)} if crawl else {})
+
+
+def _hook_of(script: Path) -> Hook:
+    for plugin in plugins().values():
+        for hook in plugin.hooks:
+            if hook.path == script:
+                return hook
+    plugin_read = discovery.read_plugin(script.parent.name, script.parent)
+    for hook in plugin_read.hooks if plugin_read else ():
+        if hook.path == script:
+            return hook
+    problem = "is not there" if not script.exists() else "has no hook's name"
+    example = "on_Snapshot__51_screenshot.py"
+    message = f"{script} {problem}: {parse_hook_name(script.name) or example}"
+    raise FileNotFoundError(message)
