@@ -13,9 +13,9 @@ from archivebox.cli.output import Output
 from archivebox.cli.session import BAD_INPUT
 
 COMMANDS = (
-    "add", "binary", "config", "crawl", "doctor", "help", "init", "install", "list", "machine", "manage",
-    "orchestrator", "persona", "plugin", "process", "remove", "run", "search", "server", "snapshot", "status", "update",
-    "version", "worker",
+    "add", "binary", "config", "crawl", "doctor", "export", "help", "init", "install", "job", "list", "machine",
+    "manage", "orchestrator", "persona", "plugin", "process", "remove", "run", "search", "server", "snapshot", "status",
+    "update", "version", "worker",
 )  # fmt: skip
 """Each is a package beside this module that declares its options; only that one is imported."""
 

@@ -30,4 +30,6 @@ INSTALLED_APPS = [
     "archivebox.machine",
     "archivebox.crawls",
     "archivebox.core",
+    "archivebox.search",
+    "archivebox.jobs",
 ]

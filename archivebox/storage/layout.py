@@ -96,6 +96,16 @@ class DataFolder:
         return self.run / "reindexed"
 
     @property
+    def exports(self) -> Path:
+        """What jobs have written for somebody to fetch; made when the first one does."""
+        return self.root / "exports"
+
+    @property
+    def purge_stamp(self) -> Path:
+        """The day on which it was last looked for what was removed long ago; locked meanwhile."""
+        return self.run / "purge"
+
+    @property
     def machine_id(self) -> Path:
         return self.run / "machine-id"
 

@@ -5,8 +5,10 @@ from archivebox.web.admin.binary import BinaryAdmin
 from archivebox.web.admin.crawl import CrawlAdmin
 from archivebox.web.admin.crawlrun import CrawlRunAdmin
 from archivebox.web.admin.domain import DomainAdmin
+from archivebox.web.admin.job import JobAdmin
 from archivebox.web.admin.machine import MachineAdmin
 from archivebox.web.admin.process import ProcessAdmin
+from archivebox.web.admin.savedsearch import SavedSearchAdmin
 from archivebox.web.admin.snapshot import SnapshotAdmin
 from archivebox.web.admin.tag import TagAdmin
 
@@ -16,8 +18,10 @@ __all__ = [
     "CrawlAdmin",
     "CrawlRunAdmin",
     "DomainAdmin",
+    "JobAdmin",
     "MachineAdmin",
     "ProcessAdmin",
+    "SavedSearchAdmin",
     "SnapshotAdmin",
     "TagAdmin",
 ]

@@ -16,9 +16,10 @@ from archivebox.base_models.transactions import batched_transaction, write_trans
 from archivebox.base_models.work import HELD, Request, WorkItem
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
+from archivebox.jobs.job import Job
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
-from archivebox.workers.execute import binary_executor, crawl_executor, snapshot_rows
+from archivebox.workers.execute import binary_executor, crawl_executor, job_executor, snapshot_rows
 from archivebox.workers.execute.holdings import Loaded
 from archivebox.workers.queue import claim, watchers
 from archivebox.workers.queue.claim import Claimed, FetchRequest
@@ -59,7 +60,7 @@ def poll(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection[U
 def _give_back(worker: UUID, held: Collection[UUID]) -> None:
     """Leases of this worker that it knows nothing of: they were committed by a visit that came to no end."""
     with write_transaction():
-        for model in (Snapshot, CrawlRun, Binary):
+        for model in (Snapshot, CrawlRun, Binary, Job):
             model.rows(owner=worker).exclude(pk__in=held).release(worker)
 
 
@@ -92,7 +93,8 @@ def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool]) -> Polled:
 
 def _load_all(polled: Polled) -> None:
     """What was claimed and is not loaded yet."""
-    for lease in (*polled.claimed.crawl_runs, *polled.claimed.binaries, *polled.claimed.snapshots):
+    claimed = polled.claimed
+    for lease in (*claimed.crawl_runs, *claimed.binaries, *claimed.snapshots, *claimed.jobs):
         if lease not in polled.loaded and (loaded := _load(lease)) is not None:
             polled.loaded[lease] = loaded
 
@@ -114,12 +116,14 @@ def _read(lease: Lease) -> Loaded | None:
         return snapshot_rows.load(lease.pk, lease.owner)
     if lease.model is CrawlRun:
         return crawl_executor.load(lease.pk, lease.owner)
+    if lease.model is Job:
+        return job_executor.load(lease.pk, lease.owner)
     return binary_executor.load(lease.pk, lease.owner)
 
 
 def requests(worker: UUID) -> dict[UUID, str]:
     """What was asked of the items that a worker holds, or of the Crawls above them."""
-    rows = [*_asked_of_snapshots(worker), *_asked_of_runs(worker), *_asked_of_binaries(worker)]
+    rows = [*_asked_of_snapshots(worker), *_asked_of_runs(worker), *_asked_of_binaries(worker), *_asked_of_jobs(worker)]
     return {key: str(request) or OF_CRAWLS_ABOVE[status] for key, request, status in rows}
 
 
@@ -154,6 +158,11 @@ def _asked_of_runs(worker: UUID) -> Rows:
 @PreparedQuery
 def _asked_of_binaries(worker: UUID) -> Rows:
     return Binary.rows(owner=worker).exclude(request="").values_list("pk", "request", "status")
+
+
+@PreparedQuery
+def _asked_of_jobs(worker: UUID) -> Rows:
+    return Job.rows(owner=worker).exclude(request="").values_list("pk", "request", "status")
 
 
 @PreparedQuery

@@ -22,6 +22,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.core.retention import cleanup_today
 from archivebox.hooks import base_layers, resolve_settings
+from archivebox.jobs.purging import purge_today
 from archivebox.lib import processes
 from archivebox.lib.filewatch import FileWatcher
 from archivebox.lib.inotify import ATTRIB
@@ -45,6 +46,8 @@ POLL_AGAIN = 0.02
 """Seconds until a woken worker that found nothing polls once more."""
 MOST_LATE = 32
 """Snapshots that do not count as in flight: they take long, are tried again, or only wait for downloads."""
+MOST_JOBS = 1
+"""Jobs of one worker at a time: pages are worked on between their parts."""
 MOST_RETRIES = 1
 """Snapshots that are tried again at a time, beside those that never ran."""
 
@@ -67,6 +70,7 @@ class Worker:
         self.in_flight = self.settings.get_int("SNAPSHOTS_IN_FLIGHT")
         self.crawls_in_flight = share(self.settings.get_int("CRAWLS_IN_FLIGHT"), workers)
         self.retention_days = self.settings.get_int("PROCESS_RETENTION_DAYS")
+        self.removed_retention_days = self.settings.get_int("REMOVED_RETENTION_DAYS")
         self.crawl_turn = self.settings.get_float("CRAWL_TURN")
         self.cursor = due.Cursor()
         self._pulse = pulse
@@ -129,8 +133,9 @@ class Worker:
 
     def _capacity(self) -> claim.Capacity:
         """How much more this worker takes: no more pages than it can give a tab, and one ahead."""
+        jobs = MOST_JOBS - len(self.held.jobs)
         if not self.engine.room.is_there():
-            return claim.Capacity(0, 0, 0, 0, beyond=False)
+            return claim.Capacity(0, 0, 0, 0, beyond=False, jobs=jobs)  # a removal makes room
         pages = self.held.pages.values()
         counted = sum(page.counts_as_in_flight for page in pages)
         in_flight = self.in_flight - counted - max(0, len(pages) - counted - MOST_LATE)
@@ -143,6 +148,7 @@ class Worker:
             retries=max(0, MOST_RETRIES - sum(page.is_retry for page in pages)),
             crawls=crawls,
             retried_crawls=max(0, crawls - 1) if self.crawls_in_flight > 1 else crawls,
+            jobs=jobs,
         )
 
     def _make_room(self) -> None:
@@ -226,6 +232,7 @@ class Worker:
                 self._rung.set()
             await self._wait(self._sibling_died, RENEW_EVERY)
             await self.engine.journal.read(cleanup_today, self.retention_days)
+            await self.engine.journal.read(purge_today, self.removed_retention_days)
 
     async def _give_signs(self) -> None:
         """A sign of life to the orchestrator; it waits for no database: a stalled disk is no hung worker."""

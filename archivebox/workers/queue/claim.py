@@ -18,6 +18,7 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.work import HELD, WorkItem
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import CrawlRun
+from archivebox.jobs.job import Job
 from archivebox.machine.binary import Binary
 from archivebox.workers.queue.due import (
     Allowance,
@@ -50,6 +51,7 @@ class Capacity(NamedTuple):
     retried_crawls: int
     beyond: bool = True
     """Whether a crawl of which no page is at work has one taken beyond that."""
+    jobs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +72,13 @@ class Claimed:
     crawl_runs: list[Lease] = field(default_factory=list)
     binaries: list[Lease] = field(default_factory=list)
     snapshots: list[Lease] = field(default_factory=list)
+    jobs: list[Lease] = field(default_factory=list)
     crawls_wait: bool = False
     """Whether there was no room for a crawl that has work to do."""
     next_at: datetime | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.crawl_runs or self.binaries or self.snapshots)
+        return bool(self.crawl_runs or self.binaries or self.snapshots or self.jobs)
 
 
 def claim_work(who: FetchRequest) -> Claimed:
@@ -83,12 +86,21 @@ def claim_work(who: FetchRequest) -> Claimed:
     claimed = Claimed()
     tick_crawls()
     now = timezone.now()
+    claimed.jobs = claim(Job, _jobs_wanted(who, now), who.worker)
     claimed.binaries = claim(Binary, [key for (key,) in _binaries_due(who.machine, now)], who.worker)
     claim_runs(claimed, who, now)
     claim_snapshots(claimed, who)
     if not claimed:
         claimed.next_at = next_wanted(who.machine)
     return claimed
+
+
+def _jobs_wanted(who: FetchRequest, now: datetime) -> list[UUID]:
+    """Jobs that there is room for, those that have waited longest first."""
+    if not who.capacity.jobs:
+        return []
+    due = [key for (key,) in _jobs_due(now) if who.scope is None or key in who.scope]
+    return due[: who.capacity.jobs]
 
 
 def claim_runs(claimed: Claimed, who: FetchRequest, now: datetime) -> None:
@@ -217,6 +229,11 @@ def _idle_crawls(machine: UUID) -> Rows:
     at_work = Snapshot.objects.filter(HELD, crawl_id=models.OuterRef("crawl_id"))
     ready = CrawlRun.objects.filter(HELD, machine_id=machine, ready_at__isnull=False, crawl__status="started")
     return ready.filter(~models.Exists(at_work)).order_by("pk").values_list("crawl_id")[:LOOKS_FOR_RETRIES]
+
+
+@PreparedQuery
+def _jobs_due(now: datetime) -> Rows:
+    return Job.objects.due(now).values_list("pk")[:16]
 
 
 @PreparedQuery

@@ -6,10 +6,11 @@ from django.utils import timezone
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
-from archivebox.contract.reasons import Reason
+from archivebox.contract.reasons import Reason, sentence
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl, CrawlRun
+from archivebox.jobs.job import Job
 from archivebox.lib.processes.exits import NO_ROOM
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
@@ -49,6 +50,8 @@ def put_aside(lease: Lease, reason: str) -> None:
                 _pause_crawl(item, reason)
             elif isinstance(item, Binary):
                 _fail_binary(item, reason)
+            elif isinstance(item, Job):
+                item.transition("seal", problem=sentence(reason), attempts=0, ended_at=timezone.now())
         notify_workers()
 
 

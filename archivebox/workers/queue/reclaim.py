@@ -25,6 +25,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import LONGEST_BACK_OFF, ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
+from archivebox.jobs.job import Job
 from archivebox.lib import processes
 from archivebox.lib.processes import ExitJournal, ExitStatus, Identity, SpawnEntry, SpawnLog
 from archivebox.machine.binary import Binary
@@ -39,7 +40,7 @@ MOST_BACK_OFF = LONGEST_BACK_OFF * 1.25
 MOST_WAIT = timedelta(minutes=1)
 """What is open is due at once, or within seconds."""
 
-LEASED: tuple[type[WorkItem], ...] = (Snapshot, CrawlRun, Binary, Crawl)
+LEASED: tuple[type[WorkItem], ...] = (Snapshot, CrawlRun, Binary, Crawl, Job)
 
 
 def reclaim_dead_workers() -> int:

@@ -12,7 +12,7 @@ from archivebox.lib.processes import Identity
 
 
 class Only(NamedTuple):
-    """The one thing that somebody waits for: a Crawl, or one of its Snapshots."""
+    """The one thing that somebody waits for: a Crawl, or one of its Snapshots; or, in place of a Crawl, a Job."""
 
     crawl: UUID
     snapshot: UUID | None = None

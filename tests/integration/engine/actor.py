@@ -21,16 +21,18 @@ from archivebox.base_models.doorbell import notify_workers  # noqa: E402
 from archivebox.base_models.users import system_user  # noqa: E402
 from archivebox.base_models.work import Request  # noqa: E402
 from archivebox.config.collection import open_collection  # noqa: E402
-from archivebox.core.intake import check_seeds, create_crawl  # noqa: E402
+from archivebox.core.intake import Seed, check_seeds, create_crawl  # noqa: E402
 from archivebox.core.models import ArchiveResult, Snapshot, Tag  # noqa: E402
 from archivebox.core.retry import retry_missing  # noqa: E402
 from archivebox.crawls import control  # noqa: E402
 from archivebox.crawls.models import Crawl, CrawlRun  # noqa: E402
 from archivebox.hooks import base_layers, resolve_settings  # noqa: E402
+from archivebox.jobs.begin import begin  # noqa: E402
+from archivebox.jobs.models import Job  # noqa: E402
 from archivebox.machine.models import Binary, Machine, Process  # noqa: E402
 
 MODELS: dict[str, type[models.Model]] = {
-    model.__name__: model for model in (ArchiveResult, Snapshot, Tag, Crawl, CrawlRun, Binary, Machine, Process)
+    model.__name__: model for model in (ArchiveResult, Snapshot, Tag, Crawl, CrawlRun, Binary, Machine, Process, Job)
 }
 
 
@@ -40,6 +42,17 @@ def add(urls: list[str], config: dict[str, Any], max_depth: int) -> str:
     if refused:
         raise ValueError(refused[0].sentence)
     return str(create_crawl(seeds, created_by=system_user(), config=config, max_depth=max_depth).pk)
+
+
+def hold(count: int) -> str:
+    """Accept so many URLs as a crawl that is on record and does not run."""
+    seeds = [Seed(f"http://{number}.test/") for number in range(count)]
+    return str(create_crawl(seeds, created_by=system_user(), hold=True).pk)
+
+
+def begin_job(kind: str, query: str, options: dict[str, Any]) -> str:
+    """Have workers do something to all pages that a query means."""
+    return str(begin(kind, created_by=system_user(), query=query, options=options).pk)
 
 
 def rows(model: str, where: dict[str, Any], fields: list[str]) -> list[dict[str, Any]]:
@@ -131,7 +144,7 @@ def is_intact() -> str:
 COMMANDS: dict[str, Callable[..., object]] = {
     function.__name__: function
     for function in (
-        add, rows, is_settled, control_item,
+        add, hold, begin_job, rows, is_settled, control_item,
         kill_process, time_has_come, update_all, look_again_for, ask_without_ring, clock_went_back, is_intact,
     )
 }  # fmt: skip

@@ -168,6 +168,19 @@ class Collection:
         crawl: str = self.actor.ask("add", urls=urls or ("http://one.test/",), config=wanted, max_depth=max_depth)
         return crawl
 
+    def kill(self) -> None:
+        """End every process of this collection at once, as a failure of power does."""
+        for identity in self.live():
+            identity.signal(signal.SIGKILL)
+        for watcher in self.watchers:
+            watcher.kill()
+            watcher.wait()
+        self.watchers.clear()
+        while left := self.live():
+            for identity in left:
+                identity.signal(signal.SIGKILL)
+            time.sleep(LOOK)
+
     def rows(self, model: str, *fields: str, **where: object) -> list[Row]:
         found: list[Row] = self.actor.ask("rows", model=model, where=where, fields=fields)
         return found
@@ -281,7 +294,7 @@ class Collection:
         assert not self.live()
         running = self.processes(status="running")
         assert not running, f"RUNNING rows: {running}\n{self.describe()}"
-        for model in ("Crawl", "CrawlRun", "Snapshot", "Binary"):
+        for model in ("Crawl", "CrawlRun", "Snapshot", "Binary", "Job"):
             assert not self.rows(model, "owner", owner__isnull=False), f"a {model} is still leased"
         assert not self.rows("ArchiveResult", "status", status="started")
         for name in ("orchestrator.lock", "init.lock"):
@@ -308,13 +321,7 @@ class Collection:
 
     def end(self) -> None:
         """Whatever happened in the test: end every process of this collection, and its rows' reader."""
-        for watcher in self.watchers:
-            watcher.kill()
-            watcher.wait()
-        while left := self.live():
-            for identity in left:
-                identity.signal(signal.SIGKILL)
-            time.sleep(LOOK)
+        self.kill()
         self.forget_rows()
         drop_database_of(self.root)
 

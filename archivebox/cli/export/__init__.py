@@ -1,0 +1,20 @@
+"""Owns the options of `archivebox export`."""
+
+import click
+
+from archivebox.cli.declare import BG, command, option, words
+
+FORMATS = ["zip", "warc", "jsonl", "csv"]
+
+COMMAND = command(
+    "export",
+    "export.body",
+    "Write the pages that a query means (see `archivebox search`; none: all pages) into one file: zip, all files and a "
+    "page that lists them; warc, for replay elsewhere; jsonl and csv, what is known of each.",
+    [
+        words("terms", "[QUERY]..."),
+        option("--format", text="What kind of file.", default="zip", type=click.Choice(FORMATS)),
+        option("--output", "-o", text="Where to; else it stays in the collection, in exports/.", metavar="FILE"),
+        BG,
+    ],
+)

@@ -1,0 +1,45 @@
+"""Owns `archivebox export`."""
+
+import shutil
+from pathlib import Path
+
+from archivebox.base_models.users import system_user
+from archivebox.cli.errors import BadInputError
+from archivebox.cli.output import counted
+from archivebox.cli.records import record_of
+from archivebox.cli.select import pointed_at
+from archivebox.cli.session import Session
+from archivebox.cli.waiting import wait_for_job
+from archivebox.jobs.begin import begin
+from archivebox.jobs.models import Job
+from archivebox.lib.quantities import size
+from archivebox.search.query import QueryError
+
+
+def run(session: Session, *, terms: tuple[str, ...], format: str, output: str | None, bg: bool) -> int:  # noqa: A002 - the option's name
+    """Have workers write it, and wait for that unless told not to."""
+    if output and (bg or Path(output).exists()):
+        raise BadInputError(f"{output} is there already." if not bg else "--output waits for the file: leave out --bg.")
+    query = " ".join(terms)
+    try:
+        job = begin(Job.Kind.EXPORT, created_by=system_user(), query=query, options={"format": format})
+    except QueryError as error:
+        raise BadInputError(pointed_at(query, error)) from None
+    if bg:
+        session.out.event(record_of(job), f"Queued as job {job.pk}: `archivebox job show {job.pk}` says how far it is.")
+        return 0
+    code = wait_for_job(session, job)
+    return code or _hand_out(session, job, output)
+
+
+def _hand_out(session: Session, job: Job, output: str | None) -> int:
+    """Say where the file is, and which pages are not in it."""
+    job.refresh_from_db()
+    if job.file is None:
+        session.out.warn(job.problem or "Nothing was written.")
+        return 1
+    path = Path(shutil.move(job.file, output)) if output else job.file
+    sentence = f"{counted(job.done, 'page')} in {path}, {size(path.stat().st_size)}."
+    more = f" Not whole: {counted(job.failed, 'page')}, see `archivebox job show {job.pk}`." if job.failed else ""
+    session.out.event(record_of(job, file=str(path), size=path.stat().st_size), sentence + more)
+    return 0

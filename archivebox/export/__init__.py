@@ -1,0 +1,1 @@
+"""Owns handing out what was archived, in formats that others read."""

@@ -1,0 +1,74 @@
+"""Owns what an export says of a page: its row, tags and results, and its files."""
+
+from dataclasses import dataclass
+
+from django.db import models
+
+from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.snapshot import Snapshot
+from archivebox.lib.files import walk_outputs
+from archivebox.lib.jsonl import JSON
+from archivebox.storage.layout import HOOK_RUNS
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One Snapshot with all that belongs to it."""
+
+    snapshot: Snapshot
+    tags: list[str]
+    results: list[ArchiveResult]
+
+    def files(self) -> list[str]:
+        """The names of its files, below its folder, without what the engine keeps there; links are none.
+
+        What is there: rows also name files that a later hook has packed or taken away.
+        """
+        kept = walk_outputs(self.snapshot.path)
+        return [file.path for file in kept if not file.path.startswith(f"{HOOK_RUNS}/")]
+
+    def record(self) -> dict[str, JSON]:
+        """The page as one JSON object, field names as its rows have them."""
+        one = self.snapshot
+        return {
+            "type": "Snapshot",
+            "id": str(one.pk),
+            "url": one.url,
+            "title": one.title,
+            "created_at": one.created_at.isoformat(),
+            "status": one.status,
+            "reason": one.reason,
+            "final_url": one.final_url,
+            "http_status": one.http_status,
+            "mime_type": one.mime_type,
+            "crawl_id": str(one.crawl_id),
+            "depth": one.depth,
+            "tags": list(self.tags),
+            "folder": one.output_dir,
+            "results": [_result(result) for result in self.results],
+        }
+
+
+def _result(result: ArchiveResult) -> dict[str, JSON]:
+    return {
+        "plugin": result.plugin,
+        "hook_name": result.hook_name or "",
+        "status": result.status,
+        "reason": result.reason,
+        "output_str": result.output_str,
+        "output_size": result.output_size,
+        "files": {name: about.get("size", 0) for name, about in result.output_files.items()},
+    }
+
+
+def pages_of(snapshots: "models.QuerySet[Snapshot]") -> list[Page]:
+    """The newest first; three queries for all of them."""
+    rows = snapshots.order_by("-id").prefetch_related("tags", "archiveresult_set")
+    return [
+        Page(row, sorted(tag.name for tag in row.tags.all()), sorted(row.archiveresult_set.all(), key=_order))
+        for row in rows
+    ]
+
+
+def _order(result: ArchiveResult) -> tuple[str, str]:
+    return result.hook_name or result.plugin, result.plugin

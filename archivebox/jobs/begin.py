@@ -1,0 +1,83 @@
+"""Owns the beginning of a job: what was asked for is checked, its Snapshots are decided on."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from django.contrib.auth.models import User
+
+from archivebox.base_models.doorbell import notify_workers
+from archivebox.base_models.transactions import write_transaction
+from archivebox.jobs.deeds import DEEDS
+from archivebox.jobs.job import Job, JobPart, packed
+from archivebox.lib.batches import batches
+from archivebox.lib.jsonl import JSON
+from archivebox.search.query import parse, select
+
+FREEZE = 5_000
+"""Snapshots that one transaction decides on, a multiple of every batch: others wait to write meanwhile."""
+MOST_KEYS = 10_000
+"""Snapshots that can be named one by one."""
+
+
+class JobRefusedError(ValueError):
+    """What was asked for cannot be done; the message is a sentence for people."""
+
+
+def begin(
+    kind: str,
+    *,
+    created_by: User,
+    options: Mapping[str, JSON] | None = None,
+    query: str | None = None,
+    snapshots: Sequence[UUID] = (),
+) -> Job:
+    """Have workers do something to ``snapshots``, or to all that ``query`` means when the job begins.
+
+    JobRefusedError where options are missing or wrong or there is nothing to do it to; QueryError.
+    """
+    if kind not in DEEDS:
+        raise JobRefusedError(f"There is no job {kind!r}; there are {', '.join(DEEDS)}.")
+    try:
+        checked = DEEDS[kind].check(options or {})
+    except ValueError as error:
+        raise JobRefusedError(str(error)) from None
+    keys = list(dict.fromkeys(snapshots))
+    if query is not None:
+        parse(query)
+    elif not 0 < len(keys) <= MOST_KEYS:
+        raise JobRefusedError(f"Choose pages: between 1 and {MOST_KEYS:,}, or all that a query means.")
+    total = len(keys) if query is None else None
+    job = Job(kind=kind, options=checked, query=query or "", total=total, created_by=created_by)
+    with write_transaction():
+        job.save(force_insert=True)
+        if query is None:
+            _write_parts(job, keys, 0)
+        notify_workers()
+    return job
+
+
+def next_to_freeze(job: Job) -> list[UUID]:
+    """More of what a job's query means, the newest first; fewer than FREEZE: these are the last. Outside of
+    transactions, since a search engine may be asked.
+    """
+    last = JobPart.objects.filter(job=job).order_by("-number").first()
+    rows = select(job.query, among=DEEDS[job.kind].among(), every=True).order_by("-pk")
+    if last is not None:
+        rows = rows.filter(pk__lt=last.keys[-1])
+    return list(rows.values_list("pk", flat=True)[:FREEZE])
+
+
+def freeze(job: Job, keys: Sequence[UUID]) -> None:
+    """Decide on these Snapshots; ``total`` says that they were the last."""
+    frozen = job.memory.get("frozen", 0)
+    _write_parts(job, keys, frozen // DEEDS[job.kind].batch)
+    job.memory["frozen"] = frozen + len(keys)
+    if len(keys) < FREEZE:
+        job.total = frozen + len(keys)
+
+
+def _write_parts(job: Job, keys: Sequence[UUID], number: int) -> None:
+    JobPart.objects.bulk_create(
+        JobPart(job=job, number=number + place, keys_packed=packed(batch))
+        for place, batch in enumerate(batches(keys, DEEDS[job.kind].batch))
+    )

@@ -1,0 +1,94 @@
+"""Owns the steps by which a worker carries out a job that it has leased. Each is one short transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.utils import timezone
+
+from archivebox.base_models.transactions import write_transaction
+from archivebox.jobs.begin import freeze
+from archivebox.jobs.deeds import Deed, Failures
+from archivebox.jobs.job import Job, JobFailure, JobPart
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What comes next: the keys of some Snapshots."""
+
+    number: int
+    keys: list[UUID]
+
+
+def held(lease_of: Job) -> Job | None:
+    """The row as it is now, kept from others until the transaction ends; None: the lease is lost."""
+    rows = Job.objects.filter(lease_of.guard())
+    rows.hold()
+    job: Job | None = rows.select_related("created_by").first()
+    return job
+
+
+def next_part(job: Job) -> Part | None:
+    """None: all are done."""
+    part = JobPart.objects.filter(job=job, number=job.position).first()
+    return None if part is None else Part(part.number, part.keys)
+
+
+def freeze_part(known: Job, keys: Sequence[UUID]) -> Job | None:
+    """Decide on more Snapshots; None: the lease is lost."""
+    with write_transaction():
+        job = held(known)
+        if job is None or job.total is not None or job.memory.get("frozen", 0) != known.memory.get("frozen", 0):
+            return job  # a try before this one was committed, but not heard of
+        freeze(job, keys)
+        _save(job, "total", "memory")
+    return job
+
+
+def write_part(known: Job, deed: Deed, part: Part) -> Job | None:
+    """Do it to a part, and note that it is done; None: the lease is lost. What is done already is not done again."""
+    with write_transaction():
+        job = held(known)
+        if job is None or job.position != part.number:
+            return job
+        deed.job = job
+        failures = deed.write(part.keys)
+        _note(job, failures)
+        job.position += 1
+        job.failed += len(failures)
+        job.done += len(part.keys) - len(failures)
+        job.attempts = 0
+        _save(job, "position", "failed", "done", "attempts", "memory")
+    return job
+
+
+def begin_anew(known: Job) -> Job | None:
+    """What a job had begun to write is lost: its Snapshots stay decided on, and all are done again."""
+    with write_transaction():
+        job = held(known)
+        if job is not None:
+            JobFailure.objects.filter(job=job).delete()
+            job.position = job.done = job.failed = 0
+            job.memory.pop("length", None)
+            _save(job, "position", "done", "failed", "memory")
+    return job
+
+
+def put_down(known: Job, event: str, **columns: object) -> None:
+    """Let go of it by a transition, unless the lease is lost."""
+    with write_transaction():
+        job = held(known)
+        if job is None:
+            return
+        if event == "seal":
+            columns |= {"ended_at": timezone.now(), "memory": known.memory}
+        job.transition(event, **columns)
+
+
+def _note(job: Job, failures: Failures) -> None:
+    rows = [JobFailure(job=job, snapshot_id=key, sentence=sentence) for key, sentence in failures.items()]
+    JobFailure.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _save(job: Job, *columns: str) -> None:
+    Job.objects.filter(job.guard()).update(**{name: getattr(job, name) for name in columns}, modified_at=timezone.now())

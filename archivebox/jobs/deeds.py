@@ -1,0 +1,258 @@
+"""Owns what each kind of job does to a part of its Snapshots."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+from uuid import UUID
+
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.recapture import add_versions, recapture
+from archivebox.core.retry import retry_failed
+from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
+from archivebox.core.tag import Tag
+from archivebox.core.tagging import tag, untag
+from archivebox.core.versions import restore, retire
+from archivebox.crawls.crawl import Crawl
+from archivebox.export.formats import FORMATS
+from archivebox.export.pages import pages_of
+from archivebox.export.verify import problems_of
+from archivebox.hooks import plugins
+from archivebox.jobs.job import Job
+from archivebox.lib.jsonl import JSON
+from archivebox.search.upkeep import forget, learn
+
+Options = Mapping[str, JSON]
+Failures = dict[UUID, str]
+"""Snapshot → why it could not be done to it."""
+
+GONE = "It is not there any more: it was removed meanwhile."
+
+
+class Deed:
+    """One kind of job at work on one Job. An OSError or SearchUnavailableError ends the job, with its sentence."""
+
+    batch: ClassVar[int] = 100
+    """Snapshots of one part."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+
+    @classmethod
+    def check(cls, options: Options) -> dict[str, JSON]:
+        """The options as the job keeps them; ValueError says what is wrong."""
+        if options:
+            raise ValueError(f"This job knows no option {', '.join(options)}.")
+        return {}
+
+    @classmethod
+    def among(cls) -> SnapshotQuerySet:
+        """The Snapshots that it can be done to."""
+        rows: SnapshotQuerySet = Snapshot.objects.kept()
+        return rows
+
+    def take_up(self) -> bool:
+        """A worker begins with it, or goes on; False: what was begun is lost, and it has to begin anew."""
+        return True
+
+    def prepare(self, keys: Sequence[UUID]) -> None:
+        """What takes long, outside of any transaction, on a thread of its own. It may be done twice."""
+
+    def write(self, keys: Sequence[UUID]) -> Failures:
+        """What is done to rows, in the transaction by which the part is done."""
+        there = list(self.among().filter(pk__in=keys).values_list("pk", flat=True))
+        if there:
+            self.write_rows(Snapshot.objects.filter(pk__in=there), there)
+        return dict.fromkeys(set(keys) - set(there), GONE)
+
+    def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
+        """The same, to those that are there."""
+
+    def finish(self) -> None:
+        """All parts are done. Outside of any transaction; it may be done twice."""
+
+    def close(self) -> None:
+        """The worker puts it down."""
+
+
+class _Tagging(Deed):
+    @classmethod
+    def check(cls, options: Options) -> dict[str, JSON]:
+        names = texts(options, "tags")
+        if not names or not all(map(Tag.slug_of, names)):
+            raise ValueError("Name one tag or more; each has a letter or digit.")
+        return {"tags": list(names)}
+
+
+class AddTags(_Tagging):
+    """Puts tags on."""
+
+    def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
+        del rows
+        tag(keys, self.job.options["tags"])
+
+
+class TakeTagsOff(_Tagging):
+    """Takes tags off."""
+
+    def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
+        del rows
+        untag(keys, self.job.options["tags"])
+
+
+class TryAgain(Deed):
+    """Runs again what failed, of some plugins or for some reason alone where options say so."""
+
+    @classmethod
+    def check(cls, options: Options) -> dict[str, JSON]:
+        return {"plugins": _plugins(options), "reason": str(options.get("reason") or "")}
+
+    def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
+        del keys
+        retry_failed(rows, self.job.options["plugins"], self.job.options["reason"])
+
+
+class CaptureAgain(Deed):
+    """Makes a new version of each, in one crawl for all of the job."""
+
+    @classmethod
+    def check(cls, options: Options) -> dict[str, JSON]:
+        return {"plugins": _plugins(options)}
+
+    def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
+        del keys
+        crawl = Crawl.objects.filter(pk=self.job.memory.get("crawl")).first()
+        if crawl is not None:
+            add_versions(crawl, rows)
+            return
+        chosen, user = self.job.options["plugins"], self.job.created_by
+        crawl = recapture(rows, created_by=user, plugins=chosen, label="Captured again")
+        self.job.memory["crawl"] = str(crawl.pk)
+
+
+class Remove(Deed):
+    """Takes them out of every list and out of the search; their files stay until retention."""
+
+    def prepare(self, keys: Sequence[UUID]) -> None:
+        forget(list(self.among().filter(pk__in=keys).only("output_dir")))
+
+    def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
+        del keys
+        retire(rows)
+
+
+class BringBack(Deed):
+    """Undoes a removal."""
+
+    @classmethod
+    def among(cls) -> SnapshotQuerySet:
+        rows: SnapshotQuerySet = Snapshot.objects.filter(retired_at__isnull=False)
+        return rows
+
+    def prepare(self, keys: Sequence[UUID]) -> None:
+        learn(list(self.among().filter(pk__in=keys).only("output_dir")))
+
+    def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
+        del keys
+        restore(rows)
+
+
+class Purge(BringBack):
+    """Deletes files and rows of what was removed and is not to be brought back any more."""
+
+    batch = 10
+
+    def prepare(self, keys: Sequence[UUID]) -> None:
+        for snapshot in self.among().filter(pk__in=keys).only("output_dir"):
+            if snapshot.output_dir and snapshot.path.is_dir():
+                shutil.rmtree(snapshot.path)
+
+    def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
+        del keys
+        rows.delete()
+
+
+class Verify(Deed):
+    """Compares files with the hashes that were made of them."""
+
+    batch = 10
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(job)
+        self._found: Failures = {}
+
+    def prepare(self, keys: Sequence[UUID]) -> None:
+        self._found = problems_of(self.among().filter(pk__in=keys).only("output_dir"))
+
+    def write(self, keys: Sequence[UUID]) -> Failures:
+        return super().write(keys) | self._found
+
+
+class Export(Deed):
+    """Writes them into one file, which lies in exports/ when it is whole."""
+
+    batch = 10
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(job)
+        self._format = FORMATS[job.options["format"]]
+        self._whole = DATA_FOLDER.exports / f"{job.pk}{self._format.suffix}"
+        self._path = self._whole.with_suffix(".part")
+        self._writer = self._format.writer(self._path)
+        self._found: Failures = {}
+
+    @classmethod
+    def check(cls, options: Options) -> dict[str, JSON]:
+        if options.get("format") not in FORMATS:
+            raise ValueError(f"Choose a format: {', '.join(FORMATS)}.")
+        return {"format": options["format"]}
+
+    def take_up(self) -> bool:
+        DATA_FOLDER.exports.mkdir(mode=0o700, exist_ok=True)
+        return self._whole.exists() or self._writer.take_up(self.job.memory.get("length", 0))
+
+    def prepare(self, keys: Sequence[UUID]) -> None:
+        self._writer.back_to(self.job.memory.get("length", 0))
+        self._found = self._writer.append(pages_of(self.among().filter(pk__in=keys)))
+
+    def write(self, keys: Sequence[UUID]) -> Failures:
+        self.job.memory["length"] = self._writer.length
+        return super().write(keys) | self._found
+
+    def finish(self) -> None:
+        if not self._whole.exists():
+            self._path.touch()
+            self._writer.finish()
+            self._path.replace(self._whole)
+        self.job.memory["file"] = self._whole.name
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def texts(options: Options, name: str) -> list[str]:
+    """An option that is a list of texts."""
+    value = options.get(name) or []
+    if not isinstance(value, list):
+        raise ValueError(f"{name} is a list of names.")  # noqa: TRY004 - a value that somebody typed
+    return [str(one) for one in value]
+
+
+def _plugins(options: Options) -> list[JSON]:
+    names = texts(options, "plugins")
+    for name in names:
+        if name not in plugins():
+            raise ValueError(f"There is no plugin {name!r}.")
+    return list(names)
+
+
+DEEDS: dict[str, type[Deed]] = {
+    Job.Kind.TAG: AddTags,
+    Job.Kind.UNTAG: TakeTagsOff,
+    Job.Kind.RETRY: TryAgain,
+    Job.Kind.RECAPTURE: CaptureAgain,
+    Job.Kind.REMOVE: Remove,
+    Job.Kind.RESTORE: BringBack,
+    Job.Kind.EXPORT: Export,
+    Job.Kind.VERIFY: Verify,
+    Job.Kind.PURGE: Purge,
+}

@@ -1,0 +1,110 @@
+"""Jobs as rows: what is to be done, to which Snapshots, and how far it is."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.db import models
+
+from archivebox.base_models.rows import Row
+from archivebox.base_models.work import FREE_AND_WANTED, StoppableItem, WorkQuerySet
+from archivebox.config.settings import DATA_FOLDER
+
+KEY_BYTES = 16
+
+
+class JobQuerySet(WorkQuerySet["Job"]):
+    """Jobs, in the words people ask for them."""
+
+
+class Job(StoppableItem):
+    """One thing that is done to many Snapshots. Which ones is decided once, at its beginning.
+
+    They lie in parts. The effect of a part and the note that it is done are of one transaction, so that nothing is done
+    twice, whoever dies when.
+    """
+
+    class Kind(models.TextChoices):
+        TAG = "tag", "Add tags"
+        UNTAG = "untag", "Take tags off"
+        RETRY = "retry", "Try again"
+        RECAPTURE = "recapture", "Capture again"
+        REMOVE = "remove", "Remove"
+        RESTORE = "restore", "Bring back"
+        EXPORT = "export", "Export"
+        VERIFY = "verify", "Verify files"
+        PURGE = "purge", "Delete files of what was removed"
+
+    state_machine_name = "archivebox.jobs.statemachines.JobMachine"
+
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    query = models.TextField(blank=True, default="", help_text="which Snapshots; unless their keys were given")
+    options = models.JSONField(default=dict, blank=True, help_text="what this kind needs to know")
+    memory = models.JSONField(default=dict, blank=True, help_text="what it has to know from one part to the next")
+    total = models.IntegerField(null=True, blank=True, help_text="Snapshots; empty until all are known")
+    position = models.IntegerField(default=0, help_text="number of the next part")
+    done = models.IntegerField(default=0)
+    failed = models.IntegerField(default=0)
+    problem = models.TextField(blank=True, default="", help_text="why it ended before all was done")
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager[Any]] = JobQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["retry_at"], condition=FREE_AND_WANTED, name="job_due"),
+            models.Index(fields=["id"], condition=models.Q(status__in=["queued", "started"]), name="job_open"),
+        ]
+
+    def __str__(self) -> str:
+        return self.get_kind_display()
+
+    @property
+    def left(self) -> int | None:
+        """Snapshots that are still to be done; None while they are being counted."""
+        return None if self.total is None else self.total - self.done - self.failed
+
+    @property
+    def file(self) -> Path | None:
+        """What an export has written; None for what is none, is not ready, or was deleted."""
+        name = self.memory.get("file")
+        path = DATA_FOLDER.exports / str(name)
+        return path if name and self.status == self.StatusChoices.SEALED and path.is_file() else None
+
+
+class JobPart(Row):
+    """Some of a job's Snapshots, which are done together."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE)
+    number = models.IntegerField()
+    keys_packed = models.BinaryField(help_text="their keys, 16 bytes each")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "number"], name="part_once_per_job")]
+
+    def __str__(self) -> str:
+        return f"part {self.number} of {self.job_id}"
+
+    @property
+    def keys(self) -> list[UUID]:
+        packed = bytes(self.keys_packed)
+        return [UUID(bytes=packed[at : at + KEY_BYTES]) for at in range(0, len(packed), KEY_BYTES)]
+
+
+def packed(keys: Sequence[UUID]) -> bytes:
+    return b"".join(key.bytes for key in keys)
+
+
+class JobFailure(Row):
+    """A Snapshot to which it could not be done, and why."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE)
+    snapshot_id = models.UUIDField()
+    sentence = models.TextField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "snapshot_id"], name="failure_once_per_job")]
+
+    def __str__(self) -> str:
+        return self.sentence

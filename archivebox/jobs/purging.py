@@ -1,0 +1,38 @@
+"""Owns when files of removed pages go: a job a day, for all that was removed long enough ago."""
+
+import os
+from datetime import timedelta
+
+from django.utils import timezone
+
+from archivebox.base_models.users import system_user
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.snapshot import Snapshot
+from archivebox.jobs.begin import MOST_KEYS, begin
+from archivebox.jobs.job import Job
+from archivebox.lib.files import locked
+
+
+def purge_today(days: int) -> None:
+    """Begin the job of today, if there is something to do; ``days``: how long what is removed stays, 0: for ever.
+
+    Called again and again by whatever runs on this machine: its lock lets one at a time, its content says what is done.
+    """
+    today = timezone.now().date().isoformat()
+    if not days or _read_stamp() == today:
+        return
+    with locked(DATA_FOLDER.purge_stamp, blocking=False) as stamp:
+        if stamp is None or _read_stamp() == today:
+            return
+        old = Snapshot.objects.filter(retired_at__lt=timezone.now() - timedelta(days=days))
+        keys = list(old.order_by("retired_at").values_list("pk", flat=True)[:MOST_KEYS])
+        if keys:
+            begin(Job.Kind.PURGE, created_by=system_user(), snapshots=keys)
+        os.pwrite(stamp, today.encode(), 0)
+
+
+def _read_stamp() -> str:
+    try:
+        return DATA_FOLDER.purge_stamp.read_text()
+    except FileNotFoundError:
+        return ""

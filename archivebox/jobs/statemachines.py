@@ -1,0 +1,32 @@
+"""The life of a Job."""
+
+from typing import ClassVar
+
+from statemachine import State
+
+from archivebox.base_models.work import AT_ONCE, LET_GO, WorkMachine
+
+
+class JobMachine(WorkMachine):
+    """queued → started → sealed; released by a worker that stops; paused, resumed and cancelled by people."""
+
+    queued = State(initial=True)
+    started = State()
+    sealed = State(final=True)
+    paused = State()
+    cancelled = State(final=True)
+
+    start = queued.to(started)
+    seal = queued.to(sealed) | started.to(sealed)
+    release = started.to(queued)
+    pause = queued.to(paused) | started.to(paused)
+    resume = paused.to(queued)
+    cancel = queued.to(cancelled) | started.to(cancelled) | paused.to(cancelled)
+
+    columns: ClassVar[dict[str, dict[str, object]]] = {
+        "seal": LET_GO,
+        "release": AT_ONCE,
+        "pause": LET_GO,
+        "resume": AT_ONCE,
+        "cancel": LET_GO,
+    }

@@ -1,0 +1,131 @@
+"""A Job in the hands of a worker: part after part, what takes long on a thread of its own."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import NamedTuple, TypeVar
+from uuid import UUID
+
+from django.db import connections
+
+from archivebox.jobs.begin import next_to_freeze
+from archivebox.jobs.carrying_out import Part, begin_anew, freeze_part, next_part, put_down, write_part
+from archivebox.jobs.deeds import DEEDS, Deed
+from archivebox.jobs.job import Job
+from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.query import QueryError
+from archivebox.workers.execute.engine import Engine
+from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.queue.lease import Lease
+from archivebox.workers.queue.quarantine import quarantine
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+PROBLEMS = (OSError, QueryError, SearchUnavailableError)
+"""What ends a job with its sentence; anything else is a fault of ours, and breaks the worker."""
+
+
+class LoadedJob(NamedTuple):
+    """What a worker reads when it takes a Job."""
+
+    job: Job
+
+
+class JobExecutor:
+    """Carries out one job, and lets pages be worked on between two of its parts."""
+
+    def __init__(self, engine: Engine, lease: Lease, loaded: LoadedJob) -> None:
+        self.engine = engine
+        self.lease = lease
+        self.over: asyncio.Future[None] = engine.loop.create_future()
+        self.ending = False
+        self._job = loaded.job
+        self._deed: Deed = DEEDS[loaded.job.kind](loaded.job)
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="job")
+        self._task = engine.in_background(self._carry_out())
+
+    async def _carry_out(self) -> None:
+        problem = ""
+        try:
+            await self._go_on()
+        except PROBLEMS as error:
+            problem = str(error)
+            log.warning("Job %s ends: %s action=job_failed", self.lease.pk, error)
+        finally:
+            await self._beside(self._close)
+            self._thread.shutdown()
+        if problem or not self.ending:
+            await self.engine.journal.read(partial(put_down, self._job, "seal", problem=problem))
+            self._is_over()
+
+    async def _go_on(self) -> None:
+        """Until all is done, or somebody wants it to stop."""
+        while self._job.total is None and not self.ending:
+            keys = await self._beside(next_to_freeze, self._job)
+            self._know(await self.engine.journal.read(freeze_part, self._job, keys))
+        if not self.ending and not await self._beside(self._deed.take_up):
+            self._know(await self.engine.journal.read(begin_anew, self._job))
+        while not self.ending:
+            part: Part | None = await self.engine.journal.read(next_part, self._job)
+            if part is None:
+                await self._beside(self._deed.finish)
+                return
+            await self._beside(self._deed.prepare, part.keys)
+            self._know(await self.engine.journal.read(write_part, self._job, self._deed, part))
+
+    def _know(self, job: Job | None) -> None:
+        """How far it is now; None: the lease is lost, and nothing more may be done."""
+        if job is None:
+            self.ending = True
+            self._is_over()
+        else:
+            self._job = self._deed.job = job
+
+    async def _beside(self, work: Callable[..., T], *arguments: object) -> T:
+        """Off the database thread, on a connection of its own: what is slow here keeps no page from its rows."""
+        return await self.engine.loop.run_in_executor(self._thread, work, *arguments)
+
+    def _close(self) -> None:
+        self._deed.close()
+        connections.close_all()
+
+    def _is_over(self) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
+
+    def advance(self) -> None:
+        """It goes on by itself, from one part to the next."""
+
+    def hooks(self) -> list[HookProcess]:
+        """It has none."""
+        return []
+
+    async def obey(self, event: str) -> None:
+        self.ending = True
+        await self._task
+        if not self.over.done():
+            await self.engine.journal.read(put_down, self._job, event)
+            self._is_over()
+
+    async def put_down(self) -> None:
+        await self.obey("release")
+
+    async def abandon(self) -> None:
+        self.ending = True
+        await self._task
+        self._is_over()
+
+
+# --- on the database thread -------------------------------------------------------------------------------------
+
+
+def load(job_id: UUID, owner: UUID) -> LoadedJob | None:
+    """Take up a leased Job."""
+    job = Job.objects.select_related("created_by").filter(pk=job_id, owner=owner).first()
+    if job is None or (job.attempts and quarantine(Lease(Job, job_id, owner, job.fence))):
+        return None
+    if job.status == Job.StatusChoices.QUEUED:
+        job.transition("start")
+    return LoadedJob(job)

@@ -1,0 +1,255 @@
+"""A job does what it is asked to all of its pages, each once, and says to which it could not."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from django.utils import timezone
+
+from archivebox.base_models.rows import new_id
+from archivebox.base_models.users import system_user
+from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.core.retry import retry_failed
+from archivebox.crawls import control
+from archivebox.crawls.models import Crawl
+from archivebox.export.verify import NO_HASHES
+from archivebox.jobs.begin import JobRefusedError, begin, next_to_freeze
+from archivebox.jobs.carrying_out import begin_anew, freeze_part, next_part, put_down, write_part
+from archivebox.jobs.deeds import DEEDS, GONE
+from archivebox.jobs.models import Job, JobFailure
+from archivebox.jobs.purging import purge_today
+from archivebox.lib.jsonl import JSON
+from archivebox.search.query import QueryError
+from archivebox.search.removal import remove
+from archivebox.storage.layout import DataFolder
+from tests import factories
+
+pytestmark = pytest.mark.usefixtures("collection")
+URLS = [f"https://{name}.example/" for name in "abcde"]
+Keys = list[UUID]
+
+
+@pytest.fixture
+def keys() -> Keys:
+    """Five pages, each with a file of five bytes and a WARC."""
+    rows = list(factories.crawl(*URLS).snapshot_set.order_by("id"))
+    for row in rows:
+        (row.path / "wget").mkdir(parents=True)
+        for name in ("index.html", "all.warc.gz"):
+            (row.path / "wget" / name).write_bytes(row.url[8:13].encode())
+        files = {"index.html": {"size": 5}, "all.warc.gz": {"size": 5}}
+        ArchiveResult.objects.create(
+            snapshot=row, plugin="wget", status="succeeded", output_files=files, output_size=10
+        )
+    return [row.pk for row in rows]
+
+
+def leased(job: Job) -> Job:
+    Job.claim([job.pk], new_id())
+    taken = Job.objects.get(pk=job.pk)
+    if taken.status == "queued":
+        taken.transition("start")
+    return taken
+
+
+def carried_out(job: Job, between: Callable[[], object] = lambda: None) -> Job:
+    """What a worker does with it, on this thread."""
+    known: Job | None = leased(job)
+    assert known
+    while known and known.total is None:
+        known = freeze_part(known, next_to_freeze(known))
+    assert known
+    deed = DEEDS[known.kind](known)
+    if not deed.take_up():
+        begin_anew(known)
+        known.refresh_from_db()
+    while part := next_part(known):
+        deed.prepare(part.keys)
+        between()
+        known = write_part(known, deed, part)
+        assert known
+    deed.finish()
+    deed.close()
+    put_down(known, "seal")
+    known.refresh_from_db()
+    return known
+
+
+def do(kind: str, keys: Keys = (), query: str | None = None, **options: JSON) -> Job:  # type: ignore[assignment]  # none
+    return carried_out(begin(kind, created_by=system_user(), options=options, query=query, snapshots=keys))
+
+
+def test_what_a_query_means_is_decided_at_the_beginning(keys: Keys) -> None:
+    done = do("tag", query="-#new host:*.example or host:a.example", tags=["new"])
+    assert (done.status, done.total, done.done, done.failed) == ("sealed", 5, 5, 0)
+    assert done.ended_at
+    assert Snapshot.objects.filter(tags__name="new").count() == 5
+    assert do("untag", keys[:2], tags=["NEW"]).done == 2
+    assert Snapshot.objects.filter(tags__name="new").count() == 3
+    assert do("tag", query="#nothing", tags=["x"]).total == 0
+
+
+def test_a_part_is_done_once_whoever_tries_it_again(keys: Keys) -> None:
+    job = leased(begin("tag", created_by=system_user(), snapshots=keys, options={"tags": ["x"]}))
+    deed, part = DEEDS["tag"](job), next_part(job)
+    assert part
+    assert write_part(job, deed, part)
+    again = write_part(job, deed, part)
+    assert again
+    assert (again.done, again.position) == (5, 1)
+    other = new_id()
+    Job.objects.filter(pk=job.pk).update(owner=other)
+    assert write_part(job, deed, part) is None
+
+
+def test_what_is_removed_meanwhile_is_a_failure_with_its_reason(keys: Keys) -> None:
+    job = begin("tag", created_by=system_user(), snapshots=keys, options={"tags": ["x"]})
+    remove(Snapshot.objects.filter(pk=keys[0]))
+    done = carried_out(job)
+    assert (done.done, done.failed) == (4, 1)
+    assert JobFailure.objects.get(job=done).sentence == GONE
+
+
+def test_a_removal_is_undone_by_the_same_pages(keys: Keys) -> None:
+    assert do("remove", keys[:3]).done == 3
+    assert Snapshot.objects.kept().count() == 2
+    assert do("restore", keys[:3]).done == 3
+    assert Snapshot.objects.kept().count() == 5
+
+
+def test_files_of_removed_pages_go_when_their_time_is_over(keys: Keys, collection: DataFolder) -> None:
+    remove(Snapshot.objects.filter(pk__in=keys[:2]))
+    Snapshot.objects.filter(pk=keys[0]).update(retired_at=timezone.now() - timedelta(days=31))
+    folder = Snapshot.objects.get(pk=keys[0]).path
+    purge_today(0)
+    assert not Job.objects.exists()
+    purge_today(30)
+    purge_today(30)
+    done = carried_out(Job.objects.get())
+    assert (done.kind, done.done, folder.exists()) == ("purge", 1, False)
+    assert not Snapshot.objects.filter(pk=keys[0]).exists()
+    assert Snapshot.objects.get(pk=keys[1]).path.is_dir()
+    assert collection.purge_stamp.exists()
+
+
+def test_what_failed_is_tried_again_and_pages_get_new_versions_in_one_crawl(keys: Keys) -> None:
+    for key in keys[:2]:
+        ArchiveResult.objects.create(snapshot_id=key, plugin="title", status="failed", reason="timeout:5")
+    assert do("retry", query="reason:timeout", plugins=["title"]).done == 2
+    assert ArchiveResult.objects.filter(plugin="title", status="queued").count() == 2
+    assert retry_failed(Snapshot.objects.all()) == 0
+    done = do("recapture", keys, plugins=["title"])
+    crawl = Crawl.objects.get(pk=done.memory["crawl"])
+    assert sorted(crawl.snapshot_set.values_list("url", flat=True)) == URLS
+
+
+def test_files_are_compared_with_their_hashes(keys: Keys) -> None:
+    for key in keys[1:]:
+        folder = Snapshot.objects.get(pk=key).path
+        names = ("wget/all.warc.gz", "wget/index.html")
+        hashes = {name: {"sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest()} for name in names}
+        (folder / "hashes").mkdir()
+        (folder / "hashes" / "hashes.json").write_text(json.dumps({"files": hashes}))
+    folder = Snapshot.objects.get(pk=keys[1]).path
+    (folder / "wget" / "index.html").write_text("other")
+    (folder / "wget" / "all.warc.gz").unlink()
+    done = do("verify", keys)
+    assert (done.done, done.failed) == (3, 2)
+    said = dict(JobFailure.objects.filter(job=done).values_list("snapshot_id", "sentence"))
+    assert said[keys[0]] == NO_HASHES
+    assert said[keys[1]] == "wget/all.warc.gz is missing; wget/index.html was changed."
+
+
+def exported(keys: Keys, format: str) -> Path:  # noqa: A002 - the option's name
+    done = do("export", keys, format=format)
+    assert (done.done, done.failed) == (5, 0)
+    assert done.file
+    return done.file
+
+
+def test_exports_hold_each_page_once(keys: Keys) -> None:
+    records = [json.loads(line) for line in exported(keys, "jsonl").read_text().splitlines()]
+    assert sorted(record["url"] for record in records) == URLS
+    assert records[0]["results"][0]["files"] == {"index.html": 5, "all.warc.gz": 5}
+    table = list(csv.DictReader(io.StringIO(exported(keys, "csv").read_text(), newline="")))
+    assert sorted(line["url"] for line in table) == URLS
+    assert {line["bytes"] for line in table} == {"10"}
+    assert exported(keys, "warc").read_bytes() == b"e.exad.exac.exab.exaa.exa"
+    with zipfile.ZipFile(exported(keys, "zip")) as archive:
+        assert archive.testzip() is None
+        assert sum(name.endswith("/wget/index.html") for name in archive.namelist()) == 5
+        assert archive.read("index.html").decode().count("<li>") == 5
+
+
+@pytest.mark.parametrize("format", ["jsonl", "zip"])
+def test_an_export_goes_on_behind_what_was_whole(keys: Keys, format: str) -> None:  # noqa: A002 - the option's name
+    """A worker died after it had written a part that is not on record: the next one writes it again, in its place."""
+    job = leased(begin("export", created_by=system_user(), snapshots=keys, options={"format": format}))
+    deed, part = DEEDS["export"](job), next_part(job)
+    assert part
+    deed.take_up()
+    deed.prepare(part.keys)
+    Job.objects.filter(pk=job.pk).update(owner=None)
+    done = carried_out(job)
+    assert done.file
+    if format == "jsonl":
+        assert len(done.file.read_text().splitlines()) == 5
+    else:
+        assert sum(name.endswith("page.json") for name in zipfile.ZipFile(done.file).namelist()) == 5
+
+
+def test_a_link_out_of_the_folder_is_not_followed(keys: Keys, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    file = Snapshot.objects.get(pk=keys[0]).path / "wget" / "index.html"
+    file.unlink()
+    file.symlink_to(tmp_path / "secret")
+    with zipfile.ZipFile(exported(keys, "zip")) as archive:
+        assert sum(name.endswith("/wget/index.html") for name in archive.namelist()) == 4
+
+
+def test_a_cell_is_never_a_formula(keys: Keys) -> None:
+    Snapshot.objects.filter(pk=keys[0]).update(title='=HYPERLINK("http://x")')
+    assert "'=HYPERLINK" in exported(keys, "csv").read_text()
+
+
+def test_a_job_is_paused_resumed_and_cancelled(keys: Keys) -> None:
+    job = begin("tag", created_by=system_user(), snapshots=keys, options={"tags": ["x"]})
+    assert control.pause(job)
+    assert Job.claim([job.pk], new_id()) == {}
+    assert control.resume(job)
+    assert control.cancel(job)
+    assert not control.resume(job)
+    assert Snapshot.objects.filter(tags__name="x").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "sentence"),
+    [
+        ("fly", {}, "no job"),
+        ("tag", {}, "Name one tag"),
+        ("tag", {"tags": ["!"]}, "Name one tag"),
+        ("tag", {"tags": "x"}, "list of names"),
+        ("retry", {"plugins": ["nothing"]}, "no plugin"),
+        ("export", {"format": "pdf"}, "Choose a format: zip"),
+        ("remove", {"x": 1}, "knows no option x"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_anything_happens(
+    keys: Keys, kind: str, options: dict[str, JSON], sentence: str
+) -> None:
+    with pytest.raises(JobRefusedError, match=sentence):
+        begin(kind, created_by=system_user(), options=options, snapshots=keys)
+    with pytest.raises(JobRefusedError, match="Choose pages"):
+        begin("verify", created_by=system_user())
+    with pytest.raises(QueryError):
+        begin("verify", created_by=system_user(), query="is:what")
+    assert not Job.objects.exists()
