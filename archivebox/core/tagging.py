@@ -26,3 +26,10 @@ def untag(snapshots: Sequence[UUID], names: Iterable[str]) -> None:
     tags = list(Tag.objects.filter(slug__in=slugs))
     for batch in batches(snapshots, BATCH):
         Snapshot.tags.through.objects.filter(snapshot_id__in=batch, tag__in=tags).delete()
+
+
+def retag(snapshot: Snapshot, names: Iterable[str]) -> None:
+    """Give one Snapshot exactly these tags."""
+    wanted = {Tag.slug_of(name): name for name in names}
+    untag([snapshot.pk], [one.name for one in snapshot.tags.all() if one.slug not in wanted])
+    tag([snapshot.pk], wanted.values())

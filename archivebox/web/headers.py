@@ -17,14 +17,14 @@ def replay() -> Replay:
 
 
 def policy(host: str) -> str:
-    """Our own scripts and styles only; pictures and frames also from the replay origin, and from nowhere else.
+    """Our own scripts and styles only; pictures, media and frames also from the replay origin, and from nowhere else.
 
     ``frame-src`` also keeps a script in a framed archived page from leading its frame to the live web.
     """
     source = replay().source(host)
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; connect-src 'self'; "
-        f"img-src 'self' data: {source}; frame-src {source}; "
+        f"img-src 'self' data: {source}; media-src {source}; frame-src {source}; "
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'"
     )
 

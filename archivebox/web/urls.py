@@ -7,6 +7,7 @@ from django.views.generic.base import RedirectView
 
 from archivebox.web.views import (
     add,
+    changes,
     crawls,
     errors,
     events,
@@ -17,7 +18,8 @@ from archivebox.web.views import (
     look,
     replay,
     searching,
-    snapshots,
+    snapshot,
+    snapshot_changes,
     tags,
 )
 
@@ -27,7 +29,15 @@ admin.site.enable_nav_sidebar = False  # the lists are wide, and its search need
 
 urlpatterns = [
     path("", library.index, name="snapshots"),
-    path("snapshots/<uuid:snapshot_id>/", snapshots.one, name="snapshot"),
+    path("snapshots/<uuid:snapshot_id>/", snapshot.one, name="snapshot"),
+    path("snapshots/<uuid:snapshot_id>/tags/", snapshot_changes.retag, name="snapshot-tags"),
+    path("snapshots/<uuid:snapshot_id>/notes/", snapshot_changes.note, name="snapshot-notes"),
+    path("snapshots/<uuid:snapshot_id>/retry/", snapshot_changes.retry, name="snapshot-retry"),
+    path("snapshots/<uuid:snapshot_id>/capture/", snapshot_changes.capture, name="snapshot-capture"),
+    path("snapshots/<uuid:snapshot_id>/verify/", snapshot_changes.verify, name="snapshot-verify"),
+    path("snapshots/<uuid:snapshot_id>/remove/", snapshot_changes.remove, name="snapshot-remove"),
+    path("snapshots/<uuid:snapshot_id>/restore/", snapshot_changes.restore, name="snapshot-restore"),
+    path("snapshots/<uuid:snapshot_id>/changes/<uuid:other_id>/", changes.two, name="changes"),
     path("search/help/", searching.help_typing, name="search-help"),
     re_path(r"^web/(?P<when>latest|\d{4,14})/(?P<url>.+)$", replay.page, name="replay"),
     re_path(r"^web/follow/(?P<when>\d{14})/(?P<url>.+)$", replay.follow, name="follow"),

@@ -32,7 +32,7 @@ LINE_MAX = 1 << 16  # bytes of one header line
 
 
 class Response:
-    """One answer, as a line of the index tells it; `record` has all of that line."""
+    """One answer, as a line of the index tells it; `record` has all of that line, which may lack anything."""
 
     __slots__ = ("record",)
 
@@ -41,16 +41,16 @@ class Response:
 
     @property
     def url(self) -> str:
-        return str(self.record["url"])
+        return str(self.record.get("url", ""))
 
     @property
     def method(self) -> str:
-        return str(self.record["method"])
+        return str(self.record.get("method", ""))
 
     @property
     def status(self) -> int:
         """0 where there was no answer: `error` says why."""
-        return int(self.record["status"])
+        return int(self.record.get("status") or 0)
 
     @property
     def mime(self) -> str:
@@ -59,7 +59,7 @@ class Response:
     @property
     def size(self) -> int:
         """Bytes of the body, decoded."""
-        return int(self.record["size"])
+        return int(self.record.get("size") or 0)
 
     @property
     def sha256(self) -> str:

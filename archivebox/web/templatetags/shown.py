@@ -34,8 +34,19 @@ def icon(name: str) -> SafeString:
 @register.simple_tag
 def badge(status: str) -> SafeString:
     """A status as a word and a colour; the colour never says more than the word."""
-    kind, word = _KINDS.get(status, "calm"), _WORDS.get(status, status)
-    return format_html('<span class="badge {}">{}</span>', kind, word)
+    return format_html('<span class="badge {}">{}</span>', kind(status), word(status))
+
+
+@register.filter
+def kind(status: str) -> str:
+    """Which colour and shape a status has: good, bad, busy, wait or calm."""
+    return _KINDS.get(status, "calm")
+
+
+@register.filter
+def word(status: str) -> str:
+    """What people call a status."""
+    return _WORDS.get(status, status)
 
 
 @register.simple_tag

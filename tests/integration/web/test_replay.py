@@ -125,7 +125,7 @@ def test_what_is_removed_is_not_served(library: Library, base: str) -> None:
     in_collection(library.server.folder, code, library.snapshot, "removed")
     try:
         assert ask(library, base + "singlefile/singlefile.html").status == 404
-        assert library.visitor.get(f"/snapshots/{library.snapshot}/").status == 404
+        assert library.visitor.get(f"/snapshots/{library.snapshot}/").status == 410
         assert library.snapshot not in library.visitor.get(f"/crawls/{library.crawl}/").text
     finally:
         in_collection(library.server.folder, code, library.snapshot, "brought back")

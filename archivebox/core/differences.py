@@ -1,0 +1,117 @@
+"""Owns what differs between two texts: lines that came and went, and in lines that changed the words that did."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+from itertools import zip_longest
+
+MOST_LINES = 4000
+"""Lines of each text that are compared: who waits for it waits under a second."""
+CONTEXT = 2
+"""Lines beside a difference that are shown."""
+_WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+|\s+|[^\w\s]")
+"""A word of scripts that write them together is a letter."""
+
+
+class Sign(StrEnum):
+    """What became of a line, or of words in it."""
+
+    SAME = "same"
+    GONE = "gone"
+    NEW = "new"
+    FOLDED = "folded"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Words of a line that share a fate."""
+
+    sign: Sign
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line; of a FOLDED one ``words`` is empty and ``count`` says for how many equal lines it stands."""
+
+    sign: Sign
+    words: tuple[Words, ...] = ()
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What differs: ``gone`` and ``new`` count lines. ``is_cut``: the texts go on beyond what was compared."""
+
+    lines: tuple[Line, ...]
+    gone: int
+    new: int
+    is_cut: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.gone or self.new)
+
+
+def compare(old: str, new: str) -> Difference:
+    """What differs between two texts, empty lines and white space at the ends of lines left out."""
+    before, after = _lines(old), _lines(new)
+    is_cut = max(len(before), len(after)) > MOST_LINES
+    lines = tuple(_differing(before[:MOST_LINES], after[:MOST_LINES]))
+    count = {sign: sum(line.sign is sign for line in lines) for sign in Sign}
+    return Difference(lines, count[Sign.GONE], count[Sign.NEW], is_cut)
+
+
+def _lines(text: str) -> list[str]:
+    return [line for part in text.splitlines() if (line := part.strip())]
+
+
+def _differing(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    for tag, start, end, new_start, new_end in matcher.get_opcodes():
+        if tag == "equal":
+            yield from _equal(before[start:end], is_first=start == 0, is_last=end == len(before))
+        else:
+            yield from _changed(before[start:end], after[new_start:new_end])
+
+
+def _equal(lines: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[Line]:
+    """The lines beside the differences; what lies between is folded."""
+    head, tail = (0 if is_first else CONTEXT), (0 if is_last else CONTEXT)
+    folded = len(lines) - head - tail
+    if folded <= 1:
+        yield from map(_same, lines)
+        return
+    yield from map(_same, lines[:head])
+    yield Line(Sign.FOLDED, count=folded)
+    yield from map(_same, lines[len(lines) - tail :])
+
+
+def _same(line: str) -> Line:
+    return Line(Sign.SAME, (Words(Sign.SAME, line),))
+
+
+def _changed(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
+    for old, new in zip_longest(before, after):
+        if old is None or new is None:
+            sign, text = (Sign.NEW, new) if old is None else (Sign.GONE, old)
+            yield Line(sign, (Words(sign, text or ""),))
+        else:
+            gone, come = _words(old, new)
+            yield Line(Sign.GONE, gone)
+            yield Line(Sign.NEW, come)
+
+
+def _words(old: str, new: str) -> tuple[tuple[Words, ...], tuple[Words, ...]]:
+    """The words of two lines that stand for each other."""
+    before, after = _WORDS.findall(old), _WORDS.findall(new)
+    gone: list[Words] = []
+    come: list[Words] = []
+    for tag, start, end, new_start, new_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        same = tag == "equal"
+        if start < end:
+            gone.append(Words(Sign.SAME if same else Sign.GONE, "".join(before[start:end])))
+        if new_start < new_end:
+            come.append(Words(Sign.SAME if same else Sign.NEW, "".join(after[new_start:new_end])))
+    return tuple(gone), tuple(come)

@@ -1,0 +1,190 @@
+"""Owns the page of one snapshot: what was kept, as it is best looked at, what was not, and why."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from archivebox.contract.formats import File, Format, Kind, formats_of
+from archivebox.contract.verdicts import State, judge
+from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.retry import RETRIABLE
+from archivebox.core.snapshot import Snapshot
+from archivebox.hooks import outputs_of
+from archivebox.machine.binary import Binary
+from archivebox.machine.process import Process
+from archivebox.replay.capability import Purpose
+from archivebox.replay.origins import sandbox
+from archivebox.web.access import public_if
+from archivebox.web.cards import cards
+from archivebox.web.headers import replay
+from archivebox.web.links import links_of
+from archivebox.web.presented import Place, drawn, has_template, title_of
+from archivebox.web.replayed import frame_of, index_of
+from archivebox.web.results import lines_of
+from archivebox.web.stages import Stage, files_stage, stage_of
+from archivebox.web.timeline import timeline_of
+from archivebox.web.versions import strip_of
+
+PROCESSES_SHOWN = 400
+PAGES = frozenset({"", "text/html", "application/xhtml+xml"})
+"""Media types of URLs whose replay is worth a look: of a picture or a PDF its file is."""
+KEYS = 9
+"""Formats that a digit opens."""
+
+
+@public_if("PUBLIC_SNAPSHOTS")
+def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
+    """One snapshot. POST runs the scripts of the archived page, in the answer to that POST alone: no link can do it."""
+    snapshot = snapshot_or_404(request, snapshot_id)
+    if snapshot.retired_at:
+        return render(request, "web/removed.html", {"snapshot": snapshot}, status=410)
+    card = cards(request, [snapshot])[0]
+    results = results_of(snapshot)
+    look = Look(request, snapshot, results, card.base(Purpose.SCRIPTS if _wants_scripts(request) else Purpose.FILES))
+    context = look.context() | {
+        "snapshot": snapshot,
+        "card": card,
+        "strip": strip_of(snapshot),
+        "busy": not look.verdict.is_final,
+    }
+    if not look.is_full:
+        context |= _beside(snapshot, results) | _below(request, snapshot, results, look.base)
+    return render(request, "web/snapshot.html", context)
+
+
+def _wants_scripts(request: HttpRequest) -> bool:
+    return request.method == "POST" and replay().isolates(request.get_host())
+
+
+class Look:
+    """The formats of a snapshot, and the one that is chosen."""
+
+    def __init__(self, request: HttpRequest, snapshot: Snapshot, results: list[ArchiveResult], base: str) -> None:
+        self.base = base
+        self.is_full = "full" in request.GET
+        self.scripts = _wants_scripts(request)
+        self.verdict = judge(snapshot.status, snapshot.http_status, results, outputs_of)
+        self._snapshot, self._results = snapshot, results
+        self._file = request.GET.get("file", "")
+        self._sandbox = sandbox(own=replay().isolates(request.get_host()), scripts=self.scripts)
+        self._frame = frame_of(request, snapshot, scripts=self.scripts) if snapshot.mime_type in PAGES else None
+        self.formats = self._formats()
+        self.chosen = self._choose(request.GET.get("view", ""))
+
+    def context(self) -> dict[str, Any]:
+        """What the template needs of it."""
+        icons = {one.plugin: self._drawn(one, "icon") for one in self._results if has_template(one.plugin, "icon")}
+        main = [one for one in self.formats if not one.is_aside]
+        return {
+            "base": self.base,
+            "verdict": self.verdict,
+            "main": [(number if number <= KEYS else 0, one) for number, one in enumerate(main, 1)],
+            "aside": [one for one in self.formats if one.is_aside],
+            "icons": icons,
+            "chosen": self.chosen,
+            "stage": self._stage(self.chosen) if self.chosen else None,
+            "sandbox": self._sandbox,
+            "scripts": self.scripts,
+            "may_run": self._may_run,
+            "is_full": self.is_full,
+            "missing": len(index_of(self._snapshot).failures) if self._frame else 0,
+        }
+
+    @property
+    def _may_run(self) -> bool:
+        """Whether the chosen format is a page whose scripts may be switched on: only on an origin of its own."""
+        is_page = self.chosen is not None and self.chosen.kind in {Kind.REPLAY, Kind.PAGE}
+        return is_page and "allow-same-origin" in self._sandbox
+
+    def _formats(self) -> list[Format]:
+        replayed = Format("replay", Kind.REPLAY, "Replay", "", "succeeded", (File("", 0, "text/html"),))
+        first = [replayed] if self._frame else []
+        declared = formats_of(self._results, outputs_of)
+        size = sum({one.plugin: one.output_size for one in self._results}.values())
+        files = Format("files", Kind.FILES, "Files", "", "succeeded", (File("", size, ""),))
+        return [*first, *declared, *self._drawn_alone(declared), files]
+
+    def _drawn_alone(self, declared: list[Format]) -> list[Format]:
+        """Formats of plugins that declare none to look at, and draw one themselves."""
+        known = {one.plugin for one in declared}
+        return [
+            Format(
+                one.plugin, Kind.DRAWN, title_of(one.plugin), one.plugin, one.status, (File("", one.output_size, ""),)
+            )
+            for one in self._results
+            if one.status == "succeeded" and one.plugin not in known and has_template(one.plugin, "embed")
+        ]
+
+    def _choose(self, wanted: str) -> Format | None:
+        named = next((one for one in self.formats if one.key == wanted), None)
+        if named is not None or self.verdict.state is State.NOTHING:
+            return named
+        return next((one for one in self.formats if one.files and not one.is_aside), None)
+
+    def _stage(self, chosen: Format) -> Stage:
+        html = self._drawn_by_its_plugin(chosen)
+        if html or chosen.kind is Kind.DRAWN:
+            return Stage(chosen, "web/stages/drawn.html", {"html": html})
+        if chosen.kind is Kind.REPLAY and self._frame:
+            values = {"address": self._frame.address, "sandbox": self._frame.sandbox}
+            return Stage(chosen, "web/stages/page.html", values)
+        if chosen.kind is Kind.FILES:
+            return files_stage(self._snapshot, self._results, chosen, self._file, self.base)
+        return stage_of(self._snapshot, chosen, self.base)
+
+    def _drawn_by_its_plugin(self, chosen: Format) -> str:
+        own = next((one for one in self._results if one.plugin == chosen.plugin and one.status == "succeeded"), None)
+        if own is None or chosen.key != chosen.plugin:
+            return ""
+        return (self.is_full and self._drawn(own, "fullscreen")) or self._drawn(own, "embed")
+
+    def _drawn(self, result: ArchiveResult, place: Place) -> str:
+        return drawn(result, place, self.base, self._sandbox)
+
+
+def snapshot_or_404(request: HttpRequest, snapshot_id: UUID) -> Snapshot:
+    """The snapshot; of those that were removed only for somebody who is logged in, who may bring it back."""
+    rows = Snapshot.objects.all() if request.user.is_authenticated else Snapshot.objects.kept()
+    snapshot = rows.select_related("crawl", "created_by").filter(pk=snapshot_id).first()
+    if snapshot is None:
+        raise Http404("no such snapshot")
+    return snapshot
+
+
+def results_of(snapshot: Snapshot) -> list[ArchiveResult]:
+    """All its results; each knows its snapshot without asking."""
+    results = list(snapshot.archiveresult_set.all())
+    for result in results:
+        result.snapshot = snapshot
+    return results
+
+
+def _beside(snapshot: Snapshot, results: list[ArchiveResult]) -> dict[str, Any]:
+    tags = list(snapshot.tags.all())
+    return {
+        "tags": tags,
+        "tags_text": ", ".join(tag.name for tag in tags),
+        "notes": snapshot.note_set.select_related("author"),
+        "links": links_of(snapshot, results),
+    }
+
+
+def _below(request: HttpRequest, snapshot: Snapshot, results: list[ArchiveResult], base: str) -> dict[str, Any]:
+    """Results, and the processes: these name files and versions of this machine, which is nothing for passers-by."""
+    inside = request.user.is_authenticated
+    processes = list(snapshot.process_set.order_by("-pk")[:PROCESSES_SHOWN]) if inside else []
+    return {
+        "lines": lines_of(results, processes, base),
+        "timeline": timeline_of(processes),
+        "programs": _programs(processes),
+        "plugins": sorted({one.plugin for one in results}),
+        "retriable": ArchiveResult.objects.filter(RETRIABLE, snapshot=snapshot).exists(),
+    }
+
+
+def _programs(processes: list[Process]) -> list[Binary]:
+    """The programs that worked on it, in the versions that this machine has now."""
+    paths = {str(one.cmd[0]) for one in processes if one.cmd and one.process_type == Process.TypeChoices.BINARY}
+    return list(Binary.objects.here().filter(abspath__in=paths).order_by("name"))

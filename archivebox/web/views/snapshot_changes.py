@@ -1,0 +1,129 @@
+"""Owns what people do to one snapshot: tag, note, try again, capture again, verify, remove and bring back."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db import models
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from archivebox.contract.formats import formats_of
+from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.evidence import Finding
+from archivebox.core.note import LONGEST, Note
+from archivebox.core.recapture import recapture
+from archivebox.core.retry import retry_failed, retry_results
+from archivebox.core.snapshot import Snapshot
+from archivebox.core.tag import split_tags
+from archivebox.core.tagging import retag as put_tags
+from archivebox.hooks import outputs_of, plugins
+from archivebox.search.removal import bring_back
+from archivebox.search.removal import remove as take_away
+from archivebox.web.stages import verified
+from archivebox.web.views.snapshot import results_of, snapshot_or_404
+
+NAMES_SHOWN = 5
+
+
+@require_POST
+def retag(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
+    snapshot = snapshot_or_404(request, snapshot_id)
+    put_tags(snapshot, split_tags(request.POST.get("tags", "")[:2000]))
+    return redirect("snapshot", snapshot.pk)
+
+
+@require_POST
+def note(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
+    """Write a note, or remove one of one's own."""
+    snapshot, text = snapshot_or_404(request, snapshot_id), request.POST.get("text", "").strip()
+    if request.POST.get("remove"):
+        _own_notes(request, snapshot).delete()
+    elif len(text) > LONGEST:
+        messages.error(request, f"A note has at most {LONGEST:,} characters; this one has {len(text):,}.")
+    elif text:
+        Note.objects.create(snapshot=snapshot, author=_person(request), text=text)
+    return HttpResponseRedirect(f"/snapshots/{snapshot.pk}/#notes")
+
+
+@require_POST
+def retry(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
+    """Run one hook again, whatever it came to, or all that failed."""
+    snapshot, wanted = snapshot_or_404(request, snapshot_id), request.POST.get("result", "")
+    if wanted:
+        count = retry_results(ArchiveResult.objects.filter(snapshot=snapshot, pk=_key(wanted)))
+    else:
+        count = retry_failed(Snapshot.objects.filter(pk=snapshot.pk))
+    messages.success(request, f"{count} will be tried again." if count else "There is nothing to try again.")
+    return redirect("snapshot", snapshot.pk)
+
+
+@require_POST
+def capture(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
+    """Make a new version, with all plugins of that time or with chosen ones."""
+    snapshot = snapshot_or_404(request, snapshot_id)
+    chosen = [name for name in request.POST.getlist("plugin") if name in plugins()]
+    crawl = recapture(Snapshot.objects.filter(pk=snapshot.pk), created_by=_person(request), plugins=chosen)
+    messages.success(request, "It is being captured again: this is the new version.")
+    return redirect("snapshot", crawl.snapshot_set.get().pk)
+
+
+@require_POST
+def verify(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
+    snapshot = snapshot_or_404(request, snapshot_id)
+    found = verified(snapshot, formats_of(results_of(snapshot), outputs_of))
+    if found is None:
+        messages.warning(
+            request, "No hashes were kept of this page. Switch the plugin `hashes` on, and capture it again."
+        )
+    else:
+        level = messages.SUCCESS if found.is_whole else messages.ERROR
+        messages.add_message(request, level, _told(found))
+    return redirect("snapshot", snapshot.pk)
+
+
+@require_POST
+def remove(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
+    _, problem = take_away(Snapshot.objects.filter(pk=snapshot_or_404(request, snapshot_id).pk))
+    if problem:
+        messages.warning(request, problem)
+    return redirect("snapshot", snapshot_id)
+
+
+@require_POST
+def restore(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
+    _, problem = bring_back(Snapshot.objects.filter(pk=snapshot_or_404(request, snapshot_id).pk))
+    messages.success(request, f"It is back. {problem}")
+    return redirect("snapshot", snapshot_id)
+
+
+def _told(found: Finding) -> str:
+    """What a look at the files found, in sentences."""
+    told = [f"{found.same} file{' is' if found.same == 1 else 's are'} as hashed when kept."]
+    for names, what in ((found.changed, "changed"), (found.missing, "missing")):
+        if names:
+            more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+            told.append(f"{len(names)} {what}: {', '.join(names[:NAMES_SHOWN])}{more}.")
+    if found.unseen:
+        told.append(f"{found.unseen} were not looked at: the time was over.")
+    return " ".join(told)
+
+
+def _person(request: HttpRequest) -> User:
+    """Who asks; these pages are for people who are logged in."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied
+    return request.user
+
+
+def _own_notes(request: HttpRequest, snapshot: Snapshot) -> "models.QuerySet[Note]":
+    return Note.objects.filter(snapshot=snapshot, author=_person(request), pk=_key(request.POST["remove"]))
+
+
+def _key(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise Http404("no such row") from error

@@ -1,0 +1,316 @@
+"""The page of one snapshot: the best of what was kept first, safely shown, and all that people do to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from archivebox import hooks
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.models import ArchiveResult, Note, Snapshot
+from archivebox.lib.files import mimetype_of
+from tests import factories
+
+pytestmark = pytest.mark.usefixtures("pages", "collection")
+URL = "https://example.org/page"
+EVIL = '<h1>Head</h1><script>alert(1)</script><p onclick="x()">Text <a href="javascript:x()">one</a></p>'
+
+
+def passer_by() -> Client:
+    return Client(SERVER_NAME="localhost")
+
+
+@pytest.fixture
+def client() -> Client:
+    client = passer_by()
+    client.force_login(User.objects.create_superuser("ada", password="correct horse battery"))
+    return client
+
+
+@pytest.fixture
+def snapshot() -> Snapshot:
+    return kept(URL)
+
+
+def kept(url: str, status: str = "sealed") -> Snapshot:
+    found: Snapshot = factories.crawl(url).snapshot_set.get()
+    Snapshot.objects.filter(pk=found.pk).update(status=status, http_status=200, mime_type="text/html", retry_at=None)
+    found.refresh_from_db()
+    return found
+
+
+def left(snapshot: Snapshot, plugin: str, files: Mapping[str, str], step: int = 50, **more: Any) -> ArchiveResult:
+    """A result with its files."""
+    folder = snapshot.path / plugin
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    about = {name: {"size": len(text), "mimetype": mimetype_of(name)} for name, text in files.items()}
+    columns = {"status": "succeeded", "hook_name": f"on_Snapshot__{step}_{plugin}.py"} | more
+    result: ArchiveResult = ArchiveResult.objects.create(
+        snapshot=snapshot, plugin=plugin, pwd=str(folder), output_files=about,
+        output_size=sum(map(len, files.values())), **columns,
+    )  # fmt: skip
+    return result
+
+
+def page(client: Client, snapshot: Snapshot, query: str = "", status: int = 200) -> str:
+    answer = client.get(f"/snapshots/{snapshot.pk}/{query}")
+    assert answer.status_code == status
+    return answer.content.decode()
+
+
+def test_the_best_copy_is_shown_first_and_the_address_says_which_is_chosen(client: Client, snapshot: Snapshot) -> None:
+    left(snapshot, "dom", {"output.html": "<p>bare</p>"})
+    left(snapshot, "screenshot", {"screenshot.png": "png"})
+    left(snapshot, "singlefile", {"singlefile.html": "<p>whole</p>"})
+
+    shown = page(client, snapshot)
+    assert re.findall(r'href="\?view=([a-z-]+)"[^>]*data-key="(\d)"', shown) == [
+        ("singlefile", "1"), ("screenshot", "2"), ("files", "3"),
+    ]  # fmt: skip
+    assert "/singlefile/singlefile.html" in shown.partition("<iframe")[2].partition(">")[0]
+    assert re.search(r'href="\?view=screenshot" aria-current="true"', page(client, snapshot, "?view=screenshot"))
+    assert "/dom/output.html" in page(client, snapshot, "?view=dom").partition("<iframe")[2].partition(">")[0]
+
+
+def test_a_page_of_which_nothing_came_says_why_and_offers_to_try_again(client: Client, snapshot: Snapshot) -> None:
+    left(snapshot, "chrome", {}, 30, status="failed", reason="declared", output_str="example.org cannot be reached")
+    left(snapshot, "hashes", {"hashes.json": "{}"}, 93)
+
+    shown = page(client, snapshot)
+    assert "nothing kept" in shown
+    assert "Nothing of the page was kept: example.org cannot be reached." in shown
+    assert "<iframe" not in shown
+    assert "example.org cannot be reached" in page(client, snapshot, "?view=files")
+
+
+def test_what_an_article_brings_cannot_run_and_loads_only_what_was_kept_beside_it(
+    client: Client, snapshot: Snapshot
+) -> None:
+    pictures = '<img src="pictures/a b.png"><img src="https://live.example/x.png"><img src="//live.example/y.png">'
+    left(snapshot, "article", {"article.html": f"<title>T</title><style>p{{}}</style>{EVIL}{pictures}"})
+
+    text = (
+        page(client, snapshot, "?view=article-reader")
+        .partition('<article class="article"')[2]
+        .partition("</article>")[0]
+    )
+    assert "<h1>Head</h1>" in text
+    assert re.findall(r'<img src="([^"]+)"', text)[0].endswith("/article/pictures/a%20b.png")
+    for gone in ("<script", "alert", "onclick", "javascript:", "live.example", "<style", "p{}"):
+        assert gone not in text
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A file of a plugin, under which key it is looked at, and what is then seen."""
+
+    plugin: str
+    view: str
+    file: str
+    text: str
+    seen: str
+
+
+KINDS = (
+    Shown("htmltotext", "htmltotext-text", "h.txt", "a <b> & c", "a &lt;b&gt; &amp; c"),
+    Shown(
+        "headers", "headers-headers", "headers.json", '{"response":{"status":204,"headers":{"A":"<s>"}}}', "&lt;s&gt;"
+    ),
+    Shown("headers", "headers-headers", "headers.json", "[1, 2", "No answer is on record"),
+    Shown(
+        "responses", "responses-responses", "index.jsonl", '{"url":"https://x/<y>","status":200}\n{', "https://x/&lt;y"
+    ),
+    Shown("hashes", "hashes-evidence", "hashes.json", '{"root_hash":"abc123","files":{}}', "abc123"),
+    Shown("ytdlp", "ytdlp", "v.mp4", "mp4", "<video controls"),
+    Shown("pdf", "pdf", "output.pdf", "%PDF", "/pdf/output.pdf"),
+    Shown("staticfile", "staticfile", "data.zip", "PK", "No browser shows this kind of file."),
+)
+
+
+@pytest.mark.parametrize("one", KINDS, ids=lambda one: f"{one.view}-{len(one.text)}")
+def test_every_kind_of_format_is_shown_for_what_it_is(client: Client, snapshot: Snapshot, one: Shown) -> None:
+    left(snapshot, one.plugin, {one.file: one.text})
+
+    assert one.seen in page(client, snapshot, f"?view={one.view}")
+
+
+def test_files_are_a_tree_and_nothing_outside_of_it_is_read(client: Client, snapshot: Snapshot) -> None:
+    left(snapshot, "wget", {"site/deep/a.txt": "inside <it>"})
+    (DATA_FOLDER.root / "secret.txt").write_text("not for readers")
+
+    assert "inside &lt;it&gt;" in page(client, snapshot, "?view=files&file=wget%2Fsite%2Fdeep%2Fa.txt")
+    for name in ("../../secret.txt", "wget/../../../secret.txt", "/etc/passwd", "wget/none.txt", ""):
+        assert "Choose a file." in page(client, snapshot, f"?view=files&file={name}")
+
+
+def test_a_link_named_as_an_output_is_not_followed(client: Client, snapshot: Snapshot) -> None:
+    (DATA_FOLDER.root / "secret.txt").write_text("not for readers")
+    result = left(snapshot, "htmltotext", {"h.txt": "x"})
+    (snapshot.path / "htmltotext" / "h.txt").unlink()
+    (snapshot.path / "htmltotext" / "h.txt").symlink_to(DATA_FOLDER.root / "secret.txt")
+
+    assert result.output_files
+    assert "not for readers" not in page(client, snapshot, "?view=htmltotext-text")
+
+
+def test_tags_are_set_and_notes_have_time_and_author(client: Client, snapshot: Snapshot) -> None:
+    at = f"/snapshots/{snapshot.pk}/"
+    client.post(f"{at}tags/", {"tags": "to read,  fruit, !"})
+    client.post(f"{at}tags/", {"tags": "fruit, new"})
+    assert sorted(snapshot.tags.values_list("name", flat=True)) == ["fruit", "new"]
+
+    client.post(f"{at}notes/", {"text": "see <this>\nagain"})
+    assert "see &lt;this&gt;<br>again" in page(client, snapshot)
+    note = Note.objects.get()
+    assert note.author == User.objects.get(username="ada")
+    other = passer_by()
+    other.force_login(User.objects.create_user("eve"))
+    other.post(f"{at}notes/", {"remove": str(note.pk)})
+    assert Note.objects.exists()
+    client.post(f"{at}notes/", {"remove": str(note.pk)})
+    assert not Note.objects.exists()
+    client.post(f"{at}notes/", {"text": "x" * 10_001})
+    assert "at most 10,000 characters" in page(client, snapshot)
+
+
+def test_one_hook_or_all_that_failed_run_again(client: Client, snapshot: Snapshot) -> None:
+    good = left(snapshot, "title", {"title.txt": "T"}, 54)
+    bad = left(snapshot, "wget", {}, 61, status="failed", reason="timeout")
+
+    client.post(f"/snapshots/{snapshot.pk}/retry/")
+    assert states(good, bad) == ["succeeded", "queued"]
+    client.post(f"/snapshots/{snapshot.pk}/retry/", {"result": str(good.pk)})
+    assert states(good, bad) == ["queued", "queued"]
+    assert client.post(f"/snapshots/{snapshot.pk}/retry/", {"result": "x"}).status_code == 404
+
+
+def states(*results: ArchiveResult) -> list[str]:
+    return [ArchiveResult.objects.get(pk=one.pk).status for one in results]
+
+
+def test_a_page_is_captured_again_by_chosen_plugins(client: Client, snapshot: Snapshot) -> None:
+    answer = client.post(f"/snapshots/{snapshot.pk}/capture/", {"plugin": ["title", "no-such-plugin"]})
+
+    fresh = Snapshot.objects.exclude(pk=snapshot.pk).get()
+    assert (answer.status_code, answer.headers["location"]) == (302, f"/snapshots/{fresh.pk}/")
+    assert (fresh.url, fresh.crawl.config) == (URL, {"PLUGINS": ["title"]})
+
+
+def test_what_is_removed_can_be_brought_back(client: Client, snapshot: Snapshot) -> None:
+    client.post(f"/snapshots/{snapshot.pk}/remove/")
+    assert "Bring it back" in page(client, snapshot, status=410)
+    assert passer_by().get(f"/snapshots/{snapshot.pk}/").status_code == 302
+    client.post(f"/snapshots/{snapshot.pk}/restore/")
+    assert "It is back." in page(client, snapshot)
+
+
+def verified(client: Client, snapshot: Snapshot) -> str:
+    return client.post(f"/snapshots/{snapshot.pk}/verify/", follow=True).content.decode()
+
+
+def test_verifying_names_what_changed(client: Client, snapshot: Snapshot) -> None:
+    digest = hashlib.sha256(b"one").hexdigest()
+    manifest = {"files": {"title/title.txt": {"sha256": digest}}}
+    left(snapshot, "title", {"title.txt": "one"}, 54)
+    assert "No hashes were kept" in verified(client, snapshot)
+
+    left(snapshot, "hashes", {"hashes.json": json.dumps(manifest)}, 93)
+    assert "1 file is as hashed when kept." in verified(client, snapshot)
+    (snapshot.path / "title" / "title.txt").write_text("two")
+    assert "1 changed: title/title.txt." in verified(client, snapshot)
+
+
+def test_versions_stand_on_a_strip_and_any_two_can_be_compared(client: Client) -> None:
+    first, second, third = kept(URL), kept(URL), kept(URL)
+    for version, text in ((first, "open till six"), (second, "open till nine")):
+        left(version, "htmltotext", {"h.txt": text})
+        left(version, "screenshot", {"screenshot.png": "png"})
+
+    strip = page(client, second)
+    assert "2 of 3" in strip
+    assert f'href="/snapshots/{first.pk}/" rel="prev"' in strip
+    assert f'href="/snapshots/{third.pk}/" rel="next"' in strip
+    pair = f"/snapshots/{first.pk}/changes/{second.pk}/"
+    text = client.get(pair).content.decode()
+    assert "open till <mark>six</mark>" in text
+    assert "open till <mark>nine</mark>" in text
+    pictures = (
+        client.get(f"{pair}?as=picture").content.decode().partition('<div class="overlay"')[2].partition("</div>")[0]
+    )
+    assert pictures.count("/screenshot/screenshot.png") == 2
+    assert client.get(f"/snapshots/{second.pk}/changes/{first.pk}/").headers["location"] == pair
+    assert "has no text" in client.get(f"/snapshots/{second.pk}/changes/{third.pk}/").content.decode()
+    assert client.get(f"/snapshots/{first.pk}/changes/{kept('https://other.example/').pk}/").status_code == 404
+
+
+def test_links_say_what_is_in_the_archive(client: Client, snapshot: Snapshot) -> None:
+    known = kept("https://example.org/known")
+    lines = [{"url": known.url, "title": "Known <b>"}, {"url": "https://example.org/none"}, {"url": URL}, {"url": "::"}]
+    left(snapshot, "parse_html_urls", {"urls.jsonl": "\n".join(map(json.dumps, lines))})
+
+    shown = page(client, snapshot)
+    assert f'href="/snapshots/{known.pk}/" title="{known.url}">Known &lt;b&gt;</a>' in shown
+    assert "To 1 that is not" in shown
+
+
+def test_a_plugin_draws_itself_and_what_it_draws_cannot_harm(client: Client, snapshot: Snapshot) -> None:
+    templates = DATA_FOLDER.plugins / "poem" / "templates"
+    templates.mkdir(parents=True)
+    (templates.parent / "on_Snapshot__50_poem.py").write_text("")
+    (templates / "icon.html").write_text("<b class='sign'>P</b>")
+    (templates / "embed.html").write_text(
+        "<h2>{{ result.output_str }}</h2>{{ result.output_json.html|safe }}"
+        '<img src="{{ files.0.url }}"><img src="https://live.example/">'
+        "<script>alert(1)</script><form action='/logout/'><button>x</button></form>"
+    )
+    (templates.parent.parent / "broken" / "templates").mkdir(parents=True)
+    (templates.parent.parent / "broken" / "on_Snapshot__50_broken.py").write_text("")
+    (templates.parent.parent / "broken" / "templates" / "embed.html").write_text("{% nonsense %}")
+    hooks.forget_plugins()
+    left(snapshot, "poem", {"p.bin": "x"}, output_str="<Ode>", output_json={"html": "<i onclick='x()'>line</i>"})
+    left(snapshot, "broken", {"b.bin": "x"})
+
+    shown = page(client, snapshot, "?view=poem")
+    drawn = shown.partition('<div class="drawn">')[2].partition("</section>")[0]
+    assert "<h2>&lt;Ode&gt;</h2><i>line</i>" in drawn
+    assert re.search(r'<img src="http://[^"]+/poem/p.bin">', drawn)
+    for gone in ("live.example", "<script", "alert", "onclick", "<form", "<button"):
+        assert gone not in drawn
+    assert '<b class="sign">P</b>' in shown
+    assert "Its plugin could not draw it" in page(client, snapshot, "?view=broken")
+
+
+def test_the_timeline_has_a_bar_for_each_try_and_its_wait(client: Client, snapshot: Snapshot) -> None:
+    result = left(snapshot, "wget", {}, 61, status="failed", reason="timeout")
+    for start, end in ((0, 1), (3, 4)):
+        factories.row(
+            process_type="hook", status="exited", exit_code=1, plugin="wget", hook_name="on_Snapshot__61_wget.py",
+            cmd=["wget"], pid=1, snapshot_id=snapshot.pk, archiveresult_id=result.pk,
+            started_at=f"2026-01-01T00:00:0{start}Z", ended_at=f"2026-01-01T00:00:0{end}Z",
+        )  # fmt: skip
+
+    drawn = page(client, snapshot).partition('class="gantt"')[2].partition('<p class="legend')[0]
+    assert re.findall(r'<rect class="bad" x="([\d.]+)%" width="([\d.]+)%"', drawn) == [
+        ("0.0", "25.0"),
+        ("75.0", "25.0"),
+    ]
+    assert '<line class="wait" x1="25.0%" x2="75.0%"' in drawn
+
+
+def test_passers_by_see_neither_processes_nor_what_only_people_inside_may_do(snapshot: Snapshot) -> None:
+    answer = passer_by().get(f"/snapshots/{snapshot.pk}/")
+    assert (answer.status_code, "/login/" in answer.headers["location"]) == (302, True)
+    for deed in ("tags", "notes", "retry", "capture", "verify", "remove", "restore"):
+        answer = passer_by().post(f"/snapshots/{snapshot.pk}/{deed}/")
+        assert (answer.status_code, "/login/" in answer.headers["location"]) == (302, True)
+    assert Snapshot.objects.get().retired_at is None
