@@ -1,6 +1,6 @@
 """Runs the whole suite: on SQLite, then on a throw-away PostgreSQL; a run that executed no test has failed.
 
-In parts that do not know of each other, as many at a time as there are cores: engine tests mostly wait. The few that
+In parts that do not know of each other, one more at a time than there are cores: engine tests mostly wait. The few that
 failed beside others are tried once more in peace: what fails then has failed, what passes is named as unsteady, for
 somebody to mend. Those that kill and race for a living have no second try: there an unsteady test is a fault found.
 """
@@ -102,7 +102,7 @@ class Runs:
     def run_all(self, parts: Sequence[Part]) -> list[Outcome]:
         """Run the parts side by side, and print each as it ends; then the few that failed, one part after the other."""
         ended: list[tuple[Part, Outcome, str]] = []
-        with ThreadPoolExecutor(os.cpu_count()) as lanes:
+        with ThreadPoolExecutor((os.cpu_count() or 1) + 1) as lanes:
             try:
                 running = {lanes.submit(self.run, part, aside=True): part for part in parts}
                 for done in as_completed(running):
