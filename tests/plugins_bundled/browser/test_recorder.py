@@ -187,6 +187,18 @@ def test_a_body_above_the_limit_is_cut_there(crawl: Crawl, site: Site) -> None:
     assert (response.size, response.truncated) == (1_000_000, "length")
 
 
+@pytest.mark.parametrize("path", ["/slow-file", "/no-type.bin"])
+def test_a_file_that_takes_longer_than_a_page_may_or_has_no_type_is_kept_whole(
+    crawl: Crawl, site: Site, path: str
+) -> None:
+    recording = recorded(crawl, site, path)
+    response = recording.archive.find(site.url_for(path))
+    assert response
+    assert (response.is_main, response.truncated, response.error) == (True, "", "")
+    assert response.sha256 == recording.served[-1].body
+    assert len([one for one in recording.served if one.url == response.url]) == 2
+
+
 def test_a_torn_end_is_cut_to_whole_records(network: Recording, tmp_path: Path) -> None:
     whole = network.warc.read_bytes()
     torn = tmp_path / "torn.warc"
