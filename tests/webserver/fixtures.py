@@ -26,6 +26,8 @@ class Library:
     hook: str
     folder: str
     other_folder: str
+    url: str
+    other_url: str
 
     def stranger(self) -> Visitor:
         return Visitor(self.server)

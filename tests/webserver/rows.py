@@ -55,7 +55,8 @@ def make(app_port: str) -> str:
     hook = _processes(snapshot)
     return json.dumps(
         {"crawl": str(crawl.pk), "snapshot": str(snapshot.pk), "other": str(other.pk), "hook": str(hook.pk),
-         "folder": str(snapshot.path), "other_folder": str(other.path)}
+         "folder": str(snapshot.path), "other_folder": str(other.path),
+         "url": snapshot.url, "other_url": other.url}
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ _SETS = frozenset({"srcset", "imagesrcset"})
 _DROPPED = frozenset(
     # The bytes have changed, a page of ours has no nonce, and the archive is not asked across origins.
     {"integrity", "nonce", "crossorigin", "csp", "ping", "referrerpolicy", "manifest", "download", "attributionsrc"}
+    | {"action", "formaction"}  # forms go nowhere
 )
 _OTHERS = frozenset({"style", "srcdoc", "http-equiv"})
 _SELECTOR = ",".join(

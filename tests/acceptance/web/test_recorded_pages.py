@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 
@@ -16,10 +17,9 @@ from tests.webserver.fixtures import Library
 from tests.webserver.recording import Page, record
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
-PAGE = "http://site59.example/story/59"
 HOSTILE = """<!doctype html><title>waiting</title><base href="LIVE"><link rel="preconnect" href="LIVE">
 <link rel="stylesheet" href="LIVE/1"><meta http-equiv="refresh" content="1; url=LIVE/2"><style>@import "LIVE/3";
-p{background:u\\72l(LIVE/4)}</style><h1><a id="there" href="http://site58.example/story/58">There</a></h1>
+p{background:u\\72l(LIVE/4)}</style><h1><a id="there" href="http://elsewhere.example/">There</a></h1>
 <p style="background:url('LIVE/5')"><img src="LIVE/6" srcset="LIVE/7 2x"><svg><image href="LIVE/8"/></svg>
 <iframe src="LIVE/9"></iframe><iframe srcdoc="<img src='LIVE/10'>"></iframe><object data="LIVE/11"></object>
 <video poster="LIVE/12" src="LIVE/13"></video><noscript><img src="LIVE/14"></noscript>
@@ -78,21 +78,21 @@ def recorded(browser: Browser, library: Library, live: Site) -> str:
     record(
         Path(library.folder),
         {
-            PAGE: Page(status=302, to="http://site59.example/story/calm"),
-            "http://site59.example/story/calm": Page(calm.encode()),
-            "http://site59.example/story/p.png": Page(png(8, 8, "#c8b428"), "image/png"),
-            "http://site59.example/style.css": Page(b"h1{color:rgb(1,2,3);font-size:40px;margin:0}", "text/css"),
+            library.url: Page(status=302, to=urljoin(library.url, "calm")),
+            urljoin(library.url, "calm"): Page(calm.encode()),
+            urljoin(library.url, "p.png"): Page(png(8, 8, "#c8b428"), "image/png"),
+            urljoin(library.url, "/style.css"): Page(b"h1{color:rgb(1,2,3);font-size:40px;margin:0}", "text/css"),
         },
     )
-    record(Path(library.other_folder), {"http://site58.example/story/58": Page(hostile.encode())})
-    return f"{library.server.url}/web/latest/{PAGE}"
+    record(Path(library.other_folder), {library.other_url: Page(hostile.encode())})
+    return f"{library.server.url}/web/latest/{library.url}"
 
 
-def test_a_page_is_shown_with_all_that_was_recorded_of_it(browser: Browser, recorded: str) -> None:
+def test_a_page_is_shown_with_all_that_was_recorded_of_it(browser: Browser, library: Library, recorded: str) -> None:
     browser.go(recorded)
     assert browser.in_frame("document.images[0].naturalWidth") == 8
     assert browser.in_frame("getComputedStyle(document.querySelector('h1')).color") == "rgb(1, 2, 3)"
-    assert PAGE in browser.value("document.querySelector('#main').innerText")
+    assert library.url in browser.value("document.querySelector('#main').innerText")
 
 
 def test_a_link_that_a_person_clicks_leads_through_the_app_to_what_is_kept_or_to_an_offer(
@@ -117,7 +117,7 @@ def test_without_scripts_a_hostile_page_asks_nobody(
     browser: Browser, library: Library, live: Site, recorded: str
 ) -> None:
     del recorded
-    address = f"{library.server.url}/web/latest/http://site58.example/story/58"
+    address = f"{library.server.url}/web/latest/{library.other_url}"
     live.forget()
     browser.go(address)
     assert browser.in_frame("document.querySelector('#there') && document.title") == "waiting"
@@ -133,7 +133,7 @@ def test_with_scripts_it_reaches_nobody_either(
     del recorded
     live.forget()
     browser.tab.call("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
-    browser.go(f"{library.server.url}/web/latest/http://site58.example/story/58")
+    browser.go(f"{library.server.url}/web/latest/{library.other_url}")
     browser.value("document.querySelector('button[name=scripts]').click()")
     browser.wait_for("document.querySelector('iframe')?.sandbox.contains('allow-scripts')")
     said: dict[str, Any] = json.loads(browser.in_frame("document.title.startsWith('{') && document.title"))
