@@ -1,4 +1,4 @@
-"""Owns Django's settings under test: those of commands, on a data folder that ends with the test run.
+"""Owns Django's settings under test: those of pages, on a data folder that ends with the test run.
 
 They are read before any conftest, and several modules keep the data folder from their import on: so it is chosen here.
 """
@@ -22,10 +22,12 @@ atexit.register(_remove)
 _given = os.environ.get("DATA_DIR")
 os.environ["DATA_DIR"] = str(ROOT)
 
-from archivebox.config.settings import *  # noqa: E402, F403 - the folder has to be chosen first
-from archivebox.config.settings import DATA_FOLDER, DATABASES  # noqa: E402
+from archivebox.config.settings import DATA_FOLDER, DATABASES  # noqa: E402 - the folder has to be chosen first
 
 DATA_FOLDER.create()
+
+from archivebox.web.settings import *  # noqa: E402, F403 - the key that pages are signed with is made in it
+
 if not os.environ.get("DATABASE_URL"):
     # A file, not memory: threads and other processes open it too.
     DATABASES["default"]["TEST"] = {"NAME": str(DATA_FOLDER.database)}

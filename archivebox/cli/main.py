@@ -15,7 +15,7 @@ from archivebox.cli.session import BAD_INPUT
 COMMANDS = (
     "add", "binary", "config", "crawl", "doctor", "export", "help", "init", "install", "job", "list", "machine",
     "manage", "orchestrator", "persona", "plugin", "process", "remove", "run", "search", "server", "snapshot", "status",
-    "update", "version", "worker",
+    "token", "update", "version", "worker",
 )  # fmt: skip
 """Each is a package beside this module that declares its options; only that one is imported."""
 

@@ -1,6 +1,6 @@
 """Owns rows as JSON records: field names of the models, ISO times, no secrets."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from django.db import models
@@ -19,15 +19,10 @@ def record_of(row: Row, **more: object) -> dict[str, object]:
     record: dict[str, object] = {"type": type(row).__name__}
     for column in row._meta.concrete_fields:
         value = getattr(row, column.attname)
-        record[column.attname] = redacted(value) if column.attname == "config" and value else value
+        secret = column.attname == "config" and value
+        record[column.attname] = resolve_settings([]).redacted(value) if secret else value
     record["created_at"] = row.created_at
     return record | more
-
-
-def redacted(config: Mapping[str, object]) -> dict[str, object]:
-    """Settings without the values of those that are secret."""
-    settings = resolve_settings([])
-    return {name: "***" if settings.is_sensitive(name) else value for name, value in config.items()}
 
 
 def pages(rows: "models.QuerySet[Model, Any]", limit: int | None = None) -> Iterator[list[Model]]:

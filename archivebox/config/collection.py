@@ -14,7 +14,7 @@ from archivebox.config.privacy import keep_private
 from archivebox.lib.files import atomic_write, locked
 from archivebox.storage.layout import DataFolder
 
-MIGRATED_APPS = ("machine", "crawls", "core", "web")
+MIGRATED_APPS = ("machine", "crawls", "core", "search", "jobs", "accounts", "web")
 
 
 class CollectionError(Exception):

@@ -136,6 +136,10 @@ class Resolved:
         canonical = self._settings.canonical.get(name)
         return canonical is not None and self._settings.specs[canonical].sensitive
 
+    def redacted(self, values: Mapping[str, JSON]) -> dict[str, JSON]:
+        """Settings without the values of those that are secret."""
+        return {name: "***" if self.is_sensitive(name) else value for name, value in values.items()}
+
     def for_plugin(self, plugin: Plugin | str) -> dict[str, str]:
         """The settings that a plugin's hooks find in their environment, by canonical name.
 

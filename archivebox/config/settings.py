@@ -32,4 +32,5 @@ INSTALLED_APPS = [
     "archivebox.core",
     "archivebox.search",
     "archivebox.jobs",
+    "archivebox.accounts",
 ]

@@ -1,5 +1,6 @@
 """Every process that we start or hear of: what people ask of their rows, and the tree that these make."""
 
+import signal
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 from uuid import UUID
@@ -8,9 +9,11 @@ from django.db import connection, models
 from django.db.models import Q
 from django.utils import timezone
 
+from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.literal import Literal
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transitions import TabledQuerySet
+from archivebox.base_models.work import Request
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import register
 from archivebox.lib.jsonl import JSON
@@ -53,6 +56,19 @@ class ProcessQuerySet(TabledQuerySet["Process"]):
     def serving(self, **work: object) -> Self:
         """Those that served a piece of work: ``serving(snapshot_id=…)``."""
         return self.filter(**work)
+
+    def ask_to_end(self) -> int:
+        """Leave a request with whoever started those that run, and signal those of this machine; how many there are.
+
+        Never a stranger that was given a used pid.
+        """
+        running = list(self.running())
+        asked: int = Process.objects.running().filter(pk__in=[row.pk for row in running]).update(request=Request.KILL)
+        notify_workers()
+        for row in running:
+            if row.machine_id == Machine.current().pk and row.identity is not None:
+                row.identity.signal(signal.SIGTERM)
+        return asked
 
     def current(self) -> "Process":
         return Process.current()

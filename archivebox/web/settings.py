@@ -54,6 +54,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # Every view asks for a log-in unless it says otherwise.
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "archivebox.web.access.Permissions",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -68,6 +69,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "archivebox.web.shell.shell",
+                "archivebox.web.access.shown",
             ],
         },
     },

@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 from django.contrib.auth.decorators import login_not_required
-from django.urls import path, re_path
+from django.urls import include, path, re_path
 from django.views.generic.base import RedirectView
 
 from archivebox.web.views import (
@@ -47,6 +47,7 @@ urlpatterns = [
     path("tags/", tags.index, name="tags"),
     path("tags/<uuid:tag_id>/", tags.change, name="tag"),
     path("add/", add.form, name="add"),
+    path("api/", include("archivebox.api.urls")),
     path("login/", login.password, name="login"),
     path("login/link/<str:token>/", login.link, name="login-link"),
     path("logout/", login.leave, name="logout"),

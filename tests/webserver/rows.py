@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from archivebox.accounts.roles import Account
 from archivebox.config.collection import open_collection
 from archivebox.core.intake import Seed, create_crawl
 from archivebox.core.models import ArchiveResult, Snapshot
@@ -38,7 +39,7 @@ def make(app_port: str) -> str:
     """An administrator, a crawl that nobody runs, 70 snapshots, and results of the newest; JSON of their keys."""
     open_collection(create=True)
     user = User.objects.create_superuser(NAME, password=PASSWORD)
-    User.objects.create_user("reader", password=PASSWORD)
+    Account.objects.create(user=User.objects.create_user("reader", password=PASSWORD), role="editor")
     seeds = [Seed(f"http://site{number}.example/story/{number}", f"Story {number}") for number in range(70)]
     crawl = create_crawl(seeds, created_by=user, tags=["news"], hold=True)
     Snapshot.objects.filter(crawl=crawl).update(status="sealed", retry_at=None)

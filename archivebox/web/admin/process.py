@@ -1,6 +1,5 @@
 """Processes in the admin: the tree each belongs to, how it ended, and asking it to end."""
 
-import signal
 from uuid import UUID
 
 from django.contrib import admin, messages
@@ -10,9 +9,6 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from archivebox.base_models.doorbell import notify_workers
-from archivebox.base_models.work import Request
-from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.web.admin.rows import RowAdmin
 from archivebox.web.templatetags.shown import span
@@ -80,13 +76,7 @@ class ProcessAdmin(RowAdmin[Process]):
 
     @admin.action(description="Ask the chosen processes to end (TERM)", permissions=["terminate"])
     def terminate(self, request: HttpRequest, queryset: "QuerySet[Process]") -> None:
-        """Leaves a request with whoever started it, and signals what runs on this machine; never a stranger."""
-        running = Process.objects.running().filter(pk__in=queryset.values("pk"))
-        asked = running.update(request=Request.KILL)
-        notify_workers()
-        for process in running.on(Machine.current()):
-            if process.identity is not None:
-                process.identity.signal(signal.SIGTERM)
+        asked = Process.objects.filter(pk__in=queryset.values("pk")).ask_to_end()
         messages.success(request, f"{asked} of the chosen processes were running and are asked to end.")
 
 

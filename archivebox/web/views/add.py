@@ -5,11 +5,12 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from archivebox.accounts.roles import Action
 from archivebox.base_models.users import system_user
 from archivebox.core.intake import Refusal, check_seeds, create_crawl
 from archivebox.core.tag import split_tags
 from archivebox.hooks import base_layers, resolve_settings
-from archivebox.web.access import public_if
+from archivebox.web.access import allows, public_if
 
 DEPTHS = [(0, "only these pages"), (1, "and what they link to"), (2, "two links deep"), (3, "three links deep")]
 REFUSALS_SHOWN = 50
@@ -38,7 +39,7 @@ def form(request: HttpRequest) -> HttpResponse:
         seeds, refused = check_seeds(
             [line for _, line in numbered],
             resolve_settings(base_layers()),
-            may_name_private=request.user.is_authenticated and request.user.is_staff,
+            may_name_private=allows(request, Action.ADMINISTER),
         )
         refusals = [Refusal(numbered[it.line - 1][0], it.text, it.code, it.sentence) for it in refused]
         if seeds:

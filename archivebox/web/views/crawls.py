@@ -7,15 +7,18 @@ from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
+from archivebox.accounts.roles import Action
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
+from archivebox.web.access import requires
 from archivebox.web.cards import cards
 from archivebox.web.paging import page_of
 
 CHANGES = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
 
 
+@requires(Action.READ)
 def index(request: HttpRequest) -> HttpResponse:
     page = page_of(Crawl.objects.select_related("created_by"), request)
     rows = Crawl.objects.filter(pk__in=[row.pk for row in page.rows])
@@ -25,6 +28,7 @@ def index(request: HttpRequest) -> HttpResponse:
     return render(request, "web/crawls.html", {"page": page, "lines": lines, "busy": busy})
 
 
+@requires(Action.READ)
 def one(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     """One crawl and its snapshots. POST pauses, resumes or cancels it."""
     crawl = get_object_or_404(Crawl.objects.select_related("created_by"), pk=crawl_id)

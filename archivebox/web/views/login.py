@@ -14,9 +14,11 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
+from archivebox.accounts.roles import Action
 from archivebox.config import keys
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.web import guesses
+from archivebox.web.access import requires
 from archivebox.web.back import back_to
 
 
@@ -75,6 +77,7 @@ def leave(request: HttpRequest) -> HttpResponse:
     return redirect("login")
 
 
+@requires(Action.OWN, to_change=Action.OWN)
 @sensitive_post_parameters()
 def change_password(request: HttpRequest) -> HttpResponse:
     """Choose a password, or another one; other sessions of the account end."""

@@ -1,0 +1,8 @@
+"""Shop window of the models of accounts: each is made in a file of its own."""
+
+from archivebox.accounts.answers import Answer
+from archivebox.accounts.audit import AuditEntry
+from archivebox.accounts.roles import Account
+from archivebox.accounts.tokens import Token
+
+__all__ = ["Account", "Answer", "AuditEntry", "Token"]

@@ -1,0 +1,1 @@
+"""The REST API: what people do on pages, for programs."""

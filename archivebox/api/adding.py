@@ -1,0 +1,73 @@
+"""Taking URLs from programs: all of them, or none and a sentence for each that cannot be taken."""
+
+from collections.abc import Sequence
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+
+from archivebox.accounts.permission import may, user_of
+from archivebox.accounts.roles import Action
+from archivebox.api.credentials import whoever, write_down
+from archivebox.api.problems import ProblemError
+from archivebox.api.shapes.archive import CrawlIn
+from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.users import system_user
+from archivebox.config.resolve import Layer
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.intake import Refusal, Seed, check_seeds, create_crawl
+from archivebox.crawls.crawl import Crawl
+from archivebox.hooks import base_layers, plugins, resolve_settings
+from archivebox.lib.jsonl import JSON
+
+REFUSALS_SHOWN = 100
+
+
+def add(request: HttpRequest, wanted: CrawlIn, seeds: Sequence[Seed] = ()) -> Crawl:
+    """A crawl of ``wanted``; ``seeds``: its URLs, where more is known of them. ProblemError 422 says what is wrong."""
+    config = _config(wanted)
+    given = list(seeds) or [Seed(url) for url in wanted.urls]
+    settings = resolve_settings([*base_layers(), Layer("crawl", config)])
+    who = whoever(request)
+    taken, refused = check_seeds(given, settings, may_name_private=may(who, Action.ADMINISTER))
+    if refused:
+        errors = [_refusal(one) for one in refused[:REFUSALS_SHOWN]]
+        raise ProblemError(422, f"Nothing was added. {refused[0].sentence}", errors=errors)
+    user = user_of(who)
+    with write_transaction():
+        crawl = create_crawl(
+            taken,
+            created_by=user if isinstance(user, User) else system_user(),
+            max_depth=wanted.depth,
+            tags=wanted.tags,
+            config=config,
+            label=wanted.label,
+            persona=_persona(wanted.persona),
+            hold=wanted.hold,
+        )
+        write_down(request, "crawl.created", crawl, urls=len(taken))
+    return crawl
+
+
+def _refusal(one: Refusal) -> JSON:
+    return {"where": f"body.urls.{one.line - 1}", "code": one.code, "detail": one.sentence}
+
+
+def _config(wanted: CrawlIn) -> dict[str, JSON]:
+    """The settings of the crawl: those that a program may choose, which start no other program and open no network."""
+    unknown = sorted(set(wanted.plugins) - set(plugins()))
+    if unknown:
+        raise ProblemError(422, f"There is no plugin {unknown[0]!r}.")
+    chosen: dict[str, JSON] = {
+        "PLUGINS": list(wanted.plugins) or None,
+        "URL_SCOPE": wanted.scope,
+        "MAX_URLS": wanted.max_urls,
+        "MAX_SIZE": wanted.max_size,
+    }
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _persona(name: str) -> str:
+    known = {path.name for path in DATA_FOLDER.personas.iterdir()} if DATA_FOLDER.personas.is_dir() else set()
+    if name and name not in known:
+        raise ProblemError(422, f"There is no persona {name!r}.")
+    return name

@@ -1,0 +1,65 @@
+"""Idempotency keys: a POST that is sent again is not done again, and has the same answer."""
+
+import hashlib
+from collections.abc import Callable
+from functools import wraps
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+
+from archivebox.accounts.answers import Answer
+from archivebox.api.credentials import who_asks
+from archivebox.api.problems import ProblemError
+
+HEADER = "Idempotency-Key"
+LONGEST = 200
+View = Callable[..., HttpResponseBase]
+
+
+def once(view: View) -> View:
+    """``view``, which does a POST with an Idempotency-Key only once within a day (draft-ietf-httpapi-idempotency)."""
+
+    @wraps(view)
+    def asked(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        key = request.headers.get(HEADER)
+        if request.method != "POST" or not key:
+            return view(request, *args, **kwargs)
+        if len(key) > LONGEST:
+            raise ProblemError(422, f"An {HEADER} has at most {LONGEST} characters.")
+        return _once(request, key, lambda: view(request, *args, **kwargs))
+
+    return asked
+
+
+def _once(request: HttpRequest, key: str, carry_out: Callable[[], HttpResponseBase]) -> HttpResponseBase:
+    who = who_asks(request)
+    if isinstance(who, AnonymousUser):
+        raise ProblemError(401, f"An {HEADER} needs a token, or a log-in.")
+    name = _digest(type(who).__name__, str(who.pk), request.path, key)
+    row, is_new = Answer.reserve(name, hashlib.sha256(request.body).hexdigest())
+    if not is_new:
+        return _given_before(row, request)
+    try:
+        given = carry_out()
+    except BaseException:
+        row.delete()
+        raise
+    if given.status_code >= 400 or not isinstance(given, HttpResponse):
+        row.delete()  # nothing was done: it may be sent again
+    else:
+        row.keep(given.status_code, given.headers.get("Content-Type", ""), given.content.decode())
+    return given
+
+
+def _given_before(row: Answer, request: HttpRequest) -> HttpResponse:
+    if row.fingerprint != hashlib.sha256(request.body).hexdigest():
+        raise ProblemError(422, f"This {HEADER} was used for another request: take a new one.")
+    if row.status is None:
+        raise ProblemError(409, f"The first request with this {HEADER} is still being carried out: try again soon.")
+    answer = HttpResponse(row.body, status=row.status, content_type=row.content_type)
+    answer["Idempotency-Replayed"] = "true"
+    return answer
+
+
+def _digest(*words: str) -> str:
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()

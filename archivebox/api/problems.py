@@ -1,0 +1,130 @@
+"""Problem details (RFC 9457): the one shape of every answer that says no."""
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from functools import wraps
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+
+from archivebox.accounts.people import PeopleError
+from archivebox.base_models.transitions import TransitionRefusedError
+from archivebox.config.resolve import SettingError
+from archivebox.lib.jsonl import JSON
+
+log = logging.getLogger(__name__)
+
+CONTENT_TYPE = "application/problem+json"
+_OURS = frozenset({"wanted", "window"})
+"""What functions call their parameters, which is nobody else's business."""
+View = Callable[..., HttpResponseBase]
+
+
+class ProblemError(Exception):
+    """Why a request is not carried out, in a sentence, with what a program may want to know beside it."""
+
+    def __init__(self, status: int, detail: str, **more: JSON) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.more = more
+
+
+def answer(status: int, detail: str, **more: JSON) -> HttpResponse:
+    """A problem as an answer; ``type`` is ``about:blank``, so that ``title`` is the status's own name."""
+    record = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail, **more}
+    response = HttpResponse(json.dumps(record), status=status, content_type=CONTENT_TYPE)
+    if status == HTTPStatus.UNAUTHORIZED:
+        response["WWW-Authenticate"] = 'Bearer realm="ArchiveBox"'
+    return response
+
+
+def answer_in_problems(api: NinjaAPI) -> None:
+    """Have ``api`` answer every exception with problem details."""
+    for kind, handle in _HANDLERS.items():
+        api.add_exception_handler(kind, handle)
+
+
+def _problem(_request: HttpRequest, error: ProblemError) -> HttpResponse:
+    return answer(error.status, error.detail, **error.more)
+
+
+def _not_logged_in(_request: HttpRequest, _error: AuthenticationError) -> HttpResponse:
+    return answer(401, "Send a token: `Authorization: Bearer abx_…`. `archivebox token create LABEL` makes one.")
+
+
+def _http_error(_request: HttpRequest, error: HttpError) -> HttpResponse:
+    return answer(error.status_code, str(error))
+
+
+def _not_there(_request: HttpRequest, _error: Http404) -> HttpResponse:
+    return answer(404, "There is nothing at this address, or nothing that you may see.")
+
+
+def _not_valid(_request: HttpRequest, error: ValidationError) -> HttpResponse:
+    errors: list[JSON] = [_place(one) for one in error.errors]
+    sentence = "; ".join(f"{_where(one)}: {one['msg']}" for one in error.errors[:3])
+    return answer(422, f"This cannot be understood. {sentence}.", errors=errors)
+
+
+def _place(error: Mapping[str, Any]) -> JSON:
+    """Where in the request something is wrong, and what; never the value, which may be a secret."""
+    return {"where": _where(error), "detail": str(error["msg"])}
+
+
+def _where(error: Mapping[str, Any]) -> str:
+    return ".".join(str(word) for word in error["loc"] if word not in _OURS)
+
+
+def _refused(_request: HttpRequest, _error: TransitionRefusedError) -> HttpResponse:
+    return answer(409, "Its state has changed meanwhile, and does not allow that. Look at it again.")
+
+
+def _bad_setting(_request: HttpRequest, error: SettingError | PeopleError) -> HttpResponse:
+    return answer(422, str(error))
+
+
+def _too_large(_request: HttpRequest, _error: RequestDataTooBig) -> HttpResponse:
+    return answer(413, "That is too much at once: send it in parts of at most 10 MB.")
+
+
+def _broken(_request: HttpRequest, error: Exception) -> HttpResponse:
+    log.error("The API failed: %s action=api_failed", error, exc_info=error)
+    return answer(500, "Something broke on our side. It is in logs/web.log with the time of now.")
+
+
+_HANDLERS: dict[type[Exception], Callable[..., HttpResponse]] = {
+    ProblemError: _problem,
+    AuthenticationError: _not_logged_in,
+    HttpError: _http_error,
+    Http404: _not_there,
+    ValidationError: _not_valid,
+    TransitionRefusedError: _refused,
+    SettingError: _bad_setting,
+    PeopleError: _bad_setting,
+    RequestDataTooBig: _too_large,
+    Exception: _broken,
+}
+
+
+def in_problems(view: View) -> View:
+    """``view``, with an answer in problem details also where the framework itself says no (a method it has not)."""
+
+    @wraps(view)
+    def asked(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        try:
+            given = view(request, *args, **kwargs)
+        except ProblemError as error:
+            return answer(error.status, error.detail, **error.more)
+        if given.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+            return given
+        refusal = answer(405, f"{request.method} is not possible here; {given['Allow']} is.")
+        refusal["Allow"] = given["Allow"]
+        return refusal
+
+    return asked

@@ -1,0 +1,1 @@
+"""The addresses of the API, a file for each kind of row."""

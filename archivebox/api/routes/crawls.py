@@ -1,0 +1,107 @@
+"""Crawls: what was asked for, how far it is, and steering it."""
+
+from typing import Literal
+from uuid import UUID
+
+from django.db.models import Count
+from django.http import Http404, HttpRequest
+from ninja import Query, Router, Schema, Status
+
+from archivebox.accounts.permission import Who
+from archivebox.accounts.roles import Action
+from archivebox.api.adding import add
+from archivebox.api.credentials import Bearer, whoever, write_down
+from archivebox.api.paging import Page, Window, page_of
+from archivebox.api.problems import ProblemError
+from archivebox.api.shapes.archive import Counted, CrawlDetail, CrawlIn, CrawlOut, CrawlPatch
+from archivebox.base_models.transactions import write_transaction
+from archivebox.core.retry import retry_missing
+from archivebox.core.snapshot import Snapshot
+from archivebox.core.versions import retire
+from archivebox.crawls import control
+from archivebox.crawls.crawl import Crawl
+
+router = Router(tags=["crawls"])
+Change = Literal["pause", "resume", "cancel"]
+STEERED = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
+
+
+class Wanted(Schema):
+    """Which crawls."""
+
+    status: Literal["queued", "started", "sealed", "paused", "cancelled"] | None = None
+
+
+@router.get("", response=Page[CrawlOut], auth=Bearer(Action.READ))
+def list_crawls(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[CrawlOut]:
+    """Crawls, the newest first."""
+    who = whoever(request)
+    rows = Crawl.objects.select_related("created_by").filter(**wanted.dict(exclude_none=True))
+    return page_of(rows, window, lambda found: CrawlOut.all_of(found, who))
+
+
+@router.post("", response={201: CrawlDetail}, auth=Bearer(Action.ADD))
+def create_crawl(request: HttpRequest, wanted: CrawlIn) -> Status[CrawlDetail]:
+    """Have URLs archived, and what they link to as deep as `depth` says."""
+    return Status(201, _detail(add(request, wanted).pk, whoever(request)))
+
+
+@router.get("/{uuid:crawl_id}", response=CrawlDetail, auth=Bearer(Action.READ))
+def get_crawl(request: HttpRequest, crawl_id: UUID) -> CrawlDetail:
+    """One crawl, and how far it is."""
+    return _detail(crawl_id, whoever(request))
+
+
+def _detail(key: UUID, who: Who) -> CrawlDetail:
+    crawl = _find(key)
+    rows = Snapshot.objects.kept().filter(crawl=crawl)
+    counts = dict(rows.order_by("status").values_list("status").annotate(Count("pk")))
+    return CrawlDetail(**CrawlOut.all_of([crawl], who)[0].dict(), snapshots=counts)
+
+
+def _find(key: UUID) -> Crawl:
+    found: Crawl | None = Crawl.objects.select_related("created_by").filter(pk=key).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+@router.patch("/{uuid:crawl_id}", response=CrawlDetail, auth=Bearer(Action.EDIT))
+def change_crawl(request: HttpRequest, crawl_id: UUID, wanted: CrawlPatch) -> CrawlDetail:
+    """Give it another label."""
+    crawl = _find(crawl_id)
+    with write_transaction():
+        if wanted.label is not None:
+            Crawl.objects.filter(pk=crawl.pk).update(label=wanted.label)
+        write_down(request, "crawl.changed", crawl, **wanted.dict(exclude_unset=True))
+    return _detail(crawl_id, whoever(request))
+
+
+@router.delete("/{uuid:crawl_id}", response=Counted, auth=Bearer(Action.EDIT))
+def remove_crawl(request: HttpRequest, crawl_id: UUID) -> Counted:
+    """End it, and take its Snapshots out of every list; each of them can be restored."""
+    crawl = _find(crawl_id)
+    control.cancel(crawl)
+    with write_transaction():
+        count = retire(Snapshot.objects.filter(crawl=crawl))
+        write_down(request, "crawl.removed", crawl, snapshots=count)
+    return Counted(count=count)
+
+
+@router.post("/{uuid:crawl_id}/retry", response=Counted, auth=Bearer(Action.EDIT))
+def retry_crawl(request: HttpRequest, crawl_id: UUID) -> Counted:
+    """Try again what its Snapshots lack; says of how many results."""
+    crawl = _find(crawl_id)
+    count = retry_missing(Snapshot.objects.kept().filter(crawl=crawl))
+    write_down(request, "crawl.retry", crawl, results=count)
+    return Counted(count=count)
+
+
+@router.post("/{uuid:crawl_id}/{change}", response=CrawlDetail, auth=Bearer(Action.EDIT))
+def steer_crawl(request: HttpRequest, crawl_id: UUID, change: Change) -> CrawlDetail:
+    """Pause, resume or cancel it."""
+    crawl = _find(crawl_id)
+    if not STEERED[change](crawl):
+        raise ProblemError(409, f"It is {crawl.status}: it cannot {change}.")
+    write_down(request, f"crawl.{change}", crawl)
+    return _detail(crawl_id, whoever(request))

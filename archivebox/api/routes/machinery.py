@@ -1,0 +1,132 @@
+"""Machines, processes and programs."""
+
+from typing import Literal
+from uuid import UUID
+
+from django.http import Http404, HttpRequest
+from ninja import Query, Router, Schema, Status
+
+from archivebox.accounts.roles import Action
+from archivebox.api.credentials import Bearer, write_down
+from archivebox.api.paging import Page, Window, page_of
+from archivebox.api.problems import ProblemError
+from archivebox.api.routes.snapshots import Word
+from archivebox.api.shapes.machinery import BinaryIn, BinaryOut, MachineOut, ProcessOut
+from archivebox.base_models.doorbell import notify_workers
+from archivebox.base_models.transactions import write_transaction
+from archivebox.contract.binaries import BinaryRequest
+from archivebox.core.retry import retry_program
+from archivebox.machine.models import Binary, Machine, Process
+
+router = Router(tags=["machinery"])
+
+
+@router.get("/machines", response=Page[MachineOut], auth=Bearer(Action.INSPECT))
+def list_machines(request: HttpRequest, window: Query[Window]) -> Page[MachineOut]:
+    """Machines that work, or worked, on this collection."""
+    del request
+    return page_of(Machine.objects.all(), window, MachineOut.all_of)
+
+
+@router.get("/machines/{uuid:machine_id}", response=MachineOut, auth=Bearer(Action.INSPECT))
+def get_machine(request: HttpRequest, machine_id: UUID) -> MachineOut:
+    """One machine."""
+    del request
+    rows = list(Machine.objects.filter(pk=machine_id))
+    if not rows:
+        raise Http404
+    return MachineOut.all_of(rows)[0]
+
+
+class WantedProcesses(Schema):
+    """Which processes."""
+
+    status: Literal["queued", "running", "exited"] | None = None
+    process_type: Literal["cli", "supervisord", "orchestrator", "worker", "hook", "binary"] | None = None
+    plugin: Word | None = None
+    parent_id: UUID | None = None
+    snapshot_id: UUID | None = None
+    crawl_id: UUID | None = None
+
+
+@router.get("/processes", response=Page[ProcessOut], auth=Bearer(Action.INSPECT))
+def list_processes(request: HttpRequest, wanted: Query[WantedProcesses], window: Query[Window]) -> Page[ProcessOut]:
+    """Processes that were started, the newest first."""
+    del request
+    return page_of(Process.objects.filter(**wanted.dict(exclude_none=True)), window, ProcessOut.all_of)
+
+
+@router.get("/processes/{uuid:process_id}", response=ProcessOut, auth=Bearer(Action.INSPECT))
+def get_process(request: HttpRequest, process_id: UUID) -> ProcessOut:
+    """One process."""
+    del request
+    return ProcessOut.all_of([_find_process(process_id)])[0]
+
+
+@router.post("/processes/{uuid:process_id}/terminate", response={202: ProcessOut}, auth=Bearer(Action.ADMINISTER))
+def terminate_process(request: HttpRequest, process_id: UUID) -> Status[ProcessOut]:
+    """Ask it to end, with all that it started; it may take some seconds."""
+    process = _find_process(process_id)
+    if not Process.objects.filter(pk=process.pk).ask_to_end():
+        raise ProblemError(409, "It does not run.")
+    write_down(request, "process.terminated", process)
+    return Status(202, ProcessOut.all_of([_find_process(process_id)])[0])
+
+
+def _find_process(key: UUID) -> Process:
+    found: Process | None = Process.objects.filter(pk=key).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+class WantedBinaries(Schema):
+    """Which programs."""
+
+    status: Literal["queued", "started", "succeeded", "failed"] | None = None
+    name: Word | None = None
+
+
+@router.get("/binaries", response=Page[BinaryOut], auth=Bearer(Action.INSPECT))
+def list_binaries(request: HttpRequest, wanted: Query[WantedBinaries], window: Query[Window]) -> Page[BinaryOut]:
+    """Programs that plugins need, on each machine."""
+    del request
+    return page_of(Binary.objects.filter(**wanted.dict(exclude_none=True)), window, BinaryOut.all_of)
+
+
+@router.post("/binaries", response={202: BinaryOut}, auth=Bearer(Action.ADMINISTER))
+def want_binary(request: HttpRequest, wanted: BinaryIn) -> Status[BinaryOut]:
+    """Have a program looked for, or installed, on the server's machine."""
+    with write_transaction():
+        row = Binary.want(BinaryRequest(wanted.name, tuple(wanted.binproviders), {}))
+        write_down(request, "binary.wanted", row, name=row.name)
+        notify_workers()
+    return Status(202, BinaryOut.all_of([row])[0])
+
+
+@router.get("/binaries/{uuid:binary_id}", response=BinaryOut, auth=Bearer(Action.INSPECT))
+def get_binary(request: HttpRequest, binary_id: UUID) -> BinaryOut:
+    """One program."""
+    del request
+    return BinaryOut.all_of([_find_binary(binary_id)])[0]
+
+
+@router.post("/binaries/{uuid:binary_id}/retry", response={202: BinaryOut}, auth=Bearer(Action.ADMINISTER))
+def retry_binary(request: HttpRequest, binary_id: UUID) -> Status[BinaryOut]:
+    """Look for it again, and try again what failed for want of it."""
+    row = _find_binary(binary_id)
+    if row.status not in Binary.SETTLED or row.owner is not None:
+        raise ProblemError(409, f"It is {row.status}: it is being looked for already.")
+    with write_transaction():
+        row.transition("requeue")
+        retry_program(row.name)
+        write_down(request, "binary.retry", row, name=row.name)
+        notify_workers()
+    return Status(202, BinaryOut.all_of([_find_binary(binary_id)])[0])
+
+
+def _find_binary(key: UUID) -> Binary:
+    found: Binary | None = Binary.objects.filter(pk=key).first()
+    if found is None:
+        raise Http404
+    return found

@@ -1,0 +1,64 @@
+"""Results: what each hook made of each Snapshot."""
+
+from typing import Literal
+from uuid import UUID
+
+from django.http import Http404, HttpRequest
+from ninja import Query, Router, Schema
+
+from archivebox.accounts.permission import Who, visible_snapshots
+from archivebox.accounts.roles import Action
+from archivebox.api.credentials import Bearer, whoever, write_down
+from archivebox.api.paging import Page, Window, page_of
+from archivebox.api.routes.snapshots import Word
+from archivebox.api.shapes.archive import ResultOut
+from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
+from archivebox.core.retry import retry_results
+
+router = Router(tags=["results"])
+Status = Literal["queued", "started", "backoff", "succeeded", "noresults", "failed", "skipped"]
+
+
+class Wanted(Schema):
+    """Which results."""
+
+    status: Status | None = None
+    plugin: Word | None = None
+    reason: Word | None = None
+
+
+@router.get("", response=Page[ResultOut], auth=Bearer(Action.READ))
+def list_results(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[ResultOut]:
+    """Results, the newest first."""
+    who = whoever(request)
+    rows = _visible(who).filter(**wanted.dict(exclude_none=True))
+    return page_of(rows, window, lambda found: ResultOut.all_of(found, who))
+
+
+def _visible(who: Who) -> ArchiveResultQuerySet:
+    rows: ArchiveResultQuerySet = ArchiveResult.objects.filter(snapshot__in=visible_snapshots(who))
+    return rows
+
+
+@router.get("/{uuid:result_id}", response=ResultOut, auth=Bearer(Action.READ))
+def get_result(request: HttpRequest, result_id: UUID) -> ResultOut:
+    """One result."""
+    who = whoever(request)
+    return ResultOut.all_of([_find(who, result_id)], who)[0]
+
+
+@router.post("/{uuid:result_id}/retry", response=ResultOut, auth=Bearer(Action.EDIT))
+def retry_result(request: HttpRequest, result_id: UUID) -> ResultOut:
+    """Run its hook again, now."""
+    who = whoever(request)
+    result = _find(who, result_id)
+    retry_results(ArchiveResult.objects.filter(pk=result.pk))
+    write_down(request, "result.retry", result, plugin=result.plugin)
+    return ResultOut.all_of([_find(who, result_id)], who)[0]
+
+
+def _find(who: Who, key: UUID) -> ArchiveResult:
+    found = _visible(who).filter(pk=key).first()
+    if found is None:
+        raise Http404
+    return found

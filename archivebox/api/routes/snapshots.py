@@ -1,0 +1,173 @@
+"""Snapshots: pages at one time, and what is done with them."""
+
+import logging
+from collections.abc import Sequence
+from typing import Annotated, Literal
+from uuid import UUID
+
+from django.http import Http404, HttpRequest
+from ninja import Query, Router, Schema, Status
+from pydantic import Field, StringConstraints
+
+from archivebox.accounts.permission import Who, may, visible_snapshots
+from archivebox.accounts.roles import Action
+from archivebox.api.adding import add
+from archivebox.api.credentials import Bearer, whoever, write_down
+from archivebox.api.paging import Page, Window, page_of
+from archivebox.api.problems import ProblemError
+from archivebox.api.shapes.archive import CrawlIn, ResultOut, SnapshotIn, SnapshotOut, SnapshotPatch
+from archivebox.base_models.transactions import write_transaction
+from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.intake import Seed
+from archivebox.core.retry import retry_missing
+from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
+from archivebox.core.tag import Tag
+from archivebox.core.versions import restore, retire
+from archivebox.crawls import control
+from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.upkeep import forget, learn
+
+log = logging.getLogger(__name__)
+router = Router(tags=["snapshots"])
+
+Word = Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[^\x00]*$")]
+Change = Literal["pause", "resume", "cancel", "retry", "recapture"]
+STEERED = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
+
+
+class Wanted(Schema):
+    """Which Snapshots."""
+
+    status: Literal["queued", "started", "sealed", "paused", "cancelled"] | None = None
+    tag: Word | None = None
+    url: Annotated[Word | None, Field(description="Every version of this URL")] = None
+    crawl: UUID | None = None
+
+
+@router.get("", response=Page[SnapshotOut], auth=Bearer(Action.LIST))
+def list_snapshots(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[SnapshotOut]:
+    """Snapshots, the newest first."""
+    who = whoever(request)
+    return page_of(_with_facts(_chosen(visible_snapshots(who), wanted)), window, lambda rows: _shown(rows, who))
+
+
+def _chosen(rows: SnapshotQuerySet, wanted: Wanted) -> SnapshotQuerySet:
+    if wanted.status:
+        rows = rows.filter(status=wanted.status)
+    if wanted.tag:
+        rows = rows.filter(tags__name__iexact=wanted.tag)
+    if wanted.url:
+        rows = rows.filter(url=wanted.url)
+    return rows.filter(crawl_id=wanted.crawl) if wanted.crawl else rows
+
+
+def _with_facts(rows: SnapshotQuerySet) -> SnapshotQuerySet:
+    return rows.select_related("created_by").prefetch_related("tags")
+
+
+def _shown(rows: Sequence[Snapshot], who: Who) -> list[SnapshotOut]:
+    return SnapshotOut.all_of(rows, who)
+
+
+@router.post("", response={201: SnapshotOut}, auth=Bearer(Action.ADD))
+def create_snapshot(request: HttpRequest, wanted: SnapshotIn) -> Status[SnapshotOut]:
+    """Have one page archived."""
+    crawl = add(request, CrawlIn(urls=[wanted.url], tags=wanted.tags), [Seed(wanted.url, wanted.title)])
+    return Status(201, _one(crawl.snapshot_set.all(), crawl.snapshot_set.get().pk, whoever(request)))
+
+
+@router.get("/{uuid:snapshot_id}", response=SnapshotOut, auth=Bearer(Action.LIST))
+def get_snapshot(request: HttpRequest, snapshot_id: UUID) -> SnapshotOut:
+    """One Snapshot."""
+    who = whoever(request)
+    return _one(visible_snapshots(who), snapshot_id, who)
+
+
+def _one(rows: SnapshotQuerySet, key: UUID, who: Who) -> SnapshotOut:
+    return _shown([_find(_with_facts(rows), key)], who)[0]
+
+
+def _find(rows: SnapshotQuerySet, key: UUID) -> Snapshot:
+    found: Snapshot | None = rows.filter(pk=key).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+@router.patch("/{uuid:snapshot_id}", response=SnapshotOut, auth=Bearer(Action.EDIT))
+def change_snapshot(request: HttpRequest, snapshot_id: UUID, wanted: SnapshotPatch) -> SnapshotOut:
+    """Change its title, or put other tags on it."""
+    who = whoever(request)
+    snapshot = _find(visible_snapshots(who), snapshot_id)
+    with write_transaction():
+        if wanted.title is not None:
+            Snapshot.objects.filter(pk=snapshot.pk).update(title=wanted.title)
+        if wanted.tags is not None:
+            snapshot.tags.set([tag for name in wanted.tags if (tag := Tag.named(name)) is not None])
+        write_down(request, "snapshot.changed", snapshot, **wanted.dict(exclude_unset=True))
+    return _one(visible_snapshots(who), snapshot_id, who)
+
+
+@router.delete("/{uuid:snapshot_id}", response={204: None}, auth=Bearer(Action.EDIT))
+def remove_snapshot(request: HttpRequest, snapshot_id: UUID) -> Status[None]:
+    """Take it out of every list and search. Its files stay until retention: `restore` brings it back."""
+    snapshot = _find(visible_snapshots(whoever(request)), snapshot_id)
+    with write_transaction():
+        retire(Snapshot.objects.filter(pk=snapshot.pk))
+        write_down(request, "snapshot.removed", snapshot, url=snapshot.url)
+    _tell_index(snapshot, is_back=False)
+    return Status(204, None)
+
+
+@router.post("/{uuid:snapshot_id}/restore", response=SnapshotOut, auth=Bearer(Action.EDIT))
+def restore_snapshot(request: HttpRequest, snapshot_id: UUID) -> SnapshotOut:
+    """Bring back what was removed."""
+    who = whoever(request)
+    removed = Snapshot.objects.filter(retired_at__isnull=False)
+    snapshot = _find(removed, snapshot_id)
+    with write_transaction():
+        restore(removed.filter(pk=snapshot.pk))
+        write_down(request, "snapshot.restored", snapshot, url=snapshot.url)
+    _tell_index(snapshot, is_back=True)
+    return _one(visible_snapshots(who), snapshot_id, who)
+
+
+def _tell_index(snapshot: Snapshot, *, is_back: bool) -> None:
+    """What is removed is shown by no search, whatever the index says."""
+    try:
+        (learn if is_back else forget)([snapshot])
+    except SearchUnavailableError as problem:
+        log.warning("The search index is not up to date. %s action=index_stale", problem)
+
+
+@router.get("/{uuid:snapshot_id}/results", response=Page[ResultOut], auth=Bearer(Action.READ))
+def list_results_of_snapshot(request: HttpRequest, snapshot_id: UUID, window: Query[Window]) -> Page[ResultOut]:
+    """What each hook made of it."""
+    who = whoever(request)
+    snapshot = _find(visible_snapshots(who), snapshot_id)
+    rows = ArchiveResult.objects.filter(snapshot=snapshot)
+    return page_of(rows, window, lambda found: ResultOut.all_of(found, who))
+
+
+@router.post("/{uuid:snapshot_id}/{change}", response={200: SnapshotOut, 201: SnapshotOut}, auth=Bearer(Action.EDIT))
+def steer_snapshot(request: HttpRequest, snapshot_id: UUID, change: Change) -> Status[SnapshotOut]:
+    """Pause, resume or cancel it; try again what it lacks; or capture its URL again, which makes a new Snapshot."""
+    who = whoever(request)
+    snapshot = _find(visible_snapshots(who), snapshot_id)
+    if change == "recapture":
+        return Status(201, _captured_again(request, snapshot))
+    if change == "retry":
+        retry_missing(Snapshot.objects.filter(pk=snapshot.pk))
+    elif not STEERED[change](snapshot):
+        raise ProblemError(409, f"It is {snapshot.status}: it cannot {change}.")
+    write_down(request, f"snapshot.{change}", snapshot, url=snapshot.url)
+    return Status(200, _one(visible_snapshots(who), snapshot_id, who))
+
+
+def _captured_again(request: HttpRequest, snapshot: Snapshot) -> SnapshotOut:
+    who = whoever(request)
+    if not may(who, Action.ADD):
+        raise ProblemError(403, "To capture it again you have to be allowed to add.")
+    tags = [tag.name for tag in snapshot.tags.all()]
+    crawl = add(request, CrawlIn(urls=[snapshot.url], tags=tags), [Seed(snapshot.url, snapshot.title)])
+    return _one(crawl.snapshot_set.all(), crawl.snapshot_set.get().pk, who)

@@ -1,0 +1,75 @@
+"""Tags: words that people or hooks put on Snapshots."""
+
+from typing import Annotated
+from uuid import UUID
+
+from django.http import Http404, HttpRequest
+from ninja import Query, Router, Schema, Status
+from pydantic import Field
+
+from archivebox.accounts.roles import Action
+from archivebox.api.credentials import Bearer, write_down
+from archivebox.api.paging import Page, Window, page_of
+from archivebox.api.problems import ProblemError
+from archivebox.api.routes.snapshots import Word
+from archivebox.api.shapes.archive import TagIn, TagOut
+from archivebox.base_models.transactions import write_transaction
+from archivebox.core.tag import Tag
+
+router = Router(tags=["tags"])
+
+
+class Wanted(Schema):
+    """Which tags."""
+
+    name: Annotated[Word | None, Field(description="A part of the name")] = None
+
+
+@router.get("", response=Page[TagOut], auth=Bearer(Action.LIST))
+def list_tags(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[TagOut]:
+    """Tags, the newest first."""
+    del request
+    rows = Tag.objects.filter(name__icontains=wanted.name) if wanted.name else Tag.objects.all()
+    return page_of(rows, window, TagOut.all_of)
+
+
+@router.post("", response={200: TagOut, 201: TagOut}, auth=Bearer(Action.EDIT))
+def create_tag(request: HttpRequest, wanted: TagIn) -> Status[TagOut]:
+    """Make a tag; 200 with the one that is there, where one is called so already."""
+    with write_transaction():
+        known = set(Tag.objects.values_list("pk", flat=True).filter(name__iexact=wanted.name))
+        tag = _named(wanted.name)
+        if tag.pk not in known:
+            write_down(request, "tag.created", tag, name=tag.name)
+    return Status(200 if tag.pk in known else 201, TagOut.all_of([tag])[0])
+
+
+@router.get("/{uuid:tag_id}", response=TagOut, auth=Bearer(Action.LIST))
+def get_tag(request: HttpRequest, tag_id: UUID) -> TagOut:
+    """One tag."""
+    del request
+    return TagOut.all_of([_find(tag_id)])[0]
+
+
+@router.delete("/{uuid:tag_id}", response={204: None}, auth=Bearer(Action.EDIT))
+def remove_tag(request: HttpRequest, tag_id: UUID) -> Status[None]:
+    """Take it off all Snapshots, and delete it."""
+    tag = _find(tag_id)
+    with write_transaction():
+        write_down(request, "tag.removed", tag, name=tag.name)
+        tag.delete()
+    return Status(204, None)
+
+
+def _named(name: str) -> Tag:
+    tag = Tag.named(name)
+    if tag is None:
+        raise ProblemError(422, "A tag needs a letter or a digit.")
+    return tag
+
+
+def _find(key: UUID) -> Tag:
+    found = Tag.objects.filter(pk=key).first()
+    if found is None:
+        raise Http404
+    return found

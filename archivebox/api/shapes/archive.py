@@ -1,0 +1,249 @@
+"""Snapshots, results, tags and crawls as the API shows them, and as it takes them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from ninja import Schema
+from pydantic import ConfigDict, Field, StringConstraints
+
+from archivebox.accounts.permission import Who, may
+from archivebox.accounts.roles import Action
+from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.snapshot import Snapshot
+from archivebox.core.tag import Tag
+from archivebox.crawls.crawl import Crawl
+from archivebox.hooks import resolve_settings
+
+Text = Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[^\x00]*$")]
+TagName = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True, pattern=r"^[^\x00,]+$")]
+Label = Annotated[str, StringConstraints(max_length=255, pattern=r"^[^\x00]*$")]
+
+
+class Taken(Schema):
+    """What is taken: a field that we do not know is a mistake, and said so."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class SnapshotOut(Schema):
+    """One page at one time."""
+
+    id: UUID
+    url: str
+    title: str
+    status: str
+    reason: str
+    tags: list[str]
+    depth: int
+    final_url: str
+    http_status: int
+    mime_type: str
+    crawl_id: UUID
+    parent_snapshot_id: UUID | None
+    created_at: datetime
+    modified_at: datetime
+    sealed_at: datetime | None
+    retired_at: datetime | None
+    created_by: Annotated[str | None, Field(description="For accounts alone")]
+    folder: Annotated[str | None, Field(description="Relative to the data folder; for who may inspect")]
+
+    @classmethod
+    def all_of(cls, rows: Sequence[Snapshot], who: Who) -> "list[SnapshotOut]":
+        """Their tags have been fetched with them."""
+        own, inspect = may(who, Action.READ), may(who, Action.INSPECT)
+        return [cls._of(row, row.created_by.username if own else None, inspect=inspect) for row in rows]
+
+    @classmethod
+    def _of(cls, row: Snapshot, created_by: str | None, *, inspect: bool) -> "SnapshotOut":
+        return cls(
+            id=row.pk,
+            url=row.url,
+            title=row.title,
+            status=row.status,
+            reason=row.reason,
+            tags=[tag.name for tag in row.tags.all()],
+            depth=row.depth,
+            final_url=row.final_url,
+            http_status=row.http_status,
+            mime_type=row.mime_type,
+            crawl_id=row.crawl_id,
+            parent_snapshot_id=row.parent_snapshot_id,
+            created_at=row.created_at,
+            modified_at=row.modified_at,
+            sealed_at=row.sealed_at,
+            retired_at=row.retired_at,
+            created_by=created_by,
+            folder=row.output_dir if inspect else None,
+        )
+
+
+class SnapshotIn(Taken):
+    """A page to archive."""
+
+    url: Text
+    title: Annotated[str, StringConstraints(max_length=512, pattern=r"^[^\x00]*$")] = ""
+    tags: Annotated[list[TagName], Field(max_length=100)] = []
+
+
+class SnapshotPatch(Taken):
+    """What may be changed of a Snapshot; what is left out stays."""
+
+    title: Annotated[str, StringConstraints(max_length=512, pattern=r"^[^\x00]*$")] | None = None
+    tags: Annotated[list[TagName], Field(max_length=100)] | None = None
+
+
+class FileOut(Schema):
+    """One file that a hook left."""
+
+    path: str
+    size: int
+    mimetype: str
+
+
+class ResultOut(Schema):
+    """What one hook made of one Snapshot."""
+
+    id: UUID
+    snapshot_id: UUID
+    plugin: str
+    hook_name: str | None
+    status: str
+    reason: str
+    sentence: Annotated[str, Field(description="Why it is as it is")]
+    action: Annotated[str, Field(description="What to do about it")]
+    attempts: int
+    output_str: str
+    output_size: int
+    files: list[FileOut]
+    started_at: datetime | None
+    ended_at: datetime | None
+    retry_at: datetime | None
+    modified_at: datetime
+    process_id: Annotated[UUID | None, Field(description="For who may inspect")]
+
+    @classmethod
+    def all_of(cls, rows: Sequence[ArchiveResult], who: Who) -> "list[ResultOut]":
+        inspect = may(who, Action.INSPECT)
+        return [cls._of(row, inspect=inspect) for row in rows]
+
+    @classmethod
+    def _of(cls, row: ArchiveResult, *, inspect: bool) -> "ResultOut":
+        files = sorted(row.output_files.items())
+        return cls(
+            id=row.pk,
+            snapshot_id=row.snapshot_id,
+            plugin=row.plugin,
+            hook_name=row.hook_name,
+            status=row.status,
+            reason=row.reason,
+            sentence=row.sentence,
+            action=row.action if inspect else "",
+            attempts=row.attempts,
+            output_str=row.output_str,
+            output_size=row.output_size,
+            files=[
+                FileOut(path=name, size=about.get("size", 0), mimetype=about.get("mimetype", ""))
+                for name, about in files
+            ],
+            started_at=row.start_ts,
+            ended_at=row.end_ts,
+            retry_at=row.retry_at,
+            modified_at=row.modified_at,
+            process_id=row.process_id if inspect else None,
+        )
+
+
+class TagOut(Schema):
+    """A word on Snapshots."""
+
+    id: UUID
+    name: str
+    slug: str
+    modified_at: datetime
+
+    @classmethod
+    def all_of(cls, rows: Sequence[Tag]) -> "list[TagOut]":
+        return [cls(id=row.pk, name=row.name, slug=row.slug, modified_at=row.modified_at) for row in rows]
+
+
+class TagIn(Taken):
+    name: TagName
+
+
+class CrawlOut(Schema):
+    """What somebody asked for."""
+
+    id: UUID
+    label: str
+    status: str
+    reason: str
+    urls: Annotated[list[str], Field(description="What was asked for; of a long list, the beginning")]
+    max_depth: int
+    tags: list[str]
+    persona: str
+    config: Annotated[dict[str, Any], Field(description="Its own settings; secrets are ***, for who may inspect")]
+    created_by: str
+    created_at: datetime
+    modified_at: datetime
+    folder: str | None
+
+    @classmethod
+    def all_of(cls, rows: Sequence[Crawl], who: Who) -> "list[CrawlOut]":
+        inspect = may(who, Action.INSPECT)
+        return [cls._of(row, inspect=inspect) for row in rows]
+
+    @classmethod
+    def _of(cls, row: Crawl, *, inspect: bool) -> "CrawlOut":
+        return cls(
+            id=row.pk,
+            label=row.label,
+            status=row.status,
+            reason=row.reason,
+            urls=row.urls.splitlines(),
+            max_depth=row.max_depth,
+            tags=[name for name in row.tags_str.split(",") if name],
+            persona=row.persona,
+            config=resolve_settings([]).redacted(row.config) if inspect else {},
+            created_by=row.created_by.username,
+            created_at=row.created_at,
+            modified_at=row.modified_at,
+            folder=row.output_dir if inspect else None,
+        )
+
+
+class CrawlDetail(CrawlOut):
+    """A crawl, and how far it is."""
+
+    snapshots: Annotated[dict[str, int], Field(description="How many of its Snapshots are in each status")]
+
+
+Scope = Literal["page", "host", "domain", "all"]
+
+
+class CrawlIn(Taken):
+    """What to archive, and how. Nothing is done unless every URL can be taken."""
+
+    urls: Annotated[list[Text], Field(min_length=1, max_length=10_000)]
+    depth: Annotated[int, Field(ge=0, le=100, description="Links to follow from the URLs")] = 0
+    tags: Annotated[list[TagName], Field(max_length=100)] = []
+    label: Label = ""
+    plugins: Annotated[list[Text], Field(max_length=200, description="These alone, and what they require")] = []
+    persona: Annotated[str, StringConstraints(max_length=64)] = ""
+    scope: Scope | None = None
+    max_urls: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    max_size: Annotated[int, Field(ge=1, le=2**53, description="Bytes that it may receive")] | None = None
+    hold: Annotated[bool, Field(description="Write it down, and run nothing until it is resumed")] = False
+
+
+class CrawlPatch(Taken):
+    """What may be changed of a crawl; what is left out stays."""
+
+    label: Label | None = None
+
+
+class Counted(Schema):
+    """How many rows something was done to."""
+
+    count: int

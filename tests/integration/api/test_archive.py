@@ -1,0 +1,208 @@
+"""What is archived, through the API: read, added, changed, steered, removed and brought back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.core.tag import Tag
+from archivebox.crawls.models import Crawl
+from archivebox.machine.models import Machine, Process
+from tests import factories
+from tests.integration.api.conftest import Caller, Make
+
+URLS = [f"https://example.com/{number}" for number in range(7)]
+
+
+@pytest.fixture
+def editor(caller: Make) -> Caller:
+    return caller("editor", "write")
+
+
+def urls_of(page: dict[str, Any]) -> list[str]:
+    return [one["url"] for one in page["items"]]
+
+
+def test_a_list_is_read_page_by_page_and_every_row_comes_once(editor: Caller) -> None:
+    factories.crawl(*URLS)
+    seen, path = [], "/api/v1/snapshots?limit=3"
+    while path:
+        page = editor.get(path)
+        seen += urls_of(page)
+        path = f"/api/v1/snapshots?limit=3&cursor={page['next']}" if page["next"] else ""
+    assert seen == URLS[::-1]
+
+
+def test_a_list_costs_the_same_queries_however_long_it_is(editor: Caller) -> None:
+    factories.crawl(*URLS)
+    for snapshot in Snapshot.objects.all():
+        snapshot.tags.add(Tag.named(snapshot.url[-1]))
+        ArchiveResult.objects.create(snapshot=snapshot, plugin="title", status="failed", reason="timeout")
+    for path in ("snapshots", "results", "crawls", "tags"):
+        editor.get(f"/api/v1/{path}?limit=1")
+        counts = []
+        for limit in (1, 7):
+            with CaptureQueriesContext(connection) as queries:
+                editor.get(f"/api/v1/{path}?limit={limit}")
+            counts.append(len(queries))
+        assert counts[0] == counts[1], path
+
+
+def test_snapshots_are_chosen_by_state_tag_url_and_crawl(editor: Caller) -> None:
+    crawl = factories.crawl(*URLS[:3])
+    factories.crawl(URLS[0])
+    Snapshot.objects.filter(url=URLS[1]).update(status="sealed")
+    Snapshot.objects.get(url=URLS[2]).tags.add(Tag.named("News"))
+    assert urls_of(editor.get("/api/v1/snapshots?status=sealed")) == [URLS[1]]
+    assert urls_of(editor.get("/api/v1/snapshots?tag=news")) == [URLS[2]]
+    assert len(editor.get(f"/api/v1/snapshots?url={URLS[0]}")["items"]) == 2
+    assert urls_of(editor.get(f"/api/v1/snapshots?crawl={crawl.pk}")) == URLS[2::-1]
+
+
+def test_a_crawl_is_made_of_all_its_urls_or_not_at_all(editor: Caller) -> None:
+    wrong = editor.post("/api/v1/crawls", {"urls": [URLS[0], "javascript:alert(1)", "http://192.168.0.1/"]}, status=422)
+    assert [one["where"] for one in wrong["errors"]] == ["body.urls.1", "body.urls.2"]
+    assert not Crawl.objects.exists()
+    made = editor.post(
+        "/api/v1/crawls", {"urls": URLS, "depth": 1, "tags": ["a b"], "max_urls": 9, "plugins": ["title"]}
+    )
+    crawl = Crawl.objects.get(pk=made["id"])
+    assert (crawl.max_depth, crawl.created_by.username) == (1, "editor")
+    assert crawl.config == {"PLUGINS": ["title"], "MAX_URLS": 9}
+    assert made["snapshots"] == {"queued": 7}
+    assert Snapshot.objects.filter(tags__name="a b").count() == 7
+
+
+@pytest.mark.parametrize(
+    ("body", "where"),
+    [
+        ({"urls": []}, "body.urls"),
+        ({"urls": ["https://example.com/\x00"]}, "body.urls.0"),
+        ({"urls": URLS, "config": {"WGET_BINARY": "/bin/sh"}}, "body.config"),
+        ({"urls": URLS, "depth": 101}, "body.depth"),
+    ],
+)
+def test_what_is_wrong_is_named_by_its_place(editor: Caller, body: object, where: str) -> None:
+    wrong = editor.post("/api/v1/crawls", body, status=422)
+    assert [one["where"] for one in wrong["errors"]] == [where]
+    assert not Crawl.objects.exists()
+
+
+def test_only_who_administers_names_hosts_of_a_private_network(editor: Caller, caller: Make) -> None:
+    body = {"url": "http://10.0.0.1/"}
+    assert "private network" in editor.post("/api/v1/snapshots", body, status=422)["detail"]
+    assert "private network" in caller("admin", "write").post("/api/v1/snapshots", body, status=422)["detail"]
+    assert caller("admin", "admin").post("/api/v1/snapshots", body)["url"] == "http://10.0.0.1/"
+
+
+def test_a_snapshot_gets_another_title_and_other_tags(editor: Caller) -> None:
+    snapshot = factories.snapshot()
+    snapshot.tags.add(Tag.named("old"))
+    answer = editor.ask("PATCH", f"/api/v1/snapshots/{snapshot.pk}", {"title": "New", "tags": ["b", "c"]})
+    assert answer.status_code == 200
+    shown = editor.get(f"/api/v1/snapshots/{snapshot.pk}")
+    assert (shown["title"], sorted(shown["tags"])) == ("New", ["b", "c"])
+
+
+def test_a_snapshot_is_removed_and_brought_back(editor: Caller) -> None:
+    path = f"/api/v1/snapshots/{factories.snapshot().pk}"
+    assert editor.ask("DELETE", path).status_code == 204
+    assert editor.ask("GET", path).status_code == 404
+    assert editor.get("/api/v1/snapshots")["items"] == []
+    assert editor.post(f"{path}/restore", status=200)["retired_at"] is None
+    assert len(editor.get("/api/v1/snapshots")["items"]) == 1
+
+
+def test_a_snapshot_is_paused_resumed_cancelled_and_captured_again(editor: Caller) -> None:
+    snapshot = factories.snapshot()
+    path = f"/api/v1/snapshots/{snapshot.pk}"
+    assert editor.post(f"{path}/pause", status=200)["status"] == "paused"
+    assert "cannot pause" in editor.post(f"{path}/pause", status=409)["detail"]
+    assert editor.post(f"{path}/resume", status=200)["status"] == "queued"
+    assert editor.post(f"{path}/cancel", status=200)["status"] == "cancelled"
+    again = editor.post(f"{path}/recapture", status=201)
+    assert (again["url"], again["status"]) == (snapshot.url, "queued")
+    assert again["id"] != str(snapshot.pk)
+    assert editor.ask("POST", f"{path}/explode").status_code == 422
+
+
+def test_a_crawl_is_steered_named_and_removed(editor: Caller) -> None:
+    crawl = factories.crawl(*URLS)
+    path = f"/api/v1/crawls/{crawl.pk}"
+    assert editor.post(f"{path}/pause", status=200)["status"] == "paused"
+    assert editor.ask("PATCH", path, {"label": "Named"}).status_code == 200
+    assert editor.get(path)["label"] == "Named"
+    assert editor.ask("DELETE", path).content == b'{"count": 7}'
+    assert editor.get(path)["status"] == "cancelled"
+    assert editor.get("/api/v1/snapshots")["items"] == []
+
+
+def test_what_failed_is_tried_again(editor: Caller) -> None:
+    snapshot = factories.snapshot()
+    result = ArchiveResult.objects.create(snapshot=snapshot, plugin="title", status="failed", reason="timeout")
+    Snapshot.objects.filter(pk=snapshot.pk).update(status="sealed", retry_at=None)
+    shown = editor.get(f"/api/v1/snapshots/{snapshot.pk}/results")["items"][0]
+    assert shown["sentence"].startswith("It took longer")
+    assert editor.post(f"/api/v1/results/{result.pk}/retry", status=200)["status"] == "queued"
+    assert Snapshot.objects.get().retry_at is not None
+
+
+def test_who_may_not_inspect_is_told_no_folder_setting_or_process(caller: Make) -> None:
+    viewer = caller("viewer")
+    crawl = factories.crawl(config={"TIMEOUT": 5, "PROXY": "http://me:secret@example.com:1"})
+    snapshot = crawl.snapshot_set.get()
+    process = Process.objects.create(machine=Machine.objects.create(), cmd=["secret"])
+    ArchiveResult.objects.create(snapshot=snapshot, plugin="title", status="failed", reason="crashed", process=process)
+    shown = viewer.get(f"/api/v1/crawls/{crawl.pk}")
+    assert (shown["config"], shown["folder"]) == ({}, None)
+    assert viewer.get("/api/v1/snapshots")["items"][0]["folder"] is None
+    result = viewer.get("/api/v1/results")["items"][0]
+    assert (result["process_id"], result["action"]) == (None, "")
+    inspected = caller("editor").get(f"/api/v1/crawls/{crawl.pk}")
+    assert inspected["config"] == {"TIMEOUT": 5, "PROXY": "***"}
+
+
+def test_a_passer_by_is_told_no_name(settings: Any, db: None) -> None:
+    del db
+    settings.PUBLIC_INDEX = True
+    factories.snapshot()
+    shown = Caller().get("/api/v1/snapshots")["items"][0]
+    assert (shown["created_by"], shown["folder"]) == (None, None)
+
+
+def test_a_tag_is_one_whatever_its_case(editor: Caller) -> None:
+    made = editor.post("/api/v1/tags", {"name": "News"})
+    assert editor.post("/api/v1/tags", {"name": "news"}, status=200)["id"] == made["id"]
+    assert "letter" in editor.post("/api/v1/tags", {"name": "?!"}, status=422)["detail"]
+    assert editor.ask("DELETE", f"/api/v1/tags/{made['id']}").status_code == 204
+    assert editor.get("/api/v1/tags")["items"] == []
+
+
+def test_a_post_with_a_key_is_done_once_however_often_it_is_sent(editor: Caller, caller: Make) -> None:
+    body = {"urls": URLS[:1]}
+    first = editor.post("/api/v1/crawls", body, Idempotency_Key="one")
+    again = editor.ask("POST", "/api/v1/crawls", body, Idempotency_Key="one")
+    assert (again.status_code, again["Idempotency-Replayed"]) == (201, "true")
+    assert first["id"].encode() in again.content
+    assert Crawl.objects.count() == 1
+    assert (
+        "another request" in editor.post("/api/v1/crawls", {"urls": URLS}, status=422, Idempotency_Key="one")["detail"]
+    )
+    other = caller("admin", "write").post("/api/v1/crawls", body, Idempotency_Key="one")
+    assert other["id"] != first["id"], "a key is its sender's alone"
+
+
+def test_what_was_refused_may_be_sent_again_with_its_key(editor: Caller) -> None:
+    editor.post("/api/v1/crawls", {"urls": ["ftp://example.com/"]}, status=422, Idempotency_Key="one")
+    editor.post("/api/v1/crawls", {"urls": URLS}, Idempotency_Key="one")
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=501", "cursor=x", "status=lost", "crawl=1"])
+def test_a_question_that_makes_no_sense_is_refused(editor: Caller, query: str) -> None:
+    answer = editor.ask("GET", f"/api/v1/snapshots?{query}")
+    assert answer.status_code == 422
+    assert answer["Content-Type"] == "application/problem+json"

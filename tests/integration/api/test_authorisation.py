@@ -1,0 +1,195 @@
+"""Every address and method of the whole app asks for what its row says, of everybody: a new one without a row fails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from archivebox.accounts.roles import Action
+from tests.integration.api.conftest import Caller, Make
+
+OPEN = None
+"""Answers everybody."""
+LIST, READ, INSPECT, ADD, EDIT, OWN, ADMINISTER = Action
+Row = dict[str, Action | None]
+
+PAGES: dict[str, Row] = {
+    "": {"GET": LIST, "POST": EDIT},
+    "snapshots/<uuid:snapshot_id>/": {"GET": READ, "POST": READ},
+    "crawls/": {"GET": READ, "POST": EDIT},
+    "crawls/<uuid:crawl_id>/": {"GET": READ, "POST": EDIT},
+    "add/": {"GET": ADD, "POST": ADD},
+    "login/": {"GET": OPEN, "POST": OPEN},
+    "login/link/<str:token>/": {"GET": OPEN, "POST": OPEN},
+    "logout/": {"POST": OPEN},
+    "password/": {"GET": OWN, "POST": OWN},
+    "health/": {"GET": OPEN},
+    "static/<path:path>": {"GET": OPEN},
+    "favicon.ico": {"GET": OPEN},
+}
+API: dict[str, Row] = {
+    "openapi.json": {"GET": LIST},
+    "snapshots": {"GET": LIST, "POST": ADD},
+    "snapshots/<uuidstr:snapshot_id>": {"GET": LIST, "PATCH": EDIT, "DELETE": EDIT},
+    "snapshots/<uuidstr:snapshot_id>/restore": {"POST": EDIT},
+    "snapshots/<uuidstr:snapshot_id>/<change>": {"POST": EDIT},
+    "snapshots/<uuidstr:snapshot_id>/results": {"GET": READ},
+    "results": {"GET": READ},
+    "results/<uuidstr:result_id>": {"GET": READ},
+    "results/<uuidstr:result_id>/retry": {"POST": EDIT},
+    "crawls": {"GET": READ, "POST": ADD},
+    "crawls/<uuidstr:crawl_id>": {"GET": READ, "PATCH": EDIT, "DELETE": EDIT},
+    "crawls/<uuidstr:crawl_id>/retry": {"POST": EDIT},
+    "crawls/<uuidstr:crawl_id>/<change>": {"POST": EDIT},
+    "tags": {"GET": LIST, "POST": EDIT},
+    "tags/<uuidstr:tag_id>": {"GET": LIST, "DELETE": EDIT},
+    "machines": {"GET": INSPECT},
+    "machines/<uuidstr:machine_id>": {"GET": INSPECT},
+    "processes": {"GET": INSPECT},
+    "processes/<uuidstr:process_id>": {"GET": INSPECT},
+    "processes/<uuidstr:process_id>/terminate": {"POST": ADMINISTER},
+    "binaries": {"GET": INSPECT, "POST": ADMINISTER},
+    "binaries/<uuidstr:binary_id>": {"GET": INSPECT},
+    "binaries/<uuidstr:binary_id>/retry": {"POST": ADMINISTER},
+    "users": {"GET": ADMINISTER, "POST": ADMINISTER},
+    "users/me": {"GET": LIST},
+    "users/<int:user_id>": {"GET": ADMINISTER, "PATCH": ADMINISTER},
+    "tokens": {"GET": OWN, "POST": OWN},
+    "tokens/<uuidstr:token_id>": {"GET": OWN, "DELETE": OWN},
+    "audit": {"GET": ADMINISTER},
+}
+
+VIEWER = {LIST, READ, OWN}
+EDITOR = VIEWER | {INSPECT, ADD, EDIT}
+CALLERS: dict[str, tuple[str, tuple[str, ...], set[Action]]] = {
+    "viewer": ("viewer", (), VIEWER),
+    "editor": ("editor", (), EDITOR),
+    "admin": ("admin", (), {*Action}),
+    "token feed": ("admin", ("feed",), {LIST}),
+    "token read": ("admin", ("read",), {LIST, READ, INSPECT}),
+    "token add": ("admin", ("add",), {ADD}),
+    "token write": ("admin", ("write",), {LIST, READ, INSPECT, ADD, EDIT}),
+    "token admin": ("admin", ("admin",), {*Action}),
+    "token admin of a viewer": ("viewer", ("admin",), VIEWER),
+}
+"""Role, scopes, and what they may do."""
+EXAMPLES = {"uuid": "01a00000-0000-7000-8000-000000000000", "int": "999999", "str": "x", "path": "x.css", "": "pause"}
+
+
+def addresses(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iterator[str]:
+    for pattern in patterns:
+        whole = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from addresses(pattern.url_patterns, whole)
+        else:
+            yield whole
+
+
+def example(address: str) -> str:
+    return "/" + re.sub(r"<(?:(\w+?)(?:str)?:)?\w+>", lambda found: EXAMPLES[found[1] or ""], address)
+
+
+ROWS = {**PAGES, **{f"api/v1/{address}": row for address, row in API.items()}}
+ALL = sorted(set(addresses(get_resolver("archivebox.web.urls").url_patterns)))
+
+
+def is_refused(answer: HttpResponse) -> bool:
+    led_to_login = answer.status_code == 302 and answer["Location"].startswith("/login/")
+    return led_to_login or answer.status_code in {401, 403}
+
+
+def test_every_address_has_its_row() -> None:
+    others = {address for address in ALL if address.startswith("admin/")} | {"api/<path:rest>"}
+    assert set(ALL) - others == set(ROWS)
+
+
+@pytest.mark.parametrize("who", CALLERS)
+def test_everybody_may_do_what_the_table_says_and_nothing_else(who: str, caller: Make) -> None:
+    role, scopes, allowed = CALLERS[who]
+    somebody, wrong = caller(role, *scopes), []
+    for address, row in ROWS.items():
+        if scopes and address in PAGES:
+            continue  # pages know no tokens
+        for method, needed in row.items():
+            if address == "logout/":
+                continue  # it would end the session of the next question
+            refused = is_refused(somebody.ask(method, example(address)))
+            if refused != (needed is not OPEN and needed not in allowed) and address not in {
+                "login/",
+                "login/link/<str:token>/",
+            }:
+                wrong.append((method, address, refused))
+    assert wrong == []
+
+
+@pytest.mark.django_db
+def test_a_passer_by_may_do_nothing() -> None:
+    nobody = Caller()
+    let_in = [
+        (method, address)
+        for address, row in ROWS.items()
+        for method, needed in row.items()
+        if needed is not OPEN and not is_refused(nobody.ask(method, example(address)))
+    ]
+    assert let_in == []
+
+
+@pytest.mark.django_db
+def test_a_token_opens_no_page(caller: Make) -> None:
+    admin = caller("admin", "admin")
+    asked = [(address, method, needed) for address, row in PAGES.items() for method, needed in row.items()]
+    assert [one for one in asked if one[2] is not OPEN and not is_refused(admin.ask(one[1], example(one[0])))] == []
+
+
+def test_a_method_that_an_address_of_the_api_does_not_have_is_refused_in_problem_details(caller: Make) -> None:
+    admin = caller("admin", "admin")
+    for address, row in API.items():
+        for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - set(row):
+            answer = admin.ask(method, example(f"api/v1/{address}"))
+            assert answer.status_code == 405, (method, address)
+            assert answer["Content-Type"] == "application/problem+json"
+            assert set(answer["Allow"].split(", ")) == set(row)
+
+
+@pytest.mark.parametrize("who", ["viewer", "editor"])
+def test_the_admin_is_for_administrators(who: str, caller: Make) -> None:
+    somebody = caller(who)
+    inside = [address for address in ALL if address.startswith("admin/") and "<" not in address]
+    assert len(inside) > 10
+    left_out = {"admin/login/", "admin/logout/", "admin/password_change/"}
+    for address in set(inside) - left_out:
+        assert (
+            is_refused(somebody.ask("GET", "/" + address))
+            or "/admin/login/" in somebody.ask("GET", "/" + address)["Location"]
+        )
+
+
+def test_a_session_changes_nothing_without_the_token_of_a_form(caller: Make) -> None:
+    somebody = caller("editor", csrf=True)
+    answer = somebody.ask("POST", "/api/v1/tags", {"name": "new"})
+    assert answer.status_code == 403
+    assert b"X-CSRFToken" in answer.content
+    assert somebody.get("/api/v1/tags")["items"] == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("said", ["Bearer abx_wrong", "Bearer ", "Basic YTpi", "Bearer abx_\u00e9"])
+def test_a_wrong_token_is_not_made_up_for_by_a_session(said: str, caller: Make) -> None:
+    session = caller("admin").client
+    answer = session.get("/api/v1/snapshots", headers={"Authorization": said})
+    assert answer.status_code == 401
+    assert answer["WWW-Authenticate"].startswith("Bearer")
+
+
+@pytest.mark.django_db
+def test_settings_open_lists_and_nothing_else(settings: object) -> None:
+    for name, opened in (("PUBLIC_INDEX", "/api/v1/snapshots"), ("PUBLIC_SNAPSHOTS", "/api/v1/results")):
+        setattr(settings, name, True)
+        assert Client().get(opened).status_code == 200
+        setattr(settings, name, False)
+        assert Client().get(opened).status_code == 401
