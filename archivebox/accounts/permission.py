@@ -1,4 +1,4 @@
-"""The one question of every entrance: may this user, or this token, do that, and which rows may it see?"""
+"""Owns the one question of every entrance: may this user, or this token, do that, and which rows may it see."""
 
 from django.contrib.auth.models import AnonymousUser, User
 

@@ -16,6 +16,8 @@ from archivebox.accounts.people import PeopleError
 from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.config.resolve import SettingError
 from archivebox.lib.jsonl import JSON
+from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.query import QueryError
 
 log = logging.getLogger(__name__)
 
@@ -85,6 +87,14 @@ def _refused(_request: HttpRequest, _error: TransitionRefusedError) -> HttpRespo
     return answer(409, "Its state has changed meanwhile, and does not allow that. Look at it again.")
 
 
+def _bad_query(_request: HttpRequest, error: QueryError) -> HttpResponse:
+    return answer(422, str(error), position=error.position)
+
+
+def _no_search(_request: HttpRequest, error: SearchUnavailableError) -> HttpResponse:
+    return answer(503, str(error))
+
+
 def _bad_setting(_request: HttpRequest, error: SettingError | PeopleError) -> HttpResponse:
     return answer(422, str(error))
 
@@ -107,6 +117,8 @@ _HANDLERS: dict[type[Exception], Callable[..., HttpResponse]] = {
     TransitionRefusedError: _refused,
     SettingError: _bad_setting,
     PeopleError: _bad_setting,
+    QueryError: _bad_query,
+    SearchUnavailableError: _no_search,
     RequestDataTooBig: _too_large,
     Exception: _broken,
 }

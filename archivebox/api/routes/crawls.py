@@ -17,9 +17,9 @@ from archivebox.api.shapes.archive import Counted, CrawlDetail, CrawlIn, CrawlOu
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.retry import retry_missing
 from archivebox.core.snapshot import Snapshot
-from archivebox.core.versions import retire
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
+from archivebox.search.removal import remove
 
 router = Router(tags=["crawls"])
 Change = Literal["pause", "resume", "cancel"]
@@ -82,9 +82,8 @@ def remove_crawl(request: HttpRequest, crawl_id: UUID) -> Counted:
     """End it, and take its Snapshots out of every list; each of them can be restored."""
     crawl = _find(crawl_id)
     control.cancel(crawl)
-    with write_transaction():
-        count = retire(Snapshot.objects.filter(crawl=crawl))
-        write_down(request, "crawl.removed", crawl, snapshots=count)
+    count, _ = remove(Snapshot.objects.kept().filter(crawl=crawl))
+    write_down(request, "crawl.removed", crawl, snapshots=count)
     return Counted(count=count)
 
 

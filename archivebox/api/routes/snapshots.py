@@ -1,7 +1,5 @@
 """Snapshots: pages at one time, and what is done with them."""
 
-import logging
-from collections.abc import Sequence
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -12,24 +10,25 @@ from pydantic import Field, StringConstraints
 from archivebox.accounts.permission import Who, may, visible_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.api.adding import add
-from archivebox.api.credentials import Bearer, whoever, write_down
+from archivebox.api.credentials import Bearer, somebody, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import CrawlIn, ResultOut, SnapshotIn, SnapshotOut, SnapshotPatch
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.intake import Seed
+from archivebox.core.recapture import recapture
 from archivebox.core.retry import retry_missing
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
-from archivebox.core.versions import restore, retire
 from archivebox.crawls import control
-from archivebox.search.backend import SearchUnavailableError
-from archivebox.search.upkeep import forget, learn
+from archivebox.search.query import select
+from archivebox.search.query.parser import MOST_CHARACTERS
+from archivebox.search.removal import bring_back, remove
 
-log = logging.getLogger(__name__)
 router = Router(tags=["snapshots"])
 
+Question = Annotated[str, StringConstraints(max_length=MOST_CHARACTERS, pattern=r"^[^\x00]*$")]
 Word = Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[^\x00]*$")]
 Change = Literal["pause", "resume", "cancel", "retry", "recapture"]
 STEERED = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
@@ -38,6 +37,7 @@ STEERED = {"pause": control.pause, "resume": control.resume, "cancel": control.c
 class Wanted(Schema):
     """Which Snapshots."""
 
+    q: Annotated[Question, Field(description="In the query language (docs/query-language.md)")] = ""
     status: Literal["queued", "started", "sealed", "paused", "cancelled"] | None = None
     tag: Word | None = None
     url: Annotated[Word | None, Field(description="Every version of this URL")] = None
@@ -48,7 +48,16 @@ class Wanted(Schema):
 def list_snapshots(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[SnapshotOut]:
     """Snapshots, the newest first."""
     who = whoever(request)
-    return page_of(_with_facts(_chosen(visible_snapshots(who), wanted)), window, lambda rows: _shown(rows, who))
+    rows = _chosen(found(who, wanted.q), wanted)
+    return page_of(_with_facts(rows), window, lambda part: SnapshotOut.all_of(part, who))
+
+
+def found(who: Who, query: str) -> SnapshotQuerySet:
+    """What a query means to ``who``: texts are for those who may read them, what was removed for who may undo it."""
+    if not query.strip():
+        return visible_snapshots(who)
+    among = None if may(who, Action.EDIT) else visible_snapshots(who)
+    return select(query, among=among, texts=may(who, Action.READ))
 
 
 def _chosen(rows: SnapshotQuerySet, wanted: Wanted) -> SnapshotQuerySet:
@@ -63,10 +72,6 @@ def _chosen(rows: SnapshotQuerySet, wanted: Wanted) -> SnapshotQuerySet:
 
 def _with_facts(rows: SnapshotQuerySet) -> SnapshotQuerySet:
     return rows.select_related("created_by").prefetch_related("tags")
-
-
-def _shown(rows: Sequence[Snapshot], who: Who) -> list[SnapshotOut]:
-    return SnapshotOut.all_of(rows, who)
 
 
 @router.post("", response={201: SnapshotOut}, auth=Bearer(Action.ADD))
@@ -84,7 +89,7 @@ def get_snapshot(request: HttpRequest, snapshot_id: UUID) -> SnapshotOut:
 
 
 def _one(rows: SnapshotQuerySet, key: UUID, who: Who) -> SnapshotOut:
-    return _shown([_find(_with_facts(rows), key)], who)[0]
+    return SnapshotOut.all_of([_find(_with_facts(rows), key)], who)[0]
 
 
 def _find(rows: SnapshotQuerySet, key: UUID) -> Snapshot:
@@ -112,10 +117,8 @@ def change_snapshot(request: HttpRequest, snapshot_id: UUID, wanted: SnapshotPat
 def remove_snapshot(request: HttpRequest, snapshot_id: UUID) -> Status[None]:
     """Take it out of every list and search. Its files stay until retention: `restore` brings it back."""
     snapshot = _find(visible_snapshots(whoever(request)), snapshot_id)
-    with write_transaction():
-        retire(Snapshot.objects.filter(pk=snapshot.pk))
-        write_down(request, "snapshot.removed", snapshot, url=snapshot.url)
-    _tell_index(snapshot, is_back=False)
+    remove(Snapshot.objects.filter(pk=snapshot.pk))
+    write_down(request, "snapshot.removed", snapshot, url=snapshot.url)
     return Status(204, None)
 
 
@@ -125,19 +128,9 @@ def restore_snapshot(request: HttpRequest, snapshot_id: UUID) -> SnapshotOut:
     who = whoever(request)
     removed = Snapshot.objects.filter(retired_at__isnull=False)
     snapshot = _find(removed, snapshot_id)
-    with write_transaction():
-        restore(removed.filter(pk=snapshot.pk))
-        write_down(request, "snapshot.restored", snapshot, url=snapshot.url)
-    _tell_index(snapshot, is_back=True)
+    bring_back(removed.filter(pk=snapshot.pk))
+    write_down(request, "snapshot.restored", snapshot, url=snapshot.url)
     return _one(visible_snapshots(who), snapshot_id, who)
-
-
-def _tell_index(snapshot: Snapshot, *, is_back: bool) -> None:
-    """What is removed is shown by no search, whatever the index says."""
-    try:
-        (learn if is_back else forget)([snapshot])
-    except SearchUnavailableError as problem:
-        log.warning("The search index is not up to date. %s action=index_stale", problem)
 
 
 @router.get("/{uuid:snapshot_id}/results", response=Page[ResultOut], auth=Bearer(Action.READ))
@@ -165,9 +158,6 @@ def steer_snapshot(request: HttpRequest, snapshot_id: UUID, change: Change) -> S
 
 
 def _captured_again(request: HttpRequest, snapshot: Snapshot) -> SnapshotOut:
-    who = whoever(request)
-    if not may(who, Action.ADD):
-        raise ProblemError(403, "To capture it again you have to be allowed to add.")
-    tags = [tag.name for tag in snapshot.tags.all()]
-    crawl = add(request, CrawlIn(urls=[snapshot.url], tags=tags), [Seed(snapshot.url, snapshot.title)])
-    return _one(crawl.snapshot_set.all(), crawl.snapshot_set.get().pk, who)
+    crawl = recapture(Snapshot.objects.filter(pk=snapshot.pk), created_by=somebody(request))
+    write_down(request, "crawl.created", crawl, urls=1)
+    return _one(crawl.snapshot_set.all(), crawl.snapshot_set.get().pk, whoever(request))

@@ -4,13 +4,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
+from archivebox.accounts.roles import Action
 from archivebox.web.access import public_if
 from archivebox.web.back import back_to
 from archivebox.web.look import look_of
 
 
 @require_POST
-@public_if("PUBLIC_INDEX")
+@public_if("PUBLIC_INDEX", to_change=Action.LIST)
 def choose(request: HttpRequest) -> HttpResponse:
     """Keep the choices in the form, and go back to the page that showed it."""
     answer = redirect(back_to(request, "snapshots"))

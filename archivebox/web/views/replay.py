@@ -6,6 +6,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from archivebox.accounts.roles import Action
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.urls import BadUrl, parse_url
 from archivebox.replay.moments import moment_of, nearest, neighbours, read_moment
@@ -16,7 +17,7 @@ LATEST = "latest"
 FAILURES_SHOWN = 50
 
 
-@public_if("PUBLIC_SNAPSHOTS")
+@public_if("PUBLIC_SNAPSHOTS", to_change=Action.READ)
 def page(request: HttpRequest, when: str, url: str) -> HttpResponse:
     """``/web/<latest or YYYYMMDDhhmmss>/<URL>``: the version nearest to that time. POST runs the page's scripts."""
     try:

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.tag import Tag
+from archivebox.core.tagging import tag
 from archivebox.crawls.models import Crawl
 from archivebox.machine.models import Machine, Process
 from tests import factories
@@ -40,7 +40,7 @@ def test_a_list_is_read_page_by_page_and_every_row_comes_once(editor: Caller) ->
 def test_a_list_costs_the_same_queries_however_long_it_is(editor: Caller) -> None:
     factories.crawl(*URLS)
     for snapshot in Snapshot.objects.all():
-        snapshot.tags.add(Tag.named(snapshot.url[-1]))
+        tag([snapshot.pk], [snapshot.url[-1]])
         ArchiveResult.objects.create(snapshot=snapshot, plugin="title", status="failed", reason="timeout")
     for path in ("snapshots", "results", "crawls", "tags"):
         editor.get(f"/api/v1/{path}?limit=1")
@@ -56,11 +56,23 @@ def test_snapshots_are_chosen_by_state_tag_url_and_crawl(editor: Caller) -> None
     crawl = factories.crawl(*URLS[:3])
     factories.crawl(URLS[0])
     Snapshot.objects.filter(url=URLS[1]).update(status="sealed")
-    Snapshot.objects.get(url=URLS[2]).tags.add(Tag.named("News"))
+    tag([Snapshot.objects.get(url=URLS[2]).pk], ["News"])
     assert urls_of(editor.get("/api/v1/snapshots?status=sealed")) == [URLS[1]]
     assert urls_of(editor.get("/api/v1/snapshots?tag=news")) == [URLS[2]]
     assert len(editor.get(f"/api/v1/snapshots?url={URLS[0]}")["items"]) == 2
     assert urls_of(editor.get(f"/api/v1/snapshots?crawl={crawl.pk}")) == URLS[2::-1]
+
+
+def test_snapshots_are_found_by_a_query(editor: Caller, caller: Make) -> None:
+    factories.crawl(*URLS)
+    Snapshot.objects.filter(url=URLS[3]).update(title="Kestrels", retired_at="2026-01-01T00:00:00Z")
+    Snapshot.objects.filter(url=URLS[4]).update(title="Kestrels, too")
+    assert urls_of(editor.get("/api/v1/snapshots?q=title:kestrels")) == [URLS[4]]
+    assert urls_of(editor.get("/api/v1/snapshots?q=is:removed")) == [URLS[3]]
+    assert urls_of(caller("viewer").get("/api/v1/snapshots?q=is:removed")) == []
+    wrong = editor.ask("GET", "/api/v1/snapshots?q=(a")
+    assert wrong.status_code == 422
+    assert b'"position"' in wrong.content
 
 
 def test_a_crawl_is_made_of_all_its_urls_or_not_at_all(editor: Caller) -> None:
@@ -101,7 +113,7 @@ def test_only_who_administers_names_hosts_of_a_private_network(editor: Caller, c
 
 def test_a_snapshot_gets_another_title_and_other_tags(editor: Caller) -> None:
     snapshot = factories.snapshot()
-    snapshot.tags.add(Tag.named("old"))
+    tag([snapshot.pk], ["old"])
     answer = editor.ask("PATCH", f"/api/v1/snapshots/{snapshot.pk}", {"title": "New", "tags": ["b", "c"]})
     assert answer.status_code == 200
     shown = editor.get(f"/api/v1/snapshots/{snapshot.pk}")

@@ -23,6 +23,13 @@ PAGES: dict[str, Row] = {
     "snapshots/<uuid:snapshot_id>/": {"GET": READ, "POST": READ},
     "crawls/": {"GET": READ, "POST": EDIT},
     "crawls/<uuid:crawl_id>/": {"GET": READ, "POST": EDIT},
+    "search/help/": {"GET": LIST},
+    "tags/": {"GET": LIST, "POST": EDIT},
+    "tags/<uuid:tag_id>/": {"GET": LIST, "POST": EDIT},
+    "look/": {"POST": LIST},
+    "events/": {"GET": READ},
+    r"^web/(?P<when>latest|\d{4,14})/(?P<url>.+)$": {"GET": READ, "POST": READ},
+    r"^web/follow/(?P<when>\d{14})/(?P<url>.+)$": {"GET": OPEN},
     "add/": {"GET": ADD, "POST": ADD},
     "login/": {"GET": OPEN, "POST": OPEN},
     "login/link/<str:token>/": {"GET": OPEN, "POST": OPEN},
@@ -91,6 +98,9 @@ def addresses(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Ite
 
 
 def example(address: str) -> str:
+    """A path that it matches; what a page's own pattern names stands for itself."""
+    address = address.removeprefix("^").replace(r"(?P<when>latest|\d{4,14})", "latest")
+    address = address.replace(r"(?P<when>\d{14})", "20260101000000").replace("(?P<url>.+)$", "http://example.com/")
     return "/" + re.sub(r"<(?:(\w+?)(?:str)?:)?\w+>", lambda found: EXAMPLES[found[1] or ""], address)
 
 
