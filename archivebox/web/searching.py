@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from django.contrib import messages
 from django.http import HttpRequest
 
+from archivebox.accounts.roles import Action
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError, explain, select
-from archivebox.web.access import may_see
+from archivebox.web.access import allows, may_see
 
 
 def found(request: HttpRequest, query: str) -> SnapshotQuerySet:
@@ -17,7 +18,7 @@ def found(request: HttpRequest, query: str) -> SnapshotQuerySet:
     Texts are not searched for whoever may see the list alone, and could guess at them; what was removed is theirs
     who may bring it back.
     """
-    among = None if request.user.is_authenticated else Snapshot.objects.kept()
+    among = None if allows(request, Action.EDIT) else Snapshot.objects.kept()
     try:
         return select(query, among=among, texts=may_see(request, "PUBLIC_SNAPSHOTS"))
     except SearchUnavailableError as problem:

@@ -6,6 +6,7 @@ from uuid import UUID
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from archivebox.accounts.roles import Action
 from archivebox.contract.formats import File, Format, Kind, formats_of
 from archivebox.contract.verdicts import State, judge
 from archivebox.core.archiveresult import ArchiveResult
@@ -16,7 +17,7 @@ from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
 from archivebox.replay.capability import Purpose
 from archivebox.replay.origins import sandbox
-from archivebox.web.access import public_if
+from archivebox.web.access import allows, public_if
 from archivebox.web.cards import cards
 from archivebox.web.headers import replay
 from archivebox.web.links import links_of
@@ -34,7 +35,7 @@ KEYS = 9
 """Formats that a digit opens."""
 
 
-@public_if("PUBLIC_SNAPSHOTS")
+@public_if("PUBLIC_SNAPSHOTS", to_change=Action.READ)
 def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     """One snapshot. POST runs the scripts of the archived page, in the answer to that POST alone: no link can do it."""
     snapshot = snapshot_or_404(request, snapshot_id)
@@ -145,8 +146,8 @@ class Look:
 
 
 def snapshot_or_404(request: HttpRequest, snapshot_id: UUID) -> Snapshot:
-    """The snapshot; of those that were removed only for somebody who is logged in, who may bring it back."""
-    rows = Snapshot.objects.all() if request.user.is_authenticated else Snapshot.objects.kept()
+    """The snapshot; of those that were removed only for somebody who may bring it back."""
+    rows = Snapshot.objects.all() if allows(request, Action.EDIT) else Snapshot.objects.kept()
     snapshot = rows.select_related("crawl", "created_by").filter(pk=snapshot_id).first()
     if snapshot is None:
         raise Http404("no such snapshot")
@@ -173,7 +174,7 @@ def _beside(snapshot: Snapshot, results: list[ArchiveResult]) -> dict[str, Any]:
 
 def _below(request: HttpRequest, snapshot: Snapshot, results: list[ArchiveResult], base: str) -> dict[str, Any]:
     """Results, and the processes: these name files and versions of this machine, which is nothing for passers-by."""
-    inside = request.user.is_authenticated
+    inside = allows(request, Action.INSPECT)
     processes = list(snapshot.process_set.order_by("-pk")[:PROCESSES_SHOWN]) if inside else []
     return {
         "lines": lines_of(results, processes, base),

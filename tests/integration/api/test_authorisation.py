@@ -18,9 +18,13 @@ OPEN = None
 LIST, READ, INSPECT, ADD, EDIT, OWN, ADMINISTER = Action
 Row = dict[str, Action | None]
 
+SNAPSHOT_CHANGES = ("tags", "notes", "retry", "capture", "verify", "remove", "restore")
+
 PAGES: dict[str, Row] = {
     "": {"GET": LIST, "POST": EDIT},
     "snapshots/<uuid:snapshot_id>/": {"GET": READ, "POST": READ},
+    **{f"snapshots/<uuid:snapshot_id>/{change}/": {"POST": EDIT} for change in SNAPSHOT_CHANGES},
+    "snapshots/<uuid:snapshot_id>/changes/<uuid:other_id>/": {"GET": READ},
     "crawls/": {"GET": READ, "POST": EDIT},
     "crawls/<uuid:crawl_id>/": {"GET": READ, "POST": EDIT},
     "search/help/": {"GET": LIST},
