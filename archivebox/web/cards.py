@@ -4,11 +4,12 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.db.models import Count, F, Q
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from archivebox.contract.presentation import Role
 from archivebox.contract.verdicts import Verdict, judge
@@ -20,8 +21,10 @@ from archivebox.replay import capability
 from archivebox.replay.addresses import path_of
 from archivebox.replay.capability import Purpose
 from archivebox.replay.moments import moment_of
+from archivebox.web.addresses import address_of
 from archivebox.web.headers import replay
 from archivebox.web.marks import Mark, marks_of
+from archivebox.web.presented import drawn, has_template
 from archivebox.web.viewers import viewer_of
 
 SHOWN_IN_LISTS: tuple[Role, ...] = ("picture", "icon")
@@ -117,7 +120,14 @@ class Card:
         """What was kept; asked when all its results have been taken."""
         return marks_of(self.results)
 
+    @property
+    def drawn(self) -> list[SafeString]:
+        """What plugins draw for a card by themselves."""
+        asked = (result for result in self.results if has_template(result.plugin, "card"))
+        return [html for result in asked if (html := drawn(result, "card", self.base(), ""))]
+
     def take(self, result: ArchiveResult) -> None:
+        result.snapshot = self.snapshot
         self.results.append(result)
         self.size += result.output_size
         files: Mapping[str, Mapping[str, int]] = result.output_files
@@ -128,11 +138,6 @@ class Card:
                 name = next(filter(output.matches, small), None)
                 if name is not None:
                     self.pictures[output.role] = (output.rank, self._picture_at(result.plugin, name))
-
-
-def address_of(plugin: str, name: str) -> str:
-    """A file of a plugin, relative to the snapshot's address."""
-    return quote(f"{plugin}/{name}")
 
 
 def cards(request: HttpRequest, snapshots: Sequence[Snapshot]) -> list[Card]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.files import NotThereError, open_beneath, split_path
-from archivebox.web.cards import address_of
+from archivebox.web.addresses import address_of
 
 MOST = 512 * 1024
 """Bytes of one file that a page shows; the whole is one click away."""

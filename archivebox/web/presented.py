@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import plugins
-from archivebox.web.cards import address_of
+from archivebox.web.addresses import address_of
 from archivebox.web.reading import fragment
 
 Place = Literal["icon", "card", "embed", "fullscreen"]

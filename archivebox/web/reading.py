@@ -39,14 +39,17 @@ _NEVER = {"script", "style", "title", "template", "noscript", "svg", "math", "fo
 _LOADED = {"src", "poster"}
 
 
-def article(html: str, folder: str) -> str:
-    """An article for reading; its pictures are those that lie beside it, in ``folder``, an address with a slash."""
+def article(html: str, folder: str, follow: str) -> str:
+    """An article for reading: its pictures are those that lie in ``folder`` beside it, its links go by ``follow``.
+
+    Both are addresses with a slash at their end; what comes after the second is a URL, looked for in the archive.
+    """
     return nh3.clean(
         html,
         tags=TEXT,
         attributes=_ATTRIBUTES,
         clean_content_tags=_NEVER,
-        attribute_filter=_beside(folder),
+        attribute_filter=_beside(folder, follow),
         url_schemes={"http", "https", "mailto", "data"},
         link_rel="noopener noreferrer nofollow",
     )
@@ -69,16 +72,25 @@ def fragment(html: str, base: str, sandbox: str) -> str:
 Filter = Callable[[str, str, str], str | None]
 
 
-def _beside(folder: str) -> Filter:
+def _beside(folder: str, follow: str) -> Filter:
     def kept(tag: str, attribute: str, value: str) -> str | None:
         if attribute == "href":
-            return value if urlsplit(value).scheme in {"http", "https", "mailto"} else None
+            scheme = _scheme(value)
+            return follow + value if scheme in {"http", "https"} else value if scheme == "mailto" else None
         if attribute != "src" or value.startswith("data:image/"):
             return value
-        is_own = tag == "img" and not urlsplit(value).scheme and not value.startswith(("/", "\\"))
+        is_own = tag == "img" and not _scheme(value) and not value.startswith(("/", "\\"))
         return folder + quote(value) if is_own else None
 
     return kept
+
+
+def _scheme(address: str) -> str:
+    """In lower case; ``?`` for what cannot be taken apart."""
+    try:
+        return urlsplit(address).scheme
+    except ValueError:
+        return "?"
 
 
 def _below(base: str) -> Filter:

@@ -9,7 +9,7 @@ from archivebox.contract.formats import File
 from archivebox.contract.verdicts import is_missed
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.machine.process import Process
-from archivebox.web.cards import address_of
+from archivebox.web.addresses import address_of
 
 FILES_SHOWN = 6
 

@@ -12,7 +12,8 @@ from archivebox.core import evidence
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.jsonl import JSON
-from archivebox.web.cards import address_of
+from archivebox.replay.moments import moment_of
+from archivebox.web.addresses import address_of
 from archivebox.web.contents import read_part
 from archivebox.web.filetree import tree_of
 from archivebox.web.reading import article
@@ -44,7 +45,7 @@ def stage_of(snapshot: Snapshot, chosen: Format, base: str) -> Stage:
 def _reader(snapshot: Snapshot, chosen: Format, main: File, base: str) -> dict[str, Any]:
     part = read_part(snapshot, chosen.plugin, main.name)
     folder = (base + address_of(chosen.plugin, main.name)).rpartition("/")[0] + "/"
-    return {"article": mark_safe(article(part.text, folder)), "is_cut": part.is_cut}  # noqa: S308 - cleaned
+    return {"article": mark_safe(article(part.text, folder, f"/web/{moment_of(snapshot)}/")), "is_cut": part.is_cut}  # noqa: S308 - cleaned
 
 
 def _text(snapshot: Snapshot, chosen: Format, main: File, _base: str) -> dict[str, Any]:
@@ -82,7 +83,7 @@ def _responses(snapshot: Snapshot, chosen: Format, main: File, _base: str) -> di
     }
 
 
-_OF_RESPONSES = ("url", "status", "mime", "type", "size", "error")
+_OF_RESPONSES = ("url", "method", "status", "mime", "type", "size", "error")
 
 
 def _number(value: JSON) -> int:

@@ -11,7 +11,8 @@ from archivebox.core.differences import compare
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import outputs_of
 from archivebox.web.access import public_if
-from archivebox.web.cards import address_of, cards
+from archivebox.web.addresses import address_of
+from archivebox.web.cards import cards
 from archivebox.web.contents import NOTHING, Part, read_part
 from archivebox.web.versions import strip_of
 from archivebox.web.views.snapshot import results_of, snapshot_or_404

@@ -21,7 +21,7 @@ from tests import factories
 
 pytestmark = pytest.mark.usefixtures("pages", "collection")
 URL = "https://example.org/page"
-EVIL = '<h1>Head</h1><script>alert(1)</script><p onclick="x()">Text <a href="javascript:x()">one</a></p>'
+EVIL = '<h1>Head</h1><script>alert(1)</script><p onclick="x()">Text <a href="javascript:x()">one</a> <a href="https://b.example/?a=1">two</a></p>'
 
 
 def passer_by() -> Client:
@@ -106,6 +106,7 @@ def test_what_an_article_brings_cannot_run_and_loads_only_what_was_kept_beside_i
     )
     assert "<h1>Head</h1>" in text
     assert re.findall(r'<img src="([^"]+)"', text)[0].endswith("/article/pictures/a%20b.png")
+    assert re.search(r'<a href="/web/\d{14}/https://b.example/\?a=1"', text)
     for gone in ("<script", "alert", "onclick", "javascript:", "live.example", "<style", "p{}"):
         assert gone not in text
 
@@ -267,6 +268,7 @@ def test_a_plugin_draws_itself_and_what_it_draws_cannot_harm(client: Client, sna
     templates = DATA_FOLDER.plugins / "poem" / "templates"
     templates.mkdir(parents=True)
     (templates.parent / "on_Snapshot__50_poem.py").write_text("")
+    (templates / "card.html").write_text("<p>{{ snapshot.title }} by {{ plugin }}</p>")
     (templates / "icon.html").write_text("<b class='sign'>P</b>")
     (templates / "embed.html").write_text(
         "<h2>{{ result.output_str }}</h2>{{ result.output_json.html|safe }}"
@@ -287,6 +289,7 @@ def test_a_plugin_draws_itself_and_what_it_draws_cannot_harm(client: Client, sna
     for gone in ("live.example", "<script", "alert", "onclick", "<form", "<button"):
         assert gone not in drawn
     assert '<b class="sign">P</b>' in shown
+    assert "<p> by poem</p>" in client.get("/").content.decode()
     assert "Its plugin could not draw it" in page(client, snapshot, "?view=broken")
 
 
