@@ -96,13 +96,13 @@ class Csv(StreamWriter):
     """One line a page, with what was kept, and what failed for which reasons (RFC 4180)."""
 
     def header(self) -> bytes:
-        return _line(COLUMNS)
+        return line(COLUMNS)
 
     def write_page(self, page: Page, file: BinaryIO) -> str:
         one, results = page.snapshot, page.results
         failed = [result for result in results if result.status == "failed"]
         file.write(
-            _line(
+            line(
                 (
                     str(one.pk),
                     one.created_at.isoformat(),
@@ -120,7 +120,7 @@ class Csv(StreamWriter):
         return ""
 
 
-def _line(cells: Sequence[str]) -> bytes:
+def line(cells: Sequence[str]) -> bytes:
     """A cell that a spreadsheet would run as a formula is made a text (OWASP, CSV injection)."""
     text = io.StringIO()
     csv.writer(text).writerow(

@@ -30,8 +30,10 @@ def begin(
     options: Mapping[str, JSON] | None = None,
     query: str | None = None,
     snapshots: Sequence[UUID] = (),
+    former: Job | None = None,
 ) -> Job:
-    """Have workers do something to ``snapshots``, or to all that ``query`` means when the job begins.
+    """Have workers do something to ``snapshots``, to all that ``query`` means when the job begins, or to those of a
+    ``former`` job.
 
     JobRefusedError where options are missing or wrong or there is nothing to do it to; QueryError.
     """
@@ -44,13 +46,15 @@ def begin(
     keys = list(dict.fromkeys(snapshots))
     if query is not None:
         parse(query)
-    elif not 0 < len(keys) <= MOST_KEYS:
+    elif former is None and not 0 < len(keys) <= MOST_KEYS:
         raise JobRefusedError(f"Choose pages: between 1 and {MOST_KEYS:,}, or all that a query means.")
-    total = len(keys) if query is None else None
+    total = None if query is not None else len(keys) if former is None else former.total
     job = Job(kind=kind, options=checked, query=query or "", total=total, created_by=created_by)
     with write_transaction():
         job.save(force_insert=True)
-        if query is None:
+        if former is not None:
+            _copy_parts(job, former)
+        elif query is None:
             _write_parts(job, keys, 0)
         notify_workers()
     return job
@@ -81,3 +85,9 @@ def _write_parts(job: Job, keys: Sequence[UUID], number: int) -> None:
         JobPart(job=job, number=number + place, keys_packed=packed(batch))
         for place, batch in enumerate(batches(keys, DEEDS[job.kind].batch))
     )
+
+
+def _copy_parts(job: Job, former: Job) -> None:
+    """The same Snapshots, in the same parts: both kinds have as many in one."""
+    parts = JobPart.objects.filter(job=former).order_by("number")
+    JobPart.objects.bulk_create(JobPart(job=job, number=part.number, keys_packed=part.keys_packed) for part in parts)

@@ -24,6 +24,7 @@ ENTRIES = (
     Entry("snapshots", "Library", "library", "snapshots"),
     Entry("crawls", "Crawls", "waypoints", "crawls"),
     Entry("failures", "Failures", "triangle-alert", "failures"),
+    Entry("jobs", "Jobs", "list-checks", "jobs"),
     Entry("tags", "Tags", "tags", "tags"),
     Entry("schedules", "Schedules", "calendar-clock", "schedules"),
     Entry("plugins", "Plugins", "puzzle", "plugins"),

@@ -11,6 +11,7 @@ from django.views.decorators.gzip import gzip_page
 
 from archivebox.core.snapshot import Snapshot
 from archivebox.search.facets import Facet, facets
+from archivebox.search.models import SavedSearch
 from archivebox.web.access import public_if
 from archivebox.web.cards import cards
 from archivebox.web.look import CHOICES, COLUMNS, look_of
@@ -44,12 +45,20 @@ def index(request: HttpRequest) -> HttpResponse:
     }  # fmt: skip
     is_more = "HX-Request" in request.headers
     if not is_more:
-        context |= {"facets": _facets(request.GET), **_CHOICES}
+        context |= {"facets": _facets(request.GET), **_saved(request, query), **_CHOICES}
     answer = render(request, "web/library/more.html" if is_more else "web/library/index.html", context)
     answer.status_code = 400 if reading.problem else 200
     if look != look_of(request):
         look.keep(answer)
     return answer
+
+
+def _saved(request: HttpRequest, query: str) -> dict[str, object]:
+    """The searches that somebody keeps, and whether this is one of them."""
+    if not request.user.is_authenticated:
+        return {"saved": [], "q_is_saved": True}
+    saved = list(SavedSearch.objects.filter(owner=request.user))
+    return {"saved": saved, "q_is_saved": any(search.query == query for search in saved)}
 
 
 def _sort(request: HttpRequest) -> str:

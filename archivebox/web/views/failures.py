@@ -1,0 +1,57 @@
+"""Owns the page of failures: what failed, why, what to do next, and one button to try all of it again."""
+
+from dataclasses import dataclass
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from archivebox.core.failing import Group, failures_by, sentence_of
+from archivebox.hooks import plugins
+from archivebox.search.facets import quoted
+from archivebox.search.query.keys import shown_host
+
+BY = ("reason", "plugin", "host")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One group as the page shows it."""
+
+    title: str
+    sentence: str
+    action: str
+    group: Group
+    query: str
+    """The pages that it speaks of."""
+    options: dict[str, str]
+    """What of these pages is tried again."""
+
+
+def index(request: HttpRequest) -> HttpResponse:
+    """``?by=``: reason, plugin or host."""
+    wanted = request.GET.get("by", "")
+    by = wanted if wanted in BY else BY[0]
+    lines = [_LINES[by](group) for group in failures_by(by)]
+    return render(request, "web/failures.html", {"by": by, "choices": BY, "lines": lines})
+
+
+def _of_reason(group: Group) -> Line:
+    sentence, action = sentence_of(group.name)
+    code = group.name if '"' not in group.name else group.name.partition(":")[0]
+    return Line(sentence, "", action, group, f"reason:{quoted(code)}", {"reason": group.name})
+
+
+def _of_plugin(group: Group) -> Line:
+    plugin = plugins().get(group.name)
+    title = plugin.title if plugin is not None else ""
+    query = f"plugin:{quoted(group.name)} status:failed"
+    return Line(title or group.name, "" if plugin else "This plugin is no longer there.", "", group, query,
+                {"plugins": group.name} if plugin else {})  # fmt: skip
+
+
+def _of_host(group: Group) -> Line:
+    host = shown_host(group.name)
+    return Line(host, "", "", group, f"host:{host} is:failed", {})
+
+
+_LINES = {"reason": _of_reason, "plugin": _of_plugin, "host": _of_host}

@@ -1,0 +1,162 @@
+"""Owns the pages of jobs: what is done to many pages at once, begun here, and how far it is."""
+
+from itertools import chain
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from archivebox.core.snapshot import Snapshot
+from archivebox.core.tag import split_tags
+from archivebox.crawls import control
+from archivebox.export.formats import FORMATS, line
+from archivebox.jobs.begin import JobRefusedError, begin
+from archivebox.jobs.deeds import DEEDS
+from archivebox.jobs.dry_run import dry_run
+from archivebox.jobs.exports import forget_file
+from archivebox.jobs.models import Job, JobFailure
+from archivebox.lib.jsonl import JSON
+from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.query import QueryError
+from archivebox.web.paging import page_of
+
+OFFERED = ("tag", "untag", "retry", "recapture", "verify", "export", "remove", "restore")
+"""Kinds that people begin."""
+CHANGES = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
+DONE = {"pause": "Paused.", "resume": "It goes on.", "cancel": "Cancelled; what is done stays done."}
+FAILURES_SHOWN = 50
+
+
+def index(request: HttpRequest) -> HttpResponse:
+    """Jobs, the newest first."""
+    page = page_of(Job.objects.select_related("created_by"), request)
+    busy = any(job.status in Job.OPEN for job in page.rows)
+    return render(request, "web/jobs/index.html", {"page": page, "busy": busy})
+
+
+@require_POST
+def start(request: HttpRequest) -> HttpResponse:
+    """Begin a job, and go to its page.
+
+    ``kind``: one of OFFERED. Which pages: ``id`` (any number of them), or ``q`` with ``all``: all that the query means.
+    Options: ``tags`` (with commas), ``plugins`` (any number), ``reason``, ``format``. ``remove`` shows first what it
+    would do, unless ``sure`` is there. ``job``: the pages of a removal instead.
+    """
+    query, keys, former = _chosen(request)
+    try:
+        kind = _kind(request)
+        if kind == Job.Kind.REMOVE and "sure" not in request.POST:
+            return _ask(request, query, keys)
+        options, user = _options(request), _user(request)
+        job = begin(kind, created_by=user, options=options, query=query, snapshots=keys, former=former)
+    except (JobRefusedError, QueryError, SearchUnavailableError) as refused:
+        return render(request, "web/jobs/refused.html", {"sentence": str(refused), "back": _back(request)}, status=422)
+    return redirect("job", job.pk)
+
+
+def _kind(request: HttpRequest) -> str:
+    kind = request.POST.get("kind", "")
+    if kind not in OFFERED:
+        raise JobRefusedError("Choose what to do with these pages.")
+    return kind
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)  # noqa: S101 - nobody gets here without a log-in
+    return request.user
+
+
+def _options(request: HttpRequest) -> dict[str, JSON]:
+    """What this kind needs to know, of what the form had."""
+    sent: dict[str, JSON] = {
+        "tags": list(split_tags(request.POST.get("tags", ""))),
+        "plugins": [name for name in request.POST.getlist("plugins") if name],
+        "reason": request.POST.get("reason", ""),
+        "format": request.POST.get("format", ""),
+    }
+    wanted = {"tag": ("tags",), "untag": ("tags",), "retry": ("plugins", "reason"), "recapture": ("plugins",),
+              "export": ("format",)}  # fmt: skip
+    return {name: sent[name] for name in wanted.get(request.POST.get("kind", ""), ())}
+
+
+def _chosen(request: HttpRequest) -> tuple[str | None, list[UUID], Job | None]:
+    """A query, or keys, or a job that was done to them; Http404 for what is no key."""
+    if "all" in request.POST:
+        return request.POST.get("q", "").strip(), [], None
+    try:
+        if "job" in request.POST:
+            return None, [], get_object_or_404(Job, pk=UUID(request.POST["job"]), kind=Job.Kind.REMOVE)
+        return None, [UUID(key) for key in request.POST.getlist("id")], None
+    except ValueError as error:
+        raise Http404("no such page") from error
+
+
+def _ask(request: HttpRequest, query: str | None, keys: list[UUID]) -> HttpResponse:
+    """How many pages and bytes a removal concerns, and whether that is meant."""
+    among = DEEDS[Job.Kind.REMOVE].among()
+    context = {"plan": dry_run(query, keys, among), "query": query, "keys": keys, "back": _back(request)}
+    return render(request, "web/jobs/remove.html", context)
+
+
+def _back(request: HttpRequest) -> str:
+    """Where somebody came from, within the app."""
+    wanted = request.POST.get("next", "")
+    return wanted if url_has_allowed_host_and_scheme(wanted, {request.get_host()}) else "/"
+
+
+def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """One job, and the pages to which it could not be done. POST pauses, resumes or cancels it, or deletes its file."""
+    job = get_object_or_404(Job.objects.select_related("created_by"), pk=job_id)
+    if request.method == "POST":
+        return _change(request, job)
+    page = page_of(JobFailure.objects.filter(job=job), request, FAILURES_SHOWN)
+    titles = Snapshot.objects.in_bulk([failure.snapshot_id for failure in page.rows])
+    context = {
+        "job": job,
+        "busy": job.status in Job.OPEN,
+        "page": page,
+        "failures": [(failure, titles.get(failure.snapshot_id)) for failure in page.rows],
+        "format": FORMATS.get(job.options.get("format", "")),
+        "options": {name: value for name, value in job.options.items() if value and name != "format"},
+    }
+    return render(request, "web/jobs/one.html", context)
+
+
+def _change(request: HttpRequest, job: Job) -> HttpResponse:
+    change = request.POST.get("change", "")
+    if change == "forget":
+        forget_file(job)
+        messages.success(request, "Its file is deleted.")
+    elif change not in CHANGES:
+        raise Http404("no such change")
+    elif CHANGES[change](job):
+        messages.success(request, DONE[change])
+    else:
+        messages.error(request, f"It is {job.status} already.")
+    return redirect("job", job.pk)
+
+
+def file(request: HttpRequest, job_id: UUID) -> FileResponse:
+    """What an export has written."""
+    del request
+    job = get_object_or_404(Job, pk=job_id, kind=Job.Kind.EXPORT)
+    path, format_ = job.file, FORMATS[job.options["format"]]
+    if path is None:
+        raise Http404("no such file")
+    name = f"archivebox-{job.created_at:%Y-%m-%d-%H%M}{format_.suffix}"
+    return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=format_.media_type)
+
+
+def failures(request: HttpRequest, job_id: UUID) -> StreamingHttpResponse:
+    """All pages to which it could not be done, as CSV."""
+    del request
+    job = get_object_or_404(Job, pk=job_id)
+    rows = JobFailure.objects.filter(job=job).order_by("pk").values_list("snapshot_id", "sentence")
+    lines = (line([str(key), sentence]) for key, sentence in rows.iterator())
+    answer = StreamingHttpResponse(chain([line(["id", "why"])], lines), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="failures-{job.pk}.csv"'
+    return answer

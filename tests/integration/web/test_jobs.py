@@ -1,0 +1,106 @@
+"""What is done to many pages is begun, followed and undone on pages; searches are kept; failures stand by reason."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from tests.webserver.fixtures import Library
+from tests.webserver.rows import PASSWORD
+from tests.webserver.server import Answer
+
+
+def ended(library: Library, begun: Answer) -> str:
+    """The page of a job, once it has ended."""
+    assert begun.status == 302, begun.text
+    path = begun.headers["location"]
+    library.server.wait_for(lambda: ">done<" in library.visitor.get(path).text, 60)
+    return library.visitor.get(path).text
+
+
+def begin(library: Library, **fields: str) -> Answer:
+    return library.visitor.post("/jobs/start/", form_at="/", **fields)
+
+
+def test_what_failed_stands_by_its_reason_and_is_tried_again(library: Library) -> None:
+    page = library.visitor.get("/failures/").text
+    assert "It needs wget, which is not installed." in page
+    assert "Run `archivebox install`." in page
+    assert "Try it again" in page
+    assert "wget" in library.visitor.get("/failures/?by=plugin").text
+    assert "host:site69.example is:failed" in library.visitor.get("/failures/?by=host").text
+    fields = dict(re.findall(r'<input type="hidden" name="(kind|all|q|reason)" value="([^"]+)"', page))
+    done = ended(library, begin(library, **fields))
+    assert "of 1 page" in done
+    assert "Nothing has failed" in library.visitor.get("/failures/").text
+
+
+def test_pages_are_removed_after_a_look_at_what_that_is_and_brought_back(library: Library) -> None:
+    asked = begin(library, kind="remove", all="yes", q="story host:site5.example")
+    assert asked.status == 200
+    assert "Remove 1 page?" in asked.text
+    assert "Story 5" in library.visitor.get("/?q=host:site5.example").text
+    removed = ended(library, begin(library, kind="remove", all="yes", q="story host:site5.example", sure="yes"))
+    assert "Nothing matches" in library.visitor.get("/?q=host:site5.example").text
+    job = re.search(r'name="job" value="([^"]+)"', removed)
+    assert job
+    ended(library, begin(library, kind="restore", job=job.group(1)))
+    assert "Story 5" in library.visitor.get("/?q=host:site5.example").text
+
+
+def test_an_export_is_fetched_by_who_is_logged_in_and_deleted(library: Library) -> None:
+    page = ended(library, begin(library, kind="export", format="jsonl", all="yes", q="host:site6.example"))
+    path = re.search(r'href="(/jobs/[^"]+/file/)"', page)
+    assert path
+    file = library.visitor.get(path.group(1))
+    assert file.headers["content-disposition"].startswith('attachment; filename="archivebox-')
+    assert [json.loads(line)["title"] for line in file.text.splitlines()] == ["Story 6"]
+    assert library.stranger().get(path.group(1)).status == 302
+    one = path.group(1).removesuffix("file/")
+    assert library.visitor.post(one, change="forget").status == 302
+    assert library.visitor.get(path.group(1)).status == 404
+
+
+def test_what_cannot_be_begun_says_why(library: Library) -> None:
+    for fields, sentence in [
+        ({"kind": "tag", "all": "yes", "q": ""}, "Name one tag"),
+        ({"kind": "purge", "all": "yes", "q": ""}, "Choose what to do"),
+        ({"kind": "verify", "all": "yes", "q": "colour:red"}, "is no key"),
+        ({"kind": "verify"}, "Choose pages"),
+    ]:
+        answer = begin(library, **fields)
+        assert (answer.status, sentence in answer.text) == (422, True)
+    tagged = ended(library, begin(library, kind="tag", tags="a, b", id=library.other))
+    assert "Tags" in tagged
+    assert "#a" not in library.visitor.get("/jobs/").text
+    assert "Add tags" in library.visitor.get("/jobs/").text
+
+
+def test_a_search_is_kept_renamed_and_deleted_by_its_owner(library: Library) -> None:
+    query = "/?q=host%3Asite7.example"
+    assert library.visitor.post("/searches/", form_at=query, q="host:site7.example", name="Seven").status == 302
+    page = library.visitor.get(query).text
+    change = re.search(r'action="(/searches/[^"]+/)"', page)
+    assert change
+    assert "Seven" in page
+    reader = library.stranger()
+    reader.log_in("reader", PASSWORD)
+    assert "Seven" not in reader.get("/").text
+    assert reader.post(change.group(1), form_at="/", do="delete").status == 404
+    library.visitor.post(change.group(1), form_at=query, do="rename", name="Number 7")
+    assert "Number 7" in library.visitor.get("/").text
+    assert library.visitor.post("/searches/", form_at=query, q="colour:red", name="x").status == 302
+    assert "is no key" in library.visitor.get("/").text
+    library.visitor.post(change.group(1), form_at=query, do="delete")
+    assert "is deleted" in library.visitor.get("/?q=x").text
+    assert "Number 7" not in library.visitor.get("/?q=x").text
+
+
+def test_a_query_is_completed_and_explained_while_it_is_typed(library: Library) -> None:
+    said = json.loads(library.visitor.get("/search/help/?q=host%3Asite7.&at=11").text)
+    assert [one["text"] for one in said["suggestions"]] == ["host:site7.example"]
+    said = json.loads(library.visitor.get("/search/help/?q=is%3Afailed").text)
+    assert said["phrase"] == "pages with at least one failure"
+    said = json.loads(library.visitor.get("/search/help/?q=a+or").text)
+    assert (said["problem"], said["position"]) == ("Something to look for is missing behind 'or'.", 4)
+    assert library.stranger().get("/search/help/?q=x").status == 302
