@@ -48,6 +48,7 @@ BENCHMARKS = {
     "article": Benchmark("article"),
     "recorder": Benchmark("recorder"),
     "replay": Benchmark("replay"),
+    "library": Benchmark("library", env={"DJANGO_SETTINGS_MODULE": "archivebox.web.settings", "SECRET_KEY": "x" * 50}),
 }
 
 

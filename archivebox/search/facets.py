@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from uuid import UUID
 
 from django.db.models import Count
@@ -11,15 +12,18 @@ from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.search.query import select
 from archivebox.search.query.keys import TYPES
+from archivebox.search.query.values import distinct_values
 
 COUNTED = 1_000
 """Pages of one choice that are counted; of more it is only said that there are more."""
 OF_LATE = 1_000
 """Newest pages among which the most frequent hosts and tags are looked for."""
+MEDIA_TYPES = 200
+"""Media types that are looked at."""
 CHOICES = 8
 """Choices of one facet that are offered at most."""
 NAMES = {"pdf": "PDF"}
-OFFERED_STATES = ("open", "failed", "paused", "tagged")
+OFFERED_STATES = ("open", "failed", "paused")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ def facets() -> list[Facet]:
     """Those with something to choose. Some twenty small queries: keep the answer for a while."""
     found = (
         Facet("State", _counted((state.capitalize(), f"is:{state}") for state in OFFERED_STATES), ("is:",)),
-        Facet("Type", _counted((NAMES.get(name, name.capitalize()), f"type:{name}") for name in TYPES), ("type:",)),
+        Facet("Type", _counted((NAMES.get(name, name.capitalize()), f"type:{name}") for name in _types()), ("type:",)),
         Facet("Tags", _counted((name, f"#{quoted(name)}") for name in _tags())),
         Facet("Hosts", _counted((name, f"host:{name}") for name in _hosts()), ("host:",)),
         Facet("Years", _counted((str(y), f"after:{y} before:{y + 1}") for y in _years()), ("after:", "before:")),
@@ -82,6 +86,14 @@ def _tags() -> Iterator[str]:
     often = Tag.objects.filter(snapshot_set__in=_of_late()).annotate(pages=Count("pk")).order_by("-pages", "name")
     for tag in often[:CHOICES]:
         yield tag.name
+
+
+def _types() -> Iterator[str]:
+    """Those that are there: to look for one that is not takes a look at every page."""
+    there = list(islice(distinct_values("mime_type", ""), MEDIA_TYPES))
+    for name, begins in TYPES.items():
+        if any(mimetype.startswith(begins) for mimetype in there):
+            yield name
 
 
 def _years() -> Iterator[int]:

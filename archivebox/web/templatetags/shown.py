@@ -1,18 +1,21 @@
 """Owns how times, sizes and statuses are written on pages."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from urllib.parse import urlencode
 
 from django import template
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from archivebox.contract.verdicts import State
 from archivebox.lib import quantities
 from archivebox.search.facets import quoted
+from archivebox.web.marks import Mark
 
 register = template.Library()
 
@@ -26,6 +29,7 @@ _WORDS = {"sealed": "done", "started": "running", "noresults": "nothing found", 
 
 
 @register.simple_tag
+@cache
 def icon(name: str) -> SafeString:
     """A sign of the sprite :data:`ICONS`, beside a word or within a label: screen readers pass over it."""
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>', static(ICONS), name)
@@ -59,6 +63,19 @@ def moment(value: datetime | None) -> SafeString | str:
         '<time datetime="{}" title="{} UTC">{}</time>',
         exact.isoformat(), f"{exact:%Y-%m-%d %H:%M:%S}", f"{exact:%Y-%m-%d %H:%M}",
     )  # fmt: skip
+
+
+@register.simple_tag
+def marks(shown: Sequence[Mark]) -> SafeString:
+    """What was kept, as signs that read as words. A list of 60 has hundreds: they are made once."""
+    return _marks(tuple(shown))
+
+
+@cache
+def _marks(shown: tuple[Mark, ...]) -> SafeString:
+    words = ", ".join(mark.word for mark in shown) or "nothing"
+    signs = format_html_join("", '<span title="{}">{}</span>', ((mark.word, icon(mark.icon)) for mark in shown))
+    return format_html('<span class="marks" role="img" aria-label="Kept: {}">{}</span>', words, signs)
 
 
 @register.simple_tag

@@ -59,7 +59,7 @@ def test_a_facet_narrows_the_list_and_gives_it_back(library: Library) -> None:
     narrowed = library.visitor.get("/" + offered["Failed 1"]).text
     assert shown(narrowed) == [69]
     assert links(narrowed)["Failed"] == "?q=story"
-    assert links(narrowed)["Tagged 70"] == "?q=story+is%3Atagged", "a page has one state that is asked for"
+    assert links(narrowed)["news 70"] == "?q=story+is%3Afailed+%23news"
 
 
 @pytest.mark.parametrize(("sort", "first"), [("oldest", list(range(60))), ("host", sorted(range(70), key=str)[:60])])
