@@ -22,6 +22,7 @@ Where nothing came, or the page was not to be visited, the hook that found that 
 """
 OPEN = frozenset({"queued", "started"})
 MISSED = frozenset({"failed", "backoff"})
+SEE_WHY = "Each says below why, and can be tried again."
 TRY_AGAIN = "Look whether the address opens in a browser, then capture it again."
 
 
@@ -154,10 +155,14 @@ def _final(http_status: int, count: _Count) -> tuple[State, str, str]:
     if not count.kept:
         return State.NOTHING, "Nothing was kept: no plugin that ran found anything.", "Capture it with other plugins."
     if http_status >= HTTPStatus.BAD_REQUEST:
-        return State.PARTLY, f"The server answered {_named(http_status)}: what was kept is its error page.", TRY_AGAIN
+        return (
+            State.PARTLY,
+            f"The server answered {_named(http_status)}: the page that was kept is its error page.",
+            TRY_AGAIN,
+        )
     if cause is None:
         return State.KEPT, "Everything that was to be had was kept.", ""
-    return State.PARTLY, _missing(count), ""
+    return State.PARTLY, _missing(count), "" if count.failed == 0 else SEE_WHY
 
 
 def _missing(count: _Count) -> str:

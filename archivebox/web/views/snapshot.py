@@ -43,15 +43,17 @@ def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
         return render(request, "web/removed.html", {"snapshot": snapshot}, status=410)
     card = cards(request, [snapshot])[0]
     results = results_of(snapshot)
-    look = Look(request, snapshot, results, card.base(Purpose.SCRIPTS if _wants_scripts(request) else Purpose.FILES))
-    context = look.context() | {
+    showing = Showing(
+        request, snapshot, results, card.base(Purpose.SCRIPTS if _wants_scripts(request) else Purpose.FILES)
+    )
+    context = showing.context() | {
         "snapshot": snapshot,
         "card": card,
         "strip": strip_of(snapshot),
-        "busy": not look.verdict.is_final,
+        "busy": not showing.verdict.is_final,
     }
-    if not look.is_full:
-        context |= _beside(snapshot, results) | _below(request, snapshot, results, look.base)
+    if not showing.is_full:
+        context |= _beside(snapshot, results) | _below(request, snapshot, results, showing.base)
     return render(request, "web/snapshot.html", context)
 
 
@@ -59,7 +61,7 @@ def _wants_scripts(request: HttpRequest) -> bool:
     return request.method == "POST" and replay().isolates(request.get_host())
 
 
-class Look:
+class Showing:
     """The formats of a snapshot, and the one that is chosen."""
 
     def __init__(self, request: HttpRequest, snapshot: Snapshot, results: list[ArchiveResult], base: str) -> None:
@@ -169,7 +171,15 @@ def _beside(snapshot: Snapshot, results: list[ArchiveResult]) -> dict[str, Any]:
         "tags_text": ", ".join(tag.name for tag in tags),
         "notes": snapshot.note_set.select_related("author"),
         "links": links_of(snapshot, results),
+        "language": _language(results),
     }
+
+
+def _language(results: list[ArchiveResult]) -> str:
+    """Which language the article is in, where the plugin that found it says so."""
+    readers = (one for one in results if any(output.role == "reader" for output in outputs_of(one.plugin)))
+    said = (one.output_json.get("language") for one in readers if isinstance(one.output_json, dict))
+    return next((language for language in said if isinstance(language, str) and language), "")
 
 
 def _below(request: HttpRequest, snapshot: Snapshot, results: list[ArchiveResult], base: str) -> dict[str, Any]:

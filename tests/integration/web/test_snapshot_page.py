@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from archivebox import hooks
 from archivebox.config.settings import DATA_FOLDER
@@ -308,6 +310,26 @@ def test_the_timeline_has_a_bar_for_each_try_and_its_wait(client: Client, snapsh
         ("75.0", "25.0"),
     ]
     assert '<line class="wait" x1="25.0%" x2="75.0%"' in drawn
+
+
+def test_a_page_asks_the_database_as_often_whatever_there_is_to_show(client: Client, snapshot: Snapshot) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            page(client, snapshot)
+        return len(asked)
+
+    left(snapshot, "singlefile", {"singlefile.html": "x"})
+    left(snapshot, "article", {"article.html": "x"}, output_json={"language": "eo"})
+    first = queries()
+    for number in range(10):
+        result = left(snapshot, f"plugin{number}", {f"{n}.html": "x" for n in range(5)}, 20 + number)
+        factories.row(
+            process_type="hook", status="exited", exit_code=0, plugin=result.plugin, hook_name=result.hook_name,
+            cmd=["x"], pid=1, snapshot_id=snapshot.pk, archiveresult_id=result.pk,
+            started_at="2026-01-01T00:00:00Z", ended_at="2026-01-01T00:00:01Z",
+        )  # fmt: skip
+    assert queries() <= first + 1, "one for the programs that processes ran"
+    assert "<dd>eo</dd>" in page(client, snapshot)
 
 
 def test_passers_by_see_neither_processes_nor_what_only_people_inside_may_do(snapshot: Snapshot) -> None:

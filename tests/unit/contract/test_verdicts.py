@@ -77,7 +77,7 @@ def test_only_what_was_to_be_had_is_counted() -> None:
     )
 
     assert (said.kept, said.wanted, said.failed) == (2, 3, 1)
-    assert (said.state, said.sentence) == (State.PARTLY, "Missing: copy.")
+    assert (said.state, said.sentence, bool(said.action)) == (State.PARTLY, "Missing: copy.", True)
 
 
 def test_a_plugin_of_several_hooks_counts_once_and_is_missed_if_one_failed() -> None:
@@ -121,7 +121,7 @@ def test_an_error_page_is_kept_and_called_so() -> None:
     said = verdict(PICTURE, http_status=404)
 
     assert said.state is State.PARTLY
-    assert said.sentence == "The server answered 404 (Not Found): what was kept is its error page."
+    assert said.sentence == "The server answered 404 (Not Found): the page that was kept is its error page."
     assert said.action
     assert "599:" in verdict(PICTURE, http_status=599).sentence
 
