@@ -38,8 +38,8 @@ def _counts(column: str, also: Q) -> Counter[str]:
     """All there are, less those of removed pages, of which there are few: no failure's page is looked up for that."""
     failed = ArchiveResult.objects.filter(also, status=Literal("failed")).order_by()
     removed = Snapshot.objects.filter(retired_at__isnull=False).values("pk")
-    counts: Counter[str] = Counter(dict(failed.values_list(column).annotate(Count("pk"))))
-    counts.subtract(dict(failed.filter(snapshot__in=removed).values_list(column).annotate(Count("pk"))))
+    counts: Counter[str] = Counter(dict(failed.values_list(column).annotate(count=Count("snapshot"))))
+    counts.subtract(dict(failed.filter(snapshot__in=removed).values_list(column).annotate(count=Count("snapshot"))))
     return counts
 
 
