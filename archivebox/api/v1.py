@@ -10,7 +10,18 @@ from archivebox import __version__
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer
 from archivebox.api.problems import CONTENT_TYPE, answer_in_problems
-from archivebox.api.routes import crawls, machinery, people, results, snapshots, tags
+from archivebox.api.routes import (
+    crawls,
+    extension,
+    feeds,
+    jobs,
+    machinery,
+    people,
+    results,
+    searches,
+    snapshots,
+    tags,
+)
 
 PREFIX = "/api/v1/"
 DESCRIPTION = (
@@ -40,6 +51,10 @@ api.add_router("/snapshots", snapshots.router)
 api.add_router("/results", results.router)
 api.add_router("/crawls", crawls.router)
 api.add_router("/tags", tags.router)
+api.add_router("/searches", searches.router)
+api.add_router("/jobs", jobs.router)
+api.add_router("/feeds", feeds.router)
+api.add_router("", extension.router)
 api.add_router("", machinery.router)
 api.add_router("", people.router)
 

@@ -18,12 +18,14 @@ from archivebox.web.views import (
     library,
     login,
     look,
+    people,
     replay,
     saved,
     searching,
     snapshot,
     snapshot_changes,
     tags,
+    tokens,
 )
 
 to_login = login_not_required(RedirectView.as_view(pattern_name="login", query_string=True))
@@ -63,6 +65,11 @@ urlpatterns = [
     path("login/link/<str:token>/", login.link, name="login-link"),
     path("logout/", login.leave, name="logout"),
     path("password/", login.change_password, name="password"),
+    path("tokens/", tokens.index, name="tokens"),
+    path("tokens/<uuid:token_id>/revoke/", tokens.revoke, name="token-revoke"),
+    path("people/", people.index, name="people"),
+    path("people/<int:user_id>/", people.change, name="person"),
+    path("people/record/", people.record, name="record"),
     path("look/", look.choose, name="look"),
     path("health/", health.health, name="health"),
     path("static/<path:path>", files.static, name="static"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from django.test import Client
 
 from archivebox.accounts import tokens
 from archivebox.accounts.roles import Account
+from archivebox.machine.host import forget_current_machine
 
 Make = Callable[..., "Caller"]
 
@@ -42,6 +43,13 @@ class Caller:
         answer = self.ask("POST", path, {} if body is None else body, **headers)
         assert answer.status_code == status, answer.content
         return json.loads(answer.content)
+
+
+@pytest.fixture(autouse=True)
+def another_machine() -> Iterator[None]:
+    """The row of this machine goes with the test that made it."""
+    yield
+    forget_current_machine()
 
 
 @pytest.fixture

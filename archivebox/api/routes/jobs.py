@@ -1,0 +1,84 @@
+"""Jobs: what is done to many Snapshots, by workers, with progress that survives a restart."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.http import Http404, HttpRequest
+from ninja import Query, Router, Status
+from pydantic import Field
+
+from archivebox.accounts.permission import may
+from archivebox.accounts.roles import Action
+from archivebox.api.credentials import Bearer, somebody, whoever, write_down
+from archivebox.api.paging import Page, Window, page_of
+from archivebox.api.problems import ProblemError
+from archivebox.api.routes.snapshots import Question
+from archivebox.api.shapes.archive import Taken
+from archivebox.api.shapes.work import JobOut
+from archivebox.crawls import control
+from archivebox.jobs.begin import MOST_KEYS, JobRefusedError, begin
+from archivebox.jobs.job import Job
+
+router = Router(tags=["jobs"])
+Kind = Literal["tag", "untag", "retry", "recapture", "remove", "restore", "export", "verify", "purge"]
+Change = Literal["pause", "resume", "cancel"]
+STEERED = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
+
+
+class JobIn(Taken):
+    """What to do, and to which Snapshots: to those of `snapshots`, or to all that `query` means."""
+
+    kind: Kind
+    query: Question | None = None
+    snapshots: Annotated[list[UUID], Field(max_length=MOST_KEYS)] = []
+    options: Annotated[dict[str, Any], Field(max_length=20, description="Such as `tags` of the kind `tag`")] = {}
+
+
+@router.get("", response=Page[JobOut], auth=Bearer(Action.READ))
+def list_jobs(request: HttpRequest, window: Query[Window]) -> Page[JobOut]:
+    """Jobs, the newest first."""
+    del request
+    return page_of(Job.objects.all(), window, JobOut.all_of)
+
+
+@router.post("", response={202: JobOut}, auth=Bearer(Action.EDIT))
+def begin_job(request: HttpRequest, wanted: JobIn) -> Status[JobOut]:
+    """Have workers do it. Deleting files for good (`purge`) is for administrators."""
+    if wanted.kind == "purge" and not may(whoever(request), Action.ADMINISTER):
+        raise ProblemError(403, "Deleting files for good is for administrators.", needs="administer")
+    try:
+        job = begin(
+            wanted.kind,
+            created_by=somebody(request),
+            options=wanted.options,
+            query=wanted.query,
+            snapshots=wanted.snapshots,
+        )
+    except JobRefusedError as error:
+        raise ProblemError(422, str(error)) from None
+    write_down(request, f"job.{wanted.kind}", job, query=wanted.query, snapshots=len(wanted.snapshots))
+    return Status(202, JobOut.all_of([job])[0])
+
+
+@router.get("/{uuid:job_id}", response=JobOut, auth=Bearer(Action.READ))
+def get_job(request: HttpRequest, job_id: UUID) -> JobOut:
+    """One job, and how far it is."""
+    del request
+    return JobOut.all_of([_find(job_id)])[0]
+
+
+@router.post("/{uuid:job_id}/{change}", response=JobOut, auth=Bearer(Action.EDIT))
+def steer_job(request: HttpRequest, job_id: UUID, change: Change) -> JobOut:
+    """Pause, resume or cancel it; what is done stays done."""
+    job = _find(job_id)
+    if not STEERED[change](job):
+        raise ProblemError(409, f"It is {job.status}: it cannot {change}.")
+    write_down(request, f"job.{change}", job)
+    return JobOut.all_of([_find(job_id)])[0]
+
+
+def _find(key: UUID) -> Job:
+    found: Job | None = Job.objects.filter(pk=key).first()
+    if found is None:
+        raise Http404
+    return found

@@ -1,0 +1,90 @@
+"""Owns the pages of accounts, for administrators: who may come in, as what, and what everybody changed."""
+
+from typing import cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from archivebox.accounts import people
+from archivebox.accounts.audit import AuditEntry
+from archivebox.accounts.people import PeopleError
+from archivebox.accounts.roles import Action, Role, role_of
+from archivebox.base_models.users import SYSTEM
+from archivebox.web import settings
+from archivebox.web.access import requires
+from archivebox.web.paging import page_of
+
+ROLES = [(Role.VIEWER.value, "viewer"), (Role.EDITOR.value, "editor"), (Role.ADMIN.value, "admin")]
+MOST = 1_000
+"""Accounts that the page shows; the API pages through more."""
+
+
+class InviteForm(forms.Form):
+    username = forms.CharField(label="Name", max_length=150)
+    role = forms.ChoiceField(label="Role", choices=ROLES, initial=Role.VIEWER.value)
+
+
+@requires(Action.ADMINISTER, to_change=Action.ADMINISTER)
+def index(request: HttpRequest) -> HttpResponse:
+    """POST invites somebody: the answer has the link, once."""
+    form, link = InviteForm(request.POST or None), ""
+    if request.method == "POST" and form.is_valid():
+        try:
+            user = people.invite(_me(request), form.cleaned_data["username"], Role(form.cleaned_data["role"]))
+        except PeopleError as problem:
+            form.add_error("username", str(problem))
+        else:
+            link, form = _link(request, user), InviteForm()
+    context = {"form": form, "link": link, "lines": _lines(), "roles": ROLES}
+    return render(request, "web/people.html", context, status=422 if form.errors else 200)
+
+
+def _lines() -> list[tuple[User, str]]:
+    rows = User.objects.select_related("account").exclude(username=SYSTEM).order_by("username")[:MOST]
+    return [(user, role_of(user).value) for user in rows]
+
+
+def _link(request: HttpRequest, user: User) -> str:
+    base = settings.BASE_URL or f"{request.scheme}://{request.get_host()}"
+    return base + reverse("login-link", args=[people.invitation(user)])
+
+
+@require_POST
+@requires(Action.ADMINISTER, to_change=Action.ADMINISTER)
+def change(request: HttpRequest, user_id: int) -> HttpResponse:
+    """``do``: ``role`` (to ``role``), ``disable``, ``enable``."""
+    user = get_object_or_404(User.objects.exclude(username=SYSTEM), pk=user_id)
+    try:
+        messages.success(request, _changed(request, user))
+    except PeopleError as problem:
+        messages.error(request, str(problem))
+    return redirect("people")
+
+
+def _changed(request: HttpRequest, user: User) -> str:
+    wanted, role = request.POST.get("do"), request.POST.get("role", "")
+    if wanted == "role" and role in people.ROLES:
+        people.give_role(_me(request), user, Role(role))
+        return f"{user.username} is {role} now."
+    if wanted == "disable":
+        people.disable(_me(request), user)
+        return f"{user.username} comes in no more: sessions and tokens have ended."
+    if wanted == "enable":
+        people.enable(_me(request), user)
+        return f"{user.username} may come in again."
+    raise Http404("no such change")
+
+
+@requires(Action.ADMINISTER, to_change=Action.ADMINISTER)
+def record(request: HttpRequest) -> HttpResponse:
+    """What was changed, by whom, the latest first."""
+    return render(request, "web/record.html", {"page": page_of(AuditEntry.objects.all(), request)})
+
+
+def _me(request: HttpRequest) -> User:
+    return cast("User", request.user)

@@ -1,0 +1,69 @@
+"""Owns the page of one's own tokens: made, shown once, revoked."""
+
+from datetime import timedelta
+from typing import cast
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST
+
+from archivebox.accounts import audit, tokens
+from archivebox.accounts.roles import Action
+from archivebox.accounts.tokens import Token
+from archivebox.base_models.transactions import write_transaction
+from archivebox.web.access import requires
+
+PURPOSES = (
+    ("read", "Read", "pages, results and crawls"),
+    ("add", "Add", "send pages, and nothing else: for a browser's extension"),
+    ("write", "Read and change", "all that an editor does"),
+    ("feed", "Feed", "lists of pages for a feed reader, which may have it in an address"),
+    ("admin", "Everything", "all that your account may do"),
+)
+DAYS = ((30, "a month"), (365, "a year"), (3650, "ten years"))
+
+
+class TokenForm(forms.Form):
+    label = forms.CharField(label="What for", max_length=100, widget=forms.TextInput(attrs={"placeholder": "My phone"}))
+    scope = forms.ChoiceField(
+        label="It may", choices=[(name, f"{label}: {what}") for name, label, what in PURPOSES], initial="read"
+    )
+    days = forms.TypedChoiceField(label="It is good for", choices=DAYS, coerce=int, initial=365)
+
+
+@requires(Action.OWN, to_change=Action.OWN)
+def index(request: HttpRequest) -> HttpResponse:
+    """POST makes a token, whose text is in the answer and never again."""
+    form, text = TokenForm(request.POST or None), ""
+    if request.method == "POST" and form.is_valid():
+        text, form = _make(request, form), TokenForm()
+    context = {"form": form, "tokens": _own(request).filter(revoked_at__isnull=True), "text": text}
+    return render(request, "web/tokens.html", context, status=422 if form.errors else 200)
+
+
+def _make(request: HttpRequest, form: TokenForm) -> str:
+    wanted, user = form.cleaned_data, cast("User", request.user)
+    with write_transaction():
+        lifetime = timedelta(days=wanted["days"])
+        token, text = tokens.issue(user, wanted["label"], [wanted["scope"]], lifetime=lifetime)
+        audit.record(user, "token.created", token, label=token.label, scopes=token.scopes)
+    return text
+
+
+@require_POST
+@requires(Action.OWN, to_change=Action.OWN)
+def revoke(request: HttpRequest, token_id: UUID) -> HttpResponse:
+    token = get_object_or_404(_own(request), pk=token_id)
+    with write_transaction():
+        token.revoke()
+        audit.record(request.user, "token.revoked", token, label=token.label)
+    messages.success(request, f"“{token.label}” opens nothing any more.")
+    return redirect("tokens")
+
+
+def _own(request: HttpRequest) -> tokens.TokenQuerySet:
+    return Token.objects.filter(user=cast("User", request.user))
