@@ -37,6 +37,7 @@ BENCHMARKS = {
     "due": Benchmark("due"),
     "recovery": Benchmark("recovery"),
     "page": Benchmark("page", env={"WORKERS": "1", "SNAPSHOTS_IN_FLIGHT": "1"}),
+    "by-hand": Benchmark("by_hand", env={"WORKERS": "1", "SNAPSHOTS_IN_FLIGHT": "1"}),
     "pages": Benchmark("pages"),
     "spread": Benchmark("spread"),
     "add": Benchmark("add"),
