@@ -40,7 +40,12 @@ from benchmarks.room import REST, Room, room
 PAGES = 3
 """Of each way in a round, after two that do not count."""
 WARM_UP = 2
-MADE: tuple[str, ...] = ("singlefile/singlefile.html", "pdf/output.pdf", "screenshot/screenshot.png", "article/article.html")
+MADE: tuple[str, ...] = (
+    "singlefile/singlefile.html",
+    "pdf/output.pdf",
+    "screenshot/screenshot.png",
+    "article/article.html",
+)
 MADE += ("dom/output.html", "warc/index.cdxj", "hashes/hashes.json")
 """Some of what each page has to have."""
 BROWSER = BUNDLED / "chrome" / "on_Crawl__01_chrome.daemon.bg.py"

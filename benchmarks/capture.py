@@ -16,6 +16,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.snapshot import Snapshot
 from benchmarks.commands import local_site
 from benchmarks.finding import Bound, Finding, interleaved
+from benchmarks.heavy import heavy_site
 from benchmarks.room import Room, room
 
 FILES = ("file.pdf", "image.png")
@@ -23,8 +24,8 @@ WARM_UP, COUNTED = 2, 4
 
 
 def run(rounds: int) -> list[Finding]:
-    with local_site() as site, room([], warm_up=0) as engine:
-        return [files(engine, site, rounds), disk(engine, site, rounds)]
+    with local_site() as site, heavy_site() as heavy, room([], warm_up=0) as engine:
+        return [files(engine, site, rounds), disk(engine, heavy, rounds)]
 
 
 def files(engine: Room, site: str, rounds: int) -> Finding:
@@ -62,7 +63,7 @@ def disk(engine: Room, site: str, rounds: int) -> Finding:
     finding = Finding("disk of a page", "kB", Bound.RATIO, 2.5, [], floor_name="over the wire")
     shares: dict[str, int] = {}
     for number in range(rounds):
-        crawl = engine.begin([f"{site}article?disk={number}"])
+        crawl = engine.begin([f"{site}?disk={number}"])
         engine.wait(crawl)
         (folder,) = (DATA_FOLDER.root / page.output_dir for page in Snapshot.objects.filter(crawl=crawl))
         shares = {part.name: size(part) for part in folder.iterdir() if part.is_dir()}
