@@ -12,6 +12,11 @@ from archivebox.lib.files import locked
 
 _STOPS = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 """What a terminal stops processes with; SIGSTOP itself cannot be put off."""
+_UNFLUSHED = {
+    "sqlite": ("PRAGMA synchronous=NORMAL", "PRAGMA synchronous=FULL"),
+    "postgresql": ("SET synchronous_commit=off", "RESET synchronous_commit"),
+}
+"""What a connection is told before and after (sqlite.org/pragma.html, postgresql.org/docs/current/wal-async-commit)."""
 _batch: ContextVar[ExitStack | None] = ContextVar("batch", default=None)
 
 
@@ -35,16 +40,33 @@ def write_transaction() -> Iterator[None]:
 
 @contextmanager
 def batched_transaction() -> Iterator[None]:
-    """The write transactions in here become one, from the first on: one flush of the disk instead of one for each.
+    """The write transactions in here become one, from the first on, and a power cut may undo it.
 
-    Only on SQLite. Where rows are locked one by one, a long transaction that locks many of them risks deadlocks.
+    That is for leases and plans, which are made again from what they were made from: the next transaction that is
+    flushed to the disk takes them along. One only on SQLite: where rows are locked one by one, a long transaction that
+    locks many of them risks deadlocks.
     """
-    with ExitStack() as held:
+    with _unflushed(), ExitStack() as held:
         before = _batch.set(held)
         try:
             yield
         finally:
             _batch.reset(before)
+
+
+@contextmanager
+def _unflushed() -> Iterator[None]:
+    """Commits in here do not wait for the disk, some milliseconds each; a kill loses nothing, as the kernel has it."""
+    if connection.in_atomic_block:
+        yield
+        return
+    begin, end = _UNFLUSHED[connection.vendor]
+    with connection.cursor() as cursor:
+        cursor.execute(begin)
+        try:
+            yield
+        finally:
+            cursor.execute(end)
 
 
 @contextmanager

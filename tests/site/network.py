@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tests.site.sockets import socket
 from tests.site.static import PAGES, TYPES, file, static
 from tests.site.wire import BINARY, TEXT, Request, Response, Route
 
@@ -57,5 +58,6 @@ ROUTES = (
     Route("/network/cached", "may be kept for an hour", cached, TEXT),
     Route("/network/clip.webm", "the clip of /clip.webm, in ranges", ranges, TYPES[".webm"]),
     Route("/network/endless", "a body without end", endless, BINARY, unending=True),
+    Route("/network/socket", "a WebSocket that greets and says back what it is told", socket, None, 101, unending=True),
     Route("/network/events", "three server-sent events", events, "text/event-stream"),
 )

@@ -19,6 +19,7 @@ HUGE_HTML = 17 * MB
 BOMB = 100 * MB
 TRICKLE_BYTES, TRICKLE_S = 600, 0.1
 NODES = 20_000
+SLOW_PIECES = 64
 
 
 def slow(request: Request) -> Response | None:
@@ -89,6 +90,24 @@ def huge_bin(request: Request) -> Response:
     return Response((block for _ in range(count)), BINARY, length=count * MB)
 
 
+def slow_file(request: Request) -> Response:
+    """2 MB in pieces a quarter of a second apart to who asks first, at once to who asks again."""
+    pause = 0.25 if request.counters.next(f"slow-file {request.query}") == 1 else 0.0
+    piece = bytes(range(256)) * 128
+
+    def parts() -> Iterator[bytes]:
+        for _ in range(SLOW_PIECES):
+            yield piece
+            if pause and not request.stays(pause):
+                return
+
+    return Response(parts(), "application/pdf", length=SLOW_PIECES * len(piece))
+
+
+def bytes_without_type(_request: Request) -> Response:
+    return Response(bytes(range(256)) * 16, None)
+
+
 @cache
 def _bomb() -> bytes:
     """A page in gzip form (RFC 1952: wbits 31) of about 100 KB that inflates to 100 MiB of spaces."""
@@ -124,5 +143,7 @@ ROUTES = (
     ),
     Route("/bad-encoding", "Shift_JIS bytes that claim to be UTF-8", static("bad-encoding.html")),
     Route("/wrong-type", "HTML that claims to be plain text", static("wrong-type.html", TEXT), TEXT),
+    Route("/slow-file", "2 MB, slowly to who asks first", slow_file, "application/pdf"),
+    Route("/no-type.bin", "bytes that are no text, without a Content-Type", bytes_without_type, None),
     Route("/no-type", "HTML without a Content-Type", static("no-type.html", None), None),
 )

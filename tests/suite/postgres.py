@@ -23,7 +23,7 @@ STOP_SECONDS = 20
 POLL_SECONDS = 0.1
 INITDB = ("-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 # Nothing here outlives the tests, so nothing has to survive a power cut.
-OPTIONS = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses=", "max_connections=200")
+OPTIONS = ("fsync=off", "full_page_writes=off", "listen_addresses=", "max_connections=200")
 
 
 class Cluster:

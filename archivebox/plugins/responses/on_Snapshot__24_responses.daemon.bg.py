@@ -13,6 +13,7 @@ import time
 from recorder import Limits, Recorder
 from recorder.addresses import Addresses
 from recorder.files import Files
+from recorder.sockets import Sockets
 from recorder.store import Store, mend
 
 from archivebox.plugins.base import Settings, StopRequest, ready, sibling, succeeded, try_again
@@ -52,9 +53,9 @@ def record(recorder: Recorder, connection: Connection, stop: StopRequest) -> str
 
 def take_one(recorder: Recorder, connection: Connection, timeout: float) -> None:
     event = connection.next_event(timeout)
+    recorder.take_answers()  # they were read before it: what a body begins with comes before what follows
     if event is not None:
         recorder.take(event)
-    recorder.take_answers()
 
 
 def main() -> None:
@@ -72,9 +73,10 @@ def main() -> None:
     store = Store(
         new_name(), hidden | OF_THE_SITE if hidden else hidden, info, Addresses(os.environ.get("CRAWL_DIR", "")), files
     )
+    sockets = Sockets(settings.size("RESPONSES_MAX_SOCKETS"))
     try:
         connection = Connection.open(target["socket"], target["target_id"])
-        recorder = Recorder(connection, target["target_id"], store, limits)
+        recorder = Recorder(connection, target["target_id"], store, limits, sockets)
         recorder.listen()
     except CDPError as error:
         try_again(f"The tab cannot be listened to: {error}")

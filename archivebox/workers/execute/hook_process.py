@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 
 ROOT_FIRST = 2.0
 """Seconds that a background hook has at the end to wind its programs down in order, before they are told as well."""
+PID_FILE_AFTER = 0.1
+"""Seconds until a hook has its pid file: most have ended by then, and making and removing it costs 0.1 ms each."""
 
 
 class Owner(Protocol):
@@ -75,7 +77,8 @@ class HookProcess:
         """The reason code, where it could not be started."""
         self.stderr = ""
         """The end of what it printed for people, once it has ended."""
-        self._deadline: asyncio.TimerHandle | None = None
+        self._timers: list[asyncio.TimerHandle] = []
+        """What is to happen while it runs."""
         self.deadline = engine.loop.time()
         """Loop time at which its own timeout is over."""
         self._ending: asyncio.Task[None] | None = None
@@ -116,7 +119,7 @@ class HookProcess:
         self.engine.starter.started(self.mark, identity)
         self.engine.journal.insert(Process, self.process_id, columns | started_columns(identity, self.started_at))
         self.engine.journal.after_commit(self.engine.starter.committed)
-        self._write_pid(identity.pid)
+        self._timers.append(self.engine.loop.call_later(PID_FILE_AFTER, self._write_pid, identity.pid))
         self._listen(self.call.timeout)
         return True
 
@@ -201,7 +204,7 @@ class HookProcess:
             self.engine.loop.call_soon(self.read)  # what it said before it was watched
         self.deadline = self.engine.loop.time() + seconds
         if self.hook.has_deadline:
-            self._deadline = self.engine.loop.call_at(self.deadline, self._timed_out)
+            self._timers.append(self.engine.loop.call_at(self.deadline, self._timed_out))
         self.engine.exits.watch(self.child, self._exited)
 
     def _write_pid(self, pid: int) -> None:
@@ -311,8 +314,8 @@ class HookProcess:
         del child
         self.status = status
         self.ended_at = timezone.now()
-        if self._deadline is not None:
-            self._deadline.cancel()
+        for timer in self._timers:
+            timer.cancel()
         self.engine.outputs.unwatch(self.output.path)
         self.engine.outputs.unwatch(self.errors.path)
         self.output.ends_here()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import json
 import time
 from collections import Counter
 from pathlib import Path
@@ -101,6 +103,15 @@ def test_all_that_runs_in_the_page_is_listened_to(network: Recording) -> None:
     assert network.archive.find(network.site.other_url + "blue")
 
 
+def test_the_messages_of_web_sockets_are_kept_in_their_order(network: Recording) -> None:
+    said = [json.loads(line) for line in (network.folder / "sockets.jsonl").read_text().splitlines()]
+    messages = [(one["event"], one.get("text", one.get("base64"))) for one in said]
+    echo = base64.b64encode(b"from the page").decode()
+    sent, received = ("sent", "from the page"), [("received", "hello"), ("received", echo)]
+    assert messages == [("opened", None), received[0], sent, received[1], ("closed", None)]
+    assert {one["url"] for one in said} == {network.site.url_for("/network/socket").replace("http", "ws")}
+
+
 def test_bodies_are_read_back_from_the_warc_with_their_digests(network: Recording) -> None:
     bodies = {(kind, uri): body for kind, uri, _, body in network.records()}
     for response in network.archive.responses():
@@ -173,7 +184,19 @@ def test_a_body_above_the_limit_is_cut_there(crawl: Crawl, site: Site) -> None:
     recording = recorded(crawl, site, "/huge.bin?mb=2", RESPONSES_MAX_FILE_SIZE="1m")
     response = recording.archive.find(site.url_for("/huge.bin?mb=2"))
     assert response
-    assert (response.size, response.truncated) == (1 << 20, "length")
+    assert (response.size, response.truncated) == (1_000_000, "length")
+
+
+@pytest.mark.parametrize("path", ["/slow-file", "/no-type.bin"])
+def test_a_file_that_takes_longer_than_a_page_may_or_has_no_type_is_kept_whole(
+    crawl: Crawl, site: Site, path: str
+) -> None:
+    recording = recorded(crawl, site, path)
+    response = recording.archive.find(site.url_for(path))
+    assert response
+    assert (response.is_main, response.truncated, response.error) == (True, "", "")
+    assert response.sha256 == recording.served[-1].body
+    assert len([one for one in recording.served if one.url == response.url]) == 2
 
 
 def test_a_torn_end_is_cut_to_whole_records(network: Recording, tmp_path: Path) -> None:

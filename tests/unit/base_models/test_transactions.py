@@ -41,6 +41,25 @@ def test_turns_of_a_visit_are_one_from_the_first_on() -> None:
     assert Tag.objects.count() == 2
 
 
+FLUSHES = {"sqlite": ("PRAGMA synchronous", 2, 1), "postgresql": ("SHOW synchronous_commit", "on", "off")}
+
+
+def flushes() -> object:
+    with connection.cursor() as cursor:
+        cursor.execute(FLUSHES[connection.vendor][0])
+        return cursor.fetchone()[0]
+
+
+def test_what_is_made_again_after_a_power_cut_is_not_flushed_and_all_else_is() -> None:
+    _, flushed, unflushed = FLUSHES[connection.vendor]
+    assert flushes() == flushed
+    with batched_transaction():
+        assert flushes() == unflushed
+    with pytest.raises(LookupError), batched_transaction():
+        write_and_fail()
+    assert flushes() == flushed
+
+
 def write_and_fail() -> None:
     with write_transaction():
         Tag.named("lost")

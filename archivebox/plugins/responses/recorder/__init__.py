@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from archivebox.plugins.base.cdp import Event, Params
 
+    from .sockets import Sockets
     from .store import Store
 
 ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
@@ -40,7 +41,7 @@ class Limits:
 class Recorder:
     """Listens on a connection to the tab; `store` keeps what is whole."""
 
-    def __init__(self, connection: Connection, main_frame: str, store: Store, limits: Limits) -> None:
+    def __init__(self, connection: Connection, main_frame: str, store: Store, limits: Limits, sockets: Sockets) -> None:
         self._connection, self._main_frame, self._store, self._limits = connection, main_frame, store, limits
         self._chains: dict[str, Chain] = {}
         self._asked: dict[int, Callable[[Params | None], None]] = {}
@@ -61,6 +62,7 @@ class Recorder:
             "Network.loadingFinished": self._finished,
             "Network.loadingFailed": self._failed,
             "Fetch.requestPaused": self._paused,
+            **sockets.takers,
         }
 
     def listen(self) -> None:
@@ -162,8 +164,17 @@ class Recorder:
             exchange.because, self._because = self._because, ""
         chain.hops.append(exchange)
         if params.get("type") != "Document":
-            self._ask("Network.streamResourceContent", {"requestId": identifier}, session, lambda _: None)
+            self._stream(identifier, exchange, session)
         self._save(identifier)
+
+    def _stream(self, identifier: str, hop: Exchange, session: str) -> None:
+        """Have the body told as it comes; what came before that wish was heard is in its answer."""
+
+        def take(answer: Params | None) -> None:
+            if answer is not None and not hop.taken and not hop.complete:
+                hop.body.write(base64.b64decode(answer["bufferedData"]))
+
+        self._ask("Network.streamResourceContent", {"requestId": identifier}, session, take)
 
     def _redirected(self, hop: Exchange, params: Params, url: str) -> None:
         hop.answered(params["redirectResponse"], wire_headers=params.get("redirectHasExtraInfo", False))
@@ -233,11 +244,18 @@ class Recorder:
         if hop is None or hop.is_file:
             return
         hop.seconds = params["timestamp"] - hop.began
-        if hop.status in BODILESS or hop.is_whole:
+        if hop.main and params.get("canceled") and hop.status == 200 and not is_page(hop.mime):
+            self._fetch_file(params["requestId"], hop)
+        elif hop.status in BODILESS or hop.is_whole:
             self._complete(params["requestId"], hop)
         else:
             self._end_early(hop, "disconnect", params.get("blockedReason") or params["errorText"])
             self._save(params["requestId"])
+
+    def _fetch_file(self, identifier: str, hop: Exchange) -> None:
+        """The browser saw by the bytes of a document without a type that it is none to show: nobody gets them."""
+        hop.body.limit = self._limits.file
+        Download(self._ask, "", hop, lambda: self._complete(identifier, hop)).fetch()
 
     def _end_early(self, hop: Exchange, truncated: str, error: str) -> None:
         hop.error, hop.complete = error, True
@@ -269,7 +287,7 @@ class Recorder:
             self._take_of_service_worker(session, params, hop)
         elif hop.main and status == 200 and self._is_file(params):
             hop.body.limit = self._limits.file
-            Download(self._ask, session, params, hop, lambda: self._complete(params["networkId"], hop)).begin()
+            Download(self._ask, session, hop, lambda: self._complete(params["networkId"], hop)).take(params)
         else:
             self._go_on(session, params)
 

@@ -27,16 +27,25 @@ NOT_OF_EMPTY = frozenset({"content-disposition", "content-encoding", "content-le
 class Download:
     """One file on its way into the body of `hop`; `end` is called once, when no more will come."""
 
-    def __init__(self, ask: Ask, session: str, paused: Params, hop: Exchange, end: Callable[[], None]) -> None:
-        self._ask, self._session, self._paused, self._hop, self._end = ask, session, paused, hop, end
-        self._let_go_at = time.monotonic() + NAVIGATION_TIME
+    def __init__(self, ask: Ask, session: str, hop: Exchange, end: Callable[[], None]) -> None:
+        self._ask, self._session, self._hop, self._end = ask, session, hop, end
+        self._paused: Params = {}
+        self._let_go_at = 0.0  # when the navigation is let go that waits for it; 0: none does
         self._stream = ""
         hop.taken = hop.is_file = True
-        hop.answered(_response(paused), wire_headers=True)
 
-    def begin(self) -> None:
-        """Take the body from the browser; the request is ours from then on."""
+    def take(self, paused: Params) -> None:
+        """Take the body from the browser, whose request waits; it is ours from then on."""
+        self._paused, self._let_go_at = paused, time.monotonic() + NAVIGATION_TIME
+        self._hop.answered(_response(paused), wire_headers=True)
         self._ask("Fetch.takeResponseBodyAsStream", self._request(), self._session, self._opened)
+
+    def fetch(self) -> None:
+        """Have the file from its beginning, without a navigation: a large one takes longer than a page may."""
+        self._hop.body.clear()
+        wish = {"frameId": self._hop.frame, "url": self._hop.url}
+        options = {"options": {"disableCache": False, "includeCredentials": True}}
+        self._ask("Network.loadNetworkResource", wish | options, self._session, self._fetched)
 
     def _request(self) -> Params:
         return {"requestId": self._paused["requestId"]}
@@ -61,7 +70,8 @@ class Download:
             self._let_go()
             self._finish("disconnect" if answer is None else "")
         elif self._let_go_at and time.monotonic() > self._let_go_at:
-            self._fetch_anew()
+            self._let_go()
+            self.fetch()
         else:
             self._read()
 
@@ -70,14 +80,6 @@ class Download:
         if self._let_go_at:
             self._let_go_at = 0.0
             self._ask("Fetch.fulfillRequest", self._request() | _as_download(self._paused), self._session, _nothing)
-
-    def _fetch_anew(self) -> None:
-        """Begin again without the navigation: a large file takes longer than a page may."""
-        self._let_go()
-        self._hop.body.clear()
-        wish = {"frameId": self._hop.frame, "url": self._hop.url}
-        options = {"options": {"disableCache": False, "includeCredentials": True}}
-        self._ask("Network.loadNetworkResource", wish | options, self._session, self._fetched)
 
     def _fetched(self, answer: Params | None) -> None:
         stream = answer["resource"].get("stream") if answer else None
