@@ -15,11 +15,11 @@ from tests.site.wire import BINARY, TEXT, Request, Response, Route, page
 MB = 1024 * 1024
 PATIENCE_S = 600
 """Longest time a page keeps a client that does not leave."""
-HUGE_HTML = 17 * MB
 BOMB = 100 * MB
 TRICKLE_BYTES, TRICKLE_S = 600, 0.1
 NODES = 20_000
 SLOW_PIECES = 64
+ATTACHED = (("Content-Disposition", "attachment"),)
 
 
 def slow(request: Request) -> Response | None:
@@ -69,18 +69,19 @@ def trickle(request: Request) -> Response:
     return Response(parts(), length=len(whole))
 
 
-def huge_html(_request: Request) -> Response:
-    """17 MiB in paragraphs of 1 KiB, each with its number; never whole in memory."""
+def huge_html(request: Request) -> Response:
+    """`mb` MiB (17 unless told) in paragraphs of 1 KiB, each with its number; never whole in memory."""
     start, end = page("Huge", "SPLIT").split(b"SPLIT")
+    size = request.number("mb", 17, 1024) * MB
 
     def parts() -> Iterator[bytes]:
-        left = HUGE_HTML - len(start) - len(end)
+        left = size - len(start) - len(end)
         yield start
         for number in range(left // 1024):
             yield b"<p>%07d %s</p>\n" % (number, b"archive " * 126 + b"end")
         yield b" " * (left % 1024) + end
 
-    return Response(parts(), length=HUGE_HTML)
+    return Response(parts(), length=size)
 
 
 def huge_bin(request: Request) -> Response:
@@ -134,7 +135,7 @@ ROUTES = (
     Route("/torn", "half of a body, then the connection is reset", torn, unending=True),
     Route("/never", "accepts and never answers", never, unending=True),
     Route("/trickle", "a byte each 100 ms for 60 s", trickle, unending=True),
-    Route("/huge.html", "17 MiB of paragraphs", huge_html),
+    Route("/huge.html", "?mb= MiB of paragraphs, 17 unless told", huge_html),
     Route("/huge.bin", "?mb= MiB of bytes", huge_bin, BINARY, sample="/huge.bin?mb=20"),
     Route("/gzip-bomb", "100 KB of gzip that inflate to 100 MiB", gzip_bomb),
     Route("/big-dom", "20,000 elements", big_dom),
@@ -143,7 +144,8 @@ ROUTES = (
     ),
     Route("/bad-encoding", "Shift_JIS bytes that claim to be UTF-8", static("bad-encoding.html")),
     Route("/wrong-type", "HTML that claims to be plain text", static("wrong-type.html", TEXT), TEXT),
-    Route("/slow-file", "2 MB, slowly to who asks first", slow_file, "application/pdf"),
+    Route("/slow-file", "2 MB, slowly to who asks first", slow_file, "application/pdf", unending=True),
     Route("/no-type.bin", "bytes that are no text, without a Content-Type", bytes_without_type, None),
+    Route("/attached", "HTML that is to be saved and not shown", static("article.html", headers=ATTACHED)),
     Route("/no-type", "HTML without a Content-Type", static("no-type.html", None), None),
 )

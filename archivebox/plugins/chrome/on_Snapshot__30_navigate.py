@@ -41,6 +41,8 @@ REFRESH_MAX = 5.0  # seconds; a page that sends itself elsewhere later than this
 STOP_TIME = 1.0  # seconds for Page.stopLoading to be told of
 CALM_TIME = 0.2  # seconds without a new document after which a stop counts
 STOPS = 10
+HTML = ("text/html", "application/xhtml+xml")
+UNKNOWN_TYPE = "application/octet-stream"
 UNAUTHORIZED = 401
 HERE = "({url: location.href, mime: document.contentType, empty: !document.documentElement})"
 
@@ -326,10 +328,15 @@ class Navigation:
 
 
 def tell_facts(record: dict[str, object]) -> None:
-    """Tell what the page is: an address without status and type says that nothing will come from there."""
+    """Tell what the page is: an address without status and type says that nothing will come from there.
+
+    HTML that is not shown, being too large or offered for download, is told as the bytes of a file.
+    """
+    is_hidden = record["static"] and record["mime"] in HTML
+    mime = UNKNOWN_TYPE if is_hidden else record["mime"]
     may_come = record["transient"] and not record["status"]
     final_url = "" if may_come else record["final_url"]
-    facts = {"final_url": final_url, "http_status": record["status"] or 0, "mime_type": record["mime"]}
+    facts = {"final_url": final_url, "http_status": record["status"] or 0, "mime_type": mime}
     patch_snapshot(**facts, **({"retry_after": record["retry_after"]} if record["retry_after"] else {}))
 
 

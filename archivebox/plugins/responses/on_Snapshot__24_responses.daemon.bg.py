@@ -25,6 +25,7 @@ from archivebox.plugins.base.tab import read_json
 OF_THE_SITE = frozenset({"set-cookie"})  # names whoever archives as much as the cookie that comes back
 MESSAGE_TIME = 1.0  # seconds for the rest of a message that has begun
 LAST_ANSWERS = 0.5  # seconds after TERM for bodies that have been asked for
+FILE_TIME = 5.0  # seconds that a navigation waits for the file that it leads to
 STOP_TIME = 1.0  # seconds between the end of the tab and the TERM that says that it was meant
 
 
@@ -53,16 +54,17 @@ def record(recorder: Recorder, connection: Connection, stop: StopRequest) -> str
 
 def take_one(recorder: Recorder, connection: Connection, timeout: float) -> None:
     event = connection.next_event(timeout)
-    recorder.take_answers()  # they were read before it: what a body begins with comes before what follows
     if event is not None:
         recorder.take(event)
+    recorder.take_answers()
 
 
 def main() -> None:
     stop = StopRequest()
     end_with_engine()
     settings = Settings()
-    limits = Limits(settings.size("RESPONSES_MAX_SIZE"), settings.size("RESPONSES_MAX_FILE_SIZE"))
+    wait = min(FILE_TIME, settings.float("CHROME_PAGELOAD_TIMEOUT") / 2 or FILE_TIME)
+    limits = Limits(settings.size("RESPONSES_MAX_SIZE"), settings.size("RESPONSES_MAX_FILE_SIZE"), wait)
     target = read_json(os.path.join(sibling("chrome"), "target.json"))
     if target is None:
         try_again("No tab is open for this Snapshot: the chrome plugin's hooks have to run first.")

@@ -267,7 +267,13 @@ def test_the_page_that_a_page_leads_to_is_the_one_kept(crawl: Crawl, site: Site,
 
 
 @pytest.mark.parametrize(
-    ("path", "mime"), [("/feed.rss", "application/rss+xml"), ("/opml", "text/x-opml"), ("/no-type", "text/html")]
+    ("path", "mime"),
+    [
+        ("/feed.rss", "application/rss+xml"),
+        ("/opml", "text/x-opml"),
+        ("/no-type", "text/html"),
+        ("/attached", "application/octet-stream"),  # hooks for pages have nothing to look at
+    ],
 )
 def test_the_type_is_what_the_server_declares_and_not_what_the_browser_shows_it_as(
     crawl: Crawl, site: Site, path: str, mime: str

@@ -32,10 +32,10 @@ BUFFER = 1 << 27  # bytes of bodies that wait in the browser to be asked for
 
 
 class Limits:
-    """Bytes: of one body, and of a URL that is itself a file."""
+    """Bytes: of one body, and of a URL that is itself a file; seconds that a navigation waits for that file."""
 
-    def __init__(self, body: int, file: int) -> None:
-        self.body, self.file = body, file
+    def __init__(self, body: int, file: int, wait: float) -> None:
+        self.body, self.file, self.wait = body, file, wait
 
 
 class Recorder:
@@ -164,17 +164,8 @@ class Recorder:
             exchange.because, self._because = self._because, ""
         chain.hops.append(exchange)
         if params.get("type") != "Document":
-            self._stream(identifier, exchange, session)
+            self._ask("Network.streamResourceContent", {"requestId": identifier}, session, lambda _: None)
         self._save(identifier)
-
-    def _stream(self, identifier: str, hop: Exchange, session: str) -> None:
-        """Have the body told as it comes; what came before that wish was heard is in its answer."""
-
-        def take(answer: Params | None) -> None:
-            if answer is not None and not hop.taken and not hop.complete:
-                hop.body.write(base64.b64decode(answer["bufferedData"]))
-
-        self._ask("Network.streamResourceContent", {"requestId": identifier}, session, take)
 
     def _redirected(self, hop: Exchange, params: Params, url: str) -> None:
         hop.answered(params["redirectResponse"], wire_headers=params.get("redirectHasExtraInfo", False))
@@ -287,7 +278,8 @@ class Recorder:
             self._take_of_service_worker(session, params, hop)
         elif hop.main and status == 200 and self._is_file(params):
             hop.body.limit = self._limits.file
-            Download(self._ask, session, hop, lambda: self._complete(params["networkId"], hop)).take(params)
+            download = Download(self._ask, session, hop, lambda: self._complete(params["networkId"], hop))
+            download.take(params, self._limits.wait)
         else:
             self._go_on(session, params)
 

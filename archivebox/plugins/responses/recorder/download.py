@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     Ask = Callable[[str, Params, str, Callable[[Params | None], None]], None]
 
 READ_SIZE = 1 << 20  # bytes of a file in one answer
-NAVIGATION_TIME = 5.0  # seconds that the navigation waits for the file; after that it is fetched anew, without it
 NOT_OF_EMPTY = frozenset({"content-disposition", "content-encoding", "content-length", "transfer-encoding"})
 
 
@@ -34,9 +33,12 @@ class Download:
         self._stream = ""
         hop.taken = hop.is_file = True
 
-    def take(self, paused: Params) -> None:
-        """Take the body from the browser, whose request waits; it is ours from then on."""
-        self._paused, self._let_go_at = paused, time.monotonic() + NAVIGATION_TIME
+    def take(self, paused: Params, wait: float) -> None:
+        """Take the body from the browser, whose request waits; it is ours from then on.
+
+        What takes longer than `wait` seconds is fetched anew, without the navigation.
+        """
+        self._paused, self._let_go_at = paused, time.monotonic() + wait
         self._hop.answered(_response(paused), wire_headers=True)
         self._ask("Fetch.takeResponseBodyAsStream", self._request(), self._session, self._opened)
 
