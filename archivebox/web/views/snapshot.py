@@ -124,7 +124,8 @@ class Showing:
         named = next((one for one in self.formats if one.key == wanted), None)
         if named is not None or self.verdict.state is State.NOTHING:
             return named
-        return next((one for one in self.formats if one.files and not one.is_aside), None)
+        copies = (one for one in self.formats if one.files and not one.is_aside and one.kind is not Kind.FILES)
+        return next(copies, self.formats[-1] if self.verdict.is_final else None)
 
     def _stage(self, chosen: Format) -> Stage:
         html = self._drawn_by_its_plugin(chosen)

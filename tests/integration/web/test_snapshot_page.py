@@ -95,6 +95,15 @@ def test_a_page_of_which_nothing_came_says_why_and_offers_to_try_again(client: C
     assert "example.org cannot be reached" in page(client, snapshot, "?view=files")
 
 
+def test_a_page_that_is_still_captured_says_so_until_something_is_kept(client: Client) -> None:
+    waiting = kept(URL, status="queued")
+    assert "It waits for a worker." in page(client, waiting)
+    assert "Choose a file." not in page(client, waiting)
+
+    left(waiting, "screenshot", {"screenshot.png": "png"})
+    assert "/screenshot/screenshot.png" in page(client, waiting)
+
+
 def test_what_an_article_brings_cannot_run_and_loads_only_what_was_kept_beside_it(
     client: Client, snapshot: Snapshot
 ) -> None:
