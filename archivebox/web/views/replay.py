@@ -1,7 +1,5 @@
 """Owns the page that shows a URL as it was: found by address and time, with the banner that says what one looks at."""
 
-from urllib.parse import urlencode
-
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -29,7 +27,7 @@ def page(request: HttpRequest, when: str, url: str) -> HttpResponse:
         return _wrong(request, f"{when} is no time; it is written YYYYMMDDhhmmss, or “latest”.")
     snapshot = nearest(wanted, moment)
     if snapshot is None:
-        context = {"url": wanted, "add": urlencode({"url": wanted}), "may_add": may_see(request, "PUBLIC_ADD_VIEW")}
+        context = {"url": wanted, "may_add": may_see(request, "PUBLIC_ADD_VIEW")}
         return render(request, "web/not_kept.html", context, status=404)
     return _shown(request, snapshot, when, wanted)
 
