@@ -40,10 +40,17 @@ class Table:
 
     def insert(self, rows: Iterable[tuple[UUID, Columns]], *, ignore_conflicts: bool = False) -> None:
         """New rows by key; columns left out get their default. ``ignore_conflicts``: a row that is there stays."""
-        defaults = {**self._defaults, "modified_at": self.prepared("modified_at", timezone.now())}
+        defaults = self._fresh_defaults()
         values = [self._insert_values({**columns, "id": key}, defaults) for key, columns in rows]
         with connection.cursor() as cursor:
             cursor.executemany(self.insert_statement + (" ON CONFLICT DO NOTHING" if ignore_conflicts else ""), values)
+
+    def values(self, key: UUID, columns: Columns) -> list[Any]:
+        """The values that ``insert_statement`` takes for one new row."""
+        return self._insert_values({**columns, "id": key}, self._fresh_defaults())
+
+    def _fresh_defaults(self) -> Columns:
+        return {**self._defaults, "modified_at": self.prepared("modified_at", timezone.now())}
 
     def _insert_values(self, given: Columns, defaults: Columns) -> list[Any]:
         return [prepare(given[name]) if name in given else defaults[name] for name, prepare in self._prepare.items()]

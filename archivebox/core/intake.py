@@ -13,8 +13,9 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import Resolved, SettingError
 from archivebox.core.snapshot import Snapshot, tags_of
 from archivebox.core.tag import Tag
-from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns, refuse_private
+from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns, refuse_private, shown
 from archivebox.crawls.crawl import Crawl
+from archivebox.crawls.refused import Refused
 from archivebox.lib.addresses import Address
 from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
@@ -189,13 +190,14 @@ def take_found(parent: Snapshot, records: Sequence[Mapping[str, JSON]]) -> Found
     count = crawl.snapshot_set.count() if rules.max_urls is not None else 0
     known = _known_among(crawl, records)
     fresh: dict[str, Mapping[str, JSON]] = {}
+    refused: dict[str, list[str]] = {}
     for record in records:
         depth = record.get("depth")
         known_depth = depth if isinstance(depth, int) and not isinstance(depth, bool) else 0
         depth = max(known_depth, parent.depth + 1)
         answer = admit(str(record.get("url") or ""), rules, depth=depth, url_count=count)
         if not answer.admitted or answer.url is None:
-            found.refused[str(answer.code)] = found.refused.get(str(answer.code), 0) + 1
+            refused.setdefault(str(answer.code), []).append(shown(str(record.get("url") or "")))
             continue
         url = answer.url.without_fragment
         if url in known:
@@ -204,6 +206,8 @@ def take_found(parent: Snapshot, records: Sequence[Mapping[str, JSON]]) -> Found
         fresh[url] = {**record, "depth": depth}
         count += 1
     found.taken = len(fresh)
+    found.refused = {code: len(urls) for code, urls in refused.items()}
+    Refused.note(crawl.pk, refused)
     if fresh:
         _write_found(parent, fresh)
         crawl.wake()

@@ -72,15 +72,19 @@ def progress_of(crawl: Crawl) -> Progress:
 
 
 class Pill(NamedTuple):
-    """One hook of a page."""
+    """What the hooks of one plugin are at on a page: the most telling of their states."""
 
     plugin: str
-    hook: str
     status: str
     reason: str
     start: datetime | None
     end: datetime | None
     size: int
+
+    def beside(self, other: "Pill") -> "Pill":
+        """Both as one."""
+        told = min(self, other, key=lambda pill: TELLING.index(pill.status))
+        return told._replace(size=max(self.size, other.size))  # one folder for all hooks of a plugin
 
 
 class PageNow(NamedTuple):
@@ -99,6 +103,15 @@ class PageNow(NamedTuple):
         return sum(pill.status in FINAL for pill in self.pills)
 
     @property
+    def told(self) -> list[Pill]:
+        """Those of which there is something to tell already."""
+        return [pill for pill in self.pills if pill.status != "queued"]
+
+    @property
+    def waiting(self) -> list[str]:
+        return [pill.plugin for pill in self.pills if pill.status == "queued"]
+
+    @property
     def size(self) -> int:
         return sum(pill.size for pill in self.pills)
 
@@ -106,8 +119,9 @@ class PageNow(NamedTuple):
 NEVER_MEANT = frozenset({Reason.DISABLED, Reason.NOT_CHOSEN, Reason.OTHER_ENGINE, Reason.NOT_APPLICABLE})
 """Reasons of hooks that were not to run at all: they say nothing of how far a page is."""
 FINAL = ("succeeded", "noresults", "failed", "skipped")
+TELLING = ("started", "failed", "backoff", "queued", "succeeded", "noresults", "skipped")
 _PAGE = ("pk", "crawl_id", "url", "title", "status", "depth")
-_PILL = ("snapshot_id", "plugin", "hook_name", "status", "reason", "start_ts", "end_ts", "output_size")
+_PILL = ("snapshot_id", "plugin", "status", "reason", "start_ts", "end_ts", "output_size")
 
 
 def pages_at_work(limit: int) -> list[tuple[Any, ...]]:
@@ -121,12 +135,12 @@ def pages_of(keys: Collection[UUID]) -> list[tuple[Any, ...]]:
 
 
 def with_pills(pages: Iterable[tuple[Any, ...]]) -> list[PageNow]:
-    """The pages with what each hook is at, by one query; hooks that are switched off for the crawl are left out."""
+    """The pages with what each plugin is at, by one query; those that were never to run are left out."""
     rows = list(pages)
-    pills: dict[UUID, list[Pill]] = {row[0]: [] for row in rows}
+    pills: dict[UUID, dict[str, Pill]] = {row[0]: {} for row in rows}
     results = ArchiveResult.objects.filter(snapshot_id__in=pills).order_by("hook_name", "plugin")
     for page, *columns in results.values_list(*_PILL):
-        pill = Pill(*columns)
+        pill, known = Pill(*columns), pills[page]
         if pill.status != "skipped" or split(pill.reason)[0] not in NEVER_MEANT:
-            pills[page].append(pill)
-    return [PageNow(*row)._replace(pills=tuple(pills[row[0]])) for row in rows]
+            known[pill.plugin] = pill.beside(known[pill.plugin]) if pill.plugin in known else pill
+    return [PageNow(*row)._replace(pills=tuple(pills[row[0]].values())) for row in rows]

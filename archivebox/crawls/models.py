@@ -1,6 +1,8 @@
 """Shop window of the models of crawls: each is made in a file of its own."""
 
 from archivebox.crawls.crawl import Crawl, CrawlRun, Domain
+from archivebox.crawls.preset import AddPreset
+from archivebox.crawls.refused import Refused
 from archivebox.crawls.schedule import CrawlSchedule
 
-__all__ = ["Crawl", "CrawlRun", "CrawlSchedule", "Domain"]
+__all__ = ["AddPreset", "Crawl", "CrawlRun", "CrawlSchedule", "Domain", "Refused"]

@@ -1,5 +1,7 @@
 """Owns how running work is written on pages: pills of hooks, tallies of states."""
 
+import json
+
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -27,7 +29,7 @@ def tally(counts: dict[str, int]) -> list[tuple[str, int]]:
 
 @register.simple_tag
 def pill(one: Pill) -> SafeString:
-    """A hook's plugin with its state as shape and word; running ones carry a clock."""
+    """A plugin with its state as shape and word; running ones carry a clock."""
     facts = [_WORDS.get(one.status, one.status)]
     if one.status == "failed" and one.reason:
         facts.append(sentence(one.reason))
@@ -36,9 +38,21 @@ def pill(one: Pill) -> SafeString:
     if one.start and one.end:
         facts.append(between(one.start, one.end))
     words = ", ".join(facts)
-    runs = one.status == "started" and one.start is not None
-    clock = format_html(' <small data-since="{:%Y-%m-%dT%H:%M:%SZ}"></small>', one.start) if runs else ""
+    since = one.start.isoformat() if one.status == "started" and one.start else ""
+    clock = format_html(' <small data-since="{}"></small>', since) if since else ""
     return format_html(
-        '<li class="pill {}" title="{}: {}">{}<span class="hidden">: {}</span>{}</li>',
-        _KINDS.get(one.status, "calm"), one.hook, words, one.plugin, words, clock,
+        '<li class="pill {}" title="{}">{}<span class="hidden">: {}</span>{}</li>',
+        _KINDS.get(one.status, "calm"), words, one.plugin, words, clock,
     )  # fmt: skip
+
+
+@register.filter
+def why(code: str) -> str:
+    """A reason code as a sentence."""
+    return sentence(code)
+
+
+@register.filter("json")
+def as_json(value: object) -> str:
+    """A setting's value as one would write it."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,62 +1,223 @@
-"""Owns the form that takes URLs."""
+"""Owns the page that takes URLs: what was understood of what somebody gives, and what will happen with it."""
+
+import io
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, BinaryIO, cast
 
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
 
 from archivebox.accounts.roles import Action
 from archivebox.base_models.users import system_user
-from archivebox.core.intake import Refusal, check_seeds, create_crawl
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.intake import create_crawl
 from archivebox.core.tag import split_tags
-from archivebox.hooks import base_layers, resolve_settings
+from archivebox.core.understanding import Again, Understood, understand
+from archivebox.crawls.crawl import Crawl
+from archivebox.crawls.preset import AddPreset
+from archivebox.crawls.refused import Refused
+from archivebox.hooks import base_layers, discover_hooks, plugins, resolve_settings
+from archivebox.lib.jsonl import JSON
+from archivebox.lib.links.link import LinkFileError
 from archivebox.web.access import allows, public_if
 
 DEPTHS = [(0, "only these pages"), (1, "and what they link to"), (2, "two links deep"), (3, "three links deep")]
+SCOPES = [("all", "anywhere"), ("domain", "within their domain"), ("host", "within their host")]
+AGAIN = [(Again.ALWAYS, "Capture again"), (Again.IF_OLDER, "Again if older than"), (Again.NEVER, "Skip")]
 REFUSALS_SHOWN = 50
+KNOWN_SHOWN = 10
+REFUSED_KEPT = 1_000
+"""Lines that were no URLs, kept with the crawl."""
+CHOICES = ("depth", "scope", "plugins", "persona", "tags", "again", "days")
+"""What a preset holds."""
 
 
 class AddForm(forms.Form):
+    """What is given, and how it is to be archived."""
+
     urls = forms.CharField(
-        label="URLs",
-        widget=forms.Textarea(attrs={"rows": 6, "placeholder": "https://example.org/", "autofocus": True}),
-        help_text="One a line.",
-        error_messages={"required": "Paste at least one URL."},
+        label="URLs, or any text that has some",
+        required=False,
+        widget=forms.Textarea(
+            attrs={"rows": 6, "placeholder": "https://example.org/", "autofocus": True, "spellcheck": "false"}
+        ),
+    )
+    file = forms.FileField(
+        label="Or a file", required=False, help_text="Bookmarks, a feed, a sitemap, HTML, Markdown, CSV, JSON, a list."
     )
     depth = forms.TypedChoiceField(label="How far", choices=DEPTHS, coerce=int, initial=0)
+    scope = forms.ChoiceField(label="Links are followed", choices=SCOPES, initial="all", required=False)
+    plugins = forms.MultipleChoiceField(label="Only these plugins", required=False, widget=forms.CheckboxSelectMultiple)
+    persona = forms.ChoiceField(label="Persona", required=False)
     tags = forms.CharField(label="Tags", required=False, max_length=1000, help_text="Separated by commas.")
+    again = forms.ChoiceField(label="Archived already", choices=AGAIN, initial=Again.ALWAYS.value, required=False)
+    days = forms.IntegerField(label="Days", min_value=0, max_value=36_500, initial=30, required=False)
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        capturing = sorted({hook.plugin for hook in discover_hooks("Snapshot")})
+        cast("forms.MultipleChoiceField", self.fields["plugins"]).choices = [(name, name) for name in capturing]
+        personas = cast("forms.ChoiceField", self.fields["persona"])
+        personas.choices = [("", "as set"), *((name, name) for name in _personas())]
+
+    def given(self) -> Iterator[BinaryIO]:
+        """What was typed and what was dropped, to be read."""
+        if text := self.cleaned_data.get("urls", ""):
+            yield io.BytesIO(text.encode())
+        if file := self.cleaned_data.get("file"):
+            yield cast("BinaryIO", file.file)
+
+    def config(self) -> dict[str, JSON]:
+        """The settings of its crawl, as far as somebody chose any."""
+        asked = self.cleaned_data
+        chosen: dict[str, JSON] = {}
+        if asked["depth"] and asked.get("scope") not in {"", "all"}:
+            chosen["URL_SCOPE"] = asked["scope"]
+        if asked.get("plugins"):
+            chosen["PLUGINS"] = list(asked["plugins"])
+        return chosen
+
+
+def _personas() -> list[str]:
+    with suppress(OSError):
+        return sorted(path.name for path in DATA_FOLDER.personas.iterdir() if path.is_dir())
+    return []
 
 
 @public_if("PUBLIC_ADD_VIEW")
 def form(request: HttpRequest) -> HttpResponse:
-    """Take the valid lines; say what is wrong with each other line."""
-    asked = AddForm(request.POST or None)
-    refusals: list[Refusal] = []
-    if request.method == "POST" and asked.is_valid():
-        lines = asked.cleaned_data["urls"].splitlines()
-        # Numbers stay those of the box: an empty line is nothing to complain of, but it counts.
-        numbered = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
-        seeds, refused = check_seeds(
-            [line for _, line in numbered],
-            resolve_settings(base_layers()),
-            may_name_private=allows(request, Action.ADMINISTER),
+    """Take the valid lines; say what is wrong with each other line. Other buttons look first, or keep a preset."""
+    if request.method != "POST":
+        return _page(
+            request, AddForm(initial={"urls": request.GET.get("url", ""), "tags": request.GET.get("tags", "")})
         )
-        refusals = [Refusal(numbered[it.line - 1][0], it.text, it.code, it.sentence) for it in refused]
-        if seeds:
-            user = request.user if request.user.is_authenticated else system_user()
-            tags = split_tags(asked.cleaned_data["tags"])
-            crawl = create_crawl(seeds, created_by=user, max_depth=asked.cleaned_data["depth"], tags=tags)
-            _tell(request, len(seeds), refusals)
-            return redirect(
-                "crawl" if request.user.is_authenticated else "add",
-                *([crawl.pk] if request.user.is_authenticated else []),
-            )
-    status = 422 if refusals or asked.errors else 200
-    context = {"form": asked, "refusals": refusals[:REFUSALS_SHOWN], "refused": len(refusals)}
-    return render(request, "web/add.html", context, status=status)
+    if name := request.POST.get("use", ""):
+        return _page(request, AddForm(initial=_with_preset(request, name)))
+    asked = AddForm(request.POST, request.FILES)
+    if not asked.is_valid():
+        return _page(request, asked, status=422)
+    if "save" in request.POST:
+        _save_preset(request, asked)
+    try:
+        found = _understand(request, asked)
+    except LinkFileError as error:
+        asked.add_error("file", f"That {error}.")
+        return _page(request, asked, status=422)
+    if "look" in request.POST or "save" in request.POST:
+        return _page(request, asked, found)
+    return _accept(request, asked, found)
 
 
-def _tell(request: HttpRequest, taken: int, refusals: list[Refusal]) -> None:
+@require_POST
+@public_if("PUBLIC_ADD_VIEW")
+def preview(request: HttpRequest) -> HttpResponse:
+    """What was understood, as a piece of the page, while somebody types."""
+    asked = AddForm(request.POST, request.FILES)
+    context: dict[str, Any] = {}
+    if asked.is_valid():
+        try:
+            context = _said_of(request, asked, _understand(request, asked))
+        except LinkFileError as error:
+            context = {"problem": f"That {error}."}
+    return render(request, "web/understood.html", context)
+
+
+def _understand(request: HttpRequest, asked: AddForm) -> Understood:
+    may_name_private = allows(request, Action.ADMINISTER)
+    return understand(asked.given(), resolve_settings(base_layers()), may_name_private=may_name_private)
+
+
+def _accept(request: HttpRequest, asked: AddForm, found: Understood) -> HttpResponse:
+    options = asked.cleaned_data
+    seeds = found.chosen(Again(options["again"] or Again.ALWAYS), options["days"] or 0)
+    if not seeds:
+        return _page(request, asked, found, status=200 if found.known and not found.refusals else 422)
+    user = request.user if request.user.is_authenticated else system_user()
+    crawl = create_crawl(
+        seeds, created_by=user, max_depth=options["depth"], tags=split_tags(options["tags"]),
+        config=asked.config(), persona=options["persona"],
+    )  # fmt: skip
+    _keep_refusals(crawl, found)
+    _tell(request, len(seeds), found)
+    return redirect("crawl", crawl.pk) if request.user.is_authenticated else redirect("add")
+
+
+def _keep_refusals(crawl: Crawl, found: Understood) -> None:
+    """Lines that were no URLs are kept with the crawl, where they can be looked up and downloaded."""
+    lines: dict[str, list[str]] = {}
+    for refusal in found.refusals:
+        lines.setdefault(refusal.code, []).append(refusal.text)
+    Refused.note(crawl.pk, lines, keep=REFUSED_KEPT)
+
+
+def _tell(request: HttpRequest, taken: int, found: Understood) -> None:
     messages.success(request, f"{taken} page{'' if taken == 1 else 's'} accepted.")
-    for refusal in refusals[:REFUSALS_SHOWN]:
+    for refusal in found.refusals[:REFUSALS_SHOWN]:
         messages.warning(request, f"Line {refusal.line} was left out: {refusal.sentence} ({refusal.text[:80]})")
+
+
+# --- what the page says -------------------------------------------------------------------------------------------
+
+
+def _page(request: HttpRequest, asked: AddForm, found: Understood | None = None, status: int = 200) -> HttpResponse:
+    context = _said_of(request, asked, found) if found is not None else {}
+    presets = AddPreset.objects.filter(created_by=request.user) if request.user.is_authenticated else []
+    return render(request, "web/add.html", {"form": asked, "presets": presets, **context}, status=status)
+
+
+def _said_of(request: HttpRequest, asked: AddForm, found: Understood) -> dict[str, Any]:
+    options = asked.cleaned_data
+    count = len(found.chosen(Again(options["again"] or Again.ALWAYS), options["days"] or 0))
+    return {
+        "found": found,
+        "known": found.known[:KNOWN_SHOWN] if allows(request, Action.READ) else [],
+        "refusals": found.refusals[:REFUSALS_SHOWN],
+        "sentence": _sentence(asked, count) if count else "",
+    }
+
+
+def _sentence(asked: AddForm, count: int) -> str:
+    """What will happen."""
+    options = asked.cleaned_data
+    parts = [f"{count:,} page{'' if count == 1 else 's'} will be archived"]
+    if options["depth"]:
+        parts.append(f"with what they link to, {options['depth']} deep, {dict(SCOPES)[options['scope'] or 'all']}")
+    chosen = options["plugins"]
+    parts.append(f"by {', '.join(chosen)}" if chosen else f"by all {_enabled()} plugins that are on")
+    if options["persona"]:
+        parts.append(f"as {options['persona']}")
+    if tags := split_tags(options["tags"]):
+        parts.append(f"tagged {', '.join(tags)}")
+    return f"{', '.join(parts)}."
+
+
+def _enabled() -> int:
+    settings = resolve_settings(base_layers())
+    capturing = {hook.plugin for hook in discover_hooks("Snapshot")}
+    return sum(settings.is_enabled(plugins()[name]) for name in capturing)
+
+
+# --- presets ------------------------------------------------------------------------------------------------------
+
+
+def _with_preset(request: HttpRequest, name: str) -> dict[str, Any]:
+    """What was typed, with the choices of one of this person's presets."""
+    typed = {"urls": request.POST.get("urls", "")}
+    if not request.user.is_authenticated:
+        return typed
+    preset = AddPreset.objects.filter(created_by=request.user, name=name).first()
+    return typed | (preset.choices if preset else {})
+
+
+def _save_preset(request: HttpRequest, asked: AddForm) -> None:
+    name = " ".join(request.POST.get("preset", "").split())[:64]
+    if not request.user.is_authenticated or not name:
+        messages.error(request, "Give the preset a name.")
+        return
+    choices = {field: asked.cleaned_data[field] for field in CHOICES}
+    AddPreset.objects.update_or_create(created_by=request.user, name=name, defaults={"choices": choices})
+    messages.success(request, f"Kept as “{name}”.")

@@ -1,65 +1,198 @@
 """Owns the list of crawls and the page of one."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 from uuid import UUID
 
-from django.contrib import messages
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 
 from archivebox.accounts.roles import Action
+from archivebox.config.core import CORE_SETTINGS
+from archivebox.config.resolve import Resolved, SettingError
+from archivebox.contract.reasons import action, sentence
+from archivebox.core.progress import Progress, progress_of, with_pills
+from archivebox.core.progress import pages_of as page_columns
 from archivebox.core.snapshot import Snapshot
-from archivebox.crawls import control
+from archivebox.core.steering import judged, queue_of, rules_with
 from archivebox.crawls.crawl import Crawl
-from archivebox.web.access import requires
-from archivebox.web.cards import cards
+from archivebox.crawls.refused import Refused
+from archivebox.hooks import plugins, resolve_settings
+from archivebox.lib.jsonl import JSON
+from archivebox.web.access import allows, requires
 from archivebox.web.paging import page_of
 
-CHANGES = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
+QUEUE_SHOWN = 200
+"""Lines of the queue that are shown, and tried against patterns."""
+TABS = {"pages": "Pages", "queue": "Queue", "refused": "Not taken", "settings": "Settings"}
+STATES = {"running": "started", "waiting": "queued", "done": "sealed", "paused": "paused", "cancelled": "cancelled"}
+_CRAWLS = tuple(name for name in CORE_SETTINGS if name.startswith(("URL_", "MAX_", "DOMAIN_", "PLUGINS", "ACTIVE_")))
 
 
 @requires(Action.READ)
 def index(request: HttpRequest) -> HttpResponse:
-    page = page_of(Crawl.objects.select_related("created_by"), request)
-    rows = Crawl.objects.filter(pk__in=[row.pk for row in page.rows])
-    counts = dict(rows.annotate(pages=Count("snapshot")).values_list("pk", "pages"))
-    lines = [(crawl, counts.get(crawl.pk, 0)) for crawl in page.rows]
-    busy = any(crawl.status in Crawl.OPEN for crawl in page.rows)
-    return render(request, "web/crawls.html", {"page": page, "lines": lines, "busy": busy})
+    """The newest first, each with how far it is."""
+    page = page_of(Crawl.objects.select_related("created_by").defer("config"), request)
+    lines = list(zip(page.rows, _counts(page.rows), strict=True))
+    return render(request, "web/crawls.html", {"page": page, "lines": lines, "busy": _is_any_open(page.rows)})
+
+
+def _counts(crawls: list[Crawl]) -> Iterator[dict[str, int]]:
+    """Pages of each crawl, and those of them that are done: one query for all of a list."""
+    done = Count("snapshot", filter=Q(snapshot__status="sealed"))
+    rows = Crawl.objects.filter(pk__in=[crawl.pk for crawl in crawls]).order_by()
+    found = {pk: {"pages": pages, "done": done} for pk, pages, done in
+             rows.annotate(pages=Count("snapshot"), done=done).values_list("pk", "pages", "done")}  # fmt: skip
+    return (found.get(crawl.pk, {"pages": 0, "done": 0}) for crawl in crawls)
+
+
+def _is_any_open(crawls: list[Crawl]) -> bool:
+    return any(crawl.status in Crawl.OPEN for crawl in crawls)
 
 
 @requires(Action.READ)
 def one(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
-    """One crawl and its snapshots. POST pauses, resumes or cancels it."""
+    """One crawl: how far it is, and in ``?show=`` its pages, its queue, what was not taken, or its settings."""
     crawl = get_object_or_404(Crawl.objects.select_related("created_by"), pk=crawl_id)
-    if request.method == "POST":
-        return _change(request, crawl)
-    rows = Snapshot.objects.kept().filter(crawl=crawl)
-    by_status = rows.values_list("status").annotate(Count("pk")).order_by("status")
-    page = page_of(rows, request)
+    show = request.GET.get("show", "pages")
+    if show not in TABS:
+        raise Http404("no such part")
+    return crawl_page(request, crawl, show)
+
+
+def crawl_page(
+    request: HttpRequest, crawl: Crawl, show: str, more: dict[str, Any] | None = None, status: int = 200
+) -> HttpResponse:
+    """The page, with ``more`` for one of its parts: a form that was not taken, and why."""
+    progress = progress_of(crawl)
     context = {
-        "crawl": crawl,
-        "counts": list(by_status),
-        "page": page,
-        "cards": cards(request, page.rows),
-        "busy": crawl.status in Crawl.OPEN,
-        "changes": _possible(crawl),
-    }
-    return render(request, "web/crawl.html", context)
+        "crawl": crawl, "title": str(crawl), "progress": progress, "busy": crawl.status in Crawl.OPEN,
+        "deeds": deeds_of(crawl, progress) if allows(request, Action.EDIT) else [],
+        "show": show, "tabs": TABS, "part": f"web/crawl_{show}.html",
+        **_PARTS[show](request, crawl), **(more or {}),
+    }  # fmt: skip
+    return render(request, "web/crawl.html", context, status=status)
 
 
-def _change(request: HttpRequest, crawl: Crawl) -> HttpResponse:
-    change = request.POST.get("change", "")
-    if change not in CHANGES:
-        raise Http404("no such change")
-    if CHANGES[change](crawl):
-        messages.success(request, {"pause": "Paused.", "resume": "It goes on.", "cancel": "Cancelled."}[change])
-    else:
-        messages.error(request, f"It is {Crawl.objects.get(pk=crawl.pk).status} already.")
-    return redirect("crawl", crawl.pk)
+# --- what can be done ---------------------------------------------------------------------------------------------
 
 
-def _possible(crawl: Crawl) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Something that can be done to a crawl now, and what it would come to."""
+
+    name: str
+    label: str
+    what: str
+    is_grave: bool = False
+
+
+def deeds_of(crawl: Crawl, progress: Progress) -> list[Deed]:
+    """What can be done to the crawl as it is, each with the pages that it would touch."""
+    kept = _pages(progress.done)
+    deeds: list[Deed] = []
     if crawl.status in Crawl.OPEN:
-        return ["pause", "cancel"]
-    return ["resume", "cancel"] if crawl.status == Crawl.StatusChoices.PAUSED else []
+        deeds.append(
+            Deed("pause", "Pause", f"{_pages(progress.running)} at work go back to the queue. Nothing is lost.")
+        )
+    if crawl.status == Crawl.StatusChoices.PAUSED:
+        waits = progress.counts.get("paused", 0) + progress.waiting
+        deeds.append(Deed("resume", "Resume", f"{_pages(waits)} are fetched."))
+    if crawl.status in {*Crawl.OPEN, Crawl.StatusChoices.PAUSED}:
+        left = progress.total - progress.done
+        deeds.append(Deed("cancel", "Stop", f"{_pages(left)} are not fetched; {kept} stay archived."))
+    if crawl.status == Crawl.StatusChoices.CANCELLED:
+        left = progress.counts.get("cancelled", 0)
+        deeds.append(Deed("resume", "Go on", f"{_pages(left)} that were not fetched are queued again."))
+    if progress.total:
+        deeds.append(Deed("discard", "Discard", f"It ends, and all of its {_pages(progress.total)} leave the library. "
+                          "That can be undone here until they are deleted for good.", is_grave=True))  # fmt: skip
+    elif crawl.snapshot_set.exists():
+        deeds.append(Deed("resume", "Bring back", "Its pages return to the library, and what was not fetched is."))
+    return deeds
+
+
+def _pages(count: int) -> str:
+    return f"{count:,} page{'' if count == 1 else 's'}"
+
+
+# --- its parts ------------------------------------------------------------------------------------------------------
+
+
+def _pages_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
+    """Its pages, newest first, by ``?state=``, each with what its hooks came to."""
+    state = request.GET.get("state", "")
+    rows = Snapshot.objects.kept().filter(crawl=crawl)
+    if state in STATES:
+        rows = rows.filter(status=STATES[state])
+    page = page_of(rows.only("pk"), request)
+    keys = [snapshot.pk for snapshot in page.rows]
+    by_key = {one.pk: one for one in with_pills(page_columns(keys))}
+    return {"page": page, "pages": [by_key[key] for key in keys if key in by_key], "state": state, "states": STATES}
+
+
+def _queue_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
+    """The next pages of its queue, each tried against ``?allow=`` and ``?deny=``, else against the patterns it has."""
+    settings = resolve_settings(crawl.layers())
+    patterns = {"allow": settings.get_text("URL_ALLOWLIST"), "deny": settings.get_text("URL_DENYLIST")}
+    tried = {name: request.GET.get(name, known) for name, known in patterns.items()}
+    problem = ""
+    try:
+        rules = rules_with(crawl, **tried)
+    except ValueError as error:
+        problem, rules = f"{error}.", rules_with(crawl)
+    waiting = list(judged(queue_of(crawl)[: QUEUE_SHOWN + 1], rules))
+    lines = list(islice(waiting, QUEUE_SHOWN))
+    return {
+        "lines": lines, "more": len(waiting) > len(lines), "struck": sum(not line.answer.admitted for line in lines),
+        "tried": tried, "is_tried": tried != patterns, "problem": problem,
+    }  # fmt: skip
+
+
+def _refused_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
+    """URLs that its pages link to and that it did not take, by reason; and those that were let go of later."""
+    del request
+    found = [
+        (row, sentence(row.code), action(row.code)) for row in Refused.objects.filter(crawl=crawl).order_by("-count")
+    ]
+    gone = crawl.snapshot_set.filter(status="cancelled").order_by()
+    reasons = gone.values_list("reason").annotate(pages=Count("pk")).order_by("-pages")
+    return {"refused": found, "let_go": [(sentence(code), pages) for code, pages in reasons]}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A setting that holds for the crawl."""
+
+    name: str
+    text: str
+    value: JSON
+    place: str
+    is_own: bool
+
+
+def _settings_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
+    """What steers it, and all that is set for it, with where each comes from."""
+    del request
+    settings = resolve_settings(crawl.layers())
+    specs = {name: spec for plugin in plugins().values() for name, spec in plugin.schema.settings.items()}
+    names = dict.fromkeys([*_CRAWLS, *(name for name in crawl.settings if name in specs or name in CORE_SETTINGS)])
+    lines = [_line(settings, name, {**specs, **CORE_SETTINGS}[name].description) for name in names]
+    most = {"max_urls": settings.find_int("MAX_URLS"), "max_size": settings.find_int("MAX_SIZE")}
+    return {"settings": lines, "limits": {"max_depth": crawl.max_depth, **most}}
+
+
+def _line(settings: Resolved, name: str, text: str) -> Line:
+    said = settings.explain(name)
+    place = said[-1][0] if said else "default"
+    try:
+        value: JSON = "hidden" if settings.is_sensitive(name) else settings.get(name)
+    except SettingError as error:
+        value = str(error)
+    return Line(name, text, value, place, place.startswith("crawl"))
+
+
+_PARTS = {"pages": _pages_part, "queue": _queue_part, "refused": _refused_part, "settings": _settings_part}

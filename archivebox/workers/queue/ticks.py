@@ -1,7 +1,6 @@
 """The life of Crawls as rows: each tick of one starts, checks, seals or reopens it."""
 
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import connection, models
@@ -12,8 +11,8 @@ from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.work import HELD
 from archivebox.contract.reasons import Reason
-from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
+from archivebox.core.steering import let_go
 from archivebox.crawls.crawl import Crawl
 
 TICK_WHILE_HELD = timedelta(seconds=1)
@@ -58,23 +57,15 @@ def tick(crawl: Crawl) -> None:
 def _cancel_snapshots(crawl: Crawl) -> None:
     """What wants to run of a cancelled Crawl never does, a thousand Snapshots a tick; leased ones are their leases'."""
     unsealed = list(crawl.snapshot_set.unsealed().filter(owner__isnull=True).values_list("pk", flat=True)[:BATCH])
-    cancelled = {"status": Snapshot.StatusChoices.CANCELLED, "reason": Reason.CANCELLED}
-    _let_go(unsealed, cancelled)
+    let_go(unsealed, status=Snapshot.StatusChoices.CANCELLED, reason=Reason.CANCELLED)
     waiting = list(crawl.snapshot_set.free().values_list("pk", flat=True)[:BATCH])  # sealed but for a retry
-    _let_go(waiting, {})
+    let_go(waiting)
     more, held = BATCH in {len(unsealed), len(waiting)}, crawl.snapshot_set.filter(HELD).exists()
     # A leased one may come back by its worker's death: tick again, but not in a busy loop.
     again = timezone.now() if more else timezone.now() + TICK_WHILE_HELD if held else None
     crawl.tick_at(again)
     if more:
         notify_workers()
-
-
-def _let_go(keys: list[UUID], columns: dict[str, Any]) -> None:
-    """Nothing of these Snapshots runs any more, unless somebody has leased them meanwhile."""
-    rows = Snapshot.objects.filter(pk__in=keys, owner__isnull=True)
-    ArchiveResult.objects.filter(snapshot__in=rows).cancel()
-    rows.update(**columns, retry_at=None, modified_at=timezone.now())
 
 
 @PreparedQuery

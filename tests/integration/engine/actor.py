@@ -21,18 +21,20 @@ from archivebox.base_models.doorbell import notify_workers  # noqa: E402
 from archivebox.base_models.users import system_user  # noqa: E402
 from archivebox.base_models.work import Request  # noqa: E402
 from archivebox.config.collection import open_collection  # noqa: E402
+from archivebox.core import steering  # noqa: E402
 from archivebox.core.intake import Seed, check_seeds, create_crawl  # noqa: E402
 from archivebox.core.models import ArchiveResult, Snapshot, Tag  # noqa: E402
 from archivebox.core.retry import retry_missing  # noqa: E402
 from archivebox.crawls import control  # noqa: E402
-from archivebox.crawls.models import Crawl, CrawlRun  # noqa: E402
+from archivebox.crawls.models import Crawl, CrawlRun, Refused  # noqa: E402
 from archivebox.hooks import base_layers, resolve_settings  # noqa: E402
 from archivebox.jobs.begin import begin  # noqa: E402
 from archivebox.jobs.models import Job  # noqa: E402
 from archivebox.machine.models import Binary, Machine, Process  # noqa: E402
 
 MODELS: dict[str, type[models.Model]] = {
-    model.__name__: model for model in (ArchiveResult, Snapshot, Tag, Crawl, CrawlRun, Binary, Machine, Process, Job)
+    model.__name__: model
+    for model in (ArchiveResult, Snapshot, Tag, Crawl, CrawlRun, Refused, Binary, Machine, Process, Job)
 }
 
 
@@ -82,6 +84,22 @@ def is_settled(crawls: list[str]) -> bool:
 def control_item(event: str, model: str, key: str) -> bool:
     """Pause, resume or cancel as people do it."""
     return bool(getattr(control, event)(MODELS[model]._default_manager.get(pk=key)))
+
+
+def exclude(crawl: str, pattern: str) -> int:
+    return steering.exclude(Crawl.objects.get(pk=crawl), pattern)
+
+
+def limit(crawl: str, max_depth: int) -> int:
+    return steering.change(Crawl.objects.get(pk=crawl), {}, max_depth=max_depth)
+
+
+def discard(crawl: str) -> int:
+    return steering.discard(Crawl.objects.get(pk=crawl))
+
+
+def go_on(crawl: str) -> bool:
+    return steering.go_on(Crawl.objects.get(pk=crawl))
 
 
 def kill_process(key: str) -> int:
@@ -144,7 +162,7 @@ def is_intact() -> str:
 COMMANDS: dict[str, Callable[..., object]] = {
     function.__name__: function
     for function in (
-        add, hold, begin_job, rows, is_settled, control_item,
+        add, hold, begin_job, rows, is_settled, control_item, exclude, limit, discard, go_on,
         kill_process, time_has_come, update_all, look_again_for, ask_without_ring, clock_went_back, is_intact,
     )
 }  # fmt: skip

@@ -150,10 +150,35 @@ def test_nothing_valid_is_said_line_by_line_and_adds_nothing(library: Library) -
     assert library.visitor.post("/add/", urls="http://a.example/", depth="99").status == 422
 
 
+def test_a_look_first_says_what_is_new_known_and_no_url_and_adds_nothing(library: Library) -> None:
+    given = "http://site7.example/story/7\nhttp://looked.example/\nhttp://looked.example/\njavascript:alert(1)"
+    page = library.visitor.post("/add/preview/", "/add/", urls=given, depth="1").text
+    assert re.sub(r"<[^>]+>", "", page).split()[:8] == ["1", "new1", "archived", "already1", "no", "URL", "2", "pages"]
+    assert "Line 4" in page
+    assert "/snapshots/" in page
+    assert "1 deep, anywhere" in page
+    looked = library.visitor.post("/add/", urls=given, depth="0", again="never", look="1").text
+    assert "1 page will be archived" in looked
+    assert "looked.example" in looked, "what was typed is still there"
+    count = (
+        "from archivebox.core.models import Snapshot; print(Snapshot.objects.filter(url__contains='looked').count())"
+    )
+    assert in_collection(library.server.folder, count) == "0"
+
+
+def test_choices_are_kept_under_a_name_and_used_again(library: Library) -> None:
+    kept = library.visitor.post("/add/", urls="", depth="2", tags="deep ones", preset="Deep", save="1")
+    assert "Kept as “Deep”" in kept.text
+    again = library.visitor.post("/add/", urls="http://typed.example/", depth="0", use="Deep").text
+    assert 'value="deep ones"' in again
+    assert '<option value="2" selected>' in again
+    assert "http://typed.example/" in again
+
+
 def test_a_crawl_can_be_resumed_and_cancelled(library: Library) -> None:
     path = f"/crawls/{library.crawl}/"
     assert "Resume" in library.visitor.get(path).text
-    assert library.visitor.post(path, change="cancel").status == 302
+    assert library.visitor.post(path + "do/", path, change="cancel").status == 302
     assert "cancelled" in library.visitor.get(path).text
     assert library.visitor.get("/crawls/").text.count("http://site0.example/story/0") == 1
 

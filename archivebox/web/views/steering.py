@@ -1,0 +1,87 @@
+"""Owns what people do to a crawl from its page: pause, stop, discard and resume it, exclude URLs, change its limits."""
+
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from archivebox.config.resolve import SettingError
+from archivebox.core import steering
+from archivebox.crawls import control
+from archivebox.crawls.crawl import Crawl
+from archivebox.web.views.crawls import crawl_page
+
+DEEDS = {
+    "pause": (control.pause, "Paused."),
+    "resume": (steering.go_on, "It goes on."),
+    "cancel": (control.cancel, "Stopped. What is archived stays."),
+    "discard": (lambda crawl: steering.discard(crawl) > 0, "Discarded. Its pages are out of the library."),
+}
+
+
+class Limits(forms.Form):
+    """How far a crawl goes; what is left empty has no limit of its own."""
+
+    max_depth = forms.IntegerField(min_value=0, max_value=100)
+    max_urls = forms.IntegerField(min_value=1, required=False)
+    max_size = forms.IntegerField(min_value=1, required=False)
+
+
+@require_POST
+def do(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
+    """Pause, resume, stop or discard it."""
+    crawl = _crawl(crawl_id)
+    name = request.POST.get("change", "")
+    if name not in DEEDS:
+        raise Http404("no such change")
+    deed, done = DEEDS[name]
+    if deed(crawl):
+        messages.success(request, done)
+    else:
+        messages.error(request, f"It is {Crawl.objects.get(pk=crawl.pk).status} already.")
+    return redirect("crawl", crawl.pk)
+
+
+@require_POST
+def patterns(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
+    """Change which URLs belong to it: by both lists of patterns, or by one URL that is excluded."""
+    crawl = _crawl(crawl_id)
+    try:
+        if url := request.POST.get("exclude", ""):
+            count = steering.exclude(crawl, steering.literally(url))
+        else:
+            lists = {"URL_ALLOWLIST": request.POST.get("allow", ""), "URL_DENYLIST": request.POST.get("deny", "")}
+            count = steering.change(crawl, {name: _lines(text) for name, text in lists.items()})
+    except SettingError as error:
+        return crawl_page(request, crawl, "queue", {"problem": str(error), "tried": request.POST}, status=422)
+    messages.success(
+        request, f"{count} of its pages will not be fetched." if count else "Nothing in the queue matches."
+    )
+    return redirect(f"{reverse('crawl', args=[crawl.pk])}?show=queue")
+
+
+@require_POST
+def limits(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
+    """Change how far it goes."""
+    crawl, form = _crawl(crawl_id), Limits(request.POST)
+    if not form.is_valid():
+        return crawl_page(request, crawl, "settings", {"form_errors": form.errors, "limits": request.POST}, status=422)
+    asked = form.cleaned_data
+    settings = {"MAX_URLS": asked["max_urls"], "MAX_SIZE": asked["max_size"]}
+    count = steering.change(crawl, settings, max_depth=asked["max_depth"])
+    messages.success(
+        request, f"Changed. {count} pages are too deep now and will not be fetched." if count else "Changed."
+    )
+    return redirect(f"{reverse('crawl', args=[crawl.pk])}?show=settings")
+
+
+def _crawl(crawl_id: UUID) -> Crawl:
+    return get_object_or_404(Crawl.objects.select_related("created_by"), pk=crawl_id)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
