@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from archivebox.accounts.roles import Action
 from archivebox.core.failing import Group, failures_by, sentence_of
 from archivebox.hooks import plugins
 from archivebox.search.facets import quoted
 from archivebox.search.query.keys import shown_host
+from archivebox.web.access import requires
 
 BY = ("reason", "plugin", "host")
 
@@ -27,6 +29,7 @@ class Line:
     """What of these pages is tried again."""
 
 
+@requires(Action.READ)
 def index(request: HttpRequest) -> HttpResponse:
     """``?by=``: reason, plugin or host."""
     wanted = request.GET.get("by", "")

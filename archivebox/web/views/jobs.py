@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
+from archivebox.accounts.roles import Action
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import split_tags
 from archivebox.crawls import control
@@ -22,6 +23,7 @@ from archivebox.jobs.models import Job, JobFailure
 from archivebox.lib.jsonl import JSON
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
+from archivebox.web.access import requires
 from archivebox.web.paging import page_of
 
 OFFERED = ("tag", "untag", "retry", "recapture", "verify", "export", "remove", "restore")
@@ -31,6 +33,7 @@ DONE = {"pause": "Paused.", "resume": "It goes on.", "cancel": "Cancelled; what 
 FAILURES_SHOWN = 50
 
 
+@requires(Action.READ)
 def index(request: HttpRequest) -> HttpResponse:
     """Jobs, the newest first."""
     page = page_of(Job.objects.select_related("created_by"), request)
@@ -108,6 +111,7 @@ def _back(request: HttpRequest) -> str:
     return wanted if url_has_allowed_host_and_scheme(wanted, {request.get_host()}) else "/"
 
 
+@requires(Action.READ)
 def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """One job, and the pages to which it could not be done. POST pauses, resumes or cancels it, or deletes its file."""
     job = get_object_or_404(Job.objects.select_related("created_by"), pk=job_id)
@@ -140,6 +144,7 @@ def _change(request: HttpRequest, job: Job) -> HttpResponse:
     return redirect("job", job.pk)
 
 
+@requires(Action.READ)
 def file(request: HttpRequest, job_id: UUID) -> FileResponse:
     """What an export has written."""
     del request
@@ -151,6 +156,7 @@ def file(request: HttpRequest, job_id: UUID) -> FileResponse:
     return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=format_.media_type)
 
 
+@requires(Action.READ)
 def failures(request: HttpRequest, job_id: UUID) -> StreamingHttpResponse:
     """All pages to which it could not be done, as CSV."""
     del request

@@ -10,10 +10,13 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from archivebox.accounts.roles import Action
 from archivebox.search.models import SavedSearch
 from archivebox.search.saved import rename_search, save_search
+from archivebox.web.access import requires
 
 
+@requires(Action.LIST, to_change=Action.OWN)
 @require_POST
 def create(request: HttpRequest) -> HttpResponse:
     """Keep ``q`` under ``name``, and go back to what it finds."""
@@ -27,6 +30,7 @@ def create(request: HttpRequest) -> HttpResponse:
     return redirect(f"{reverse('snapshots')}?{urlencode({'q': query})}")
 
 
+@requires(Action.LIST, to_change=Action.OWN)
 @require_POST
 def change(request: HttpRequest, search_id: UUID) -> HttpResponse:
     """``do``: ``rename`` (to ``name``), ``delete``. Each has searches of their own."""

@@ -7,7 +7,7 @@ import re
 
 from tests.webserver.fixtures import Library
 from tests.webserver.rows import PASSWORD
-from tests.webserver.server import Answer
+from tests.webserver.server import Answer, in_collection
 
 
 def ended(library: Library, begun: Answer) -> str:
@@ -104,3 +104,15 @@ def test_a_query_is_completed_and_explained_while_it_is_typed(library: Library) 
     said = json.loads(library.visitor.get("/search/help/?q=a+or").text)
     assert (said["problem"], said["position"]) == ("Something to look for is missing behind 'or'.", 4)
     assert library.stranger().get("/search/help/?q=x").status == 302
+
+
+def test_who_only_reads_sees_jobs_and_failures_begins_none_and_keeps_searches(library: Library) -> None:
+    make = "from django.contrib.auth.models import User; User.objects.create_user('viewer', password='a long password')"
+    in_collection(library.server.folder, make)
+    viewer = library.stranger()
+    viewer.log_in("viewer", "a long password")
+    assert viewer.get("/jobs/").status == viewer.get("/failures/").status == 200
+    assert "Try " not in viewer.get("/failures/").text
+    assert viewer.post("/jobs/start/", form_at="/", kind="tag", tags="x", all="yes", q="").status == 403
+    assert viewer.post("/searches/", form_at="/", q="story", name="Stories").status == 302
+    assert "Stories" in viewer.get("/?q=story").text
