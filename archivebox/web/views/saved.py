@@ -18,6 +18,7 @@ from archivebox.web.access import requires
 
 @requires(Action.LIST, to_change=Action.OWN)
 @require_POST
+@requires(Action.LIST, to_change=Action.OWN)
 def create(request: HttpRequest) -> HttpResponse:
     """Keep ``q`` under ``name``, and go back to what it finds."""
     query = request.POST.get("q", "").strip()
@@ -32,6 +33,7 @@ def create(request: HttpRequest) -> HttpResponse:
 
 @requires(Action.LIST, to_change=Action.OWN)
 @require_POST
+@requires(Action.LIST, to_change=Action.OWN)
 def change(request: HttpRequest, search_id: UUID) -> HttpResponse:
     """``do``: ``rename`` (to ``name``), ``delete``. Each has searches of their own."""
     search = get_object_or_404(SavedSearch, pk=search_id, owner=request.user)
