@@ -48,7 +48,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
     if not hasattr(request, "user"):  # an error before anybody asked who is there
         return {}
     return {
-        "rail": list(_places(request)),
+        "rail": list(places(request)),
         "look": look_of(request),
         "look_choices": {name: CHOICES[name] for name in ("theme", "density")},
         "index_is_open": may_see(request, "PUBLIC_INDEX"),
@@ -56,7 +56,8 @@ def shell(request: HttpRequest) -> dict[str, object]:
     }
 
 
-def _places(request: HttpRequest) -> Iterator[Place]:
+def places(request: HttpRequest) -> Iterator[Place]:
+    """The entries whose pages are there, and which of them somebody may see."""
     for entry in ENTRIES:
         address = _address(entry.url_name)
         if address and (request.user.is_authenticated or (entry is ENTRIES[0] and may_see(request, "PUBLIC_INDEX"))):

@@ -9,10 +9,12 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.gzip import gzip_page
 
+from archivebox.accounts.roles import Action
 from archivebox.core.snapshot import Snapshot
+from archivebox.export.formats import FORMATS
 from archivebox.search.facets import Facet, facets
 from archivebox.search.models import SavedSearch
-from archivebox.web.access import public_if
+from archivebox.web.access import allows, public_if
 from archivebox.web.cards import cards
 from archivebox.web.look import CHOICES, COLUMNS, look_of
 from archivebox.web.numbers import at_most
@@ -41,7 +43,7 @@ def index(request: HttpRequest) -> HttpResponse:
     context = {
         "page": page, "cards": shown, "q": query, "look": look, "busy": any(card.is_busy for card in shown),
         "list_template": f"web/library/{look.view}.html", "sort": _sort(request),
-        "reading": reading,
+        "reading": reading, "can_choose": allows(request, Action.EDIT), "formats": FORMATS,
     }  # fmt: skip
     is_more = "HX-Request" in request.headers
     if not is_more:

@@ -90,7 +90,8 @@ def test_every_page_fits_every_screen_with_targets_for_fingers(
     )
     assert inside.value(outside) == 0
     least = 44 if width <= 768 else 32  # a mouse is surer than a finger
-    targets = ".rail a, .top a, button, .button, input:not([type=hidden]), select, textarea, summary"
+    fields = "input:not([type=hidden], [type=checkbox]), .choose, select, textarea"
+    targets = f".rail a, .top a, button, .button, summary, {fields}"
     small = (
         f"[...document.querySelectorAll('{targets}')].filter(e => {{ const r = e.getBoundingClientRect();"
         f" return r.width && (r.height < {least} || r.width < {least}); }}).map(e => e.outerHTML)"

@@ -187,3 +187,11 @@ def test_pages_that_are_not_there_say_so_in_our_look(library: Library) -> None:
     answer = library.visitor.get("/nowhere/")
     assert answer.status == 404
     assert "Nothing is here" in answer.text
+
+
+def test_the_palette_offers_places_and_pages(library: Library) -> None:
+    offered = links(library.visitor.get("/palette/?q=story+7").text)
+    assert "Story 7 http://site7.example/story/7" in offered
+    assert links(library.visitor.get("/palette/?q=crawl").text)["Crawls"] == "/crawls/"
+    assert library.visitor.get("/palette/?q=is:").status == 200, "it is still being typed"
+    assert library.server.ask("/palette/?q=story").status == 302

@@ -1,10 +1,14 @@
-// Keys in the list: j and k, h and l go from page to page, Enter opens the one that is chosen.
+// The list by keys, and choosing in it: j k h l go from page to page, x chooses, Shift chooses all in between.
 "use strict";
 {
   const rows = () => [...document.querySelectorAll("[data-row]")];
   const current = () => document.querySelector("[data-row].at");
+  const box = row => row?.querySelector(".choose input");
+  const boxes = () => [...document.querySelectorAll(".choose input")];
+  const bulk = document.getElementById("bulk");
+  let last = null;
 
-  function choose(row) {
+  function go(row) {
     if (!row) return;
     current()?.classList.remove("at");
     row.classList.add("at");
@@ -15,17 +19,54 @@
 
   /** How many rows stand beside each other: one in a list or a table. */
   function across() {
-    const all = rows(), top = all[0]?.offsetTop;
-    return Math.max(1, all.findIndex(row => row.offsetTop !== top));
+    const all = rows(), top = all[0]?.offsetTop, next = all.findIndex(row => row.offsetTop !== top);
+    return next < 0 ? all.length : next;
   }
 
-  const steps = {j: across, k: () => -across(), l: () => 1, h: () => -1};
+  function count() {
+    const chosen = boxes().filter(one => one.checked).length;
+    if (bulk) document.getElementById("chosen").textContent = `${chosen} chosen`;
+  }
+
+  /** Choose a row, or no more; with all from the last one to it. */
+  function choose(one, checked, range) {
+    const all = boxes(), from = all.indexOf(last), to = all.indexOf(one);
+    const those = range && from >= 0 ? all.slice(Math.min(from, to), Math.max(from, to) + 1) : [one];
+    for (const each of those) each.checked = checked;
+    last = one;
+    count();
+  }
+
+  /** What a key does to what is chosen, or else to the row one is at. */
+  function act(deed) {
+    const here = box(current());
+    if (here && !boxes().some(one => one.checked)) choose(here, true, false);
+    if (boxes().some(one => one.checked)) deed();
+  }
+
+  const press = kind => () => act(() => bulk.querySelector(`[value="${kind}"]`).click());
+  const deeds = {
+    j: () => step(across()), k: () => step(-across()), l: () => step(1), h: () => step(-1),
+    x: event => { const one = box(current()); if (one) choose(one, !one.checked, event.shiftKey); },
+    t: () => act(() => document.getElementById("bulk-tags").focus()),
+    r: press("recapture"), e: press("export"), "#": press("remove"),
+  };
+
+  function step(by) {
+    const all = rows(), at = all.indexOf(current());
+    go(at < 0 ? all[0] : all[at + by]);
+  }
 
   document.addEventListener("keydown", event => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !steps[event.key] || document.querySelector("dialog[open]") ||
-        event.target.closest("input, textarea, select")) return;
+    const deed = deeds[event.key] || (event.key === "X" && deeds.x);
+    if (!deed || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") ||
+        event.target.closest("input:not([type=checkbox]), textarea, select")) return;
     event.preventDefault();
-    const all = rows(), at = all.indexOf(current());
-    choose(at < 0 ? all[0] : all[at + steps[event.key]()]);
+    deed(event);
   });
+  document.addEventListener("click", event => {
+    if (event.target.matches(".choose input")) choose(event.target, event.target.checked, event.shiftKey);
+  });
+  bulk?.addEventListener("reset", () => setTimeout(count));
+  addEventListener("pageshow", count);
 }

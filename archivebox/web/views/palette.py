@@ -1,0 +1,31 @@
+"""Owns the palette: where one may go and which pages there are, by some letters of their names."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from archivebox.accounts.roles import Action
+from archivebox.core.snapshot import Snapshot
+from archivebox.search.query import QueryError, select
+from archivebox.web.access import allows
+from archivebox.web.shell import places
+
+ADD = "add pages"
+PAGES = 8
+"""Archived pages that are offered."""
+
+
+def offered(request: HttpRequest) -> HttpResponse:
+    """``?q=``: places whose names have these letters, and the newest pages that the query means, texts left out."""
+    query = request.GET.get("q", "").strip()
+    named = [place for place in places(request) if query.lower() in place.entry.label.lower()]
+    adds = query.lower() in ADD and allows(request, Action.ADD)
+    context = {"places": named, "adds": adds, "pages": _pages(query), "q": query}
+    return render(request, "web/palette.html", context)
+
+
+def _pages(query: str) -> list[Snapshot]:
+    try:
+        found = select(query, among=Snapshot.objects.kept(), texts=False)
+    except QueryError:  # it is still being typed
+        return []
+    return list(found.order_by("-pk")[:PAGES])

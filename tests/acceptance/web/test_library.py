@@ -1,0 +1,85 @@
+"""The Library in a browser: by keys alone, without a complaint of axe, all pictures from one host."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.webserver.browser import Browser
+from tests.webserver.fixtures import Library
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+AXE = "axe-core@4.14.1"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+PATHS = ["/?view=cards", "/?view=list", "/?view=table", "/?q=nothing+of+this+name", "/?q=is:", "/tags/", "/add/"]
+
+
+@pytest.fixture(scope="module")
+def inside(browser: Browser, library: Library) -> Browser:
+    """The browser, logged in."""
+    for name, value in library.visitor.jar.items():
+        browser.set_cookie(library.server.url, name, value)
+    return browser
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Its script, of the version that is asked for."""
+    folder = tmp_path_factory.mktemp("axe")
+    subprocess.run(["npm", "install", "--silent", "--prefix", folder, AXE], check=True, timeout=240, cwd=folder)
+    return Path(folder, "node_modules", "axe-core", "axe.min.js").read_text()
+
+
+def press(browser: Browser, *keys: str, **held: bool) -> None:
+    for key in keys:
+        event = json.dumps({"key": key, "bubbles": True, "shiftKey": key.isupper(), **held})
+        browser.value(f"document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {event}))")
+
+
+def test_pages_are_chosen_and_tagged_by_keys_alone(inside: Browser, library: Library) -> None:
+    inside.size(1280, 800)
+    inside.go(f"{library.server.url}/?view=list")
+    assert inside.value("getComputedStyle(document.getElementById('bulk')).display") == "none"
+    press(inside, "j", "x", "j", "j", "X")
+    assert inside.value("document.getElementById('chosen').textContent") == "3 chosen"
+    assert inside.value("getComputedStyle(document.getElementById('bulk')).display") == "flex"
+    press(inside, "t")
+    assert inside.value("document.activeElement.id") == "bulk-tags"
+    inside.value("document.activeElement.value = 'by keys'; document.querySelector('#bulk [value=tag]').click()")
+    assert inside.wait_for("location.pathname.startsWith('/jobs/') && location.pathname") != "/jobs/start/"
+
+
+def test_more_of_the_list_comes_in_its_place(inside: Browser, library: Library) -> None:
+    inside.go(f"{library.server.url}/?view=cards")
+    assert inside.value("document.querySelectorAll('[data-row]').length") == 60
+    inside.value("document.getElementById('further').click()")
+    assert inside.wait_for("document.querySelectorAll('[data-row]').length === 70")
+    assert inside.wait_for("!document.getElementById('further')")
+
+
+def test_the_palette_leads_to_a_page_by_its_title(inside: Browser, library: Library) -> None:
+    inside.go(f"{library.server.url}/tags/")
+    press(inside, "k", ctrlKey=True)
+    inside.value("document.getElementById('palette-q').value = 'Story 42'")
+    inside.value("document.getElementById('palette-q').dispatchEvent(new Event('input', {bubbles: true}))")
+    inside.wait_for("document.querySelector('#palette a[aria-current]')?.textContent.includes('Story 42')")
+    press(inside, "Enter", shiftKey=False)
+    assert inside.wait_for("location.pathname.startsWith('/snapshots/') && document.title.startsWith('Story 42')")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_axe_has_nothing_to_complain_of(inside: Browser, library: Library, axe: str, width: int) -> None:
+    found = {}
+    for path in PATHS:
+        for dark in (False, True):
+            inside.size(width, 800, dark=dark)
+            inside.go(library.server.url + path)
+            inside.value(f"{axe}; 0")
+            said = (
+                f"axe.run(document, {{runOnly: {json.dumps(RULES)}}}).then(r => r.violations.map(v => v.nodes[0].html))"
+            )
+            found[path, dark] = inside.value(said)
+    assert not any(found.values()), found
