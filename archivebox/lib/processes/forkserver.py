@@ -48,8 +48,9 @@ class ForkServerGone(Exception):  # noqa: N818  a state that callers expect, wit
 class ForkServer:
     """One warm Python, and the children forked from it.
 
-    ``preload`` names modules, ``sys_path`` folders to find them in; ``data_dir`` and ``process_id`` mark the server
-    itself. Thread-safe. It dies with the *thread* that called ``start`` (PR_SET_PDEATHSIG): one that stays.
+    ``preload`` names modules, and ``later`` those that it imports while nobody asks for anything; ``sys_path`` has
+    folders to find them in. ``data_dir`` and ``process_id`` mark the server itself. Thread-safe. It dies with the
+    *thread* that called ``start`` (PR_SET_PDEATHSIG): one that stays.
     """
 
     def __init__(
@@ -59,13 +60,14 @@ class ForkServer:
         preload: Sequence[str],
         log: Path,
         spawn_log: Path | None,
+        later: Sequence[str] = (),
         sys_path: Sequence[str] = (),
         data_dir: Path | None = None,
         process_id: str | None = None,
     ) -> None:
         self.python = python
         self.listener: Listener | None = None
-        self._preload, self._sys_path = list(preload), list(sys_path)
+        self._preload, self._later, self._sys_path = list(preload), list(later), list(sys_path)
         self._log, self._spawn_log = log, spawn_log
         self._environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         self._environment[MARK] = process_id or NOBODY
@@ -136,6 +138,7 @@ class ForkServer:
                 "parent": os.getpid(),
                 "sys_path": self._sys_path,
                 "preload": self._preload,
+                "later": self._later,
             }
             fds = (theirs.fileno(),) if spawn_log is None else (theirs.fileno(), spawn_log)
             return subprocess.Popen(

@@ -83,10 +83,11 @@ def start_ticks(pid: int) -> int:
 class Server:
     """One client, any number of children; ``serve`` returns in a child only."""
 
-    def __init__(self, channel: socket.socket, spawn_log: int | None, memory: Memory) -> None:
+    def __init__(self, channel: socket.socket, spawn_log: int | None, memory: Memory, later: list[str]) -> None:
         self.channel = channel
         self.spawn_log = spawn_log
         self.memory = memory
+        self.later = later  # modules that are imported while nobody asks for anything
         self.poll = select.epoll()
         self.poll.register(channel.fileno(), select.EPOLLIN)
         self.children: dict[int, int] = {}  # pidfd -> pid
@@ -94,11 +95,15 @@ class Server:
 
     def serve(self) -> Job:
         while True:
-            for fd, _ in self.poll.poll():
+            ready = self.poll.poll(0 if self.later else None)
+            for fd, _ in ready:
                 if fd in self.children:
                     self.report(fd)
                 elif (job := self.take()) is not None:
                     return job
+            if not ready:
+                preload([self.later.pop(0)])
+                keep_out_of_collections()
 
     def take(self) -> Job | None:
         """Take one message: a request to run, or leave to reap."""
@@ -343,6 +348,12 @@ def preload(names: list[str]) -> None:
             sys.stderr.write(f"preload {name}: {type(error).__name__}: {error}\n")
 
 
+def keep_out_of_collections() -> None:
+    """Have what is loaded stay as it is: a collection in a child would write to every page of it."""
+    gc.collect()
+    gc.freeze()
+
+
 def start(arguments: dict[str, object]) -> Server:
     """Die with the worker, warm up, say so."""
     linux.set_parent_death_signal(signal.SIGKILL)
@@ -352,9 +363,9 @@ def start(arguments: dict[str, object]) -> Server:
     preload([str(name) for name in list_of(arguments["preload"])])
     log = arguments["spawn_log"]
     channel = socket.socket(fileno=int(str(arguments["channel"])))
-    server = Server(channel, int(str(log)) if log is not None else None, find_memory())
-    gc.collect()
-    gc.freeze()
+    later = [str(name) for name in list_of(arguments["later"])]
+    server = Server(channel, int(str(log)) if log is not None else None, find_memory(), later)
+    keep_out_of_collections()
     server.send({"ready": True})
     return server
 

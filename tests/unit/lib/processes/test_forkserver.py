@@ -276,6 +276,29 @@ def test_what_cannot_be_preloaded_is_logged_and_left_to_the_hooks(tmp_path: Path
         server.close()
 
 
+@needs_fork
+def test_what_may_come_later_is_imported_while_nobody_asks(tmp_path: Path) -> None:
+    (tmp_path / "first.py").touch()
+    (tmp_path / "second.py").write_text("import pathlib\npathlib.Path(__file__).with_name('imported').touch()\n")
+    server = ForkServer(
+        python=sys.executable,
+        preload=["first"],
+        later=["no_such_module", "second"],
+        sys_path=[str(tmp_path)],
+        log=tmp_path / "log",
+        spawn_log=None,
+    )
+    server.start()
+    try:
+        deadline = time.monotonic() + 30
+        while not (tmp_path / "imported").exists():
+            assert time.monotonic() < deadline, (tmp_path / "log").read_text()
+            time.sleep(0.01)
+        assert server.alive
+    finally:
+        server.close()
+
+
 @pytest.mark.skipif(not PORTABLE, reason="there is a fork server here")
 def test_no_fork_server_on_the_portable_path(tmp_path: Path) -> None:
     assert not ForkServer.available()
