@@ -3,7 +3,7 @@
 import csv
 import io
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -147,7 +147,7 @@ class Format:
     suffix: str
     media_type: str
     title: str
-    writer: type[StreamWriter] | type[ZipWriter]
+    writer: Callable[[Path], Writer]
 
 
 FORMATS: dict[str, Format] = {

@@ -61,11 +61,6 @@ class Job(StoppableItem):
         return self.get_kind_display()
 
     @property
-    def left(self) -> int | None:
-        """Snapshots that are still to be done; None while they are being counted."""
-        return None if self.total is None else self.total - self.done - self.failed
-
-    @property
     def file(self) -> Path | None:
         """What an export has written; None for what is none, is not ready, or was deleted."""
         name = self.memory.get("file")
