@@ -74,6 +74,7 @@ class Format:
 
     @property
     def file(self) -> File | None:
+        """The main one."""
         return self.files[0] if self.files else None
 
 

@@ -53,7 +53,7 @@ def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
         "busy": not showing.verdict.is_final,
     }
     if not showing.is_full:
-        context |= _beside(snapshot, results) | _below(request, snapshot, results, showing.base)
+        context |= _beside(request, snapshot, results) | _below(request, snapshot, results, showing.base)
     return render(request, "web/snapshot.html", context)
 
 
@@ -165,13 +165,14 @@ def results_of(snapshot: Snapshot) -> list[ArchiveResult]:
     return results
 
 
-def _beside(snapshot: Snapshot, results: list[ArchiveResult]) -> dict[str, Any]:
+def _beside(request: HttpRequest, snapshot: Snapshot, results: list[ArchiveResult]) -> dict[str, Any]:
+    """Tags, notes, facts, links: notes are for people inside, links for who may know which pages there are."""
     tags = list(snapshot.tags.all())
     return {
         "tags": tags,
         "tags_text": ", ".join(tag.name for tag in tags),
-        "notes": snapshot.note_set.select_related("author"),
-        "links": links_of(snapshot, results),
+        "notes": snapshot.note_set.select_related("author") if request.user.is_authenticated else (),
+        "links": links_of(snapshot, results) if allows(request, Action.LIST) else None,
         "language": _language(results),
     }
 

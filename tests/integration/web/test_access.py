@@ -187,5 +187,8 @@ def test_settings_open_the_list_and_the_pages_and_nothing_else(public_library: L
     page = passer_by.get(f"/snapshots/{public_library.snapshot}/")
     assert page.status == 200
     assert "process 12" not in page.text
+    assert 'id="notes"' not in page.text
+    assert "by eve" not in page.text
+    assert 'id="notes"' in public_library.visitor.get(f"/snapshots/{public_library.snapshot}/").text
     for path in ("/add/", "/crawls/", f"/crawls/{public_library.crawl}/", "/admin/"):
         assert passer_by.get(path).status == 302
