@@ -47,7 +47,7 @@ def test_a_card_shows_its_picture_and_what_was_kept(library: Library) -> None:
 
 def links(text: str) -> dict[str, str]:
     """What the links of a page are called, and where they lead."""
-    found = re.findall(r'<a (?:[^>]*? )?href="(\?[^"]*)"[^>]*>(.*?)</a>', text, re.DOTALL)
+    found = re.findall(r'<a (?:[^>]*? )?href="([^"]*)"[^>]*>(.*?)</a>', text, re.DOTALL)
     return {
         " ".join(re.sub("<[^>]+>", " ", inside).split()): address.replace("&amp;", "&") for address, inside in found
     }
