@@ -240,8 +240,24 @@ class Recorder:
         elif hop.status in BODILESS or hop.is_whole:
             self._complete(params["requestId"], hop)
         else:
-            self._end_early(hop, "disconnect", params.get("blockedReason") or params["errorText"])
-            self._save(params["requestId"])
+            error = params.get("blockedReason") or params["errorText"]
+            self._ask_for_rest(params["requestId"], hop, event.session, error)
+
+    def _ask_for_rest(self, identifier: str, hop: Exchange, session: str, error: str) -> None:
+        """End what was broken off; all of a stream that the page has closed may have come before we listened to it."""
+
+        def take(answer: Params | None) -> None:
+            if answer is not None and len(data := _bytes(answer)) > hop.body.size:
+                hop.body.clear()
+                hop.body.write(data)
+            if not hop.is_whole:
+                self._end_early(hop, "disconnect", error)
+            self._complete(identifier, hop)
+
+        if hop.announced > hop.body.size and not hop.body.cut:
+            self._ask("Network.getResponseBody", {"requestId": identifier}, session, take)
+        else:
+            take(None)
 
     def _fetch_file(self, identifier: str, hop: Exchange) -> None:
         """The browser saw by the bytes of a document without a type that it is none to show: nobody gets them."""
