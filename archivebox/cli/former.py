@@ -16,7 +16,6 @@ INSTEAD = {
     "archiveresult": "`archivebox snapshot show URL` shows what each hook made of a page.",
     "extract": "`archivebox run --snapshot ID` runs one snapshot, `archivebox update URL` what is missing.",
     "import": "`archivebox add FILE` takes the URLs of a file. Archives of earlier versions cannot be imported yet.",
-    "mcp": "It may come with a later version.",
     "oneshot": "`archivebox --data-dir FOLDER add URL` keeps a page in a collection of its own.",
     "pluginmap": "`archivebox plugin list` shows the plugins.",
     "schedule": "Let cron or a systemd timer run `archivebox add`.",
