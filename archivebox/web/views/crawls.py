@@ -28,7 +28,7 @@ from archivebox.web.paging import page_of
 QUEUE_SHOWN = 200
 """Lines of the queue that are shown, and tried against patterns."""
 TABS = {"pages": "Pages", "queue": "Queue", "refused": "Not taken", "settings": "Settings"}
-STATES = {"running": "started", "waiting": "queued", "done": "sealed", "paused": "paused", "cancelled": "cancelled"}
+STATES = {"running": "started", "waiting": "queued", "done": "sealed", "paused": "paused", "dropped": "cancelled"}
 _CRAWLS = tuple(name for name in CORE_SETTINGS if name.startswith(("URL_", "MAX_", "DOMAIN_", "PLUGINS", "ACTIVE_")))
 
 

@@ -38,7 +38,7 @@ def test_pages_of_rows_without_login_lead_to_the_login_whether_the_row_exists_or
 
 
 def test_changing_anything_without_login_is_refused(library: Library) -> None:
-    for path in ("/add/", f"/snapshots/{library.snapshot}/", f"/crawls/{library.crawl}/"):
+    for path in ("/add/", f"/snapshots/{library.snapshot}/", f"/crawls/{library.crawl}/do/"):
         answer = library.server.ask(path, method="POST", body=b"urls=http%3A%2F%2Fexample.org&change=cancel")
         assert answer.status in {302, 403}
     assert '"status": "paused"' in library.visitor.get(f"/api/v1/crawls/{library.crawl}").text
