@@ -9,7 +9,7 @@ from archivebox.accounts.permission import may, user_of
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import whoever, write_down
 from archivebox.api.problems import ProblemError
-from archivebox.api.shapes.archive import CrawlIn
+from archivebox.api.shapes.archive import CrawlIn, CrawlPlan
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
 from archivebox.config.resolve import Layer
@@ -24,15 +24,8 @@ REFUSALS_SHOWN = 100
 
 def add(request: HttpRequest, wanted: CrawlIn, seeds: Sequence[Seed] = ()) -> Crawl:
     """A crawl of ``wanted``; ``seeds``: its URLs, where more is known of them. ProblemError 422 says what is wrong."""
-    config = _config(wanted)
-    given = list(seeds) or [Seed(url) for url in wanted.urls]
-    settings = resolve_settings([*base_layers(), Layer("crawl", config)])
-    who = whoever(request)
-    taken, refused = check_seeds(given, settings, may_name_private=may(who, Action.ADMINISTER))
-    if refused:
-        errors = [_refusal(one) for one in refused[:REFUSALS_SHOWN]]
-        raise ProblemError(422, f"Nothing was added. {refused[0].sentence}", errors=errors)
-    user = user_of(who)
+    taken, config = checked(request, wanted, seeds)
+    user = user_of(whoever(request))
     with write_transaction():
         crawl = create_crawl(
             taken,
@@ -41,18 +34,31 @@ def add(request: HttpRequest, wanted: CrawlIn, seeds: Sequence[Seed] = ()) -> Cr
             tags=wanted.tags,
             config=config,
             label=wanted.label,
-            persona=_persona(wanted.persona),
+            persona=checked_persona(wanted.persona),
             hold=wanted.hold,
         )
         write_down(request, "crawl.created", crawl, urls=len(taken))
     return crawl
 
 
+def checked(request: HttpRequest, wanted: CrawlPlan, seeds: Sequence[Seed] = ()) -> tuple[list[Seed], dict[str, JSON]]:
+    """The URLs and the settings of a crawl that somebody wants. ProblemError 422 says what is wrong."""
+    config = _config(wanted)
+    given = list(seeds) or [Seed(url) for url in wanted.urls]
+    settings = resolve_settings([*base_layers(), Layer("crawl", config)])
+    who = whoever(request)
+    taken, refused = check_seeds(given, settings, may_name_private=may(who, Action.ADMINISTER))
+    if refused:
+        errors = [_refusal(one) for one in refused[:REFUSALS_SHOWN]]
+        raise ProblemError(422, f"Nothing was added. {refused[0].sentence}", errors=errors)
+    return taken, config
+
+
 def _refusal(one: Refusal) -> JSON:
     return {"where": f"body.urls.{one.line - 1}", "code": one.code, "detail": one.sentence}
 
 
-def _config(wanted: CrawlIn) -> dict[str, JSON]:
+def _config(wanted: CrawlPlan) -> dict[str, JSON]:
     """The settings of the crawl: those that a program may choose, which start no other program and open no network."""
     unknown = sorted(set(wanted.plugins) - set(plugins()))
     if unknown:
@@ -66,7 +72,8 @@ def _config(wanted: CrawlIn) -> dict[str, JSON]:
     return {name: value for name, value in chosen.items() if value is not None}
 
 
-def _persona(name: str) -> str:
+def checked_persona(name: str) -> str:
+    """The name of a persona that is there. ProblemError 422."""
     known = {path.name for path in DATA_FOLDER.personas.iterdir()} if DATA_FOLDER.personas.is_dir() else set()
     if name and name not in known:
         raise ProblemError(422, f"There is no persona {name!r}.")

@@ -18,6 +18,7 @@ from archivebox.api.routes import (
     machinery,
     people,
     results,
+    schedules,
     searches,
     snapshots,
     tags,
@@ -50,6 +51,7 @@ answer_in_problems(api)
 api.add_router("/snapshots", snapshots.router)
 api.add_router("/results", results.router)
 api.add_router("/crawls", crawls.router)
+api.add_router("/schedules", schedules.router)
 api.add_router("/tags", tags.router)
 api.add_router("/searches", searches.router)
 api.add_router("/jobs", jobs.router)

@@ -18,7 +18,6 @@ INSTEAD = {
     "import": "`archivebox add FILE` takes the URLs of a file. Archives of earlier versions cannot be imported yet.",
     "oneshot": "`archivebox --data-dir FOLDER add URL` keeps a page in a collection of its own.",
     "pluginmap": "`archivebox plugin list` shows the plugins.",
-    "schedule": "Let cron or a systemd timer run `archivebox add`.",
     "shell": "`archivebox manage shell` opens a Python prompt with the models.",
     "tag": "`archivebox add --tag NAMES` puts tags on pages, `archivebox list --tag NAME` finds them.",
 }

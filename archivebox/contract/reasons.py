@@ -44,6 +44,7 @@ class Reason(StrEnum):
     DENIED = "denied"
     NOT_ALLOWED = "not_allowed"
     TOO_DEEP = "too_deep"
+    ARCHIVED_BEFORE = "archived_before"
     LIMIT_REACHED = "limit_reached"
     TOO_MUCH_FOUND = "too_much_found"
     SIZE_REACHED = "size_reached"
@@ -185,6 +186,9 @@ _TEXTS: dict[Reason, _Text] = {
         "Nothing in the crawl's list of allowed URLs matches it.", "Change URL_ALLOWLIST to take it in."
     ),
     Reason.TOO_DEEP: _text("It is more links away than this crawl follows.", "Raise the crawl's depth."),
+    Reason.ARCHIVED_BEFORE: _text(
+        "Another crawl of its schedule has archived it.", "Have the schedule archive links again to take it in."
+    ),
     Reason.LIMIT_REACHED: _text("The crawl has as many URLs as it may have.", "Raise MAX_URLS."),
     Reason.DIRECT_NETWORK: _text(
         "It connects past the proxy that keeps pages from private networks.",

@@ -5,17 +5,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.contrib.auth.models import User
+from django.db import models
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import Resolved, SettingError
+from archivebox.contract.reasons import Reason
 from archivebox.core.snapshot import Snapshot, tags_of
 from archivebox.core.tag import Tag
 from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns, refuse_private, shown
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.refused import Refused
+from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.lib.addresses import Address
 from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
@@ -127,6 +130,7 @@ def create_crawl(
     label: str = "",
     source: str = "",
     persona: str = "",
+    schedule: CrawlSchedule | None = None,
     hold: bool = False,
 ) -> Crawl:
     """Write a Crawl and the Snapshots of its seeds in one transaction; after it returns no URL can be lost.
@@ -144,6 +148,7 @@ def create_crawl(
         label=label,
         source=source,
         persona=persona,
+        schedule=schedule,
         **held,
     )
     rows = (
@@ -188,7 +193,9 @@ def take_found(parent: Snapshot, records: Sequence[Mapping[str, JSON]]) -> Found
     crawl = parent.crawl
     rules = rules_of(crawl, parent.settings())
     count = crawl.snapshot_set.count() if rules.max_urls is not None else 0
-    known = _known_among(crawl, records)
+    urls = _hrefs(records)
+    known = _known_among(crawl.snapshot_set.all(), urls)
+    before = _archived_before(crawl, urls - known)
     fresh: dict[str, Mapping[str, JSON]] = {}
     refused: dict[str, list[str]] = {}
     for record in records:
@@ -201,6 +208,9 @@ def take_found(parent: Snapshot, records: Sequence[Mapping[str, JSON]]) -> Found
             continue
         url = answer.url.without_fragment
         if url in known:
+            continue
+        if url in before:
+            refused.setdefault(Reason.ARCHIVED_BEFORE.value, []).append(shown(url))
             continue
         known.add(url)
         fresh[url] = {**record, "depth": depth}
@@ -238,13 +248,24 @@ def _write_found(parent: Snapshot, fresh: Mapping[str, Mapping[str, JSON]]) -> N
             crawl.snapshot_set.get(url=url).tags.add(*tags_of(record))
 
 
-def _known_among(crawl: Crawl, records: Sequence[Mapping[str, JSON]]) -> set[str]:
-    """Those of the URLs found that the crawl has already: one query for all links of a page."""
-    urls = {url for record in records if (url := _href(record.get("url"))) is not None}
+def _hrefs(records: Sequence[Mapping[str, JSON]]) -> set[str]:
+    return {url for record in records if (url := _href(record.get("url"))) is not None}
+
+
+def _known_among(snapshots: "models.QuerySet[Snapshot]", urls: Iterable[str]) -> set[str]:
+    """Those of the URLs found of which there is a Snapshot: one query for all links of a page."""
     known: set[str] = set()
     for batch in batches(sorted(urls), BATCH):
-        known |= set(crawl.snapshot_set.filter(url__in=batch).values_list("url", flat=True))
+        known |= set(snapshots.filter(url__in=batch).values_list("url", flat=True))
     return known
+
+
+def _archived_before(crawl: Crawl, urls: Iterable[str]) -> set[str]:
+    """Those that another crawl of the same schedule has, where it does not want its links archived again."""
+    if crawl.schedule is None or crawl.schedule.recapture:
+        return set()
+    theirs = Snapshot.objects.filter(crawl__schedule=crawl.schedule)
+    return _known_among(theirs.exclude(status=Snapshot.StatusChoices.CANCELLED), urls)
 
 
 def _href(text: JSON) -> str | None:

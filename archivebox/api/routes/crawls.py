@@ -1,11 +1,12 @@
 """Crawls: what was asked for, how far it is, and steering it."""
 
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from django.db.models import Count
 from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema, Status
+from pydantic import Field
 
 from archivebox.accounts.permission import Who
 from archivebox.accounts.roles import Action
@@ -30,6 +31,7 @@ class Wanted(Schema):
     """Which crawls."""
 
     status: Literal["queued", "started", "sealed", "paused", "cancelled"] | None = None
+    schedule: Annotated[UUID | None, Field(description="Those that this schedule made")] = None
 
 
 @router.get("", response=Page[CrawlOut], auth=Bearer(Action.READ))
@@ -43,16 +45,17 @@ def list_crawls(request: HttpRequest, wanted: Query[Wanted], window: Query[Windo
 @router.post("", response={201: CrawlDetail}, auth=Bearer(Action.ADD))
 def create_crawl(request: HttpRequest, wanted: CrawlIn) -> Status[CrawlDetail]:
     """Have URLs archived, and what they link to as deep as `depth` says."""
-    return Status(201, _detail(add(request, wanted).pk, whoever(request)))
+    return Status(201, detail_of(add(request, wanted).pk, whoever(request)))
 
 
 @router.get("/{uuid:crawl_id}", response=CrawlDetail, auth=Bearer(Action.READ))
 def get_crawl(request: HttpRequest, crawl_id: UUID) -> CrawlDetail:
     """One crawl, and how far it is."""
-    return _detail(crawl_id, whoever(request))
+    return detail_of(crawl_id, whoever(request))
 
 
-def _detail(key: UUID, who: Who) -> CrawlDetail:
+def detail_of(key: UUID, who: Who) -> CrawlDetail:
+    """One crawl as the API shows it. Http404."""
     crawl = _find(key)
     rows = Snapshot.objects.kept().filter(crawl=crawl)
     counts = dict(rows.order_by("status").values_list("status").annotate(Count("pk")))
@@ -74,7 +77,7 @@ def change_crawl(request: HttpRequest, crawl_id: UUID, wanted: CrawlPatch) -> Cr
         if wanted.label is not None:
             Crawl.objects.filter(pk=crawl.pk).update(label=wanted.label)
         write_down(request, "crawl.changed", crawl, **wanted.dict(exclude_unset=True))
-    return _detail(crawl_id, whoever(request))
+    return detail_of(crawl_id, whoever(request))
 
 
 @router.delete("/{uuid:crawl_id}", response=Counted, auth=Bearer(Action.EDIT))
@@ -103,4 +106,4 @@ def steer_crawl(request: HttpRequest, crawl_id: UUID, change: Change) -> CrawlDe
     if not STEERED[change](crawl):
         raise ProblemError(409, f"It is {crawl.status}: it cannot {change}.")
     write_down(request, f"crawl.{change}", crawl)
-    return _detail(crawl_id, whoever(request))
+    return detail_of(crawl_id, whoever(request))

@@ -187,6 +187,7 @@ class CrawlOut(Schema):
     created_by: str
     created_at: datetime
     modified_at: datetime
+    schedule_id: Annotated[UUID | None, Field(description="The schedule that made it")]
     folder: str | None
 
     @classmethod
@@ -209,6 +210,7 @@ class CrawlOut(Schema):
             created_by=row.created_by.username,
             created_at=row.created_at,
             modified_at=row.modified_at,
+            schedule_id=row.schedule_id,
             folder=row.output_dir if inspect else None,
         )
 
@@ -222,7 +224,7 @@ class CrawlDetail(CrawlOut):
 Scope = Literal["page", "host", "domain", "all"]
 
 
-class CrawlIn(Taken):
+class CrawlPlan(Taken):
     """What to archive, and how. Nothing is done unless every URL can be taken."""
 
     urls: Annotated[list[Text], Field(min_length=1, max_length=10_000)]
@@ -234,6 +236,11 @@ class CrawlIn(Taken):
     scope: Scope | None = None
     max_urls: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
     max_size: Annotated[int, Field(ge=1, le=2**53, description="Bytes that it may receive")] | None = None
+
+
+class CrawlIn(CrawlPlan):
+    """A crawl that is made at once."""
+
     hold: Annotated[bool, Field(description="Write it down, and run nothing until it is resumed")] = False
 
 

@@ -76,7 +76,7 @@ def run(
         raise BadInputError("--update keeps the versions that are there, --overwrite retires them: choose one.")
     tags = [name for text in tag for name in split_tags(text)]
     given_limits = (f"{name.upper()}={value}" for name, value in limits.items() if value is not None)
-    own = _config((*config, *given_limits), plugins)
+    own = config_of((*config, *given_limits), plugins)
     who = personas.find(session, persona) if persona else None
     layers = [*settings.current_layers(is_collection=session.process is not None), Layer("crawl", own)]
     layers += [who.layer()] if who else []
@@ -105,7 +105,7 @@ def _tell_of_plugins(session: Session, resolved: Resolved) -> None:
             session.out.warn(f"The plugin {plugin.name}: {warning}.")
 
 
-def _config(pairs: tuple[str, ...], plugins: str | None) -> dict[str, JSON]:
+def config_of(pairs: tuple[str, ...], plugins: str | None) -> dict[str, JSON]:
     """The settings of the crawl, as options said them."""
     config = {spec.name: value for spec, value in map(settings.parse_pair, pairs)}
     names = settings.plugin_names(plugins)

@@ -9,6 +9,7 @@ from archivebox.web.admin.job import JobAdmin
 from archivebox.web.admin.machine import MachineAdmin
 from archivebox.web.admin.process import ProcessAdmin
 from archivebox.web.admin.savedsearch import SavedSearchAdmin
+from archivebox.web.admin.schedule import CrawlScheduleAdmin
 from archivebox.web.admin.snapshot import SnapshotAdmin
 from archivebox.web.admin.tag import TagAdmin
 
@@ -17,6 +18,7 @@ __all__ = [
     "BinaryAdmin",
     "CrawlAdmin",
     "CrawlRunAdmin",
+    "CrawlScheduleAdmin",
     "DomainAdmin",
     "JobAdmin",
     "MachineAdmin",

@@ -1,8 +1,6 @@
 """Owns the page that takes URLs: what was understood of what somebody gives, and what will happen with it."""
 
-import io
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, BinaryIO, cast
 
 from django import forms
@@ -13,7 +11,6 @@ from django.views.decorators.http import require_POST
 
 from archivebox.accounts.roles import Action
 from archivebox.base_models.users import system_user
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake import create_crawl
 from archivebox.core.tag import split_tags
 from archivebox.core.understanding import Again, Understood, understand
@@ -21,12 +18,10 @@ from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.preset import AddPreset
 from archivebox.crawls.refused import Refused
 from archivebox.hooks import base_layers, discover_hooks, plugins, resolve_settings
-from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.link import LinkFileError
 from archivebox.web.access import allows, public_if
+from archivebox.web.crawl_form import SCOPES, CrawlForm
 
-DEPTHS = [(0, "only these pages"), (1, "and what they link to"), (2, "two links deep"), (3, "three links deep")]
-SCOPES = [("all", "anywhere"), ("domain", "within their domain"), ("host", "within their host")]
 AGAIN = [(Again.ALWAYS, "Capture again"), (Again.IF_OLDER, "Again if older than"), (Again.NEVER, "Skip")]
 REFUSALS_SHOWN = 50
 KNOWN_SHOWN = 10
@@ -36,56 +31,20 @@ CHOICES = ("depth", "scope", "plugins", "persona", "tags", "again", "days")
 """What a preset holds."""
 
 
-class AddForm(forms.Form):
+class AddForm(CrawlForm):
     """What is given, and how it is to be archived."""
 
-    urls = forms.CharField(
-        label="URLs, or any text that has some",
-        required=False,
-        widget=forms.Textarea(
-            attrs={"rows": 6, "placeholder": "https://example.org/", "autofocus": True, "spellcheck": "false"}
-        ),
-    )
     file = forms.FileField(
         label="Or a file", required=False, help_text="Bookmarks, a feed, a sitemap, HTML, Markdown, CSV, JSON, a list."
     )
-    depth = forms.TypedChoiceField(label="How far", choices=DEPTHS, coerce=int, initial=0)
-    scope = forms.ChoiceField(label="Links are followed", choices=SCOPES, initial="all", required=False)
-    plugins = forms.MultipleChoiceField(label="Only these plugins", required=False, widget=forms.CheckboxSelectMultiple)
-    persona = forms.ChoiceField(label="Persona", required=False)
-    tags = forms.CharField(label="Tags", required=False, max_length=1000, help_text="Separated by commas.")
     again = forms.ChoiceField(label="Archived already", choices=AGAIN, initial=Again.ALWAYS.value, required=False)
     days = forms.IntegerField(label="Days", min_value=0, max_value=36_500, initial=30, required=False)
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        capturing = sorted({hook.plugin for hook in discover_hooks("Snapshot")})
-        cast("forms.MultipleChoiceField", self.fields["plugins"]).choices = [(name, name) for name in capturing]
-        personas = cast("forms.ChoiceField", self.fields["persona"])
-        personas.choices = [("", "as set"), *((name, name) for name in _personas())]
-
     def given(self) -> Iterator[BinaryIO]:
         """What was typed and what was dropped, to be read."""
-        if text := self.cleaned_data.get("urls", ""):
-            yield io.BytesIO(text.encode())
+        yield from super().given()
         if file := self.cleaned_data.get("file"):
             yield cast("BinaryIO", file.file)
-
-    def config(self) -> dict[str, JSON]:
-        """The settings of its crawl, as far as somebody chose any."""
-        asked = self.cleaned_data
-        chosen: dict[str, JSON] = {}
-        if asked["depth"] and asked.get("scope") not in {"", "all"}:
-            chosen["URL_SCOPE"] = asked["scope"]
-        if asked.get("plugins"):
-            chosen["PLUGINS"] = list(asked["plugins"])
-        return chosen
-
-
-def _personas() -> list[str]:
-    with suppress(OSError):
-        return sorted(path.name for path in DATA_FOLDER.personas.iterdir() if path.is_dir())
-    return []
 
 
 @public_if("PUBLIC_ADD_VIEW")
@@ -103,7 +62,7 @@ def form(request: HttpRequest) -> HttpResponse:
     if "save" in request.POST:
         _save_preset(request, asked)
     try:
-        found = _understand(request, asked)
+        found = understood(request, asked)
     except LinkFileError as error:
         asked.add_error("file", f"That {error}.")
         return _page(request, asked, status=422)
@@ -120,13 +79,14 @@ def preview(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {}
     if asked.is_valid():
         try:
-            context = _said_of(request, asked, _understand(request, asked))
+            context = _said_of(request, asked, understood(request, asked))
         except LinkFileError as error:
             context = {"problem": f"That {error}."}
     return render(request, "web/understood.html", context)
 
 
-def _understand(request: HttpRequest, asked: AddForm) -> Understood:
+def understood(request: HttpRequest, asked: CrawlForm) -> Understood:
+    """What whoever asks may have archived of what was given. LinkFileError."""
     may_name_private = allows(request, Action.ADMINISTER)
     return understand(asked.given(), resolve_settings(base_layers()), may_name_private=may_name_private)
 

@@ -36,11 +36,11 @@ _CRAWLS = tuple(name for name in CORE_SETTINGS if name.startswith(("URL_", "MAX_
 def index(request: HttpRequest) -> HttpResponse:
     """The newest first, each with how far it is."""
     page = page_of(Crawl.objects.select_related("created_by").defer("config"), request)
-    lines = list(zip(page.rows, _counts(page.rows), strict=True))
+    lines = list(zip(page.rows, counts_of(page.rows), strict=True))
     return render(request, "web/crawls.html", {"page": page, "lines": lines, "busy": _is_any_open(page.rows)})
 
 
-def _counts(crawls: list[Crawl]) -> Iterator[dict[str, int]]:
+def counts_of(crawls: list[Crawl]) -> Iterator[dict[str, int]]:
     """Pages of each crawl, and those of them that are done: one query for all of a list."""
     done = Count("snapshot", filter=Q(snapshot__status="sealed"))
     rows = Crawl.objects.filter(pk__in=[crawl.pk for crawl in crawls]).order_by()

@@ -16,6 +16,7 @@ from django.utils import timezone
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.work import HELD, WorkItem
+from archivebox.core.scheduling import start_due
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import CrawlRun
 from archivebox.jobs.job import Job
@@ -85,6 +86,8 @@ def claim_work(who: FetchRequest) -> Claimed:
     """Tick what is due, and lease what this worker can begin."""
     claimed = Claimed()
     tick_crawls()
+    if who.scope is None:  # who waits for one crawl has nothing else begun
+        start_due()
     now = timezone.now()
     claimed.jobs = claim(Job, _jobs_wanted(who, now), who.worker)
     claimed.binaries = claim(Binary, [key for (key,) in _binaries_due(who.machine, now)], who.worker)

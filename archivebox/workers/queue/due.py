@@ -12,6 +12,7 @@ from django.utils import timezone
 from archivebox.base_models.prepared import PreparedQuery, Rows, prepared
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun, Domain
+from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.machine.binary import Binary
 
 SEALED = Snapshot.StatusChoices.SEALED.value
@@ -132,7 +133,7 @@ ORDER BY domain
 def next_wanted(machine: UUID) -> datetime | None:
     """When something free will want attention next: what an idle worker's timer waits for."""
     now = timezone.now()
-    moments = [*_next_crawl(), *_next_run(machine), *_next_binary(machine), *_next_host(now)]
+    moments = [*_next_crawl(), *_next_run(machine), *_next_binary(machine), *_next_host(now), *_next_schedule(now)]
     for key, _ in open_crawls():
         moments += _next_page(key, now)
     return min((moment for (moment,) in moments), default=None)
@@ -189,6 +190,11 @@ def _next_page(crawl: UUID, now: datetime) -> Rows:
 @PreparedQuery
 def _next_host(now: datetime) -> Rows:
     return _first(Domain.objects.filter(next_at__gt=now), "next_at")
+
+
+@PreparedQuery
+def _next_schedule(now: datetime) -> Rows:
+    return _first(CrawlSchedule.objects.filter(next_at__gt=now), "next_at")
 
 
 def _first(rows: Rows, moment: str = "retry_at") -> Rows:

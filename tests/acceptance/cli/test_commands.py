@@ -21,7 +21,8 @@ GOOD = "https://example.com/page"
 @pytest.mark.parametrize(
     "words",
     [
-        ["status"], ["list"], ["search", "x"], ["crawl", "list"], ["process", "list"], ["process", "tree"],
+        ["status"], ["list"], ["search", "x"], ["crawl", "list"], ["schedule", "list"], ["process", "list"],
+        ["process", "tree"],
         ["machine", "list"], ["binary", "list"], ["remove", "--yes", GOOD], ["update"], ["run"],
         ["config", "set", "TIMEOUT=3"],
     ],
@@ -366,3 +367,18 @@ def test_a_reader_that_goes_away_is_no_error(cli: Type, collection: Path, tmp_pa
     row = cli("process", "list", "--failed").record
     assert row["exit_code"] == 141
     assert collection.is_dir()
+
+
+def test_a_schedule_is_made_looked_at_run_paused_and_removed(cli: Type, collection: Path) -> None:
+    assert collection.is_dir()
+    refused = cli("schedule", "add", "--every", "soon", GOOD)
+    assert (refused.code, "no time that comes again" in refused.err) == (2, True)
+    made = cli("schedule", "add", "--every", "0 6 * * 1-5", "--timezone", "Europe/Berlin", "--depth", "1", GOOD).record
+    assert [one["id"] for one in cli("schedule", "list").records] == [made["id"]]
+    assert cli("schedule", "run", str(made["id"])).record["schedule_id"] == made["id"]
+    again = cli("schedule", "run", str(made["id"]))
+    assert (again.code, "has not ended" in again.err) == (2, True)
+    assert [one["type"] for one in cli("schedule", "show", str(made["id"])).records] == ["CrawlSchedule", "Crawl"]
+    assert cli("schedule", "pause", str(made["id"])).record["next_at"] is None
+    assert cli("schedule", "remove", str(made["id"])).code == 0
+    assert cli("schedule", "list").records == []

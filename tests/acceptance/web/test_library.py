@@ -14,7 +14,16 @@ from tests.webserver.fixtures import Library
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 AXE = "axe-core@4.14.1"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-PATHS = ["/?view=cards", "/?view=list", "/?view=table", "/?q=nothing+of+this+name", "/?q=is:", "/tags/", "/add/"]
+PATHS = [
+    "/?view=cards",
+    "/?view=list",
+    "/?view=table",
+    "/?q=nothing+of+this+name",
+    "/?q=is:",
+    "/tags/",
+    "/add/",
+    "/schedules/new/",
+]
 
 
 @pytest.fixture(scope="module")

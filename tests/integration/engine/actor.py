@@ -21,12 +21,13 @@ from archivebox.base_models.doorbell import notify_workers  # noqa: E402
 from archivebox.base_models.users import system_user  # noqa: E402
 from archivebox.base_models.work import Request  # noqa: E402
 from archivebox.config.collection import open_collection  # noqa: E402
-from archivebox.core import steering  # noqa: E402
+from archivebox.core import scheduling, steering  # noqa: E402
 from archivebox.core.intake import Seed, check_seeds, create_crawl  # noqa: E402
 from archivebox.core.models import ArchiveResult, Snapshot, Tag  # noqa: E402
 from archivebox.core.retry import retry_missing  # noqa: E402
 from archivebox.crawls import control  # noqa: E402
-from archivebox.crawls.models import Crawl, CrawlRun, Refused  # noqa: E402
+from archivebox.crawls.models import Crawl, CrawlRun, CrawlSchedule, Refused  # noqa: E402
+from archivebox.crawls.schedule import Template  # noqa: E402
 from archivebox.hooks import base_layers, resolve_settings  # noqa: E402
 from archivebox.jobs.begin import begin  # noqa: E402
 from archivebox.jobs.models import Job  # noqa: E402
@@ -34,7 +35,7 @@ from archivebox.machine.models import Binary, Machine, Process  # noqa: E402
 
 MODELS: dict[str, type[models.Model]] = {
     model.__name__: model
-    for model in (ArchiveResult, Snapshot, Tag, Crawl, CrawlRun, Refused, Binary, Machine, Process, Job)
+    for model in (ArchiveResult, Snapshot, Tag, Crawl, CrawlRun, CrawlSchedule, Refused, Binary, Machine, Process, Job)
 }
 
 
@@ -50,6 +51,23 @@ def hold(count: int) -> str:
     """Accept so many URLs as a crawl that is on record and does not run."""
     seeds = [Seed(f"http://{number}.test/") for number in range(count)]
     return str(create_crawl(seeds, created_by=system_user(), hold=True).pk)
+
+
+def schedule(every: str, url: str, config: dict[str, Any]) -> str:
+    """Have a URL archived again and again."""
+    template = Template(urls=[url], max_depth=0, tags=[], persona="", config=config)
+    made = CrawlSchedule(schedule=every, template=template, created_by=system_user())
+    scheduling.put(made)
+    return str(made.pk)
+
+
+def let_come(schedules: list[str], seconds: float = 0.0) -> int:
+    """Have the time of schedules come so many seconds from now."""
+    rows = CrawlSchedule.objects.filter(pk__in=schedules)
+    with transaction.atomic():
+        count = rows.update(next_at=timezone.now() + timedelta(seconds=seconds))
+        notify_workers()
+    return int(count)
 
 
 def begin_job(kind: str, query: str, options: dict[str, Any]) -> str:
@@ -162,7 +180,7 @@ def is_intact() -> str:
 COMMANDS: dict[str, Callable[..., object]] = {
     function.__name__: function
     for function in (
-        add, hold, begin_job, rows, is_settled, control_item, exclude, limit, discard, go_on,
+        add, hold, schedule, let_come, begin_job, rows, is_settled, control_item, exclude, limit, discard, go_on,
         kill_process, time_has_come, update_all, look_again_for, ask_without_ring, clock_went_back, is_intact,
     )
 }  # fmt: skip

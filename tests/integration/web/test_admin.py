@@ -11,6 +11,7 @@ from tests.webserver.fixtures import Library
 LIST = "/admin/machine/process/"
 MODELS = [
     "machine/process", "machine/machine", "machine/binary", "crawls/crawl", "crawls/crawlrun", "crawls/domain",
+    "crawls/crawlschedule",
     "core/snapshot", "core/archiveresult", "core/tag",
 ]  # fmt: skip
 

@@ -1,0 +1,120 @@
+"""Schedules: crawls that come again by themselves."""
+
+from typing import Literal
+from uuid import UUID
+
+from django.http import Http404, HttpRequest
+from ninja import Query, Router, Status
+
+from archivebox.accounts.roles import Action
+from archivebox.api.adding import checked, checked_persona
+from archivebox.api.credentials import Bearer, somebody, whoever, write_down
+from archivebox.api.paging import Page, Window, page_of
+from archivebox.api.problems import ProblemError
+from archivebox.api.routes.crawls import detail_of
+from archivebox.api.shapes.archive import CrawlDetail
+from archivebox.api.shapes.schedules import ScheduleIn, ScheduleOut, SchedulePatch
+from archivebox.base_models.transactions import write_transaction
+from archivebox.core import scheduling
+from archivebox.crawls.schedule import CrawlSchedule, Template
+
+router = Router(tags=["schedules"])
+STEERED = {"pause": scheduling.pause, "resume": scheduling.resume}
+
+
+@router.get("", response=Page[ScheduleOut], auth=Bearer(Action.READ))
+def list_schedules(request: HttpRequest, window: Query[Window]) -> Page[ScheduleOut]:
+    """Schedules, the newest first."""
+    who = whoever(request)
+    rows = CrawlSchedule.objects.select_related("created_by")
+    return page_of(rows, window, lambda found: ScheduleOut.all_of(found, who))
+
+
+@router.post("", response={201: ScheduleOut}, auth=Bearer(Action.EDIT))
+def create_schedule(request: HttpRequest, wanted: ScheduleIn) -> Status[ScheduleOut]:
+    """Have URLs archived again and again."""
+    seeds, config = checked(request, wanted)
+    template = Template(
+        urls=[seed.url for seed in seeds],
+        max_depth=wanted.depth,
+        tags=wanted.tags,
+        persona=checked_persona(wanted.persona),
+        config=config,
+    )
+    own = wanted.dict(include={"label", "schedule", "timezone", "overlap", "catch_up", "recapture"})
+    schedule = CrawlSchedule(template=template, created_by=somebody(request), **own)
+    _put(request, "schedule.created", schedule)
+    return Status(201, _out(request, schedule.pk))
+
+
+def _put(request: HttpRequest, action: str, schedule: CrawlSchedule) -> None:
+    try:
+        with write_transaction():
+            scheduling.put(schedule)
+            write_down(request, action, schedule, schedule=schedule.schedule, timezone=schedule.timezone)
+    except ValueError as error:
+        raise ProblemError(422, str(error)) from None
+
+
+@router.get("/{uuid:schedule_id}", response=ScheduleOut, auth=Bearer(Action.READ))
+def get_schedule(request: HttpRequest, schedule_id: UUID) -> ScheduleOut:
+    """One schedule; its crawls are those of `/api/v1/crawls?schedule=` with its id."""
+    return _out(request, schedule_id)
+
+
+@router.patch("/{uuid:schedule_id}", response=ScheduleOut, auth=Bearer(Action.EDIT))
+def change_schedule(request: HttpRequest, schedule_id: UUID, wanted: SchedulePatch) -> ScheduleOut:
+    """Give it another time, label or rule. A new time counts from now on."""
+    schedule = _find(schedule_id)
+    for name, value in wanted.dict(exclude_none=True).items():
+        setattr(schedule, name, value)
+    _put(request, "schedule.changed", schedule)
+    return _out(request, schedule_id)
+
+
+@router.delete("/{uuid:schedule_id}", response={204: None}, auth=Bearer(Action.EDIT))
+def remove_schedule(request: HttpRequest, schedule_id: UUID) -> Status[None]:
+    """Forget it; what its crawls archived stays."""
+    schedule = _find(schedule_id)
+    with write_transaction():
+        write_down(request, "schedule.remove", schedule, label=str(schedule))
+        schedule.delete()
+    return Status(204, None)
+
+
+@router.post("/{uuid:schedule_id}/run", response={201: CrawlDetail}, auth=Bearer(Action.EDIT))
+def run_schedule(request: HttpRequest, schedule_id: UUID) -> Status[CrawlDetail]:
+    """Make its next crawl now; its times stay as they are."""
+    schedule = _find(schedule_id)
+    try:
+        with write_transaction():
+            crawl = scheduling.run_now(schedule)
+            write_down(request, "schedule.run", schedule, crawl=str(crawl.pk))
+    except scheduling.StillRunningError as error:
+        raise ProblemError(409, str(error), crawl=str(error.crawl.pk)) from None
+    return Status(201, detail_of(crawl.pk, whoever(request)))
+
+
+@router.post("/{uuid:schedule_id}/{change}", response=ScheduleOut, auth=Bearer(Action.EDIT))
+def steer_schedule(request: HttpRequest, schedule_id: UUID, change: Literal["pause", "resume"]) -> ScheduleOut:
+    """Pause it, or go on with the next of its times."""
+    schedule = _find(schedule_id)
+    try:
+        done = STEERED[change](schedule)
+    except ValueError as error:
+        raise ProblemError(409, str(error)) from None
+    if not done:
+        raise ProblemError(409, f"It is {'paused' if schedule.is_paused else 'not paused'}: it cannot {change}.")
+    write_down(request, f"schedule.{change}", schedule)
+    return _out(request, schedule_id)
+
+
+def _out(request: HttpRequest, key: UUID) -> ScheduleOut:
+    return ScheduleOut.all_of([_find(key)], whoever(request))[0]
+
+
+def _find(key: UUID) -> CrawlSchedule:
+    found = CrawlSchedule.objects.select_related("created_by").filter(pk=key).first()
+    if found is None:
+        raise Http404
+    return found

@@ -1,0 +1,55 @@
+"""Owns the options of `archivebox schedule`."""
+
+import click
+
+from archivebox.cli.declare import IDS, LIMIT, PLUGINS, command, flag, group, option, word, words
+
+COMMAND = group(
+    "schedule",
+    "Crawls that come again by themselves: make, look at, pause and remove their schedules.",
+    [
+        command(
+            "add",
+            "schedule.body:add",
+            "Archive URLs again and again. While `archivebox server` or `archivebox run` is at work, each time makes a "
+            "crawl.\n\n"
+            "To follow a feed, give its URL and --depth 1: of its links, those that are new are archived.",
+            [
+                words("urls", "URL...", required=True),
+                option(
+                    "--every",
+                    text="When: hourly, daily, weekly, monthly, yearly, a length such as 6h or 2d, or a cron expression"
+                    " of five fields such as '0 6 * * MON-FRI'.",
+                    default="daily",
+                    metavar="WHEN",
+                ),
+                option("--timezone", text="By whose clocks.", default="UTC", metavar="ZONE"),
+                option("--depth", text="Follow links so many steps away.", default=0, type=click.IntRange(0, 100)),
+                option("--tag", text="Tags for these pages, separated by commas.", multiple=True, metavar="NAMES"),
+                PLUGINS,
+                option("--persona", text="Visit the pages as this persona; else ACTIVE_PERSONA.", metavar="NAME"),
+                option("--label", text="A name for this schedule.", default="", metavar="TEXT"),
+                option("--config", text="A setting for its crawls.", multiple=True, metavar="KEY=VALUE"),
+                option(
+                    "--overlap",
+                    text="While its last crawl still runs: wait for its end, or skip this time.",
+                    default="wait",
+                    type=click.Choice(["wait", "skip"]),
+                ),
+                option(
+                    "--catch-up",
+                    text="After times at which nothing was running here: crawl once, or skip them.",
+                    default="once",
+                    type=click.Choice(["once", "skip"]),
+                ),
+                flag("--recapture", text="Archive links again that one of its crawls has archived."),
+            ],
+        ),
+        command("list", "schedule.body:list_", "Schedules, the newest first.", [LIMIT]),
+        command("show", "schedule.body:show", "One schedule and its last crawls.", [word("id", "ID")]),
+        command("pause", "schedule.body:pause", "Make no more crawls of it; what runs goes on.", [IDS]),
+        command("resume", "schedule.body:resume", "Go on with the next of its times.", [IDS]),
+        command("run", "schedule.body:run_now", "Make its next crawl now; its times stay as they are.", [IDS]),
+        command("remove", "schedule.body:remove", "Forget it; what its crawls archived stays.", [IDS]),
+    ],
+)

@@ -1,0 +1,151 @@
+"""Owns `archivebox schedule`: crawls that come again by themselves."""
+
+from collections.abc import Iterator, Mapping
+
+from archivebox.base_models.users import system_user
+from archivebox.cli import personas, settings
+from archivebox.cli.add.body import config_of
+from archivebox.cli.crawl.body import COLUMNS as CRAWL_COLUMNS
+from archivebox.cli.crawl.body import crawl_records
+from archivebox.cli.errors import BadInputError
+from archivebox.cli.listing import ON_A_TERMINAL
+from archivebox.cli.output import Column
+from archivebox.cli.records import pages, record_of
+from archivebox.cli.select import find, find_all
+from archivebox.cli.session import Session
+from archivebox.config.resolve import Layer, Resolved
+from archivebox.core import scheduling
+from archivebox.core.intake import check_seeds
+from archivebox.core.tag import split_tags
+from archivebox.crawls.models import Crawl, CrawlSchedule
+from archivebox.crawls.schedule import Template
+from archivebox.hooks import resolve_settings
+
+COLUMNS = (
+    Column("id", "id", wraps=True),
+    Column("when", "schedule"),
+    Column("zone", "timezone"),
+    Column("next", lambda record: record["next_at"] or "paused"),
+    Column("what", "title", wraps=True),
+)
+LABELS = {
+    "id": "id", "label": "label", "schedule": "when", "timezone": "zone", "next_at": "next", "is_waiting": "waits",
+    "template": "what", "overlap": "overlap", "catch_up": "catch-up", "recapture": "recapture",
+    "skipped_at": "left out", "skipped_for": "because", "created_at": "added",
+}  # fmt: skip
+CRAWLS_SHOWN = 10
+
+
+def refuse_early(params: Mapping[str, object]) -> None:
+    pairs = params.get("config")
+    if isinstance(pairs, tuple):
+        settings.refuse_secrets(pairs, "Set it with `archivebox config set NAME`, which asks for it.")
+
+
+def add(
+    session: Session,
+    *,
+    urls: tuple[str, ...],
+    every: str,
+    timezone: str,
+    depth: int,
+    tag: tuple[str, ...],
+    plugins: str | None,
+    persona: str | None,
+    label: str,
+    config: tuple[str, ...],
+    overlap: str,
+    catch_up: str,
+    recapture: bool,
+) -> int:
+    own = config_of(config, plugins)
+    template = Template(
+        urls=_valid(urls, resolve_settings([*settings.current_layers(is_collection=True), Layer("crawl", own)])),
+        max_depth=depth,
+        tags=[name for text in tag for name in split_tags(text)],
+        persona=personas.find(session, persona).name if persona else "",
+        config=own,
+    )
+    schedule = CrawlSchedule(
+        schedule=every, timezone=timezone, label=label[:255], template=template,
+        overlap=overlap, catch_up=catch_up, recapture=recapture, created_by=system_user(),
+    )  # fmt: skip
+    try:
+        scheduling.put(schedule)
+    except ValueError as error:
+        raise BadInputError(str(error)) from None
+    session.out.event(_record(schedule), f"{schedule.recurrence}: schedule {schedule.pk}.")
+    return 0
+
+
+def _valid(urls: tuple[str, ...], resolved: Resolved) -> list[str]:
+    seeds, refusals = check_seeds(urls, resolved)
+    if refusals:
+        raise BadInputError(f"{refusals[0].sentence} Nothing was scheduled.")
+    return [seed.url for seed in seeds]
+
+
+def list_(session: Session, *, limit: int | None) -> int:
+    bound = limit or (ON_A_TERMINAL if session.out.is_for_people else None)
+    session.out.table(
+        COLUMNS, _records(bound), empty="No schedule. `archivebox schedule add URL --every daily` makes one."
+    )
+    return 0
+
+
+def _records(limit: int | None) -> Iterator[dict[str, object]]:
+    return (_record(row) for page in pages(CrawlSchedule.objects.all(), limit) for row in page)
+
+
+def _record(schedule: CrawlSchedule) -> dict[str, object]:
+    made: Template = schedule.template
+    shown = made | {"config": resolve_settings([]).redacted(made["config"])}
+    return record_of(schedule, title=str(schedule), template=shown)
+
+
+def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
+    schedule = find(CrawlSchedule, id)
+    session.out.facts(_record(schedule), LABELS)
+    crawls = crawl_records(Crawl.objects.filter(schedule=schedule), CRAWLS_SHOWN)
+    session.out.table(CRAWL_COLUMNS, crawls, empty="It has made no crawl yet.")
+    return 0
+
+
+def pause(session: Session, *, ids: tuple[str, ...]) -> int:
+    return _each(session, [(one, scheduling.pause(one)) for one in find_all(CrawlSchedule, ids)], "paused")
+
+
+def resume(session: Session, *, ids: tuple[str, ...]) -> int:
+    try:
+        return _each(session, [(one, scheduling.resume(one)) for one in find_all(CrawlSchedule, ids)], "resumed")
+    except ValueError as error:
+        raise BadInputError(str(error)) from None
+
+
+def _each(session: Session, changed: list[tuple[CrawlSchedule, bool]], done: str) -> int:
+    for schedule, is_done in changed:
+        if is_done:
+            session.out.event(_record(schedule), f"schedule {schedule.pk} is {done}.")
+        else:
+            session.out.warn(f"schedule {schedule.pk} cannot be {done}: it is already.")
+    return 0 if all(is_done for _, is_done in changed) else 2
+
+
+def run_now(session: Session, *, ids: tuple[str, ...]) -> int:
+    code = 0
+    for schedule in find_all(CrawlSchedule, ids):
+        try:
+            crawl = scheduling.run_now(schedule)
+            session.out.event(record_of(crawl), f"Queued as crawl {crawl.pk}.")
+        except scheduling.StillRunningError as error:
+            session.out.warn(f"schedule {schedule.pk}: {error}")
+            code = 2
+    return code
+
+
+def remove(session: Session, *, ids: tuple[str, ...]) -> int:
+    for schedule in find_all(CrawlSchedule, ids):
+        record = _record(schedule)
+        schedule.delete()
+        session.out.event(record, f"schedule {record['id']} is gone; what its crawls archived stays.")
+    return 0

@@ -1,0 +1,60 @@
+"""Owns the form of what a crawl is made of: what is given, how far it goes, and by what it is archived."""
+
+import io
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, BinaryIO, cast
+
+from django import forms
+
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.hooks import discover_hooks
+from archivebox.lib.jsonl import JSON
+
+DEPTHS = [(0, "only these pages"), (1, "and what they link to"), (2, "two links deep"), (3, "three links deep")]
+SCOPES = [("all", "anywhere"), ("domain", "within their domain"), ("host", "within their host")]
+
+
+class CrawlForm(forms.Form):
+    """What every crawl is made of."""
+
+    urls = forms.CharField(
+        label="URLs, or any text that has some",
+        required=False,
+        widget=forms.Textarea(
+            attrs={"rows": 6, "placeholder": "https://example.org/", "autofocus": True, "spellcheck": "false"}
+        ),
+    )
+    depth = forms.TypedChoiceField(label="How far", choices=DEPTHS, coerce=int, initial=0)
+    scope = forms.ChoiceField(label="Links are followed", choices=SCOPES, initial="all", required=False)
+    plugins = forms.MultipleChoiceField(label="Only these plugins", required=False, widget=forms.CheckboxSelectMultiple)
+    persona = forms.ChoiceField(label="Persona", required=False)
+    tags = forms.CharField(label="Tags", required=False, max_length=1000, help_text="Separated by commas.")
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        capturing = sorted({hook.plugin for hook in discover_hooks("Snapshot")})
+        cast("forms.MultipleChoiceField", self.fields["plugins"]).choices = [(name, name) for name in capturing]
+        personas = cast("forms.ChoiceField", self.fields["persona"])
+        personas.choices = [("", "as set"), *((name, name) for name in _personas())]
+
+    def given(self) -> Iterator[BinaryIO]:
+        """What was typed, to be read."""
+        if text := self.cleaned_data.get("urls", ""):
+            yield io.BytesIO(text.encode())
+
+    def config(self) -> dict[str, JSON]:
+        """The settings of its crawl, as far as somebody chose any."""
+        asked = self.cleaned_data
+        chosen: dict[str, JSON] = {}
+        if asked["depth"] and asked.get("scope") not in {"", "all"}:
+            chosen["URL_SCOPE"] = asked["scope"]
+        if asked.get("plugins"):
+            chosen["PLUGINS"] = list(asked["plugins"])
+        return chosen
+
+
+def _personas() -> list[str]:
+    with suppress(OSError):
+        return sorted(path.name for path in DATA_FOLDER.personas.iterdir() if path.is_dir())
+    return []

@@ -1,0 +1,258 @@
+"""Owns the pages of schedules: the list, one with its crawls, and the form that makes or changes one."""
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, cast
+from uuid import UUID
+from zoneinfo import available_timezones
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db.models import OuterRef, Subquery
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST
+
+from archivebox.accounts import audit
+from archivebox.accounts.roles import Action
+from archivebox.base_models.transactions import write_transaction
+from archivebox.core import scheduling
+from archivebox.core.tag import split_tags
+from archivebox.core.understanding import Again
+from archivebox.crawls.crawl import Crawl
+from archivebox.crawls.recurrence import times, zone_of
+from archivebox.crawls.schedule import CrawlSchedule, Template
+from archivebox.lib.jsonl import JSON
+from archivebox.lib.links.link import LinkFileError
+from archivebox.web.access import requires
+from archivebox.web.crawl_form import CrawlForm
+from archivebox.web.paging import page_of
+from archivebox.web.views.add import understood
+from archivebox.web.views.crawls import counts_of
+
+USUAL = ("hourly", "daily", "weekly", "monthly", "every 6 hours", "every 2 days", "0 6 * * MON-FRI", "30 22 * * SUN")
+"""Times that are offered while somebody types."""
+TIMES_SHOWN = 4
+
+
+class ScheduleForm(CrawlForm):
+    """What is archived again and again, and when."""
+
+    label = forms.CharField(label="Name", required=False, max_length=255)
+    schedule = forms.CharField(
+        label="When",
+        max_length=64,
+        initial="daily",
+        help_text="A word, a length of time such as 6h, or a cron expression of five fields.",
+        widget=forms.TextInput(attrs={"list": "usual", "spellcheck": "false", "autocomplete": "off"}),
+    )
+    timezone = forms.CharField(
+        label="By the clocks of",
+        max_length=64,
+        initial="UTC",
+        widget=forms.TextInput(attrs={"list": "zones", "spellcheck": "false", "autocomplete": "off"}),
+    )
+    overlap = forms.ChoiceField(
+        label="While its last crawl still runs", choices=CrawlSchedule.Overlap.choices, initial="wait"
+    )
+    catch_up = forms.ChoiceField(
+        label="Times when nothing ran here", choices=CrawlSchedule.CatchUp.choices, initial="once"
+    )
+    recapture = forms.ChoiceField(
+        label="Links that it has archived before",
+        choices=[("", "only new ones"), ("yes", "all, each time")],
+        required=False,
+    )
+
+    def put_into(self, schedule: CrawlSchedule, urls: list[str]) -> None:
+        """Write it into a row. ValidationError where its time is none."""
+        asked = self.cleaned_data
+        schedule.template = Template(
+            urls=urls,
+            max_depth=asked["depth"],
+            tags=split_tags(asked["tags"]),
+            persona=asked["persona"],
+            config=_others(schedule) | self.config(),
+        )
+        for name in ("label", "schedule", "timezone", "overlap", "catch_up"):
+            setattr(schedule, name, asked[name])
+        schedule.recapture = bool(asked["recapture"])
+
+
+def _others(schedule: CrawlSchedule) -> dict[str, JSON]:
+    """Settings that it has and that the form does not speak of."""
+    known: dict[str, JSON] = schedule.template.get("config", {})
+    return {name: value for name, value in known.items() if name not in {"URL_SCOPE", "PLUGINS"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One schedule as the list shows it."""
+
+    schedule: CrawlSchedule
+    when: str
+    last: Crawl | None
+
+
+@requires(Action.READ)
+def index(request: HttpRequest) -> HttpResponse:
+    """Schedules, the newest first, each with its next time and its last crawl."""
+    newest = Crawl.objects.filter(schedule=OuterRef("pk")).order_by("-pk").values("pk")[:1]
+    page = page_of(CrawlSchedule.objects.select_related("created_by").annotate(last=Subquery(newest)), request)
+    crawls = Crawl.objects.in_bulk([row.last for row in page.rows if row.last])
+    lines = [Line(row, _when(row), crawls.get(row.last)) for row in page.rows]
+    return render(request, "web/schedules/index.html", {"page": page, "lines": lines})
+
+
+@requires(Action.READ)
+def one(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+    """One schedule: what it archives, its next times, and its crawls."""
+    schedule = _find(schedule_id)
+    page = page_of(Crawl.objects.filter(schedule=schedule).select_related("created_by"), request)
+    context = {
+        "schedule": schedule, "when": _when(schedule), "times": _times(schedule), "page": page,
+        "running": scheduling.unended(schedule), "lines": list(zip(page.rows, counts_of(page.rows), strict=True)),
+    }  # fmt: skip
+    return render(request, "web/schedules/one.html", context)
+
+
+@requires(Action.EDIT)
+def new(request: HttpRequest) -> HttpResponse:
+    """The form of a new one; POST makes it."""
+    schedule = CrawlSchedule(created_by=cast("User", request.user))
+    if request.method != "POST":
+        return _form_page(request, ScheduleForm(initial={"urls": request.GET.get("url", "")}), schedule)
+    return _take(request, ScheduleForm(request.POST), schedule)
+
+
+@requires(Action.EDIT)
+def change(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+    """The form of one that is there; POST changes it."""
+    schedule = _find(schedule_id)
+    if request.method != "POST":
+        return _form_page(request, ScheduleForm(initial=_initial(schedule)), schedule)
+    return _take(request, ScheduleForm(request.POST), schedule)
+
+
+def _initial(schedule: CrawlSchedule) -> dict[str, Any]:
+    made: Template = schedule.template
+    names = ("label", "schedule", "timezone", "overlap", "catch_up")
+    return {
+        **{name: getattr(schedule, name) for name in names},
+        "urls": "\n".join(made["urls"]),
+        "depth": made["max_depth"],
+        "tags": ", ".join(made["tags"]),
+        "persona": made["persona"],
+        "scope": made["config"].get("URL_SCOPE", "all"),
+        "plugins": made["config"].get("PLUGINS", []),
+        "recapture": "yes" if schedule.recapture else "",
+    }
+
+
+def _take(request: HttpRequest, form: ScheduleForm, schedule: CrawlSchedule) -> HttpResponse:
+    """Write it down, or say what is wrong with which field, and write nothing."""
+    if form.is_valid():
+        try:
+            form.put_into(schedule, _urls(request, form))
+            _put(request, schedule)
+        except ValidationError as error:
+            form.add_error("urls", error)
+        except ValueError as error:
+            form.add_error("timezone" if "time zone" in str(error) else "schedule", str(error))
+        else:
+            messages.success(request, f"“{schedule}” is scheduled: {_when(schedule)}.")
+            return redirect("schedule", schedule.pk)
+    return _form_page(request, form, schedule, status=422)
+
+
+def _put(request: HttpRequest, schedule: CrawlSchedule) -> None:
+    action = "schedule.created" if schedule._state.adding else "schedule.changed"
+    with write_transaction():
+        scheduling.put(schedule)
+        audit.record(request.user, action, schedule, schedule=schedule.schedule, timezone=schedule.timezone)
+
+
+def _urls(request: HttpRequest, form: ScheduleForm) -> list[str]:
+    """All that was given; ValidationError if any line of it cannot be archived."""
+    try:
+        found = understood(request, form)
+    except LinkFileError as error:
+        raise ValidationError(f"That {error}.") from None
+    if found.refusals:
+        raise ValidationError([f"Line {one.line}: {one.sentence}" for one in found.refusals[:10]])
+    urls = [seed.url for seed in found.chosen(Again.ALWAYS)]
+    if not urls:
+        raise ValidationError("Give a URL, such as that of a feed.")
+    return urls
+
+
+def _form_page(request: HttpRequest, form: ScheduleForm, schedule: CrawlSchedule, status: int = 200) -> HttpResponse:
+    context = {
+        "form": form, "schedule": schedule, "is_new": schedule._state.adding, "usual": USUAL,
+        "zones": sorted(available_timezones()),
+    }  # fmt: skip
+    return render(request, "web/schedules/form.html", context, status=status)
+
+
+@require_POST
+def do(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
+    """``change``: ``pause``, ``resume``, ``run``, ``remove``."""
+    schedule = _find(schedule_id)
+    wanted = request.POST.get("change", "")
+    if wanted not in _DEEDS:
+        raise Http404("no such change")
+    try:
+        with write_transaction():
+            audit.record(request.user, f"schedule.{wanted}", schedule)
+            messages.success(request, _DEEDS[wanted](schedule))
+    except (ValueError, scheduling.StillRunningError) as error:
+        messages.error(request, str(error))
+    return redirect("schedules") if wanted == "remove" else redirect("schedule", schedule_id)
+
+
+def _pause(schedule: CrawlSchedule) -> str:
+    scheduling.pause(schedule)
+    return "Paused. What runs goes on."
+
+
+def _resume(schedule: CrawlSchedule) -> str:
+    scheduling.resume(schedule)
+    return "It goes on with the next of its times."
+
+
+def _run(schedule: CrawlSchedule) -> str:
+    scheduling.run_now(schedule)
+    return "A crawl of it is queued. Its times stay as they are."
+
+
+def _remove(schedule: CrawlSchedule) -> str:
+    schedule.delete()
+    return "It is gone. What its crawls archived stays."
+
+
+_DEEDS = {"pause": _pause, "resume": _resume, "run": _run, "remove": _remove}
+
+
+def _find(schedule_id: UUID) -> CrawlSchedule:
+    return get_object_or_404(CrawlSchedule.objects.select_related("created_by"), pk=schedule_id)
+
+
+def _when(schedule: CrawlSchedule) -> str:
+    try:
+        return str(schedule.recurrence)
+    except ValueError as error:
+        return str(error)
+
+
+def _times(schedule: CrawlSchedule) -> list[str]:
+    """Its next times, by its own clocks; none of one that is paused, or that cannot be understood."""
+    if schedule.next_at is None:
+        return []
+    try:
+        zone = zone_of(schedule.timezone)
+        found = islice(times(schedule.recurrence, schedule.next_at), TIMES_SHOWN)
+        return [f"{moment.astimezone(zone):%a %Y-%m-%d %H:%M}" for moment in found]
+    except ValueError:
+        return []
