@@ -75,6 +75,7 @@ TEMPLATES = [
     },
 ]
 STATIC_URL = "/static/"
+STORAGES = {"staticfiles": {"BACKEND": "archivebox.web.statics.VersionedStorage"}}
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},

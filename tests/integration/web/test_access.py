@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -58,6 +59,12 @@ def test_health_and_static_answer_everybody_and_say_nothing_of_the_archive(libra
     assert library.server.ask("/static/web/archivebox.css").status == 200
     assert library.server.ask("/static/../settings.py").status in {400, 404}
     assert library.server.ask("/static/web/%2e%2e/%2e%2e/settings.py").status in {400, 404}
+
+
+def test_a_style_sheet_is_kept_by_the_browser_until_it_changes(library: Library) -> None:
+    (address,) = re.findall(r'href="(/static/web/archivebox\.css\?v=\w{12})"', library.server.ask("/login/").text)
+    assert "immutable" in library.server.ask(address).headers["cache-control"]
+    assert "immutable" not in library.server.ask("/static/web/archivebox.css").headers["cache-control"]
 
 
 def test_cookies_are_out_of_reach_of_scripts_and_of_other_sites(library: Library) -> None:
