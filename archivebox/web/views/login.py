@@ -84,6 +84,8 @@ def change_password(request: HttpRequest) -> HttpResponse:
     user = cast("User", request.user)
     kind = PasswordChangeForm if user.has_usable_password() else SetPasswordForm
     form = kind(user, request.POST or None)
+    form.fields["new_password1"].help_text = "At least ten characters; not only digits, and none that many people use."
+    form.fields["new_password2"].label, form.fields["new_password2"].help_text = "Once more", ""
     if request.method == "POST" and form.is_valid():
         update_session_auth_hash(request, form.save())
         messages.success(request, "Your password is set.")

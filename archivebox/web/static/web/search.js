@@ -1,9 +1,9 @@
 // Completes the query in a box with data-help, and says below it how the query reads. Without it, Enter searches.
+"use strict";  // else its functions would become the window's, in place of open() of another script
 const WAIT = 120; // ms of silence before the server is asked
 
 for (const box of document.querySelectorAll("input[data-help]")) {
   const list = document.createElement("ul");
-  const reading = document.getElementById("reading");
   let chosen = -1, shown = [], timer = 0, asked = 0;
 
   list.id = `${box.id}-suggestions`;
@@ -65,6 +65,7 @@ for (const box of document.querySelectorAll("input[data-help]")) {
     if (!answer?.ok || number !== asked) return;
     const help = await answer.json();
     open(box.value ? help.suggestions : []);
+    const reading = document.getElementById("reading");
     if (reading) {
       reading.textContent = help.problem || help.phrase.replace(/^./, (letter) => letter.toUpperCase());
       reading.classList.toggle("bad", Boolean(help.problem));
