@@ -14,6 +14,8 @@ CRAWLS_SHOWN = 20
 """Open crawls in the drawer."""
 AT_WORK = 64
 """Pages at work that are followed."""
+LIBRARY = "library"
+"""What changes with the number of pages."""
 COUNT_REST = 50
 """How many times as long as counting a crawl's pages took, the count is not taken again: a million take a second."""
 
@@ -99,6 +101,7 @@ class Watch:
             topic, progress = topic_of(crawl.pk), self._counted[crawl.pk].progress
             if self._is_new(f"of-{crawl.pk}", (crawl.status, progress.total)):
                 yield Part("", str(crawl.pk), None)
+                yield Part("", LIBRARY, None)
             if crawl.pk not in watched:
                 continue
             if self._is_new(f"counts-{crawl.pk}", progress):

@@ -43,6 +43,7 @@ def index(request: HttpRequest) -> HttpResponse:
     context = {
         "page": page, "cards": shown, "q": query, "look": look, "busy": any(card.is_busy for card in shown),
         "list_template": f"web/library/{look.view}.html", "sort": _sort(request),
+        "is_newest": not query and page.newer is None and _sort(request) == "newest",
         "reading": reading, "can_choose": allows(request, Action.EDIT), "formats": FORMATS,
     }  # fmt: skip
     is_more = "HX-Request" in request.headers

@@ -79,6 +79,32 @@ def test_the_palette_leads_to_a_page_by_its_title(inside: Browser, library: Libr
     assert inside.wait_for("location.pathname.startsWith('/snapshots/') && document.title.startsWith('Story 42')")
 
 
+def test_what_narrows_the_list_stands_beside_it(inside: Browser, library: Library) -> None:
+    inside.size(1280, 800)
+    inside.go(f"{library.server.url}/")
+    width = "document.querySelector('{}').getBoundingClientRect().width"
+    assert float(inside.value(width.format(".shelf"))) > 3 * float(inside.value(width.format(".facets")))
+
+
+def test_a_key_tells_the_keys(inside: Browser, library: Library) -> None:
+    inside.go(f"{library.server.url}/")
+    press(inside, "?")
+    assert inside.value("document.getElementById('keys').open") is True
+
+
+def test_a_new_page_comes_into_an_open_library(inside: Browser, library: Library) -> None:
+    inside.go(f"{library.server.url}/?view=cards")
+    assert inside.wait_for("Boolean(document.querySelector('[data-part=running-list] p'))")  # it listens
+    inside.value("document.querySelector('.choose input').click()")
+    crawl = library.visitor.post("/add/", urls="http://comes.example/", depth="0").headers["location"]
+    try:
+        first = "document.querySelector('[data-row] h2').textContent.includes('comes.example')"
+        assert inside.wait_for(first)
+        assert inside.value("document.getElementById('chosen').textContent") == "1 chosen"
+    finally:
+        library.visitor.post(f"{crawl}do/", form_at=crawl, change="discard")
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_axe_has_nothing_to_complain_of(inside: Browser, library: Library, axe: str, width: int) -> None:
     found = {}

@@ -1,6 +1,8 @@
 // Keeps what is shown of running work up to date, by the one stream of events that a page has.
 //   [data-part="name"]   is replaced by the server's newer piece of it
 //   [data-watch="id"]    shows a thing that runs: when it has changed, the page's [data-live] pieces are loaded anew
+//   [data-done="name"]   is what a [data-live] piece becomes that changes no more
+//   [data-watch=library] shows the newest pages: those that come are put on top of its [data-row]s
 "use strict";
 const OFTEN = 2000, AGAIN = 5000;
 let waiting = 0, loaded = 0;
@@ -26,10 +28,23 @@ async function reload() {
   if (!answer || !answer.ok || answer.redirected) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const old of document.querySelectorAll("[data-live]")) {
-    const now = fresh.querySelector(`[data-live="${CSS.escape(old.dataset.live)}"]`);
-    if (now && now.innerHTML !== old.innerHTML && !old.contains(document.activeElement)) old.replaceWith(now);
+    const name = CSS.escape(old.dataset.live);
+    const now = fresh.querySelector(`[data-live="${name}"], [data-done="${name}"]`);
+    if (!now || now.innerHTML === old.innerHTML || old.contains(document.activeElement)) continue;
+    for (const box of now.querySelectorAll(".choose input")) box.checked = old.querySelector(".choose input").checked;
+    old.replaceWith(now);
   }
+  insertNewest(fresh);
   window.htmx?.process(document.body);
+}
+
+/** Put the pages that are newer than all that the list has on top of it. */
+function insertNewest(fresh) {
+  if (!document.querySelector("[data-watch~=library]")) return;
+  const first = document.querySelector("[data-row]"), rows = [...fresh.querySelectorAll("[data-row]")];
+  if (!first && rows.length) location.reload();  // there was no list yet
+  const known = rows.findIndex(row => document.querySelector(`[data-row="${CSS.escape(row.dataset.row)}"]`));
+  first?.before(...rows.slice(0, known < 0 ? rows.length : known));
 }
 
 function reloadSoon() {
