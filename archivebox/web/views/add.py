@@ -117,7 +117,7 @@ def _keep_refusals(crawl: Crawl, found: Understood) -> None:
 def _tell(request: HttpRequest, taken: int, found: Understood) -> None:
     messages.success(request, f"{taken} page{'' if taken == 1 else 's'} accepted.")
     for refusal in found.refusals[:REFUSALS_SHOWN]:
-        messages.warning(request, f"Line {refusal.line} was left out: {refusal.sentence} ({refusal.text[:80]})")
+        messages.warning(request, f"Line {refusal.line} was left out. {refusal.sentence}")
 
 
 # --- what the page says -------------------------------------------------------------------------------------------

@@ -92,21 +92,17 @@ class Deed:
 
 def deeds_of(crawl: Crawl, progress: Progress) -> list[Deed]:
     """What can be done to the crawl as it is, each with the pages that it would touch."""
-    kept = _pages(progress.done)
+    left = _pages(progress.running + progress.waiting + progress.counts.get("paused", 0))
     deeds: list[Deed] = []
     if crawl.status in Crawl.OPEN:
-        deeds.append(
-            Deed("pause", "Pause", f"{_pages(progress.running)} at work go back to the queue. Nothing is lost.")
-        )
+        back = f"Puts {_pages(progress.running)} at work back into the queue. Nothing is lost."
+        deeds.append(Deed("pause", "Pause", back))
     if crawl.status == Crawl.StatusChoices.PAUSED:
-        waits = progress.counts.get("paused", 0) + progress.waiting
-        deeds.append(Deed("resume", "Resume", f"{_pages(waits)} are fetched."))
+        deeds.append(Deed("resume", "Resume", f"Fetches {left}."))
     if crawl.status in {*Crawl.OPEN, Crawl.StatusChoices.PAUSED}:
-        left = progress.total - progress.done
-        deeds.append(Deed("cancel", "Stop", f"{_pages(left)} are not fetched; {kept} stay archived."))
+        deeds.append(Deed("cancel", "Stop", f"Leaves {left} unfetched; keeps {_pages(progress.done)}."))
     if crawl.status == Crawl.StatusChoices.CANCELLED:
-        left = progress.counts.get("cancelled", 0)
-        deeds.append(Deed("resume", "Go on", f"{_pages(left)} that were not fetched are queued again."))
+        deeds.append(Deed("resume", "Go on", "Queues again what was not fetched."))
     if progress.total:
         deeds.append(Deed("discard", "Discard", f"It ends, and all of its {_pages(progress.total)} leave the library. "
                           "That can be undone here until they are deleted for good.", is_grave=True))  # fmt: skip
