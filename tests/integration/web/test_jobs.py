@@ -113,6 +113,7 @@ def test_who_only_reads_sees_jobs_and_failures_begins_none_and_keeps_searches(li
     viewer.log_in("viewer", "a long password")
     assert viewer.get("/jobs/").status == viewer.get("/failures/").status == 200
     assert "Try " not in viewer.get("/failures/").text
+    assert "Make it" not in viewer.get("/tags/").text
     assert viewer.post("/jobs/start/", form_at="/", kind="tag", tags="x", all="yes", q="").status == 403
     assert viewer.post("/searches/", form_at="/", q="story", name="Stories").status == 302
     assert "Stories" in viewer.get("/?q=story").text
