@@ -112,9 +112,17 @@ _SEARCH = (
     ),
 )
 
-_ALL = (*_SHARED, *_PLACES, *_WORK, *_CRAWLS, *_SEARCH, *_WEB)
+GROUPS: dict[str, tuple[SettingSpec, ...]] = {
+    "Crawls": _CRAWLS,
+    "Hooks": _SHARED,
+    "Work": _WORK,
+    "Search": _SEARCH,
+    "Web": _WEB,
+    "Places": _PLACES,
+}
+"""Every setting that belongs to no plugin, by what it is about."""
 
-CORE_SETTINGS: dict[str, SettingSpec] = {spec.name: spec for spec in _ALL}
+CORE_SETTINGS: dict[str, SettingSpec] = {spec.name: spec for group in GROUPS.values() for spec in group}
 """Every setting that belongs to no plugin, by name."""
 
 SHARED_SETTINGS: tuple[str, ...] = tuple(spec.name for spec in _SHARED)

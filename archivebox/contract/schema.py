@@ -13,6 +13,9 @@ TYPES = ("boolean", "integer", "number", "string", "array", "object")
 TRUE_WORDS = frozenset({"true", "1", "yes", "on", "y", "t"})
 FALSE_WORDS = frozenset({"false", "0", "no", "off", "n", "f"})
 _SETTING_NAME = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
+_LOCAL_NAME = re.compile(
+    r"(?:^|_)(?:BINARY|ARGS|ARGS_EXTRA|DIR|FILE|EXTENSIONS?)$|^(?:DATABASE_URL|MACHINE_ID)$", re.ASCII
+)
 _SENSITIVE_NAME = re.compile(r"(PASSWORD|SECRET|TOKEN|API_KEY|PRIVATE_KEY|CREDENTIALS?|COOKIES)$", re.ASCII)
 
 
@@ -33,6 +36,11 @@ class SettingSpec:
     pattern: str | None = None
     nullable: bool = False
     sensitive: bool = False
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it names a program, its options, or a place on the machine: who sets it can run anything there."""
+        return bool(_LOCAL_NAME.search(self.name))
 
     def allowed(self) -> str:
         """What may be set, in words: ``a whole number from 1 to 3600``."""

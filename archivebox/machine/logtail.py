@@ -16,8 +16,8 @@ BLOCK = 1 << 16
 """Bytes of a log read at a time."""
 
 
-def read_tail(path: LogPath) -> tuple[str, int]:
-    """The last 2 KB of a log as text, and the size of the whole in bytes; any bytes are tolerated.
+def read_tail(path: LogPath, most: int = TAIL) -> tuple[str, int]:
+    """The last ``most`` bytes of a log as text, and the size of the whole in bytes; any bytes are tolerated.
 
     A log that is not there, or cannot be read, is empty: its folder was in the hands of a hook.
     """
@@ -26,7 +26,7 @@ def read_tail(path: LogPath) -> tuple[str, int]:
         return "", 0
     try:
         size = os.fstat(descriptor).st_size
-        data = os.pread(descriptor, TAIL, max(0, size - TAIL)) if size else b""
+        data = os.pread(descriptor, most, max(0, size - most)) if size else b""
     except OSError as error:
         _tell(error)
         return "", 0

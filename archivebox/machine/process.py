@@ -70,6 +70,16 @@ class ProcessQuerySet(TabledQuerySet["Process"]):
                 row.identity.signal(signal.SIGTERM)
         return asked
 
+    def ask_workers_to_end(self) -> int:
+        """Have the workers end those that are running hooks, each with all that it started; how many there are.
+
+        TERM, a grace, KILL: by whoever holds them, on whichever machine, who then knows that it was wanted.
+        """
+        hooks = self.running().of_type(Process.TypeChoices.HOOK)
+        asked: int = hooks.update(request=Request.KILL)
+        notify_workers()
+        return asked
+
     def current(self) -> "Process":
         return Process.current()
 
@@ -103,6 +113,15 @@ class Process(OwnProcess):
             models.Index(fields=["crawl_id"], condition=Q(crawl_id__isnull=False), name="process_crawl"),
             models.Index(fields=["snapshot_id"], condition=Q(snapshot_id__isnull=False), name="process_snapshot"),
         ]
+
+    @property
+    def hook(self) -> "Process | None":
+        """Itself, if it is a hook; the hook that runs it, if it is a program."""
+        if self.process_type == self.TypeChoices.HOOK:
+            return self
+        if self.process_type != self.TypeChoices.BINARY or self.parent_id is None:
+            return None
+        return Process.objects.of_type(self.TypeChoices.HOOK).filter(pk=self.parent_id).first()
 
     # --- the tree ---------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 from uuid import UUID
@@ -22,6 +23,15 @@ LOST = -1
 """What ``poll`` and ``wait`` answer for a process whose status nobody saw."""
 REAPER_TIME = 5.0
 """Seconds that ``wait`` without a limit gives the reaper of an ended process to say how it ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Seconds of CPU, and bytes of memory: now, of one that has ended the most it had. None: nobody knows."""
+
+    cpu_seconds: float | None = None
+    memory: int | None = None
+
 
 _children: dict[UUID, processes.Child] = {}
 """What :meth:`StartedProcess.launch` started here and nobody has reaped: any object of the row can wait for it."""
@@ -89,6 +99,22 @@ class StartedProcess(ProcessRow):
 
     def is_alive(self) -> bool:
         return self.is_running
+
+    @property
+    def usage(self) -> Usage:
+        """What it has used so far; of one that has ended, what the kernel reported."""
+        if self.status == self.StatusChoices.EXITED:
+            spent = [seconds for seconds in (self.user_seconds, self.system_seconds) if seconds is not None]
+            return Usage(sum(spent) if spent else None, self.max_rss)
+        proc = self.proc
+        if proc is None:
+            return Usage()
+        try:
+            with proc.oneshot():
+                times = proc.cpu_times()
+                return Usage(times.user + times.system, proc.memory_info().rss)
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            return Usage()
 
     def get_memory_info(self) -> dict[str, int] | None:
         proc = self.proc

@@ -15,6 +15,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib import processes
 from archivebox.lib.processes import ExitStatus, Identity, Launch
+from archivebox.lib.redaction import redacted
 from archivebox.machine.host import Machine
 from archivebox.machine.statemachines import ProcessMachine
 from archivebox.storage.layout import hook_file
@@ -151,9 +152,32 @@ class ProcessRow(TabledRow):
     # --- for people -------------------------------------------------------------------------------------------
 
     @property
+    def argv(self) -> list[str]:
+        """Its command line as people may see it: without passwords."""
+        return redacted(str(word) for word in self.cmd)
+
+    @property
+    def kind(self) -> str:
+        """Its type, or which kind of worker it is."""
+        return self.worker_type or self.process_type
+
+    @property
+    def what(self) -> str:
+        """The hook's name, or the command as somebody would type it: without folders, or the interpreter of modules."""
+        if self.hook_name:
+            return self.hook_name
+        first, *rest = self.argv or [""]
+        words = rest[rest.index("-m") + 1 :] if "-m" in rest[:3] else [first.rpartition("/")[2], *rest]
+        if "--process-id" in words:  # its row's id, which is shown where ids are shown
+            at = words.index("--process-id")
+            words = words[:at] + words[at + 2 :]
+        text = " ".join(words)
+        return text if len(text) <= 100 else f"{text[:99]}…"
+
+    @property
     def cmd_summary(self) -> str:
         """Its first 50 characters; of a hook from its own name on, since its interpreter and folder say nothing."""
-        words = [str(word) for word in self.cmd]
+        words = self.argv
         at = next((n for n, word in enumerate(words) if self.hook_name and word.endswith(f"/{self.hook_name}")), None)
         if at is not None:
             words[: at + 1] = [f"{self.plugin}/{self.hook_name}"]

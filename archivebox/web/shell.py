@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 
-from archivebox.web.access import may_see
+from archivebox.accounts.roles import Action
+from archivebox.web.access import allows, may_see
 from archivebox.web.look import CHOICES, look_of
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One place of the rail. ``area``: the first name in the addresses of all its pages."""
+    """One place of the rail. ``area``: the first name in the addresses of its pages; ``needs``: what they ask for."""
 
     url_name: str
     label: str
     icon: str
     area: str
+    needs: Action = Action.LIST
 
 
 ENTRIES = (
@@ -27,9 +29,9 @@ ENTRIES = (
     Entry("jobs", "Jobs", "list-checks", "jobs"),
     Entry("tags", "Tags", "tags", "tags"),
     Entry("schedules", "Schedules", "calendar-clock", "schedules"),
-    Entry("plugins", "Plugins", "puzzle", "plugins"),
-    Entry("processes", "Processes", "activity", "processes"),
-    Entry("settings", "Settings", "sliders-horizontal", "settings"),
+    Entry("plugins", "Plugins", "puzzle", "plugins", Action.INSPECT),
+    Entry("processes", "Processes", "activity", "processes", Action.INSPECT),
+    Entry("settings", "Settings", "sliders-horizontal", "settings", Action.INSPECT),
 )
 """Those whose page is there are shown; whoever adds a page under one of these names needs nothing else."""
 
@@ -60,7 +62,8 @@ def places(request: HttpRequest) -> Iterator[Place]:
     """The entries whose pages are there, and which of them somebody may see."""
     for entry in ENTRIES:
         address = _address(entry.url_name)
-        if address and (request.user.is_authenticated or (entry is ENTRIES[0] and may_see(request, "PUBLIC_INDEX"))):
+        is_inside = request.user.is_authenticated and allows(request, entry.needs)
+        if address and (is_inside or (entry is ENTRIES[0] and may_see(request, "PUBLIC_INDEX"))):
             is_current = request.path == address or request.path.startswith(f"/{entry.area}/")
             yield Place(entry, address, is_current)
 

@@ -7,14 +7,14 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from archivebox.contract.outcomes import BY_TERM, SKIPPED_EXIT
 from archivebox.hooks import extract_step
 from archivebox.machine.process import Process
+from archivebox.web.endings import GOOD_CODES
 
 LONGEST_GAP = 2.0
 """Seconds without any process that are drawn as long as they are; longer ones are cut to as much."""
-FINE = frozenset({None, 0, SKIPPED_EXIT, *BY_TERM})
-"""How hooks end that did as they should: those in the background are told to."""
+FINE = frozenset({None, *GOOD_CODES})
+"""How hooks end that did as they should, as far as anybody saw."""
 THINNEST = 0.25
 """Per cent of the width below which no bar goes: it has to be seen, and clicked."""
 

@@ -62,7 +62,7 @@ class ProcessOut(Schema):
 
     @classmethod
     def all_of(cls, rows: Sequence[Process]) -> "list[ProcessOut]":
-        return [cls(**{name: getattr(row, name) for name in cls.model_fields}) for row in rows]
+        return [cls(**{name: getattr(row, name) for name in cls.model_fields} | {"cmd": row.argv}) for row in rows]
 
 
 class BinaryOut(Schema):

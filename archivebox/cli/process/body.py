@@ -11,7 +11,7 @@ from archivebox.base_models.work import Request
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.listing import ON_A_TERMINAL
 from archivebox.cli.output import Column
-from archivebox.cli.process.tree import trees, what
+from archivebox.cli.process.tree import trees
 from archivebox.cli.records import pages, record_of
 from archivebox.cli.select import find
 from archivebox.cli.session import Session
@@ -173,4 +173,4 @@ def _find(text: str) -> Process:
 
 
 def _record(row: Process, **more: object) -> dict[str, object]:
-    return record_of(row, cmd_summary=row.cmd_summary, what=what(row), seconds=row.seconds, **more)
+    return record_of(row, cmd_summary=row.cmd_summary, what=row.what, seconds=row.seconds, **more)

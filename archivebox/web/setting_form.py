@@ -1,0 +1,165 @@
+"""Owns the form of settings: made of their schema, filled with what ArchiveBox.conf says, and written there."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import AnonymousUser, User
+from django.http import QueryDict
+
+from archivebox.accounts import audit
+from archivebox.config.conffile import write_conf
+from archivebox.config.resolve import Resolved, SettingError
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.schema import SettingSpec, check_value, to_env
+from archivebox.lib.jsonl import JSON
+from archivebox.lib.redaction import redacted
+
+HIDDEN = "hidden"
+PLACES = {"file": "ArchiveBox.conf", "machine": "this machine", "environment": "the environment"}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting as the form shows it. ``kept``: what the file says of it, None where nothing."""
+
+    spec: SettingSpec
+    holds: str
+    source: str
+    default: str
+    kept: str | None
+    problem: str = ""
+
+    @property
+    def is_overruled(self) -> bool:
+        """Whether another place goes before the file."""
+        return self.source in {PLACES["machine"], PLACES["environment"]}
+
+
+class SettingField(forms.CharField):
+    """A value as it is typed; None for none."""
+
+    def __init__(self, setting: Setting) -> None:
+        spec = setting.spec
+        super().__init__(label=spec.name, required=False, widget=_widget(setting), initial=_initial(setting))
+        self._spec = spec
+
+    def clean(self, value: Any) -> str | None:
+        text = str(value or "").replace("\r\n", "\n").strip()
+        if not text:
+            return None
+        try:
+            return to_env(check_value(self._spec, text))
+        except ValueError as error:
+            raise forms.ValidationError(f"{error}.") from None
+
+
+class SettingForm(forms.Form):
+    """Some settings; what only a terminal sets has no field."""
+
+    def __init__(self, specs: Iterable[SettingSpec], resolved: Resolved, data: QueryDict | None = None) -> None:
+        super().__init__(data)
+        self.settings = sorted((_setting(spec, resolved) for spec in specs), key=lambda one: one.spec.is_local)
+        for one in self.settings:
+            if not one.spec.is_local:
+                self.fields[one.spec.name] = SettingField(one)
+                if one.spec.sensitive and one.kept is not None:
+                    self.fields[_unset(one)] = forms.BooleanField(label="Take it out", required=False)
+
+    def lines(self) -> list[tuple[Setting, forms.BoundField | None, forms.BoundField | None]]:
+        """Each setting with its field, and the box that takes a secret away."""
+        return [(one, self._bound(one.spec.name), self._bound(_unset(one))) for one in self.settings]
+
+    def _bound(self, name: str) -> forms.BoundField | None:
+        return self[name] if name in self.fields else None
+
+    def changes(self) -> dict[str, str | None]:
+        """What differs from the file, for it; an alias makes room for the name."""
+        changes: dict[str, str | None] = {}
+        for one in self.settings:
+            value = self.cleaned_data.get(one.spec.name)
+            is_left = one.spec.sensitive and value is None and not self.cleaned_data.get(_unset(one))
+            if one.spec.name in self.fields and value != one.kept and not is_left:
+                changes |= dict.fromkeys(one.spec.aliases) | {one.spec.name: value}
+        return changes
+
+
+def store(form: SettingForm, user: User | AnonymousUser) -> list[str] | None:
+    """Write a valid form to ArchiveBox.conf: the names that changed, or None where the file cannot hold one of them."""
+    changes = form.changes()
+    names = [one.spec.name for one in form.settings if one.spec.name in changes]
+    try:
+        if changes:
+            write_conf(DATA_FOLDER.conf, changes)
+    except ValueError as error:
+        name = str(error).partition(" ")[0]
+        form.add_error(name if name in form.fields else None, f"{error}.")
+        return None
+    if names:
+        audit.record(user, "settings.changed", names=[*names])
+    return names
+
+
+def place(source: str) -> str:
+    """What people call the place that :meth:`Resolved.explain` names."""
+    name, comma, rest = source.partition(",")
+    if name.startswith("default of the plugin"):
+        return "default"
+    return PLACES.get(name, name) + comma + rest
+
+
+def _setting(spec: SettingSpec, resolved: Resolved) -> Setting:
+    said = resolved.explain(spec.name)
+    kept = [value for source, value in said if source == "file" or source.startswith("file, as")]
+    value, problem = _value(spec, resolved)
+    return Setting(
+        spec,
+        holds=HIDDEN if spec.sensitive and value else value,
+        source=place(said[-1][0]) if said else "default",
+        default=to_env(spec.default),
+        kept=_normal(spec, kept[-1]) if kept else None,
+        problem=problem,
+    )
+
+
+def _value(spec: SettingSpec, resolved: Resolved) -> tuple[str, str]:
+    try:
+        value = resolved.get(spec.name)
+        return to_env([*redacted(map(str, value))] if isinstance(value, list) and spec.is_local else value), ""
+    except SettingError as error:
+        return "", f"{error}."
+
+
+def _normal(spec: SettingSpec, raw: JSON) -> str:
+    """As the form would write it; what is not allowed stays as it is."""
+    try:
+        return to_env(check_value(spec, raw))
+    except ValueError:
+        return to_env(raw)
+
+
+def _initial(setting: Setting) -> str | None:
+    return None if setting.spec.sensitive else setting.kept
+
+
+def _unset(setting: Setting) -> str:
+    return f"{setting.spec.name}__unset"
+
+
+def _widget(setting: Setting) -> forms.Widget:
+    spec, help_id = setting.spec, {"aria-describedby": f"id_{setting.spec.name}_help"}
+    if spec.type == "boolean" or spec.enum:
+        words = (
+            {"true": "on", "false": "off"}
+            if spec.type == "boolean"
+            else {to_env(one): to_env(one) for one in spec.enum}
+        )
+        return forms.Select(attrs=help_id, choices=[("", "not set here"), *words.items()])
+    if spec.sensitive:
+        return forms.PasswordInput(
+            attrs={"autocomplete": "off", "placeholder": "set" if setting.kept else "not set"} | help_id
+        )
+    if spec.type in {"integer", "number"} or spec.pattern:
+        return forms.TextInput(attrs={"placeholder": setting.holds} | help_id)
+    return forms.Textarea(attrs={"rows": 1, "spellcheck": "false", "placeholder": setting.holds} | help_id)

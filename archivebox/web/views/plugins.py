@@ -1,0 +1,111 @@
+"""Owns the pages of plugins: what each saves, whether it is on and who says so, its programs, settings and outcomes."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from archivebox.accounts.roles import Action
+from archivebox.config.resolve import Resolved, SettingError
+from archivebox.contract import reasons
+from archivebox.contract.discovery import Plugin
+from archivebox.core.models import ArchiveResult
+from archivebox.hooks import base_layers, plugins, resolve_settings
+from archivebox.machine.models import Binary
+from archivebox.web.access import requires
+from archivebox.web.paging import page_within
+from archivebox.web.programs import Program, lacks, programs_of, rows_here
+from archivebox.web.setting_form import SettingForm, place, store
+
+OUTCOMES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A plugin as pages show it. ``why_off``: a sentence; empty for one that is on. ``said_by``: who says so."""
+
+    plugin: Plugin
+    why_off: str
+    said_by: str
+    programs: list[Program]
+
+    @property
+    def is_on(self) -> bool:
+        return not self.why_off
+
+    @property
+    def lacks(self) -> bool:
+        return lacks(self.programs)
+
+    @property
+    def saves(self) -> list[str]:
+        """What it saves: by the names that it gives its files, else by their types."""
+        labels = (output.label or output.role for output in self.plugin.outputs)
+        return list(dict.fromkeys(labels)) or list(self.plugin.output_mimetypes)
+
+
+SHOWN: dict[str, Callable[[Shown], bool]] = {
+    "all": lambda _: True,
+    "on": lambda one: one.is_on,
+    "off": lambda one: not one.is_on,
+    "lacking": lambda one: one.is_on and one.lacks,
+}
+"""What ``?show=`` may name."""
+
+
+@requires(Action.INSPECT)
+def index(request: HttpRequest) -> HttpResponse:
+    """``?show=``: all, on, off, or those that lack a program."""
+    resolved, rows = resolve_settings(base_layers()), rows_here()
+    every = [_shown(plugin, resolved, rows) for plugin in plugins().values()]
+    wanted = request.GET.get("show", "all")
+    chosen = wanted if wanted in SHOWN else "all"
+    lines = [one for one in every if SHOWN[chosen](one)]
+    context = {
+        "groups": [
+            ("They work on pages", [one for one in lines if not one.plugin.only_installs]),
+            ("They install programs", [one for one in lines if one.plugin.only_installs]),
+        ],
+        "chosen": chosen,
+        "counts": {name: sum(map(matches, every)) for name, matches in SHOWN.items()},
+    }
+    return render(request, "web/plugins/index.html", context)
+
+
+def _shown(plugin: Plugin, resolved: Resolved, rows: Mapping[str, Binary]) -> Shown:
+    try:
+        code = resolved.disabled_reason(plugin)
+        why = reasons.sentence(code) if code else ""
+        programs = programs_of(plugin, resolved, rows)
+    except SettingError as error:
+        why, programs = f"{error}.", []
+    said = resolved.explain(plugin.enabled_setting)
+    return Shown(plugin, why, place(said[-1][0]) if said else "default", programs)
+
+
+@requires(Action.INSPECT, to_change=Action.ADMINISTER)
+def one(request: HttpRequest, name: str) -> HttpResponse:
+    """One plugin. POST writes its settings."""
+    plugin = plugins().get(name)
+    if plugin is None:
+        raise Http404("no such plugin")
+    resolved = resolve_settings(base_layers())
+    data = request.POST if request.method == "POST" else None
+    form = SettingForm(plugin.schema.settings.values(), resolved, data)
+    if form.is_valid() and (names := store(form, request.user)) is not None:
+        messages.success(request, f"Changed: {', '.join(names)}." if names else "Nothing was different.")
+        return redirect("plugin", name)
+    context = {"shown": _shown(plugin, resolved, rows_here()), "form": form, **_outcomes(request, name)}
+    return render(request, "web/plugins/one.html", context, status=422 if form.errors else 200)
+
+
+def _outcomes(request: HttpRequest, name: str) -> dict[str, Any]:
+    """Its latest results, and how many of these came to what."""
+    rows = ArchiveResult.objects.select_related("snapshot").defer("output_files", "output_json")
+    page = page_within(rows, Q(plugin=name, snapshot__retired_at__isnull=True), request, OUTCOMES)
+    return {"page": page, "came_to": Counter(result.status for result in page.rows).most_common()}

@@ -1,0 +1,180 @@
+"""What runs is a tree with what it costs; one process shows its command, its output and its end, and can be ended."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from archivebox.accounts.audit import AuditEntry
+from archivebox.accounts.roles import Account
+from archivebox.base_models.work import Request
+from archivebox.lib.processes import Identity
+from archivebox.machine.models import Process
+from archivebox.web import paging
+from tests import factories
+
+pytestmark = [pytest.mark.usefixtures("pages", "collection"), pytest.mark.database]
+
+
+def somebody(role: str) -> Client:
+    client = Client(SERVER_NAME="localhost")
+    user = User.objects.create_user(role)
+    Account.objects.create(user=user, role=role)
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def client() -> Client:
+    return somebody("editor")
+
+
+def ended(**columns: Any) -> Process:
+    now = timezone.now()
+    facts: dict[str, Any] = {
+        "status": "exited",
+        "exit_code": 0,
+        "end_reason": "exited",
+        "started_at": now,
+        "ended_at": now,
+    }
+    return factories.row(**facts | columns)
+
+
+def running_hook() -> Process:
+    """A worker that runs (this very process), and its hook, for a page."""
+    worker = factories.row(process_type="worker", worker_type="worker", cmd=["archivebox", "worker"])
+    worker.take_identity(Identity.current())
+    worker.save()
+    snapshot = factories.snapshot("https://example.org/tree")
+    begun = timezone.now() - timedelta(seconds=80)
+    return factories.row(
+        worker, process_type="hook", status="running", plugin="wget", hook_name="on_Snapshot__61_wget.py",
+        cmd=["python", "/x/on_Snapshot__61_wget.py", "--proxy=http://eve:hunter2@proxy:1"], started_at=begun,
+        snapshot_id=snapshot.pk, crawl_id=snapshot.crawl_id, pwd="/nowhere/wget",
+        stdout="42 links", stderr="<slow>", stdout_size=8, stderr_size=6,
+    )  # fmt: skip
+
+
+def test_what_runs_is_a_tree_with_the_page_between_and_its_cost(client: Client) -> None:
+    hook = running_hook()
+    page = client.get("/processes/?part=running").content.decode()
+    places = [page.index(word) for word in ("archivebox worker", "https://example.org/tree", hook.hook_name)]
+    assert places == sorted(places)
+    assert " MB</span>" in page, "the memory of this very process"
+    assert "1 min " in page, "how long the hook has run"
+    assert "<html" not in page
+    assert "hunter2" not in page
+
+
+def test_what_has_ended_is_chosen_by_type_plugin_and_failure(client: Client) -> None:
+    good = ended(process_type="hook", plugin="wget", hook_name="on_Snapshot__61_wget.py")
+    bad = ended(
+        process_type="hook", plugin="dom", hook_name="on_Snapshot__53_dom.py", exit_code=None, end_reason="lost"
+    )
+    tool = ended(process_type="binary", cmd=["/usr/bin/wget", "x"], plugin="wget", exit_code=4)
+    told = ended(
+        process_type="hook",
+        plugin="tab",
+        hook_name="on_Snapshot__20_tab.daemon.bg.py",
+        exit_code=-15,
+        end_reason="sealed",
+    )
+    every = (good, bad, tool, told)
+    for query, shown in [
+        ("", {*every}),
+        ("?type=hook", {good, bad, told}),
+        ("?plugin=wget", {good, tool}),
+        ("?failed=yes", {bad, tool}),
+        ("?failed=yes&type=hook&plugin=dom", {bad}),
+        ("?plugin=pdf", set()),
+    ]:
+        page = client.get(f"/processes/{query}").content.decode()
+        assert {row for row in every if f"/processes/{row.pk}/" in page} == shown, query
+
+
+def test_a_choice_that_no_index_finds_looks_through_a_bounded_part_and_goes_on(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rare = ended(process_type="hook", plugin="rare", hook_name="on_Snapshot__1_rare.py")
+    for _ in range(5):
+        ended(process_type="binary", cmd=["x"])
+    monkeypatch.setattr(paging.page_within, "__defaults__", (50, 3))
+    first = client.get("/processes/?plugin=rare")
+    assert str(rare.pk) not in first.content.decode()
+    older = first.context["page"].older
+    assert b"Look further back" in first.content
+    second = client.get(f"/processes/?plugin=rare&before={older}")
+    assert f"/processes/{rare.pk}/" in second.content.decode()
+    assert second.context["page"].older is None
+
+
+def test_a_process_shows_its_command_without_secrets_and_the_end_of_its_output(client: Client) -> None:
+    hook = running_hook()
+    page = client.get(f"/processes/{hook.pk}/").content.decode()
+    for shown in (
+        "--proxy=http://proxy:1",
+        "42 links",
+        "&lt;slow&gt;",
+        "/nowhere/wget",
+        "archivebox worker",
+        'hx-trigger="every 1s"',
+    ):
+        assert shown in page, shown
+    assert "hunter2" not in page
+    assert f"/processes/{hook.pk}/" in client.get(f"/processes/{hook.parent_id}/").content.decode(), "its child"
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        ({"exit_code": 0}, "Its exit status was 0."),
+        (
+            {"exit_code": -9, "end_reason": "timeout"},
+            "It took longer than it may, and was ended. It was ended by SIGKILL.",
+        ),
+        ({"exit_code": None, "end_reason": "lost"}, "Nobody saw how it ended"),
+        ({"exit_code": -15, "end_reason": "cancelled"}, "Somebody asked for its end."),
+    ],
+)
+def test_every_end_is_a_sentence(client: Client, columns: dict[str, object], sentence: str) -> None:
+    row = ended(process_type="binary", cmd=["x"], **columns)
+    page = client.get(f"/processes/{row.pk}/").content.decode()
+    assert sentence in page
+    assert "every 1s" not in page
+    assert "End it" not in page
+
+
+def test_a_hook_is_ended_by_its_worker_whom_the_page_only_asks(client: Client) -> None:
+    hook = running_hook()
+    program = factories.row(hook, process_type="binary", status="running", cmd=["/usr/bin/wget"])
+    assert "End it" in client.get(f"/processes/{program.pk}/").content.decode()
+    assert client.post(f"/processes/{program.pk}/end/").status_code == 302
+    assert factories.again(hook).request == Request.KILL
+    assert "been asked to end" in client.get(f"/processes/{hook.pk}/").content.decode()
+    assert [entry.action for entry in AuditEntry.objects.all()] == ["process.ended"]
+
+
+def test_what_no_worker_holds_is_not_ended_from_a_page(client: Client) -> None:
+    hook = running_hook()
+    worker = factories.again(hook).parent
+    assert worker is not None
+    for row in (worker, ended(process_type="hook", hook_name="on_Snapshot__1_x.py")):
+        assert "End it" not in client.get(f"/processes/{row.pk}/").content.decode()
+        assert "nothing to end" in client.post(f"/processes/{row.pk}/end/", follow=True).content.decode()
+    assert Process.objects.filter(pk=worker.pk).ask_workers_to_end() == 0
+    assert not Process.objects.exclude(request="").exists()
+
+
+def test_a_page_links_to_its_processes_and_a_viewer_sees_none(client: Client) -> None:
+    hook = running_hook()
+    assert f'href="/processes/{hook.pk}/"' in client.get(f"/snapshots/{hook.snapshot_id}/").content.decode()
+    viewer = somebody("viewer")
+    page = viewer.get(f"/snapshots/{hook.snapshot_id}/").content.decode()
+    assert "/processes/" not in page
+    assert "/plugins/" not in page
