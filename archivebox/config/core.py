@@ -60,6 +60,7 @@ _WORK = (
     SettingSpec("HOOK_FILE_MAX", "integer", 16_000 * MEGABYTE, "Bytes of the largest file of a hook", minimum=MEGABYTE),
     SettingSpec("DISK_FREE_MIN", "integer", 500 * MEGABYTE, "Bytes of free disk below which no work begins", minimum=0),
     SettingSpec("PROCESS_RETENTION_DAYS", "integer", 30, "Days that process records stay; 0: for ever", minimum=0),
+    SettingSpec("AUDIT_RETENTION_DAYS", "integer", 365, "Days that it is known who changed what; 0: always", minimum=0),
     SettingSpec("REMOVED_RETENTION_DAYS", "integer", 30, "Days until files of removed pages go; 0: never", minimum=0),
 )
 
@@ -101,6 +102,7 @@ _WEB = (
     SettingSpec("PUBLIC_INDEX", "boolean", False, "Show the list of snapshots without a login"),
     SettingSpec("PUBLIC_SNAPSHOTS", "boolean", False, "Show archived pages without a login"),
     SettingSpec("PUBLIC_ADD_VIEW", "boolean", False, "Take URLs without a login"),
+    SettingSpec("PUBLIC_METRICS", "boolean", False, "Answer Prometheus at /metrics/ without a token"),
 )
 
 _SEARCH = (

@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
+from archivebox.accounts.audit import ADDRESS
 from archivebox.accounts.permission import may
 from archivebox.accounts.roles import OPENED_BY, Action, actions_of
 from archivebox.web import settings
@@ -55,6 +56,18 @@ def may_see(request: HttpRequest, setting: str) -> bool:
     """Whether whoever asks may see what this setting opens: for what a page shows of other pages."""
     (opened,) = OPENED_BY[setting]
     return allows(request, opened)
+
+
+class Address(MiddlewareMixin):
+    """Lets what is put on record say from where it was asked for."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        ADDRESS.set(request.META.get("REMOTE_ADDR", ""))
+
+    def process_response(self, request: HttpRequest, answer: HttpResponseBase) -> HttpResponseBase:
+        del request
+        ADDRESS.set("")
+        return answer
 
 
 class Permissions(MiddlewareMixin):

@@ -30,6 +30,11 @@ class Attempt:
     wait: int
     counted: tuple[tuple[Throttle, str], ...]
 
+    @property
+    def was_the_last(self) -> bool:
+        """Whether the next one like it has to wait."""
+        return any(throttle.is_used_up(key) for throttle, key in self.counted)
+
     def succeeded(self) -> None:
         for throttle, key in self.counted:
             throttle.succeeded(key)

@@ -27,6 +27,7 @@ REPLAY_PORT = int(os.environ.get("ARCHIVEBOX_REPLAY_PORT", "8001"))
 PUBLIC_INDEX = _resolved.get_flag("PUBLIC_INDEX")
 PUBLIC_SNAPSHOTS = _resolved.get_flag("PUBLIC_SNAPSHOTS")
 PUBLIC_ADD_VIEW = _resolved.get_flag("PUBLIC_ADD_VIEW")
+PUBLIC_METRICS = _resolved.get_flag("PUBLIC_METRICS")
 
 _base = urlsplit(BASE_URL)
 BEHIND_HTTPS = _base.scheme == "https"
@@ -47,6 +48,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "archivebox.web.headers.ContentSecurityPolicy",
+    "archivebox.web.access.Address",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

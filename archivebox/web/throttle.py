@@ -39,6 +39,11 @@ class Throttle:
             attempts.append(moment)
             return 0
 
+    def is_used_up(self, key: str) -> bool:
+        """Whether the next attempt has to wait."""
+        with self._lock:
+            return len(self._attempts.get(key, ())) >= self._limit
+
     def succeeded(self, key: str) -> None:
         """The latest attempt was right: it counts no more. Those of others do."""
         with self._lock:

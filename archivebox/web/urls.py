@@ -94,6 +94,8 @@ urlpatterns = [
     path("people/record/", people.record, name="record"),
     path("look/", look.choose, name="look"),
     path("health/", health.health, name="health"),
+    path("ready/", health.ready, name="ready"),
+    path("metrics/", include("archivebox.api.metrics")),
     path("static/<path:path>", files.static, name="static"),
     path("favicon.ico", files.favicon, name="favicon"),
     path("admin/login/", to_login),  # the admin's own form knows no throttle

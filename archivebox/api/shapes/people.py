@@ -105,6 +105,7 @@ class AuditOut(Schema):
     at: datetime
     username: str
     token: str
+    address: str
     action: str
     object_id: str
     detail: dict[str, Any]
@@ -117,6 +118,7 @@ class AuditOut(Schema):
                 at=row.created_at,
                 username=row.username,
                 token=row.token,
+                address=row.address,
                 action=row.action,
                 object_id=row.object_id,
                 detail=row.detail,

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
+from archivebox.accounts import audit
 from archivebox.accounts.roles import Action
 from archivebox.base_models.users import system_user
 from archivebox.core.intake import create_crawl
@@ -101,6 +102,7 @@ def _accept(request: HttpRequest, asked: AddForm, found: Understood) -> HttpResp
         seeds, created_by=user, max_depth=options["depth"], tags=split_tags(options["tags"]),
         config=asked.config(), persona=options["persona"],
     )  # fmt: skip
+    audit.record(request.user, "crawl.created", crawl, urls=len(seeds))
     _keep_refusals(crawl, found)
     _tell(request, len(seeds), found)
     return redirect("crawl", crawl.pk) if request.user.is_authenticated else redirect("add")

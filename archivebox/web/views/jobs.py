@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
+from archivebox.accounts import audit
 from archivebox.accounts.roles import Action
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import split_tags
@@ -58,6 +59,7 @@ def start(request: HttpRequest) -> HttpResponse:
         job = begin(kind, created_by=user, options=options, query=query, snapshots=keys, former=former)
     except (JobRefusedError, QueryError, SearchUnavailableError) as refused:
         return render(request, "web/jobs/refused.html", {"sentence": str(refused), "back": _back(request)}, status=422)
+    audit.record(user, f"job.{kind}", job, query=query, snapshots=len(keys))
     return redirect("job", job.pk)
 
 
@@ -134,10 +136,12 @@ def _change(request: HttpRequest, job: Job) -> HttpResponse:
     change = request.POST.get("change", "")
     if change == "forget":
         forget_file(job)
+        audit.record(request.user, "job.forget", job)
         messages.success(request, "Its file is deleted.")
     elif change not in CHANGES:
         raise Http404("no such change")
     elif CHANGES[change](job):
+        audit.record(request.user, f"job.{change}", job)
         messages.success(request, DONE[change])
     else:
         messages.error(request, f"It is {job.status} already.")

@@ -14,6 +14,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
+from archivebox.accounts import audit, entering
 from archivebox.accounts.roles import Action
 from archivebox.config import keys
 from archivebox.config.settings import DATA_FOLDER
@@ -35,6 +36,8 @@ def password(request: HttpRequest) -> HttpResponse:
         return answer
     form = AuthenticationForm(request, data=request.POST)
     if not form.is_valid():
+        if attempt.was_the_last:
+            entering.guessed(request.POST.get("username", ""))
         return _form(request, form, status=403)
     attempt.succeeded()
     start_session(request, form.get_user())
@@ -88,6 +91,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
     form.fields["new_password2"].label, form.fields["new_password2"].help_text = "Once more", ""
     if request.method == "POST" and form.is_valid():
         update_session_auth_hash(request, form.save())
+        audit.record(user, "user.password", user)
         messages.success(request, "Your password is set.")
         return redirect("snapshots")
     return render(request, "web/password.html", {"form": form}, status=422 if form.errors else 200)

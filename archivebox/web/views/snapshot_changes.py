@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
+from archivebox.accounts import audit
 from archivebox.contract.formats import formats_of
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.evidence import Finding
@@ -31,7 +32,9 @@ NAMES_SHOWN = 5
 @require_POST
 def retag(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot = snapshot_or_404(request, snapshot_id)
-    put_tags(snapshot, split_tags(request.POST.get("tags", "")[:2000]))
+    tags = split_tags(request.POST.get("tags", "")[:2000])
+    put_tags(snapshot, tags)
+    audit.record(request.user, "snapshot.changed", snapshot, tags=list(tags))
     return redirect("snapshot", snapshot.pk)
 
 
@@ -56,6 +59,7 @@ def retry(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
         count = retry_results(ArchiveResult.objects.filter(snapshot=snapshot, pk=_key(wanted)))
     else:
         count = retry_failed(Snapshot.objects.filter(pk=snapshot.pk))
+    audit.record(request.user, "snapshot.retry", snapshot, url=snapshot.url, results=count)
     messages.success(request, f"{count} will be tried again." if count else "There is nothing to try again.")
     return redirect("snapshot", snapshot.pk)
 
@@ -66,6 +70,7 @@ def capture(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot = snapshot_or_404(request, snapshot_id)
     chosen = [name for name in request.POST.getlist("plugin") if name in plugins()]
     crawl = recapture(Snapshot.objects.filter(pk=snapshot.pk), created_by=_person(request), plugins=chosen)
+    audit.record(request.user, "crawl.created", crawl, urls=1)
     messages.success(request, "It is being captured again: this is the new version.")
     return redirect("snapshot", crawl.snapshot_set.get().pk)
 
@@ -86,7 +91,9 @@ def verify(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
 
 @require_POST
 def remove(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
-    _, problem = take_away(Snapshot.objects.filter(pk=snapshot_or_404(request, snapshot_id).pk))
+    snapshot = snapshot_or_404(request, snapshot_id)
+    _, problem = take_away(Snapshot.objects.filter(pk=snapshot.pk))
+    audit.record(request.user, "snapshot.removed", snapshot, url=snapshot.url)
     if problem:
         messages.warning(request, problem)
     return redirect("snapshot", snapshot_id)
@@ -94,7 +101,9 @@ def remove(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
 
 @require_POST
 def restore(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
-    _, problem = bring_back(Snapshot.objects.filter(pk=snapshot_or_404(request, snapshot_id).pk))
+    snapshot = snapshot_or_404(request, snapshot_id)
+    _, problem = bring_back(Snapshot.objects.filter(pk=snapshot.pk))
+    audit.record(request.user, "snapshot.restored", snapshot, url=snapshot.url)
     messages.success(request, f"It is back. {problem}")
     return redirect("snapshot", snapshot_id)
 

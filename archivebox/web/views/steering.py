@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from archivebox.accounts import audit
 from archivebox.config.resolve import SettingError
 from archivebox.core import steering
 from archivebox.crawls import control
@@ -40,6 +41,7 @@ def do(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
         raise Http404("no such change")
     deed, done = DEEDS[name]
     if deed(crawl):
+        audit.record(request.user, f"crawl.{name}", crawl)
         messages.success(request, done)
     else:
         messages.error(request, f"It is {Crawl.objects.get(pk=crawl.pk).status} already.")
@@ -52,12 +54,14 @@ def patterns(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     crawl = _crawl(crawl_id)
     try:
         if url := request.POST.get("exclude", ""):
+            lists = {"exclude": url}
             count = steering.exclude(crawl, steering.literally(url))
         else:
             lists = {"URL_ALLOWLIST": request.POST.get("allow", ""), "URL_DENYLIST": request.POST.get("deny", "")}
             count = steering.change(crawl, {name: _lines(text) for name, text in lists.items()})
     except SettingError as error:
         return crawl_page(request, crawl, "queue", {"problem": str(error), "tried": request.POST}, status=422)
+    audit.record(request.user, "crawl.changed", crawl, **lists)
     messages.success(
         request, f"{count} of its pages will not be fetched." if count else "Nothing in the queue matches."
     )
@@ -73,6 +77,7 @@ def limits(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     asked = form.cleaned_data
     settings = {"MAX_URLS": asked["max_urls"], "MAX_SIZE": asked["max_size"]}
     count = steering.change(crawl, settings, max_depth=asked["max_depth"])
+    audit.record(request.user, "crawl.changed", crawl, **asked)
     messages.success(
         request, f"Changed. {count} pages are too deep now and will not be fetched." if count else "Changed."
     )

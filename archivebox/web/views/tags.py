@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
+from archivebox.accounts import audit
 from archivebox.core.retagging import NameTakenError, merge, rename
 from archivebox.core.tag import Tag
 from archivebox.search.facets import count_of, quoted
@@ -41,6 +42,7 @@ def _make(request: HttpRequest) -> HttpResponse:
     if tag is None:
         messages.error(request, "A tag needs a letter or a digit.")
         return _page(request, status=422)
+    audit.record(request.user, "tag.created", tag, name=tag.name)
     messages.success(request, f"“{tag.name}” is a tag.")
     return _done(request)
 
@@ -52,11 +54,15 @@ def change(request: HttpRequest, tag_id: UUID) -> HttpResponse:
     wanted = request.POST.get("do")
     try:
         if wanted == "rename":
+            before = tag.name
             rename(tag, request.POST.get("name", ""))
+            audit.record(request.user, "tag.renamed", tag, before=before, after=tag.name)
             messages.success(request, f"It is called “{tag.name}” now.")
         elif wanted == "merge":
             messages.success(request, _merge(tag, request.POST.get("into", "")))
+            audit.record(request.user, "tag.merged", tag, name=tag.name, into=request.POST["into"])
         elif wanted == "delete":
+            audit.record(request.user, "tag.removed", tag, name=tag.name)
             tag.delete()
             messages.success(request, f"“{tag.name}” is no tag any more; its pages are as they were.")
     except NameTakenError as taken:

@@ -27,6 +27,10 @@ class Room:
             self._tell("There is room on the disk: the work goes on." if self._there else self._sentence())
         return self._there
 
+    def problem(self) -> str:
+        """Why no work may begin, in a sentence; empty while it may."""
+        return "" if self._check() else self._sentence()
+
     def _check(self) -> bool:
         """A hook writes a page of memory at the least: its log, and the line that says it is started."""
         disk = os.statvfs(self._folder)

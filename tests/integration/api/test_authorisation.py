@@ -67,9 +67,12 @@ PAGES: dict[str, Row] = {
     "plugins/<str:name>/": {"GET": INSPECT, "POST": ADMINISTER},
     "settings/": {"GET": INSPECT, "POST": ADMINISTER},
     "health/": {"GET": OPEN},
+    "ready/": {"GET": OPEN},
     "static/<path:path>": {"GET": OPEN},
     "favicon.ico": {"GET": OPEN},
 }
+SERVICES: dict[str, Row] = {"metrics/": {"GET": INSPECT}}
+"""Beside the API, with the same tokens."""
 API: dict[str, Row] = {
     "openapi.json": {"GET": LIST},
     "snapshots": {"GET": LIST, "POST": ADD},
@@ -148,7 +151,7 @@ def example(address: str) -> str:
 
 
 ALL = sorted(set(addresses(get_resolver("archivebox.web.urls").url_patterns)))
-ROWS = {**PAGES, **{f"api/v1/{address}": row for address, row in API.items()}}
+ROWS = {**PAGES, **SERVICES, **{f"api/v1/{address}": row for address, row in API.items()}}
 
 
 def is_refused(answer: HttpResponse) -> bool:

@@ -56,6 +56,7 @@ def test_a_form_without_its_csrf_token_is_refused(library: Library) -> None:
 def test_health_and_static_answer_everybody_and_say_nothing_of_the_archive(library: Library) -> None:
     health = library.server.ask("/health/")
     assert (health.status, health.text) == (200, '{"status": "ok"}')
+    assert (library.server.ask("/ready/").status, library.server.ask("/metrics/").status) == (200, 401)
     assert library.server.ask("/static/web/archivebox.css").status == 200
     assert library.server.ask("/static/../settings.py").status in {400, 404}
     assert library.server.ask("/static/web/%2e%2e/%2e%2e/settings.py").status in {400, 404}

@@ -1,0 +1,20 @@
+"""Puts on record who comes in and who leaves, and that somebody guesses passwords."""
+
+from django.contrib.auth.models import User
+
+from archivebox.accounts import audit
+
+
+def came_in(user: User, **_signal: object) -> None:
+    audit.record(user, "user.login", user)
+
+
+def left(user: User | None, **_signal: object) -> None:
+    if user is not None:
+        audit.record(user, "user.logout", user)
+
+
+def guessed(username: str) -> None:
+    """No more tries for now. A name that nobody has is not kept: it may be a password in the wrong field."""
+    known = User.objects.filter(username__iexact=username).first()
+    audit.record(None, "login.refused", known, username=known.username if known else "unknown")

@@ -1,0 +1,36 @@
+"""Whether pages can be archived now: the database answers, there is room on the disk, an orchestrator is at work."""
+
+from django.db import DatabaseError, connection
+
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.hooks import base_layers, resolve_settings
+from archivebox.workers.queue.room import Room
+from archivebox.workers.supervise.watch import orchestrator_is_running
+
+
+def problems() -> dict[str, str]:
+    """What is in the way, a sentence for each part; nothing while all is well. Says nothing of what is archived."""
+    if away := _database():
+        return {"database": away}  # where the settings of this machine are, which say how much room there has to be
+    found = {"disk": _disk(), "orchestrator": _orchestrator()}
+    return {part: sentence for part, sentence in found.items() if sentence}
+
+
+def _database() -> str:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return "The database does not answer."
+    return ""
+
+
+def _disk() -> str:
+    try:
+        return Room(DATA_FOLDER.root, resolve_settings(base_layers()).get_int("DISK_FREE_MIN")).problem()
+    except OSError as error:
+        return f"The data folder cannot be looked at: {error.strerror}."
+
+
+def _orchestrator() -> str:
+    return "" if orchestrator_is_running() else "No orchestrator is at work on this machine: nothing is archived."
