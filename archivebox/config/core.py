@@ -98,6 +98,21 @@ _WEB = (
         "BASE_URL", "string", "", "What people type to reach a server behind a proxy: https://archive.example.org"
     ),
     SettingSpec("REPLAY_URL", "string", "", "The same for archived pages; a * stands for a host name per snapshot"),
+    SettingSpec(
+        "TRUSTED_PROXIES",
+        "array",
+        [],
+        "Addresses and CIDRs of proxies whose X-Forwarded-For says who asks; empty: nobody's word is taken",
+        items="string",
+        aliases=("REVERSE_PROXY_WHITELIST",),
+    ),
+    SettingSpec(
+        "REVERSE_PROXY_USER_HEADER",
+        "string",
+        "",
+        "Header in which a trusted proxy names who has logged in there, such as Remote-User; empty: none does",
+        pattern=r"^[A-Za-z][A-Za-z0-9-]*$|^$",
+    ),
     SettingSpec("ALLOWED_HOSTS", "array", [], "Host names the server answers to beside localhost", items="string"),
     SettingSpec("PUBLIC_INDEX", "boolean", False, "Show the list of snapshots without a login"),
     SettingSpec("PUBLIC_SNAPSHOTS", "boolean", False, "Show archived pages without a login"),

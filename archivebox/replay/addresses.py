@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from archivebox.replay.origins import host_name
 
-_WRITTEN = re.compile(r"@(https?):([^/]+)/(\d{14})/(.*)", re.DOTALL)
+_WRITTEN = re.compile(r"@(https?):([^/]+)((?:/[^/]+)*?)/(\d{14})/(.*)", re.DOTALL)
 _URL = re.compile(r"(https?:)//?(?=[^/])")
 """The beginning of a URL, also where a proxy in front of us took two slashes for one."""
 
@@ -18,7 +18,8 @@ _URL = re.compile(r"(https?:)//?(?=[^/])")
 class Place:
     """Where a page is replayed: with which capability, for whom, and of which moment.
 
-    ``app``: scheme and host by which the viewer reaches the app, to which links lead. ``moment``: YYYYMMDDhhmmss, UTC.
+    ``app``: scheme, host and path by which the viewer reaches the app, to which links lead. ``moment``: YYYYMMDDhhmmss,
+    UTC.
     """
 
     token: str
@@ -47,9 +48,9 @@ def read(token: str, path: str) -> tuple[Place | None, str]:
     found = _WRITTEN.fullmatch(path)
     if found is None or not host_name(found[2]):
         return None, path
-    return Place(token, f"{found[1]}://{found[2]}", found[3]), found[4] if not is_url(found[4]) else _URL.sub(
-        r"\1//", found[4], count=1
-    )
+    scheme, host, below, moment, shown = found.groups()
+    whole = _URL.sub(r"\1//", shown, count=1) if is_url(shown) else shown
+    return Place(token, f"{scheme}://{host}{below}", moment), whole
 
 
 def is_url(shown: str) -> bool:

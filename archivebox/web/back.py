@@ -1,8 +1,14 @@
-"""Owns where a form leads when it is done."""
+"""Owns where this app is, and where a form leads when it is done."""
 
 from django.http import HttpRequest
 from django.shortcuts import resolve_url
+from django.urls import get_script_prefix
 from django.utils.http import url_has_allowed_host_and_scheme
+
+
+def our_address(request: HttpRequest) -> str:
+    """Where whoever asks reaches this app: scheme, host, and the path below which it is, without a slash at the end."""
+    return request.build_absolute_uri(get_script_prefix()).rstrip("/")
 
 
 def back_to(request: HttpRequest, otherwise: str) -> str:

@@ -22,6 +22,7 @@ from archivebox.replay.addresses import path_of
 from archivebox.replay.capability import Purpose
 from archivebox.replay.moments import moment_of
 from archivebox.web.addresses import address_of
+from archivebox.web.back import our_address
 from archivebox.web.headers import replay
 from archivebox.web.marks import Mark, marks_of
 from archivebox.web.presented import drawn, has_template
@@ -144,7 +145,7 @@ def cards(request: HttpRequest, snapshots: Sequence[Snapshot]) -> list[Card]:
     """A card for each, from one query for all their results, one for their tags, one for their versions."""
     host, viewer, shown = request.get_host(), viewer_of(request), replay()
     pictures = shown.pictures_origin(host)
-    app = request.build_absolute_uri("/").rstrip("/")
+    app = our_address(request)
     made = {one.pk: Card(one, shown.origin(one.pk, host), pictures, app, viewer) for one in snapshots}
     for result in ArchiveResult.objects.filter(snapshot__in=made).exclude(NOT_FOR_IT).only(*COLUMNS):
         made[result.snapshot_id].take(result)

@@ -20,7 +20,7 @@ _AGE = 365 * 24 * 3600
 _accounts = Throttle()
 _browsers = Throttle()
 _addresses = Throttle(limit=30)
-"""Behind a proxy that does not say for whom it asks, that is everybody's: so more is allowed."""
+"""Behind a proxy that TRUSTED_PROXIES does not name, that is everybody's: so more is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ def by_password(request: HttpRequest, username: str) -> Attempt:
     browser = _known_browser(request, account)
     if browser:
         return _attempt((_browsers, browser))
-    return _attempt((_addresses, _address(request)), (_accounts, account))
+    return _attempt((_addresses, request.META.get("REMOTE_ADDR", "")), (_accounts, account))
 
 
 def by_link(request: HttpRequest) -> Attempt:
     """Count a try of a link that logs in."""
-    return _attempt((_addresses, _address(request)))
+    return _attempt((_addresses, request.META.get("REMOTE_ADDR", "")))
 
 
 def remember(answer: HttpResponse, username: str) -> None:
@@ -75,9 +75,3 @@ def _known_browser(request: HttpRequest, account: str) -> str:
     except (signing.BadSignature, ValueError):
         return ""
     return str(browser) if known == account else ""
-
-
-def _address(request: HttpRequest) -> str:
-    """Who asks; behind a proxy of ours (BASE_URL) that is the last whom it names, as the rest anybody can write."""
-    said = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip() if settings.BASE_URL else ""
-    return said[:60] or request.META.get("REMOTE_ADDR", "")

@@ -68,7 +68,7 @@ async def listen(bind: Address, replay: Address, starters: Sequence[Identity]) -
         threading.Thread(target=_follow, args=(starter, starters, loop, stop), daemon=True).start()
     servers = [
         _server(application, bind, Interfaces.ASGINL),
-        _server(Listener(look_up, is_known_host, settings.BASE_URL), replay, Interfaces.RSGI),
+        _server(Listener(look_up, is_known_host, settings.ORIGIN), replay, Interfaces.RSGI),
     ]
     serving = [asyncio.create_task(server.serve()) for server in servers]
     stopped = asyncio.create_task(stop.wait())

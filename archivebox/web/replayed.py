@@ -15,6 +15,7 @@ from archivebox.replay.capability import Purpose
 from archivebox.replay.index import Index, indices
 from archivebox.replay.moments import moment_of
 from archivebox.replay.origins import sandbox
+from archivebox.web.back import our_address
 from archivebox.web.headers import replay
 from archivebox.web.viewers import viewer_of
 
@@ -44,6 +45,6 @@ def frame_of(request: HttpRequest, snapshot: Snapshot, *, scripts: bool = False)
     scripts = scripts and may_run
     purpose = Purpose.SCRIPTS if scripts else Purpose.FILES
     token = capability.grant(snapshot.pk, viewer_of(request), purpose)
-    path = path_of(request.build_absolute_uri("/").rstrip("/"), moment_of(snapshot), snapshot.url)
+    path = path_of(our_address(request), moment_of(snapshot), snapshot.url)
     origin = replay().origin(snapshot.pk, request.get_host())
     return Frame(f"{origin}/{token}/{path}", sandbox(own=may_run, scripts=scripts), may_run, scripts)

@@ -29,7 +29,13 @@ PUBLIC_SNAPSHOTS = _resolved.get_flag("PUBLIC_SNAPSHOTS")
 PUBLIC_ADD_VIEW = _resolved.get_flag("PUBLIC_ADD_VIEW")
 PUBLIC_METRICS = _resolved.get_flag("PUBLIC_METRICS")
 
+TRUSTED_PROXIES = _resolved.get_list("TRUSTED_PROXIES")
+REVERSE_PROXY_USER_HEADER = _resolved.get_text("REVERSE_PROXY_USER_HEADER")
+
 _base = urlsplit(BASE_URL)
+ORIGIN = f"{_base.scheme}://{_base.netloc}" if _base.hostname else ""
+BELOW = _base.path
+"""The path that all our addresses begin with, such as ``/archive``; empty where the host is ours alone."""
 BEHIND_HTTPS = _base.scheme == "https"
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *_resolved.get_list("ALLOWED_HOSTS")]
 if _base.hostname:
@@ -54,6 +60,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    *(["archivebox.web.proxy_login.proxy_login"] if REVERSE_PROXY_USER_HEADER else []),
     # Every view asks for a log-in unless it says otherwise.
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "archivebox.web.access.Permissions",
@@ -76,13 +83,18 @@ TEMPLATES = [
         },
     },
 ]
-STATIC_URL = "/static/"
+FORCE_SCRIPT_NAME = BELOW or None
+STATIC_URL = f"{BELOW}/static/"
 STORAGES = {"staticfiles": {"BACKEND": "archivebox.web.statics.VersionedStorage"}}
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    *(["archivebox.web.proxy_login.ProxyBackend"] if REVERSE_PROXY_USER_HEADER else []),
 ]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "snapshots"
@@ -101,7 +113,7 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Strict"
 CSRF_COOKIE_SECURE = BEHIND_HTTPS
 CSRF_FAILURE_VIEW = "archivebox.web.views.errors.csrf_failed"
-CSRF_TRUSTED_ORIGINS = [BASE_URL] if _base.hostname else []
+CSRF_TRUSTED_ORIGINS = [ORIGIN] if ORIGIN else []
 if BEHIND_HTTPS:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_REFERRER_POLICY = "same-origin"

@@ -64,7 +64,7 @@ def places(request: HttpRequest) -> Iterator[Place]:
         address = _address(entry.url_name)
         is_inside = request.user.is_authenticated and allows(request, entry.needs)
         if address and (is_inside or (entry is ENTRIES[0] and may_see(request, "PUBLIC_INDEX"))):
-            is_current = request.path == address or request.path.startswith(f"/{entry.area}/")
+            is_current = request.path == address or request.path_info.startswith(f"/{entry.area}/")
             yield Place(entry, address, is_current)
 
 

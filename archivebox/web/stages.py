@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.urls import get_script_prefix
 from django.utils.safestring import mark_safe
 
 from archivebox.contract.formats import File, Format, Kind, kind_of
@@ -45,7 +46,8 @@ def stage_of(snapshot: Snapshot, chosen: Format, base: str) -> Stage:
 def _reader(snapshot: Snapshot, chosen: Format, main: File, base: str) -> dict[str, Any]:
     part = read_part(snapshot, chosen.plugin, main.name)
     folder = (base + address_of(chosen.plugin, main.name)).rpartition("/")[0] + "/"
-    return {"article": mark_safe(article(part.text, folder, f"/web/{moment_of(snapshot)}/")), "is_cut": part.is_cut}  # noqa: S308 - cleaned
+    pages = f"{get_script_prefix()}web/{moment_of(snapshot)}/"
+    return {"article": mark_safe(article(part.text, folder, pages)), "is_cut": part.is_cut}  # noqa: S308 - cleaned
 
 
 def _text(snapshot: Snapshot, chosen: Format, main: File, _base: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlencode
 
 from tests.databases import database_of
@@ -169,9 +169,10 @@ class Visitor:
 
     server: Server
     jar: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, Any] = field(default_factory=dict)
 
     def get(self, path: str) -> Answer:
-        return self._kept(self.server.ask(path, Cookie=self._cookie()))
+        return self._kept(self.server.ask(path, Cookie=self._cookie(), **self.headers))
 
     def post(self, path: str, form_at: str = "", **fields: str) -> Answer:
         """Send the form that the page ``form_at`` (else ``path`` itself) shows, with its CSRF token."""
@@ -180,7 +181,8 @@ class Visitor:
         assert token, f"no form on {form_at or path}: {page.status}"
         body = urlencode({"csrfmiddlewaretoken": token.group(1), **fields}).encode()
         kind = "application/x-www-form-urlencoded"
-        return self._kept(self.server.ask(path, method="POST", body=body, Cookie=self._cookie(), Content_Type=kind))
+        sent: dict[str, Any] = {"Cookie": self._cookie(), "Content-Type": kind, **self.headers}
+        return self._kept(self.server.ask(path, method="POST", body=body, **sent))
 
     def log_in(self, username: str, password: str) -> Answer:
         return self.post("/login/", username=username, password=password)

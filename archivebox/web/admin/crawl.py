@@ -1,6 +1,7 @@
 """Crawls in the admin."""
 
 from django.contrib import admin
+from django.urls import reverse
 
 from archivebox.crawls.crawl import Crawl
 from archivebox.web.admin.rows import RowAdmin, StatusFilter
@@ -14,4 +15,4 @@ class CrawlAdmin(RowAdmin[Crawl]):
     list_select_related = ("created_by",)
 
     def get_view_on_site_url(self, obj: Crawl | None = None) -> str | None:
-        return None if obj is None else f"/crawls/{obj.pk}/"
+        return None if obj is None else reverse("crawl", args=[obj.pk])

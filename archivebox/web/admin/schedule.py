@@ -1,6 +1,7 @@
 """Schedules in the admin."""
 
 from django.contrib import admin
+from django.urls import reverse
 
 from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.web.admin.rows import RowAdmin
@@ -13,4 +14,4 @@ class CrawlScheduleAdmin(RowAdmin[CrawlSchedule]):
     list_select_related = ("created_by",)
 
     def get_view_on_site_url(self, obj: CrawlSchedule | None = None) -> str | None:
-        return None if obj is None else f"/schedules/{obj.pk}/"
+        return None if obj is None else reverse("schedule", args=[obj.pk])

@@ -1,6 +1,7 @@
 """Snapshots in the admin."""
 
 from django.contrib import admin
+from django.urls import reverse
 
 from archivebox.core.snapshot import Snapshot
 from archivebox.web.admin.rows import RowAdmin, StatusFilter
@@ -25,4 +26,4 @@ class SnapshotAdmin(RowAdmin[Snapshot]):
     raw_id_fields = ("crawl", "parent_snapshot")
 
     def get_view_on_site_url(self, obj: Snapshot | None = None) -> str | None:
-        return None if obj is None else f"/snapshots/{obj.pk}/"
+        return None if obj is None else reverse("snapshot", args=[obj.pk])

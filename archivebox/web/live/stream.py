@@ -9,11 +9,12 @@ from typing import Any
 from urllib.parse import parse_qs
 from uuid import UUID
 
+from archivebox.web import settings
 from archivebox.web.gate import Application, Message, Receive, Scope, Send
 from archivebox.web.live.hub import Hub, Topic
 from archivebox.web.live.watch import Watch, topic_of
 
-PATH = "/events/"
+PATH = f"{settings.BELOW}/events/"
 KIND = b"text/event-stream"
 LIVES = 60.0
 """Seconds after which a stream ends and its browser asks for another: whoever may see nothing any more gets none."""

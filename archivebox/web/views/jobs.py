@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
@@ -110,7 +111,7 @@ def _ask(request: HttpRequest, query: str | None, keys: list[UUID]) -> HttpRespo
 def _back(request: HttpRequest) -> str:
     """Where somebody came from, within the app."""
     wanted = request.POST.get("next", "")
-    return wanted if url_has_allowed_host_and_scheme(wanted, {request.get_host()}) else "/"
+    return wanted if url_has_allowed_host_and_scheme(wanted, {request.get_host()}) else reverse("snapshots")
 
 
 @requires(Action.READ)

@@ -50,8 +50,8 @@ def _lines() -> list[tuple[User, str]]:
 
 
 def _link(request: HttpRequest, user: User) -> str:
-    base = settings.BASE_URL or f"{request.scheme}://{request.get_host()}"
-    return base + reverse("login-link", args=[people.invitation(user)])
+    origin = settings.ORIGIN or f"{request.scheme}://{request.get_host()}"
+    return origin + reverse("login-link", args=[people.invitation(user)])
 
 
 @require_POST

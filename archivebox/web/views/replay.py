@@ -3,6 +3,7 @@
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import get_script_prefix
 
 from archivebox.accounts.roles import Action
 from archivebox.core.snapshot import Snapshot
@@ -55,7 +56,7 @@ def _shown(request: HttpRequest, snapshot: Snapshot, when: str, wanted: str) -> 
 
 def address_of(snapshot: Snapshot) -> str:
     """Where a snapshot is shown by its URL and time."""
-    return f"/web/{moment_of(snapshot)}/{snapshot.url}"
+    return f"{get_script_prefix()}web/{moment_of(snapshot)}/{snapshot.url}"
 
 
 @login_not_required
@@ -65,7 +66,8 @@ def follow(request: HttpRequest, when: str, url: str) -> HttpResponse:
     A browser sends our cookie (SameSite=Strict) only where a page of ours leads, and the archived page is none of ours.
     This one says nothing of what is kept.
     """
-    return render(request, "web/follow.html", {"address": f"/web/{when}/{_as_sent(request, f'follow/{when}', url)}"})
+    sent = _as_sent(request, f"follow/{when}", url)
+    return render(request, "web/follow.html", {"address": f"{get_script_prefix()}web/{when}/{sent}"})
 
 
 def _as_sent(request: HttpRequest, before: str, url: str) -> str:

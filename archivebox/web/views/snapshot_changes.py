@@ -6,8 +6,9 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import models
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
@@ -48,7 +49,7 @@ def note(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
         messages.error(request, f"A note has at most {LONGEST:,} characters; this one has {len(text):,}.")
     elif text:
         Note.objects.create(snapshot=snapshot, author=_person(request), text=text)
-    return HttpResponseRedirect(f"/snapshots/{snapshot.pk}/#notes")
+    return redirect(f"{reverse('snapshot', args=[snapshot.pk])}#notes")
 
 
 @require_POST

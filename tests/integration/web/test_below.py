@@ -1,0 +1,71 @@
+"""The app below a path of a host, behind a proxy that takes the path away or leaves it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.webserver.fixtures import Library, open_library
+from tests.webserver.rows import NAME, PASSWORD
+from tests.webserver.server import Visitor
+
+HOST = "host.example"
+PAGES = (
+    "",
+    "crawls/",
+    "add/",
+    "tags/",
+    "jobs/",
+    "failures/",
+    "processes/",
+    "plugins/",
+    "settings/",
+    "schedules/",
+    "schedules/new/",
+    "tokens/",
+    "people/",
+    "people/record/",
+    "admin/",
+)
+
+
+@pytest.fixture(scope="module")
+def below(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    settings = {"BASE_URL": f"http://{HOST}/archive", "TRUSTED_PROXIES": '["127.0.0.1"]'}
+    yield from open_library(tmp_path_factory.mktemp("below"), **settings)
+
+
+@pytest.mark.parametrize("asked", ["/archive/crawls/", "/crawls/"])
+def test_a_proxy_may_take_the_path_away_or_leave_it(below: Library, asked: str) -> None:
+    answer = below.server.ask(asked, host=HOST)
+    assert (answer.status, answer.headers["location"]) == (302, "/archive/login/?next=/archive/crawls/")
+    assert below.visitor.get(asked).status == 200
+
+
+def test_no_page_leads_out_of_the_path(below: Library) -> None:
+    pages = [*PAGES, f"snapshots/{below.snapshot}/", f"snapshots/{below.snapshot}/?show=wget", f"crawls/{below.crawl}/"]
+    for page in pages:
+        answer = below.visitor.get(f"/archive/{page}")
+        assert answer.status == 200, page
+        found = re.findall(r'\b(?:href|src|action|value|data-[\w-]+|hx-(?:get|post))="(/[^"]*)"', answer.text)
+        assert found
+        assert [address for address in found if not f"{address}/".startswith("/archive/")] == [], page
+
+
+def test_what_pages_need_is_there(below: Library) -> None:
+    style = re.search(r'href="(/archive/static/web/[^"]+\.css\?v=\w+)"', below.visitor.get("/archive/").text)
+    assert style
+    assert below.visitor.get(style.group(1)).status == 200
+    events = re.search(r'<link rel="events" href="([^"]+)"', below.visitor.get("/archive/crawls/").text)
+    assert events
+    assert events.group(1).startswith("/archive/events/")
+
+
+def test_coming_in_leads_below_the_path_and_is_put_on_record_with_the_visitors_address(below: Library) -> None:
+    somebody = Visitor(below.server, headers={"X-Forwarded-For": "198.51.100.1, 192.0.2.9"})
+    assert somebody.log_in(NAME, PASSWORD).headers["location"] == "/archive/"
+    record = below.visitor.get("/archive/people/record/").text
+    assert "192.0.2.9" in record
+    assert "198.51.100.1" not in record
