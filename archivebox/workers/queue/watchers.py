@@ -51,7 +51,10 @@ def files() -> Iterator[Path]:
 
 
 def scope() -> Scope | None:
-    """What workers may work on; None: everything, since somebody waits for everything, or nobody says for what."""
+    """What workers may work on; None: everything, since somebody waits for that.
+
+    Where nobody waits any more nothing begins: the orchestrator is about to end.
+    """
     scope: dict[UUID, set[UUID]] = {}
     for watcher in filter(None, map(read, files())):
         if watcher.only is None:
@@ -61,4 +64,4 @@ def scope() -> Scope | None:
             scope[crawl] = set()
         elif scope.get(crawl) != set():
             scope.setdefault(crawl, set()).add(snapshot)
-    return scope or None
+    return scope

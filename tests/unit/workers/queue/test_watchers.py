@@ -15,8 +15,8 @@ def watch(only: Only | None = None) -> None:
     watchers.write(DATA_FOLDER.watcher_lock(new_id()), only)
 
 
-def test_nobody_and_somebody_who_waits_for_everything_mean_everything() -> None:
-    assert watchers.scope() is None
+def test_somebody_who_waits_for_everything_means_everything_and_nobody_nothing() -> None:
+    assert watchers.scope() == {}, "what nobody waits for was begun when the last one left"
     watch(Only(new_id()))
     watch()
     assert watchers.scope() is None
@@ -38,4 +38,4 @@ def test_a_file_says_who_wrote_it_and_a_torn_one_nothing() -> None:
     assert watchers.read(path) == Watcher(Identity.current(), only)
     path.write_text(path.read_text()[:-5])
     assert watchers.read(path) is None
-    assert watchers.scope() is None
+    assert watchers.scope() == {}
