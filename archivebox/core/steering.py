@@ -103,27 +103,27 @@ def _prune(crawl: Crawl) -> int:
 
     Until nothing is found: a page may be begun, or given back, while the others are looked at.
     """
-    rules, count = rules_with(crawl), 0
-    while found := _let_go_of_queue(crawl, rules) + _cancel_at_work(crawl, rules):
-        count += found
+    rules, gone = rules_with(crawl), set[UUID]()
+    while found := _let_go_of_queue(crawl, rules) | _cancel_at_work(crawl, rules):
+        gone |= found  # one that was at work may be found in the queue next, before it has ended
     with write_transaction():
         crawl.wake()
         notify_workers()
-    return count
+    return len(gone)
 
 
-def _cancel_at_work(crawl: Crawl, rules: Rules) -> int:
+def _cancel_at_work(crawl: Crawl, rules: Rules) -> set[UUID]:
     held = crawl.snapshot_set.filter(HELD).exclude(request=Request.CANCEL)
     refused = [page.pk for page in judged(held, rules) if not page.answer.admitted]
-    return sum(control.cancel(page) for page in Snapshot.objects.filter(pk__in=refused))
+    return {page.pk for page in Snapshot.objects.filter(pk__in=refused) if control.cancel(page)}
 
 
-def _let_go_of_queue(crawl: Crawl, rules: Rules) -> int:
-    count, last = 0, None
+def _let_go_of_queue(crawl: Crawl, rules: Rules) -> set[UUID]:
+    gone, last = set[UUID](), None
     while keys := list(_keys_after(queue_of(crawl), last)):
         last = keys[-1]
-        count += _let_go_refused(Snapshot.objects.filter(pk__in=keys), rules)
-    return count
+        gone |= _let_go_refused(Snapshot.objects.filter(pk__in=keys), rules)
+    return gone
 
 
 def _keys_after(pages: "QuerySet[Snapshot, Any]", last: UUID | None) -> "QuerySet[Snapshot, UUID]":
@@ -131,13 +131,16 @@ def _keys_after(pages: "QuerySet[Snapshot, Any]", last: UUID | None) -> "QuerySe
     return rest.order_by("pk").values_list("pk", flat=True)[:BATCH]
 
 
-def _let_go_refused(pages: "QuerySet[Snapshot, Any]", rules: Rules) -> int:
+def _let_go_refused(pages: "QuerySet[Snapshot, Any]", rules: Rules) -> set[UUID]:
     by_reason: dict[str, list[UUID]] = {}
     for page in judged(pages, rules):
         if not page.answer.admitted:
             by_reason.setdefault(str(page.answer.code), []).append(page.pk)
     with write_transaction():
-        return sum(let_go(keys, status=CANCELLED, reason=reason) for reason, keys in by_reason.items())
+        for reason, keys in by_reason.items():
+            let_go(keys, status=CANCELLED, reason=reason)
+        refused = [key for keys in by_reason.values() for key in keys]
+        return set(Snapshot.objects.filter(pk__in=refused, status=CANCELLED).values_list("pk", flat=True))
 
 
 def let_go(keys: list[UUID], **columns: object) -> int:
@@ -154,9 +157,8 @@ def let_go(keys: list[UUID], **columns: object) -> int:
 
 def discard(crawl: Crawl) -> int:
     """Stop it, and take all of its pages out of every list; :func:`go_on` brings them back. Returns how many."""
-    with write_transaction():
-        control.cancel(crawl)
-        return retire(crawl.snapshot_set.all())
+    control.cancel(crawl)  # committed by itself: workers lock a page first, and then its crawl
+    return retire(crawl.snapshot_set.all())
 
 
 def go_on(crawl: Crawl) -> bool:

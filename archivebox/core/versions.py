@@ -27,12 +27,23 @@ def latest_versions(urls: Iterable[str]) -> dict[str, UUID]:
 
 def retire(snapshots: "models.QuerySet[Snapshot, Any]") -> int:
     """Take them out of every list, without touching their files. Returns how many."""
-    return snapshots.filter(retired_at__isnull=True).update(retired_at=timezone.now(), modified_at=timezone.now())
+    return _in_order(snapshots.filter(retired_at__isnull=True), retired_at=timezone.now())
 
 
 def restore(snapshots: "models.QuerySet[Snapshot, Any]") -> int:
     """Undo :func:`retire`. Returns how many."""
-    return snapshots.filter(retired_at__isnull=False).update(retired_at=None, modified_at=timezone.now())
+    return _in_order(snapshots.filter(retired_at__isnull=False), retired_at=None)
+
+
+def _in_order(snapshots: "models.QuerySet[Snapshot, Any]", **columns: object) -> int:
+    """Rows are locked by key, as everybody does: workers give up many at once, too, and two would wait in turn."""
+    count = 0
+    with write_transaction():
+        for keys in batches(sorted(snapshots.values_list("pk", flat=True)), BATCH):
+            rows = Snapshot.objects.filter(pk__in=keys)
+            rows.hold()
+            count += rows.update(**columns, modified_at=timezone.now())
+    return count
 
 
 def retire_older(crawl: Crawl) -> int:

@@ -21,6 +21,7 @@ from tests.programs import SHARED
 from tests.suite import packages, postgres
 
 ENGINE = ("tests/integration/engine", "tests/chaos")
+PLUGINS = ("tests/plugins_bundled",)
 NO_SECOND_TRY = ("tests/integration/engine/", "tests/chaos/", "tests/acceptance/")
 """Folders whose tests fail when they fail once."""
 MOST_UNSTEADY = 5
@@ -169,8 +170,9 @@ def run(env: dict[str, str], arguments: list[str]) -> list[Outcome]:
     with postgres.throw_away_cluster() as url:
         parts = [
             Part("SQLite, engine", ENGINE, env),
-            Part("SQLite, all else", tuple(f"--ignore={folder}" for folder in ENGINE), env),
             Part("PostgreSQL", ("-m", "database and not once"), {**env, "DATABASE_URL": url}),
+            Part("SQLite, all else", tuple(f"--ignore={folder}" for folder in ENGINE + PLUGINS), env),
+            Part("SQLite, plugins", PLUGINS, env),
         ]
         return runs.run_all(parts)
 

@@ -55,8 +55,6 @@ class CrawlRunExecutor(Executor):
         self.crawl_id = loaded.crawl_id
         self.is_ready = loaded.is_ready
         self._deaths = loaded.attempts
-        if loaded.attempts and loaded.is_ready:
-            self._has_got_on()
         self.holds_something = loaded.holds_something
         self.yields = False
         self.began = engine.loop.time()
@@ -213,7 +211,10 @@ def load(run_id: UUID, owner: UUID) -> LoadedCrawlRun | None:
         if run.status == CrawlRun.StatusChoices.QUEUED:
             run.transition("start", ready_at=None if _holds_something(settings) else timezone.now())
         want_programs(settings, run.crawl.urls.splitlines())
-    return LoadedCrawlRun(run, settings)
+        loaded = LoadedCrawlRun(run, settings)
+        if loaded.is_ready and run.attempts:  # now: a page may kill this worker before its journal is written
+            CrawlRun.objects.filter(pk=run_id, owner=owner).update(attempts=0)
+    return loaded
 
 
 def _holds_something(settings: Resolved) -> bool:

@@ -25,6 +25,11 @@ def begin(made: Collection) -> str:
     return crawl
 
 
+def wait_let_go(made: Collection, count: int) -> None:
+    """Whoever works on a page is asked to end it, and does so within a second."""
+    made.wait("they are let go", lambda: len(made.rows("Snapshot", "pk", status="cancelled")) == count)
+
+
 def end(made: Collection) -> None:
     (made.root / "go").touch()
     made.wait_sealed()
@@ -34,6 +39,7 @@ def end(made: Collection) -> None:
 def test_what_is_excluded_is_not_fetched_whether_it_waits_or_runs(forked: Collection) -> None:
     crawl = begin(forked)
     assert forked.actor.ask("exclude", crawl=crawl, pattern="/drop/") == 2
+    wait_let_go(forked, 2)
     end(forked)
     assert sorted(forked.ledger) == ["http://one.test/", "http://one.test/keep"]
     dropped = forked.rows("Snapshot", "status", "reason", url__contains="/drop/")
@@ -53,6 +59,7 @@ def test_a_pattern_that_is_none_changes_nothing(forked: Collection) -> None:
 def test_a_lower_depth_lets_go_of_what_is_too_deep(forked: Collection) -> None:
     crawl = begin(forked)
     assert forked.actor.ask("limit", crawl=crawl, max_depth=0) == 3
+    wait_let_go(forked, 3)
     end(forked)
     assert forked.ledger == ["http://one.test/"]
 
