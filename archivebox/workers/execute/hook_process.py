@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 ROOT_FIRST = 2.0
 """Seconds that a background hook has at the end to wind its programs down in order, before they are told as well."""
 PID_FILE_AFTER = 0.1
-"""Seconds until a hook has its pid file: most have ended by then, and making and removing it costs 0.1 ms each."""
+"""Seconds until a foreground hook has its pid file: most have ended by then, and it costs 0.1 ms to make and remove."""
 
 
 class Owner(Protocol):
@@ -119,7 +119,10 @@ class HookProcess:
         self.engine.starter.started(self.mark, identity)
         self.engine.journal.insert(Process, self.process_id, columns | started_columns(identity, self.started_at))
         self.engine.journal.after_commit(self.engine.starter.committed)
-        self._timers.append(self.engine.loop.call_later(PID_FILE_AFTER, self._write_pid, identity.pid))
+        if self.hook.background:
+            self._write_pid(identity.pid)  # others of the page may look for it
+        else:
+            self._timers.append(self.engine.loop.call_later(PID_FILE_AFTER, self._write_pid, identity.pid))
         self._listen(self.call.timeout)
         return True
 

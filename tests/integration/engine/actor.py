@@ -162,6 +162,8 @@ def clock_went_back(hours: float) -> int:
     """What the rows look like after the clock was set back: all that they tell of lies in the future."""
     ahead = timedelta(hours=hours)
     with transaction.atomic():
+        for item in (Snapshot, CrawlRun, Crawl):  # in the order in which workers lock them
+            item.rows().hold()
         count = Process.objects.filter(status="running", process_type="hook").update(started_at=F("started_at") - ahead)
         for model in (Crawl, CrawlRun, Snapshot, ArchiveResult):
             count += model.objects.filter(retry_at__isnull=False).update(retry_at=F("retry_at") + ahead)
