@@ -11,6 +11,7 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import SYSTEM
 from archivebox.config import keys
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.core import scheduling
 
 ROLES = (Role.ADMIN, Role.EDITOR, Role.VIEWER)
 """Roles that an account may be given."""
@@ -55,10 +56,14 @@ def give_role(by: User, user: User, role: Role) -> None:
 
 
 def disable(by: User, user: User) -> None:
-    """Let ``user`` in no more: sessions and tokens end at once. PeopleError where no administrator would be left."""
+    """Let ``user`` in no more: sessions and tokens end at once, schedules rest.
+
+    PeopleError where no administrator would be left.
+    """
     with write_transaction():
         _keep_an_admin(user)
         _set_active(user, is_active=False)
+        scheduling.pause_all_of(user)
         audit.record(by, "user.disabled", user, username=user.username)
 
 

@@ -14,7 +14,10 @@ TRUE_WORDS = frozenset({"true", "1", "yes", "on", "y", "t"})
 FALSE_WORDS = frozenset({"false", "0", "no", "off", "n", "f"})
 _SETTING_NAME = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
 _LOCAL_NAME = re.compile(
-    r"(?:^|_)(?:BINARY|ARGS|ARGS_EXTRA|DIR|FILE|EXTENSIONS?)$|^(?:DATABASE_URL|MACHINE_ID)$", re.ASCII
+    r"(?:^|_)(?:BINARY|ARGS|ARGS_EXTRA|DIR|FILE|EXTENSIONS?)$"  # programs, their options, places
+    r"|_(?:(?<!^BASE_)(?<!^REPLAY_)URL|ENDPOINT|HOST_NAME|PORT|ISSUER)$"  # who is asked
+    r"|^MACHINE_ID$",
+    re.ASCII,
 )
 _SENSITIVE_NAME = re.compile(r"(PASSWORD|SECRET|TOKEN|API_KEY|PRIVATE_KEY|CREDENTIALS?|COOKIES)$", re.ASCII)
 
@@ -39,7 +42,11 @@ class SettingSpec:
 
     @property
     def is_local(self) -> bool:
-        """Whether it names a program, its options, or a place on the machine: who sets it can run anything there."""
+        """Whether it is set from a terminal alone.
+
+        It names a program, its options, or a place on the machine: who sets it can run anything there. Or it names
+        whom we ask: who sets it is sent the password that goes with it.
+        """
         return bool(_LOCAL_NAME.search(self.name))
 
     def allowed(self) -> str:

@@ -4,6 +4,7 @@ import logging
 from datetime import datetime
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.db import connection, models
 from django.utils import timezone
 
@@ -28,6 +29,13 @@ class StillRunningError(Exception):
     def __init__(self, crawl: Crawl) -> None:
         super().__init__("Its last crawl has not ended. Wait for it, or cancel it, and try again.")
         self.crawl = crawl
+
+
+class OwnerDisabledError(ValueError):
+    """Nothing is archived in the name of an account that is let in no more."""
+
+    def __init__(self, owner: User) -> None:
+        super().__init__(f"The account {owner} is disabled. Let it in again, or make a schedule of your own.")
 
 
 def put(schedule: CrawlSchedule) -> None:
@@ -58,8 +66,18 @@ def pause(schedule: CrawlSchedule) -> bool:
     return bool(done)
 
 
+def pause_all_of(owner: User) -> None:
+    """Make no more crawls in the name of an account that is disabled; what runs goes on."""
+    running = CrawlSchedule.objects.filter(created_by=owner, next_at__isnull=False)
+    running.update(**_left_out(CrawlSchedule.Why.DISABLED), next_at=None, modified_at=timezone.now())
+
+
 def resume(schedule: CrawlSchedule) -> bool:
-    """Go on with the next of its times. False where it is not paused; ValueError where that cannot be understood."""
+    """Go on with the next of its times. False where it is not paused.
+
+    ValueError where that cannot be understood; OwnerDisabledError.
+    """
+    _ask_for_owner(schedule)
     now = timezone.now()
     first = schedule.recurrence.next_after(now, now)
     with write_transaction():
@@ -71,12 +89,21 @@ def resume(schedule: CrawlSchedule) -> bool:
 
 
 def run_now(schedule: CrawlSchedule) -> Crawl:
-    """Its next crawl, now; its times stay as they are. StillRunningError while the last has not ended."""
+    """Its next crawl, now; its times stay as they are.
+
+    StillRunningError while the last has not ended; OwnerDisabledError.
+    """
+    _ask_for_owner(schedule)
     with write_transaction():
         locked = _find_locked(schedule.pk) or schedule
         if running := unended(locked):
             raise StillRunningError(running)
         return _crawl(locked)
+
+
+def _ask_for_owner(schedule: CrawlSchedule) -> None:
+    if not schedule.created_by.is_active:
+        raise OwnerDisabledError(schedule.created_by)
 
 
 def unended(schedule: CrawlSchedule) -> Crawl | None:
@@ -98,6 +125,9 @@ def start_due() -> None:
 
 
 def _have_turn(schedule: CrawlSchedule, now: datetime) -> None:
+    if not schedule.created_by.is_active:
+        _skip(schedule, CrawlSchedule.Why.DISABLED, next_at=None)
+        return
     turn = schedule.turn(now, is_busy=unended(schedule) is not None)
     if turn is Turn.WAIT:
         _write(schedule, is_waiting=True)
@@ -117,7 +147,12 @@ def _have_turn(schedule: CrawlSchedule, now: datetime) -> None:
 
 
 def _skip(schedule: CrawlSchedule, why: CrawlSchedule.Why, *, next_at: datetime | None) -> None:
-    _write(schedule, skipped_at=schedule.next_at, skipped_for=why, next_at=next_at, is_waiting=False)
+    _write(schedule, **_left_out(why), next_at=next_at)
+
+
+def _left_out(why: CrawlSchedule.Why) -> dict[str, object]:
+    """What a row says of the time that does not come to a crawl."""
+    return {"skipped_at": models.F("next_at"), "skipped_for": why, "is_waiting": False}
 
 
 def _crawl(schedule: CrawlSchedule) -> Crawl:

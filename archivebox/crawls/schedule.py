@@ -55,6 +55,7 @@ class CrawlSchedule(Row):
         OVERLAP = "overlap", "its last crawl still ran"
         MISSED = "missed", "nothing was running here at that time"
         BROKEN = "broken", "its time could not be understood, so it was paused"
+        DISABLED = "disabled", "the account that it belongs to was disabled, so it was paused"
 
     schedule = models.CharField(max_length=64, help_text="cron expression, length of time, or daily, weekly, monthly")
     timezone = models.CharField(max_length=64, default="UTC", help_text="by whose clocks")

@@ -64,6 +64,7 @@ MIDDLEWARE = [
     # Every view asks for a log-in unless it says otherwise.
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "archivebox.web.access.Permissions",
+    "archivebox.web.misconfigured.Misconfigured",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]

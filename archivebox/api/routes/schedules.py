@@ -92,6 +92,8 @@ def run_schedule(request: HttpRequest, schedule_id: UUID) -> Status[CrawlDetail]
             write_down(request, "schedule.run", schedule, crawl=str(crawl.pk))
     except scheduling.StillRunningError as error:
         raise ProblemError(409, str(error), crawl=str(error.crawl.pk)) from None
+    except scheduling.OwnerDisabledError as error:
+        raise ProblemError(409, str(error)) from None
     return Status(201, detail_of(crawl.pk, whoever(request)))
 
 

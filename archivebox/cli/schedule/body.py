@@ -137,7 +137,7 @@ def run_now(session: Session, *, ids: tuple[str, ...]) -> int:
         try:
             crawl = scheduling.run_now(schedule)
             session.out.event(record_of(crawl), f"Queued as crawl {crawl.pk}.")
-        except scheduling.StillRunningError as error:
+        except (scheduling.StillRunningError, scheduling.OwnerDisabledError) as error:
             session.out.warn(f"schedule {schedule.pk}: {error}")
             code = 2
     return code

@@ -4,6 +4,11 @@ from django.core.exceptions import DisallowedHost, RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from archivebox.accounts.roles import Action
+from archivebox.config.conffile import ConfError
+from archivebox.config.resolve import SettingError
+from archivebox.web.access import allows
+
 
 def _page(request: HttpRequest, status: int, title: str, sentence: str) -> HttpResponse:
     return render(request, "web/error.html", {"title": title, "sentence": sentence}, status=status)
@@ -37,6 +42,14 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
 def not_there(request: HttpRequest, exception: Exception) -> HttpResponse:
     del exception
     return _page(request, 404, "Nothing is here", "The page may have been removed, or the address is not complete.")
+
+
+def misconfigured(request: HttpRequest, error: ConfError | SettingError) -> HttpResponse:
+    """What the file says may be a secret: who administers the collection is told, others whom to ask."""
+    sentence = "Its settings cannot be read. Ask whoever looks after it."
+    if allows(request, Action.ADMINISTER):
+        sentence = f"{error}. Mend it in ArchiveBox.conf, or with `archivebox config set`, and load this page again."
+    return _page(request, 503, "This archive is not set up right", sentence)
 
 
 def broken(request: HttpRequest) -> HttpResponse:

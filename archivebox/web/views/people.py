@@ -73,7 +73,7 @@ def _changed(request: HttpRequest, user: User) -> str:
         return f"{user.username} is {role} now."
     if wanted == "disable":
         people.disable(_me(request), user)
-        return f"{user.username} comes in no more: sessions and tokens have ended."
+        return f"{user.username} comes in no more: sessions and tokens have ended, schedules are paused."
     if wanted == "enable":
         people.enable(_me(request), user)
         return f"{user.username} may come in again."

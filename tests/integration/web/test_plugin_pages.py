@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from archivebox import hooks
-from archivebox.accounts.audit import AuditEntry
+from archivebox.accounts.models import Account, AuditEntry
 from archivebox.config.conffile import read_conf, write_conf
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import ArchiveResult
@@ -94,6 +94,27 @@ def test_a_secret_is_never_shown_stays_when_nothing_is_typed_and_can_be_taken_ou
     assert "hunter3" not in refused.content.decode()
     client.post("/settings/?group=Crawls", {"MAX_DEPTH": "2", "PROXY__unset": "on"})
     assert read_conf(DATA_FOLDER.conf) == {"MAX_DEPTH": "2"}
+
+
+def test_who_is_asked_with_a_secret_is_set_from_a_terminal_alone(client: Client) -> None:
+    client.post("/plugins/summarize/", {"SUMMARIZE_URL": "http://elsewhere.example/v1"})
+    client.post("/plugins/search_backend_sonic/", {"SEARCH_BACKEND_SONIC_HOST_NAME": "elsewhere.example"})
+    assert not DATA_FOLDER.conf.exists()
+    assert "archivebox config set SUMMARIZE_URL=…" in client.get("/plugins/summarize/").content.decode()
+
+
+def test_a_file_of_settings_that_cannot_be_read_is_a_sentence_with_its_line_for_administrators_alone(
+    client: Client,
+) -> None:
+    editor = Client(SERVER_NAME="localhost")
+    editor.force_login(Account.objects.create(user=User.objects.create_user("eve"), role="editor").user)
+    DATA_FOLDER.conf.write_text("MAX_DEPTH = 1\nPASSWORD hunter2\n")
+    for path in ("/settings/", "/plugins/", "/plugins/wget/"):
+        told, other = client.get(path), editor.get(path)
+        assert (told.status_code, other.status_code) == (503, 503)
+        assert "ArchiveBox.conf line 2" in told.content.decode()
+        assert "hunter2" not in other.content.decode()
+    assert client.post("/settings/?group=Crawls", {"MAX_DEPTH": "2"}).status_code == 503
 
 
 def test_settings_say_where_each_comes_from(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.utils import timezone
 
+from archivebox.accounts import people
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
 from archivebox.core import scheduling
@@ -175,6 +177,22 @@ def test_one_whose_time_cannot_be_understood_any_more_is_paused_and_stops_nobody
     scheduling.start_due()
     assert (again(one).is_paused, again(one).skipped_for) == (True, "broken")
     assert Crawl.objects.get().schedule == other
+
+
+def test_nothing_is_archived_in_the_name_of_an_account_that_is_let_in_no_more() -> None:
+    anna, by = User.objects.create_user("anna"), User.objects.create_superuser("ada")
+    one, told, other = schedule(created_by=anna), schedule(created_by=anna), schedule()
+    User.objects.filter(pk=anna.pk).update(is_active=False)
+    come(one)
+    assert (again(one).is_paused, again(one).skipped_for) == (True, "disabled")
+    people.disable(by, anna)
+    assert (again(told).is_paused, again(told).skipped_for, again(other).is_paused) == (True, "disabled", False)
+    assert not Crawl.objects.exists()
+    for deed in (scheduling.resume, scheduling.run_now):
+        with pytest.raises(scheduling.OwnerDisabledError, match="anna is disabled"):
+            deed(again(told))
+    people.enable(by, anna)
+    assert scheduling.resume(again(told))
 
 
 def found(one: CrawlSchedule, *names: str) -> int:
