@@ -57,10 +57,16 @@ def again(process: Process) -> Process:
 
 
 def crawl(
-    *urls: str, user: User | None = None, max_depth: int = 0, hold: bool = False, config: dict[str, JSON] | None = None
+    *urls: str,
+    user: User | None = None,
+    max_depth: int = 0,
+    hold: bool = False,
+    config: dict[str, JSON] | None = None,
+    visibility: str = "",
 ) -> Crawl:
     seeds = [Seed(url) for url in urls or ("https://example.com/",)]
-    return create_crawl(seeds, created_by=user or system_user(), max_depth=max_depth, hold=hold, config=config)
+    by = user or system_user()
+    return create_crawl(seeds, created_by=by, max_depth=max_depth, hold=hold, config=config, visibility=visibility)
 
 
 def snapshot(

@@ -2,8 +2,10 @@
 
 from django.contrib.auth.models import AnonymousUser, User
 
-from archivebox.accounts.roles import Action, actions_of
+from archivebox.accounts.roles import Action, Role, actions_of, role_of
 from archivebox.accounts.tokens import Token
+from archivebox.base_models.users import SYSTEM
+from archivebox.base_models.visibility import EVERYTHING, Sight, seen_by
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 
 Who = User | AnonymousUser | Token
@@ -19,7 +21,18 @@ def user_of(who: Who) -> User | AnonymousUser:
     return who.user if isinstance(who, Token) else who
 
 
+def sight_of(who: Who) -> Sight:
+    """How far ``who`` sees: what is private to others is for administrators, with a token only if it may administer.
+
+    What is begun at the command line is done in the name of the system.
+    """
+    user = user_of(who)
+    if may(who, Action.ADMINISTER) or user.get_username() == SYSTEM:
+        return EVERYTHING
+    return Sight() if role_of(user) is Role.PUBLIC else Sight(user.pk)
+
+
 def visible_snapshots(who: Who) -> SnapshotQuerySet:
-    """The Snapshots that ``who`` may know of: every one that nobody removed, for those who may see the list."""
-    rows: SnapshotQuerySet = Snapshot.objects.kept()
+    """The Snapshots that ``who`` may know of: those seen that nobody removed, for those who may see the list."""
+    rows: SnapshotQuerySet = seen_by(sight_of(who), Snapshot.objects.kept())
     return rows if may(who, Action.LIST) else rows.none()

@@ -3,6 +3,8 @@
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import models
@@ -11,7 +13,8 @@ from django.utils import timezone
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
-from archivebox.config.resolve import Resolved, SettingError
+from archivebox.base_models.visibility import Visibility
+from archivebox.config.resolve import Layer, Resolved, SettingError
 from archivebox.contract.reasons import Reason
 from archivebox.core.snapshot import Snapshot, tags_of
 from archivebox.core.tag import Tag
@@ -19,6 +22,7 @@ from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.refused import Refused
 from archivebox.crawls.schedule import CrawlSchedule
+from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.addresses import Address
 from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
@@ -40,6 +44,8 @@ class Seed:
     url: str
     title: str = ""
     tags: tuple[str, ...] = ()
+    visibility: str = ""
+    """Where it is not that of the crawl."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +138,12 @@ def create_crawl(
     persona: str = "",
     schedule: CrawlSchedule | None = None,
     hold: bool = False,
+    visibility: str = "",
 ) -> Crawl:
     """Write a Crawl and the Snapshots of its seeds in one transaction; after it returns no URL can be lost.
 
-    ``hold`` writes them paused: they are on record, and run when somebody resumes the Crawl.
+    ``hold`` writes them paused: they are on record, and run when somebody resumes the Crawl. ``visibility``: who sees
+    it and its pages; empty: as VISIBILITY says.
     """
     now = timezone.now()
     held = {"status": Crawl.StatusChoices.PAUSED, "retry_at": None} if hold else {}
@@ -149,12 +157,10 @@ def create_crawl(
         source=source,
         persona=persona,
         schedule=schedule,
+        visibility=visibility or default_visibility(config or {}),
         **held,
     )
-    rows = (
-        Snapshot.plan_row(crawl=crawl, url=seed.url, username=created_by.username, now=now, title=seed.title[:512])
-        for seed in seeds
-    )
+    rows = (planned(crawl, seed, created_by.username, now) for seed in seeds)
     with write_transaction():
         crawl.save(force_insert=True)
         for batch in batches(rows, BATCH):  # bulk_create costs four times as much
@@ -162,6 +168,17 @@ def create_crawl(
         _tag(crawl, tags, seeds)
         notify_workers()
     return crawl
+
+
+def default_visibility(config: Mapping[str, JSON]) -> Visibility:
+    """Who sees a crawl with these settings, and its pages, if nobody says."""
+    return Visibility(resolve_settings([*base_layers(), Layer("crawl", config)]).get_text("VISIBILITY"))
+
+
+def planned(crawl: Crawl, seed: Seed, username: str, now: datetime) -> tuple[UUID, dict[str, object]]:
+    """The row of a seed, for :meth:`Table.insert`."""
+    key, columns = Snapshot.plan_row(crawl=crawl, url=seed.url, username=username, now=now, title=seed.title[:512])
+    return key, columns | ({"visibility": seed.visibility} if seed.visibility else {})
 
 
 def _tag(crawl: Crawl, tags: Sequence[str], seeds: Sequence[Seed]) -> None:
@@ -221,6 +238,7 @@ def take_found(parent: Snapshot, records: Sequence[Mapping[str, JSON]]) -> Found
     if fresh:
         _write_found(parent, fresh)
         crawl.wake()
+        _follow_crawl(crawl, fresh)
         notify_workers()
     return found
 
@@ -246,6 +264,14 @@ def _write_found(parent: Snapshot, fresh: Mapping[str, Mapping[str, JSON]]) -> N
     for url, record in fresh.items():
         if record.get("tags"):
             crawl.snapshot_set.get(url=url).tags.add(*tags_of(record))
+
+
+def _follow_crawl(crawl: Crawl, urls: Iterable[str]) -> None:
+    """What was found while somebody changed who sees the crawl is seen by these. Its row is ours: it was woken."""
+    now = Crawl.objects.values_list("visibility", flat=True).get(pk=crawl.pk)
+    if now != crawl.visibility:
+        for batch in batches(urls, BATCH):
+            crawl.snapshot_set.filter(url__in=batch).update(visibility=now)
 
 
 def _hrefs(records: Sequence[Mapping[str, JSON]]) -> set[str]:

@@ -166,6 +166,7 @@ def _crawl(schedule: CrawlSchedule) -> Crawl:
         persona=made["persona"],
         label=schedule.label,
         schedule=schedule,
+        visibility=schedule.visibility,
     )
 
 

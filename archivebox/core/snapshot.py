@@ -15,6 +15,7 @@ from archivebox.base_models.literal import one_of
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.table import table_of
+from archivebox.base_models.visibility import Visibility, VisibleRow
 from archivebox.base_models.work import FREE_AND_WANTED, HELD, StoppableItem, WorkQuerySet
 from archivebox.config.resolve import Layer, Resolved
 from archivebox.config.settings import DATA_FOLDER
@@ -36,6 +37,7 @@ MOST_TAGS = 100
 """Tags taken from one record."""
 PATCHED_TEXTS = {"title": 512, "final_url": 2000, "mime_type": 255}
 """Columns of text that a hook of the page may set, and their most characters."""
+_PUBLIC, _PRIVATE = Q(visibility=Visibility.PUBLIC), Q(visibility=Visibility.PRIVATE)
 
 
 class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
@@ -53,7 +55,7 @@ class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
         return self.filter(url=url).order_by("-id")
 
 
-class Snapshot(StoppableItem):
+class Snapshot(StoppableItem, VisibleRow):
     """One page at one time: one ArchiveResult per hook, run step by step by the worker that holds it."""
 
     state_machine_name = "archivebox.core.statemachines.SnapshotMachine"
@@ -98,6 +100,9 @@ class Snapshot(StoppableItem):
             models.Index(fields=["domain", "id"], condition=Q(retired_at__isnull=True), name="snapshot_of_host"),
             models.Index(fields=["mime_type", "id"], condition=Q(retired_at__isnull=True), name="snapshot_of_type"),
             models.Index(fields=["retired_at"], condition=Q(retired_at__isnull=False), name="snapshot_retired"),
+            # What a passer-by sees, and what few see: members see nearly all, which needs no index.
+            models.Index(fields=["id"], condition=_PUBLIC & Q(retired_at__isnull=True), name="snapshot_public"),
+            models.Index(fields=["created_by", "id"], condition=_PRIVATE, name="snapshot_private"),
         ]
 
     def __str__(self) -> str:
@@ -123,6 +128,7 @@ class Snapshot(StoppableItem):
             "url": url,
             "domain": domain,
             "created_by_id": crawl.created_by_id,
+            "visibility": crawl.visibility,
             "output_dir": DATA_FOLDER.snapshot_place(username, now.date(), domain, key),
             "retry_at": now,
             **columns,

@@ -15,6 +15,7 @@ from archivebox.base_models.literal import one_of
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.rows import Row, new_id
 from archivebox.base_models.table import table_of
+from archivebox.base_models.visibility import VisibleRow
 from archivebox.base_models.work import FREE_AND_WANTED, HELD, StoppableItem, WorkItem, WorkQuerySet
 from archivebox.config.resolve import Layer
 from archivebox.config.settings import DATA_FOLDER
@@ -35,7 +36,7 @@ class CrawlQuerySet(WorkQuerySet["Crawl"]):
         return self.filter(status__in=one_of(*Crawl.OPEN))
 
 
-class Crawl(StoppableItem):
+class Crawl(StoppableItem, VisibleRow):
     """A set of seed URLs, how deep to follow them, and the settings that hold for all of it."""
 
     state_machine_name = "archivebox.crawls.statemachines.CrawlMachine"

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from archivebox.base_models.rows import Row
+from archivebox.base_models.visibility import VisibleRow
 from archivebox.crawls.recurrence import Recurrence, parse
 from archivebox.lib.jsonl import JSON
 
@@ -34,8 +35,8 @@ class Turn(Enum):
     SKIP = "skip"
 
 
-class CrawlSchedule(Row):
-    """A crawl to be made again whenever its schedule says so."""
+class CrawlSchedule(Row, VisibleRow):
+    """A crawl to be made again whenever its schedule says so; its crawls are seen by those who see it."""
 
     class Overlap(models.TextChoices):
         """What becomes of a time that comes while the last crawl still runs."""
@@ -70,7 +71,7 @@ class CrawlSchedule(Row):
     skipped_for = models.CharField(max_length=8, choices=Why.choices, blank=True, default="")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
 
-    EDITED: ClassVar = ("schedule", "timezone", "label", "template", "overlap", "catch_up", "recapture")
+    EDITED: ClassVar = ("schedule", "timezone", "label", "template", "overlap", "catch_up", "recapture", "visibility")
     """Columns that people write; the others are the engine's."""
 
     class Meta:

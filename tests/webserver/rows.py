@@ -41,7 +41,7 @@ def make(app_port: str) -> str:
     user = User.objects.create_superuser(NAME, password=PASSWORD)
     Account.objects.create(user=User.objects.create_user("reader", password=PASSWORD), role="editor")
     seeds = [Seed(f"http://site{number}.example/story/{number}", f"Story {number}") for number in range(70)]
-    crawl = create_crawl(seeds, created_by=user, tags=["news"], hold=True)
+    crawl = create_crawl(seeds, created_by=user, tags=["news"], hold=True, visibility="public")
     Snapshot.objects.filter(crawl=crawl).update(status="sealed", retry_at=None)
     snapshot = Snapshot.objects.filter(crawl=crawl).order_by("-pk")[0]
     other = Snapshot.objects.filter(crawl=crawl).order_by("-pk")[1]

@@ -181,7 +181,7 @@ def test_who_may_not_inspect_is_told_no_folder_setting_or_process(caller: Make) 
 def test_a_passer_by_is_told_no_name(settings: Any, db: None) -> None:
     del db
     settings.PUBLIC_INDEX = True
-    factories.snapshot()
+    factories.crawl(visibility="public")
     shown = Caller().get("/api/v1/snapshots")["items"][0]
     assert (shown["created_by"], shown["folder"]) == (None, None)
 
