@@ -30,7 +30,7 @@ OVERLAP = timedelta(seconds=5)
 SHARE = 20
 """A drawing waits 20 times as long as the last one took, so that a crawl of a million pages is not slowed by it."""
 SHOWN_HOOKS = 8
-QUIET = (Reason.DECLARED, Reason.CANCELLED)
+QUIET = (Reason.DECLARED, Reason.CANCELLED, Reason.NOTHING_CAME)
 STOPPED = (Crawl.StatusChoices.PAUSED, Crawl.StatusChoices.CANCELLED)
 
 
@@ -206,7 +206,10 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
 
 
 def _troubles(watched: Watched) -> list[tuple[str, str, str]]:
-    """Hooks that broke or could not run, each once for each reason; what a hook itself declared is its result."""
+    """Hooks that broke or could not run, each once for each reason; what a hook itself declared is its result.
+
+    Where nothing came, the navigation says why, once for all hooks of the page.
+    """
     broke = watched.results().filter(status__in=("backoff", "failed")).exclude(reason__in=("", *QUIET))
     return list(broke.order_by().values_list("plugin", "hook_name", "reason").distinct()[:SHOWN_HOOKS])
 

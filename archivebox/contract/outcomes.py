@@ -55,6 +55,15 @@ class Retry(StrEnum):
 DECLARABLE = (Status.SUCCEEDED, Status.NORESULTS, Status.SKIPPED, Status.FAILED)
 """What a hook's ``ArchiveResult`` record may say of itself."""
 
+DECLARABLE_REASONS = frozenset(
+    {
+        Reason.NO_SUCH_HOST, Reason.CONNECTION_REFUSED, Reason.UNREACHABLE, Reason.NO_ANSWER, Reason.CONNECTION_LOST,
+        Reason.TLS_FAILED, Reason.REDIRECT_LOOP, Reason.NO_PAGE, Reason.NOTHING_CAME, Reason.PRIVATE_ADDRESS,
+        Reason.SIZE_REACHED,
+    }
+)  # fmt: skip
+"""Why it failed, as a hook may say it: ``"reason"`` in its ``ArchiveResult`` record."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -80,15 +89,16 @@ class Ending:
     """All that the outcome of one run depends on.
 
     ``exit_code`` follows Popen (-N for signal N; None: nobody saw it). ``declared`` is the last status that the hook
-    printed, ``again`` what it said of trying again, ``unknown`` the word that it printed instead of a status.
-    ``listens``: a background hook that works until it is told to stop, by its name or its declaration. ``unwatched``:
-    it ended while no worker had it. ``released``: its object was given back while it ran. ``newer_dialect``: it prints
-    ``failed`` for any exception.
+    printed, ``why`` and ``again`` what it said of the reason and of trying again, ``unknown`` the word that it printed
+    instead of a status. ``listens``: a background hook that works until it is told to stop, by its name or its
+    declaration. ``unwatched``: it ended while no worker had it. ``released``: its object was given back while it ran.
+    ``newer_dialect``: it prints ``failed`` for any exception.
     """
 
     exit_code: int | None
     end_reason: EndReason
     declared: Status | None = None
+    why: Reason | None = None
     again: Retry | None = None
     unknown: str = ""
     wrote_files: bool = False
@@ -182,7 +192,7 @@ def _as_declared(run: Ending) -> Outcome:
     if run.declared is Status.FAILED and run.again is Retry.NEW_PAGE and not run.session:
         return PAGE_LOST
     if run.declared is Status.FAILED:
-        return Outcome(Status.FAILED, Reason.DECLARED, retry=run.again is Retry.LATER)
+        return Outcome(Status.FAILED, run.why or Reason.DECLARED, retry=run.again is Retry.LATER)
     if run.declared is not None:
         return Outcome(run.declared, Reason.NOT_APPLICABLE if run.declared is Status.SKIPPED else None)
     status = Status.SUCCEEDED if run.wrote_files else Status.NORESULTS
@@ -192,7 +202,7 @@ def _as_declared(run: Ending) -> Outcome:
 def _ended_badly(run: Ending) -> Outcome:
     """Permanent only if the hook itself said ``failed``; whatever else it printed is the part it had finished."""
     if run.declared is Status.FAILED and run.newer_dialect:
-        return Outcome(Status.FAILED, Reason.DECLARED, retry=True)
+        return Outcome(Status.FAILED, run.why or Reason.DECLARED, retry=True)
     if run.declared is Status.FAILED:
         return _as_declared(run)
     if run.end_reason is EndReason.SIGNALLED or (run.exit_code or 0) < 0:

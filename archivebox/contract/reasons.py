@@ -15,6 +15,14 @@ class Reason(StrEnum):
     CRASHED = "crashed"
     SIGNALLED = "signalled"
     DECLARED = "declared"
+    NO_SUCH_HOST = "no_such_host"
+    CONNECTION_REFUSED = "connection_refused"
+    UNREACHABLE = "unreachable"
+    NO_ANSWER = "no_answer"
+    CONNECTION_LOST = "connection_lost"
+    TLS_FAILED = "tls_failed"
+    REDIRECT_LOOP = "redirect_loop"
+    NO_PAGE = "no_page"
     UNFINISHED = "unfinished"
     UNKNOWN_STATUS = "unknown_status"
     NOT_APPLICABLE = "not_applicable"
@@ -100,6 +108,29 @@ _TEXTS: dict[Reason, _Text] = {
         "It was ended by signal {}, which was not ours.",
     ),
     Reason.DECLARED: _text("It ran, and found that this could not be had."),
+    Reason.NO_SUCH_HOST: _text(
+        "There is no host of that name.", "Look whether the address is spelt right and still exists, then try it again."
+    ),
+    Reason.CONNECTION_REFUSED: _text(
+        "Its host is there, but nothing answers at that port.", "Try it again once the site is up."
+    ),
+    Reason.UNREACHABLE: _text(
+        "There was no way to its host.", "Look whether this machine is connected to the network, then try it again."
+    ),
+    Reason.NO_ANSWER: _text(
+        "The server did not answer in time.", "Try it again later; raise CHROME_PAGELOAD_TIMEOUT for a slow site."
+    ),
+    Reason.CONNECTION_LOST: _text("The connection broke off before the page was whole.", "Try it again."),
+    Reason.TLS_FAILED: _text(
+        "No secure connection could be made: the server's certificate or its TLS is not valid.",
+        "Try it again once the site has mended that, or with http:// if it answers there, too.",
+    ),
+    Reason.REDIRECT_LOOP: _text(
+        "It redirects in circles.", "It may want cookies: try it as a persona that is logged in there."
+    ),
+    Reason.NO_PAGE: _text(
+        "The server answered, but without a page.", "Look whether the address opens in a browser, then try it again."
+    ),
     Reason.UNFINISHED: _text("It was told to stop before it had finished.", _RETRIES),
     Reason.UNKNOWN_STATUS: _text(
         "It said a status that does not exist, and was judged by its files.",

@@ -19,7 +19,16 @@ from archivebox.base_models.transitions import TabledQuerySet, TabledRow
 from archivebox.contract import reasons
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import LAST_STEP
-from archivebox.contract.outcomes import DECLARABLE, Ending, Outcome, Retry, Status, could_not_start, outcome
+from archivebox.contract.outcomes import (
+    DECLARABLE,
+    DECLARABLE_REASONS,
+    Ending,
+    Outcome,
+    Retry,
+    Status,
+    could_not_start,
+    outcome,
+)
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, LineReader, Record, parse_line
 from archivebox.core.intake import take_found
@@ -37,7 +46,7 @@ FAILED = Q(status="failed")
 MAX_ATTEMPTS = 3
 FIRST_BACK_OFF = timedelta(minutes=1)
 LONGEST_BACK_OFF = timedelta(hours=1)
-IN_ITS_OWN_WORDS = frozenset({Reason.DECLARED, Reason.NOT_APPLICABLE})
+IN_ITS_OWN_WORDS = DECLARABLE_REASONS | {Reason.DECLARED, Reason.NOT_APPLICABLE}
 """Reasons of which the hook itself says more."""
 BROKE = frozenset({Reason.CRASHED, Reason.SIGNALLED, Reason.TIMEOUT, Reason.USAGE_ERROR, Reason.MISSING_MODULE})
 """Reasons for which its output is worth reading."""
@@ -275,6 +284,8 @@ class Declaration:
     """What it said instead of a status that exists."""
     again: Retry | None = None
     """What it said of trying again."""
+    why: Reason | None = None
+    """The reason that it said."""
 
     @property
     def is_final_failure(self) -> bool:
@@ -287,8 +298,10 @@ class Declaration:
         known = Status(status) if isinstance(status, str) and status in DECLARABLE else None
         unknown = "" if known or status is None else str(status)[:60]
         again = Retry(retry) if isinstance(retry, str) and retry in set(Retry) else None
+        reason = record.fields.get("reason")
+        why = Reason(reason) if isinstance(reason, str) and reason in DECLARABLE_REASONS else None
         said = str(record.fields.get("output_str") or "")
-        return cls(known, said, record.fields.get("output_json"), unknown, again)
+        return cls(known, said, record.fields.get("output_json"), unknown, again, why)
 
 
 def declared_in(records: Iterable[Record]) -> Declaration | None:
@@ -337,6 +350,7 @@ def ending_of(
         exit_code=exit_code,
         end_reason=end_reason,
         declared=declared.status if declared else None,
+        why=declared.why if declared else None,
         again=declared.again if declared else None,
         unknown=declared.unknown if declared else "",
         wrote_files=bool(files["output_files"]),

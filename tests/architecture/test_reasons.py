@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from archivebox.contract.outcomes import DECLARABLE_REASONS
 from archivebox.contract.reasons import Reason
 from tests.architecture import source
 
@@ -16,7 +17,15 @@ def reasons_in(node: ast.AST) -> Iterator[str]:
             yield from reasons_in(child)
 
 
+def words_of_hooks() -> set[object]:
+    """All texts in the bundled plugins: hooks say a reason by its code."""
+    hooks = (path for path in source.modules() if path.is_relative_to(source.PACKAGE / "plugins"))
+    nodes = (node for path in hooks for node in ast.walk(source.parse(path)))
+    return {node.value for node in nodes if isinstance(node, ast.Constant)}
+
+
 def test_each_reason_is_produced() -> None:
     others = (path for path in source.modules() if path != source.PACKAGE / "contract" / "reasons.py")
     produced = {name for path in others for name in reasons_in(source.parse(path))}
+    produced |= {reason.name for reason in DECLARABLE_REASONS & words_of_hooks()}
     assert sorted(set(Reason.__members__) - produced) == []

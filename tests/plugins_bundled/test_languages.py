@@ -76,6 +76,15 @@ def test_each_ending_has_its_record_and_status(
 
 
 @pytest.mark.parametrize("language", ["sh", "js"])
+@pytest.mark.parametrize("ending", ["failed", "try_again"])
+def test_a_failure_may_say_its_reason(tmp_path: Path, language: str, ending: str) -> None:
+    called = {"failed": 'failed("No.", undefined, "no_page")', "try_again": 'tryAgain("No.", "no_page")'}[ending]
+    body = f'{ending} "No." no_page' if language == "sh" else f"hook.{called}"
+    _, records, _ = run(written(tmp_path, language, body), tmp_path)
+    assert [record["reason"] for record in records] == ["no_page"]
+
+
+@pytest.mark.parametrize("language", ["sh", "js"])
 def test_arguments_settings_and_records(tmp_path: Path, language: str) -> None:
     body = {
         "sh": 'ready; found "$opt_url"; found "$opt_snapshot_id-$(seconds X)-$(setting NO y)"; list WORDS "[]" >&2',

@@ -148,7 +148,8 @@ class Dialer:
         try:
             return await _first_to_answer(allowed[:ADDRESSES_MAX], place.port)
         except OSError as error:
-            raise NotConnected(Why.UNREACHABLE, f"{place} cannot be reached: {_text(error)}.") from error
+            why = Why.CONNECTION_REFUSED if isinstance(error, ConnectionRefusedError) else Why.UNREACHABLE
+            raise NotConnected(why, f"{place} cannot be reached: {_text(error)}.") from error
 
     async def _allowed(self, place: Place, addresses: Sequence[IPAddress]) -> Sequence[IPAddress]:
         """Those of the addresses that may be connected to. A name of the web opens none by having been given."""

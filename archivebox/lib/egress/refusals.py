@@ -13,6 +13,7 @@ class Why(Enum):
     PRIVATE_ADDRESS = "private_address", 403, NOT_ALLOWED
     SIZE_REACHED = "size_reached", 403, NOT_ALLOWED
     NO_SUCH_NAME = "no_such_name", 502, FAILED
+    CONNECTION_REFUSED = "connection_refused", 502, REFUSED
     UNREACHABLE = "unreachable", 502, REFUSED
     PROXY_FAILED = "proxy_failed", 502, FAILED
     RULES_UNKNOWN = "rules_unknown", 503, FAILED

@@ -15,14 +15,14 @@ const log = (...words) => fs.writeSync(2, words.join(" ") + "\n");
 const emit = (type, fields = {}) => fs.writeSync(1, JSON.stringify({ type, ...fields }) + "\n");
 const ready = () => emit("Ready");
 const found = (url, fields = {}) => emit("Snapshot", { url, ...fields });
-const end = (status, code, retry) => (output_str, output_json) => {
-  emit("ArchiveResult", { status, output_str, output_json, retry });
+const end = (status, code, retry) => (output_str, output_json, reason) => {
+  emit("ArchiveResult", { status, output_str, output_json, retry, reason });
   process.exit(code);
 };
 const succeeded = end("succeeded", 0), noresults = end("noresults", 0), skipped = end("skipped", 10);
 const failed = end("failed", 0); // it ran, and the thing was not to be had
 const misconfigured = (sentence) => (log(sentence), end("failed", 1)(sentence)); // a person has to act on it
-const tryAgain = (sentence) => (log(sentence), end("failed", 1, "later")(sentence)); // it may pass by itself: later again
+const tryAgain = (sentence, reason) => (log(sentence), end("failed", 1, "later")(sentence, undefined, reason)); // it may pass: later again
 const pageLost = (sentence) => (log(sentence), end("failed", 1, "new_page")(sentence)); // again when the page is open anew
 const onStop = (work) => ["SIGTERM", "SIGINT"].forEach((name) => process.once(name, async () => (await work(), process.exit(0))));
 function writeAtomically(name, text) {
@@ -39,7 +39,7 @@ function read(name) {
 // the hook where there is none. Messages to and from the browser end with a NUL.
 function openPage(limit) {
   const navigation = read("navigation.json"), tab = read("target.json");
-  if (navigation?.error && navigation.transient) tryAgain(`The page did not load: ${navigation.error}`);
+  if (navigation?.error && navigation.transient) tryAgain(`The page did not load: ${navigation.error}`, "nothing_came");
   if (navigation?.error) skipped(`the page did not load: ${navigation.error}`);
   if (navigation?.static) skipped(`not a web page but a file: ${navigation.mime || "a download"}`);
   if (!tab) pageLost("The page is not open.");

@@ -35,16 +35,17 @@ json() { # TEXT: as a JSON string; control characters but newline, return and ta
 log() { printf '%s\n' "$*" >&2; }
 ready() { echo '{"type":"Ready"}'; }
 found() { echo '{"type":"Snapshot","url":'"$(json "$1")}"; }
-result() { # STATUS TEXT EXIT [RETRY]: the final record, and the end
-  echo '{"type":"ArchiveResult","status":"'"$1"'","output_str":'"$(json "$2")${4:+,\"retry\":\"$4\"}}"
+result() { # STATUS TEXT EXIT [RETRY [REASON]]: the final record, and the end
+  local more="${4:+,\"retry\":\"$4\"}${5:+,\"reason\":\"$5\"}"
+  echo '{"type":"ArchiveResult","status":"'"$1"'","output_str":'"$(json "$2")$more}"
   exit "$3"
 }
 succeeded() { result succeeded "$1" 0; }
 noresults() { result noresults "$1" 0; }
 skipped() { result skipped "$1" 10; }
-failed() { result failed "$1" 0; }                              # it ran, and the thing was not to be had
+failed() { result failed "$1" 0 "" "${2-}"; }                   # TEXT [REASON]: it ran, and it was not to be had
 misconfigured() { log "$1" && result failed "$1" 1; }           # a person has to act on it
-try_again() { log "$1" && result failed "$1" 1 later; }         # it may pass by itself: later again
+try_again() { log "$1" && result failed "$1" 1 later "${2-}"; } # TEXT [REASON]: it may pass by itself: later again
 on_stop() { trap 'trap "" TERM INT; '"$1; exit 0" TERM INT; }   # COMMANDS on the first TERM or INT
 
 run() { # COMMAND…: bash takes no signal while a program is in front, so it runs behind and is waited for

@@ -58,9 +58,9 @@ def skipped(output_str: str, output_json: object = None) -> NoReturn:
     _end("skipped", output_str, output_json, SKIPPED)
 
 
-def failed(output_str: str, output_json: object = None) -> NoReturn:
-    """End, soft: it ran, and the thing was not to be had; it is not tried again."""
-    _end("failed", output_str, output_json, 0)
+def failed(output_str: str, output_json: object = None, *, reason: str = "") -> NoReturn:
+    """End, soft: it ran, and the thing was not to be had; it is not tried again. `reason`: a code of the contract."""
+    _end("failed", output_str, output_json, 0, reason=reason)
 
 
 def misconfigured(sentence: str) -> NoReturn:
@@ -69,10 +69,10 @@ def misconfigured(sentence: str) -> NoReturn:
     _end("failed", sentence, None, 1)
 
 
-def try_again(sentence: str, output_json: object = None) -> NoReturn:
+def try_again(sentence: str, output_json: object = None, *, reason: str = "") -> NoReturn:
     """End, failed for now: what stood in the way may pass by itself, so that the engine tries again later."""
     log(sentence)
-    _end("failed", sentence, output_json, 1, retry="later")
+    _end("failed", sentence, output_json, 1, retry="later", reason=reason)
 
 
 def page_lost(sentence: str) -> NoReturn:
@@ -83,5 +83,6 @@ def page_lost(sentence: str) -> NoReturn:
 
 def _end(status: str, output_str: str, output_json: object, code: int, **more: str) -> NoReturn:
     extra = {} if output_json is None else {"output_json": output_json}
-    emit("ArchiveResult", status=status, output_str=output_str, **extra, **more)
+    said = {name: word for name, word in more.items() if word}
+    emit("ArchiveResult", status=status, output_str=output_str, **extra, **said)
     raise SystemExit(code)

@@ -190,7 +190,7 @@ def _see_that_there_is_a_page(navigation: Navigation | None) -> None:
     if navigation is None:
         return
     if navigation.error and navigation.transient:
-        try_again(f"The page did not load: {navigation.error}")
+        try_again(f"The page did not load: {navigation.error}", reason="nothing_came")
     if navigation.error:
         skipped(f"the page did not load: {navigation.error}")
     if navigation.static:

@@ -157,7 +157,8 @@ class Navigation:
             if not self._arrival.committed_at and self._arrival.latest_response:
                 raise CallTimeout("the server answered, but the browser showed nothing of it")
             if not self._arrival.committed_at and not self.problem:
-                self.problem = Problem(f"the server did not answer within {self._load_time:g} s", transient=True)
+                silent = f"the server did not answer within {self._load_time:g} s"
+                self.problem = Problem(silent, transient=True, reason="no_answer")
 
     def _ask(self) -> None:
         self._asked, self._answered = self._tab.connection.begin("Page.navigate", {"url": self._url}), False
@@ -213,7 +214,7 @@ class Navigation:
             record["final_url"] = here["url"]
             if here["empty"]:  # nothing to read, and nothing is ever painted: a screenshot would wait for ever
                 nothing = f"the server sent nothing readable: {self.stopped or 'an empty document'}"
-                self.problem = Problem(nothing, transient=bool(self.stopped))
+                self.problem = Problem(nothing, transient=bool(self.stopped), reason="no_page")
             mime = mime or here["mime"]
             static = not is_page(mime)
         return record | {
@@ -280,7 +281,8 @@ class Navigation:
         if self._arrival.torn and not self.problem:
             self.code = self._arrival.torn
             why = problem_of(self.code, self._arrival.asked_for or self._url)
-            self.problem = Problem(f"only a part of the page came: {why.sentence}", transient=why.transient)
+            partly = f"only a part of the page came: {why.sentence}"
+            self.problem = Problem(partly, transient=why.transient, reason=why.reason)
 
     def _take_answer(self, *, stopping: bool) -> None:
         if self._answered:
@@ -357,9 +359,9 @@ def main() -> None:
     write_atomically(FILE, json.dumps(record, indent=2) + "\n")
     tell_facts(record)
     if navigation.problem and navigation.problem.transient:
-        try_again(navigation.problem.sentence, record)
+        try_again(navigation.problem.sentence, record, reason=navigation.problem.reason)
     if navigation.problem:
-        failed(navigation.problem.sentence, record)
+        failed(navigation.problem.sentence, record, reason=navigation.problem.reason)
     tell(final_url=record["final_url"], page_loaded=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     said = [str(record[key]) for key in ("status", "final_url") if record[key]]
     succeeded(" ".join([*said, *([f"(stopped: {navigation.stopped})"] if navigation.stopped else [])]), record)

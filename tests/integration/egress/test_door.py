@@ -145,7 +145,7 @@ def test_what_cannot_be_reached_says_why(open_door: OpenDoor) -> None:
         b"HTTP/1.1 502 The name nowhere.example"
     )
     assert b"127.0.0.1:1 cannot be reached" in proxy.ask("CONNECT 127.0.0.1:1 HTTP/1.1\r\n\r\n")
-    assert [line["reason"] for line in proxy.log()] == ["no_such_name", "unreachable"]
+    assert [line["reason"] for line in proxy.log()] == ["no_such_name", "connection_refused"]
 
 
 @pytest.mark.parametrize(

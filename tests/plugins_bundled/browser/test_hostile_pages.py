@@ -106,6 +106,7 @@ def test_a_redirect_loop_fails_softly_and_names_the_reason(crawl: Crawl, site: S
     assert (outcome.code, outcome.status) == (0, "failed"), outcome
     assert outcome.result is not None
     assert outcome.result["output_str"] == "it redirects in circles (net::ERR_TOO_MANY_REDIRECTS)"
+    assert outcome.result["reason"] == "redirect_loop"
     shot = loop.run(SCREENSHOT)
     assert (shot.code, shot.status) == (10, "skipped"), "a picture of the browser's error page would be a lie"
     assert not list((loop.folder / "screenshot").iterdir())
@@ -115,18 +116,21 @@ BROKEN_OFF = "only a part of the page came: the server broke the connection off 
 
 
 @pytest.mark.parametrize(
-    ("path", "sentence"), [("/never", "the server did not answer within 2 s"), ("/torn", BROKEN_OFF)]
+    ("path", "sentence", "reason"),
+    [("/never", "the server did not answer within 2 s", "no_answer"), ("/torn", BROKEN_OFF, "connection_lost")],
 )
 def test_what_may_pass_by_itself_is_said_in_words_and_tried_again(
-    crawl: Crawl, site: Site, path: str, sentence: str
+    crawl: Crawl, site: Site, path: str, sentence: str, reason: str
 ) -> None:
     bad = page(crawl, site, path)
     outcome = bad.navigate()
     assert outcome.result is not None
     assert (outcome.result["output_str"], outcome.retry) == (sentence, "later"), outcome
+    assert outcome.result["reason"] == reason
     outcome = bad.run(DOM)
     assert outcome.result is not None
     assert (outcome.result["output_str"], outcome.retry) == (f"The page did not load: {sentence}", "later")
+    assert outcome.result["reason"] == "nothing_came"
 
 
 def free_port() -> int:
@@ -137,19 +141,27 @@ def free_port() -> int:
 
 
 def test_what_will_not_pass_is_said_in_words_and_not_tried_again(crawl: Crawl, site: Site) -> None:
-    """Nobody at the port, no such host, no TLS there."""
-    for name, url, words in (
-        ("port", f"http://127.0.0.1:{free_port()}/", "nobody answers at that address and port"),
-        ("name", "http://no-such-host.invalid/", "there is no host of that name"),
-        ("tls", site.url.replace("http:", "https:"), "no secure connection could be agreed on"),
+    """No such host, no TLS there."""
+    for name, url, words, reason in (
+        ("name", "http://no-such-host.invalid/", "there is no host of that name", "no_such_host"),
+        ("tls", site.url.replace("http:", "https:"), "no secure connection could be agreed on", "tls_failed"),
     ):
         bad = crawl.snapshot(name, url)
         outcome = bad.navigate()
         assert (outcome.code, outcome.status, outcome.retry) == (0, "failed", None), outcome
         assert outcome.result is not None
         assert outcome.result["output_str"].startswith(f"{words} (net::ERR_")
+        assert outcome.result["reason"] == reason
         assert bad.run(TITLE).status == "skipped"
         bad.close()
+
+
+def test_a_port_where_nobody_answers_is_tried_again(crawl: Crawl) -> None:
+    bad = crawl.snapshot("port", f"http://127.0.0.1:{free_port()}/")
+    outcome = bad.navigate()
+    assert outcome.result is not None
+    assert (outcome.result["reason"], outcome.retry) == ("connection_refused", "later"), outcome
+    bad.close()
 
 
 def test_what_a_server_shows_to_those_without_a_login_is_a_page(crawl: Crawl, site: Site) -> None:

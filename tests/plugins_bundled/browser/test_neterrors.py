@@ -17,45 +17,59 @@ SOCKS = "net::ERR_SOCKS_CONNECTION_FAILED"
 
 
 @pytest.mark.parametrize(
-    ("code", "status", "sentence", "transient"),
+    ("code", "status", "sentence", "transient", "reason"),
     [
-        ("net::ERR_CERT_DATE_INVALID", 0, "the server's certificate has expired or is not valid yet", False),
-        ("net::ERR_CERT_WEAK_KEY", 0, "the server's certificate is not valid", False),
-        ("net::ERR_CONNECTION_REFUSED", 0, "nobody answers at that address and port", False),
-        ("net::ERR_CONNECTION_RESET", 0, "the server broke the connection off", True),
-        ("net::ERR_CONNECTION_RESET", 200, "the server broke the connection off", True),
-        ("net::ERR_CONNECTION_TIMED_OUT", 0, "the server did not answer", True),
-        ("net::ERR_HTTP_RESPONSE_CODE_FAILURE", 404, "the server answered 404 without a page", False),
-        ("net::ERR_HTTP_RESPONSE_CODE_FAILURE", 429, "the server answered 429 without a page", True),
-        ("net::ERR_HTTP_RESPONSE_CODE_FAILURE", 503, "the server answered 503 without a page", True),
-        ("net::ERR_ABORTED", 204, "the server answered 204 without a page", False),
-        ("net::ERR_OF_A_LATER_BROWSER", 0, "net::ERR_OF_A_LATER_BROWSER", True),
-        (SOCKS, 0, SOCKS, True),
+        (
+            "net::ERR_CERT_DATE_INVALID",
+            0,
+            "the server's certificate has expired or is not valid yet",
+            False,
+            "tls_failed",
+        ),
+        ("net::ERR_CERT_WEAK_KEY", 0, "the server's certificate is not valid", False, "tls_failed"),
+        ("net::ERR_CONNECTION_REFUSED", 0, "nobody answers at that address and port", True, "connection_refused"),
+        ("net::ERR_CONNECTION_RESET", 0, "the server broke the connection off", True, "connection_lost"),
+        ("net::ERR_CONNECTION_RESET", 200, "the server broke the connection off", True, "connection_lost"),
+        ("net::ERR_CONNECTION_TIMED_OUT", 0, "the server did not answer", True, "no_answer"),
+        ("net::ERR_HTTP_RESPONSE_CODE_FAILURE", 404, "the server answered 404 without a page", False, "no_page"),
+        ("net::ERR_HTTP_RESPONSE_CODE_FAILURE", 429, "the server answered 429 without a page", True, "no_page"),
+        ("net::ERR_HTTP_RESPONSE_CODE_FAILURE", 503, "the server answered 503 without a page", True, "no_page"),
+        ("net::ERR_ABORTED", 204, "the server answered 204 without a page", False, "no_page"),
+        ("net::ERR_OF_A_LATER_BROWSER", 0, "net::ERR_OF_A_LATER_BROWSER", True, ""),
+        (SOCKS, 0, SOCKS, True, ""),
     ],
 )
 def test_each_failure_has_its_words_and_says_whether_it_may_pass(
-    code: str, status: int, sentence: str, transient: bool
+    code: str, status: int, sentence: str, transient: bool, reason: str
 ) -> None:
     problem = problem_of(code, URL, status)
     assert problem.sentence.removesuffix(f" ({code})") == sentence
-    assert problem.transient is transient
+    assert (problem.transient, problem.reason) == (transient, reason)
 
 
 @pytest.mark.parametrize(
-    ("reason", "transient"), [("no_such_name", False), ("private_address", False), ("timeout", True)]
+    ("said", "transient", "reason"),
+    [
+        ("no_such_name", False, "no_such_host"),
+        ("private_address", False, "private_address"),
+        ("connection_refused", True, "connection_refused"),
+        ("unreachable", True, "unreachable"),
+        ("timeout", True, "no_answer"),
+        ("proxy_failed", True, ""),
+    ],
 )
 def test_where_the_way_out_made_no_connection_its_log_has_the_word(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: str, transient: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, transient: bool, reason: str
 ) -> None:
-    said = {"event": "failed", "host": "example.com", "port": 80, "reason": reason, "message": "What happened."}
-    lines = [said | {"message": "Earlier."}, said, said | {"port": 443}, said | {"host": "other"}, {"event": "closed"}]
+    line = {"event": "failed", "host": "example.com", "port": 80, "reason": said, "message": "What happened."}
+    lines = [line | {"message": "Earlier."}, line, line | {"port": 443}, line | {"host": "other"}, {"event": "closed"}]
     (tmp_path / "egress").mkdir()
     (tmp_path / "egress" / "connections.jsonl").write_text(
-        "".join(json.dumps(line) + "\n" for line in lines) + '{"torn'
+        "".join(json.dumps(each) + "\n" for each in lines) + '{"torn'
     )
     monkeypatch.setenv("CRAWL_OUTPUT_DIR", str(tmp_path))
     problem = problem_of(SOCKS, URL)
-    assert (problem.sentence, problem.transient) == ("What happened.", transient)
+    assert (problem.sentence, problem.transient, problem.reason) == ("What happened.", transient, reason)
 
 
 @pytest.mark.parametrize(

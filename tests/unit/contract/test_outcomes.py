@@ -57,6 +57,14 @@ TABLE: list[tuple[str, Ending, Status, str, bool]] = [
     ("other, failed", row(1, "failed"), Status.FAILED, "declared", False),
     ("other, failed, newer dialect", row(1, "failed", newer_dialect=True), Status.FAILED, "declared", True),
     ("other, failed, later", row(1, "failed", again=Retry.LATER), Status.FAILED, "declared", True),
+    ("0, failed, with its reason", row(0, "failed", why=Reason.NO_PAGE), Status.FAILED, "no_page", False),
+    (
+        "other, failed, later, with its reason",
+        row(1, "failed", again=Retry.LATER, why=Reason.NO_ANSWER),
+        Status.FAILED,
+        "no_answer",
+        True,
+    ),
     ("0, failed, later", row(0, "failed", again=Retry.LATER), Status.FAILED, "declared", True),
     ("other, the page is lost", row(1, "failed", again=Retry.NEW_PAGE), Status.QUEUED, "page_lost", True),
     (

@@ -11,7 +11,9 @@ from django.utils import timezone
 from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.contract.outcomes import could_not_start
 from archivebox.core.archiveresult import back_off, settled_columns
+from archivebox.core.failing import Group, failures_by
 from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.core.retry import retry_failed
 from archivebox.core.statemachines import SnapshotMachine
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.models import Process
@@ -63,6 +65,17 @@ class TestOutcomes:
         assert result.attempts == 1
         assert result.process is not None
         assert result.process.status == "exited"
+
+    def test_a_failure_is_grouped_by_the_reason_that_its_hook_says_and_may_be_tried_again(self) -> None:
+        says = '{"type": "ArchiveResult", "status": "failed", "output_str": "no a.example", "reason": "%s"}'
+        result = ran(f"echo '{says % 'no_such_host'}'\n")
+        assert (result.status, result.reason, result.sentence) == ("failed", "no_such_host", "no a.example")
+        assert failures_by("reason") == [Group("no_such_host", 1, 1)]
+        assert retry_failed(Snapshot.objects.all(), reason="no_such_host") == 1
+
+    def test_a_hook_says_no_reason_that_is_the_engines(self) -> None:
+        says = '{"type": "ArchiveResult", "status": "failed", "output_str": "x", "reason": "worker_lost"}'
+        assert ran(f"echo '{says}'\n").reason == "declared"
 
     def test_a_timeout_is_tried_again(self) -> None:
         result = result_of("sleep 60\n")
