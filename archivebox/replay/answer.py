@@ -11,7 +11,7 @@ from granian.rsgi import ProtocolClosed  # type: ignore[attr-defined]  # exporte
 
 from archivebox.replay import capability
 from archivebox.replay.files import Opened, parse_range
-from archivebox.replay.origins import policy
+from archivebox.replay.origins import NOBODY, policy
 from archivebox.replay.pages import HTML, error_page
 from archivebox.replay.recorded import Reply
 
@@ -42,7 +42,8 @@ class Exchange(Protocol):
 class Answer:
     """One answer. ``scripts``: whether the page's own may run; ``links``: whether those of the page leave its frame.
 
-    ``is_picture``: whether it is one picture of a list.
+    ``is_picture``: whether it is one picture of a list. ``is_part``: whether a page whose origin is nobody's asks for
+    it, as something to show: see :func:`archivebox.replay.origins.is_part`.
     """
 
     def __init__(self, exchange: Exchange, host: str, app_url: str, *, head: bool) -> None:
@@ -53,6 +54,7 @@ class Answer:
         self.scripts = False
         self.links = False
         self.is_picture = False
+        self.is_part = False
 
     def _headers(self, mimetype: str, **more: str) -> list[tuple[str, str]]:
         allowed = policy(self._host, mimetype, self._app_url, scripts=self.scripts, links=self.links)
@@ -65,6 +67,7 @@ class Answer:
             ("x-dns-prefetch-control", "off"),
             ("permissions-policy", "camera=(), microphone=(), geolocation=(), clipboard-read=()"),
             *((name.replace("_", "-"), value) for name, value in more.items()),
+            *([("access-control-allow-origin", NOBODY)] if self.is_part else []),
         ]
 
     @property

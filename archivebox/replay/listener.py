@@ -15,7 +15,7 @@ from archivebox.replay.answer import Answer, Exchange, Headers
 from archivebox.replay.capability import Capability, Purpose
 from archivebox.replay.copies import has_links, linked_copy
 from archivebox.replay.files import NotThereError, list_folder, open_beneath, split_path
-from archivebox.replay.origins import snapshot_of_host
+from archivebox.replay.origins import is_part, snapshot_of_host
 from archivebox.replay.pages import listing_page
 from archivebox.replay.recorded import Asked, reply_to
 
@@ -83,6 +83,7 @@ class Listener:
         # As a tab of its own a page with scripts can send what it sees anywhere; a frame of ours cannot be led away.
         answer.scripts = right.purpose is Purpose.SCRIPTS and scope.headers.get("sec-fetch-dest") in _FRAMES
         answer.is_picture = right.purpose is Purpose.FILE
+        answer.is_part = is_part(host, scope.headers.get("origin") or "", scope.headers.get("sec-fetch-dest") or "")
         folder = await asyncio.to_thread(self._look_up, right)
         if folder is None:
             raise NotThereError

@@ -12,6 +12,10 @@ LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 PICTURES = "pictures"
 """The name, beside those of snapshots, under which lists show their pictures."""
 
+NOBODY = "null"
+"""The origin of a page in a sandbox that gives it none (HTML 7.1.1)."""
+_PARTS = frozenset({"font", "image"})
+
 
 @dataclass(frozen=True, slots=True)
 class Replay:
@@ -72,6 +76,15 @@ def snapshot_of_host(host: str) -> UUID | None:
         return UUID(label) if len(label) == 36 else None
     except ValueError:
         return None
+
+
+def is_part(host: str, origin: str, destination: str) -> bool:
+    """Whether a page on a host that all share asks for a font, or a picture to mask with.
+
+    Those are asked for across origins by standard (CSS Fonts 4, 4.9; CSS Masking 1, 7.1), and the origin of such a page
+    is nobody's. What scripts read, and documents, are none of it.
+    """
+    return snapshot_of_host(host) is None and origin == NOBODY and destination in _PARTS
 
 
 def framers(host: str, app_url: str = "") -> str:

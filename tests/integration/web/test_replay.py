@@ -51,6 +51,20 @@ def test_on_a_host_that_others_share_no_script_runs(library: Library, base: str)
     assert "script-src 'none'" in directives
 
 
+def test_on_a_host_that_others_share_a_page_has_its_fonts(library: Library, base: str) -> None:
+    """Its origin is nobody's there, and fonts are asked for across origins."""
+    path, shared = base + "singlefile/singlefile.html", f"127.0.0.1:{library.server.replay_port}"
+
+    def may_read(destination: str, origin: str = "null", host: str = shared) -> str | None:
+        answer = ask(library, path, host=host, Origin=origin, Sec_Fetch_Dest=destination)
+        return answer.headers.get("access-control-allow-origin")
+
+    assert (may_read("font"), may_read("image")) == ("null", "null")
+    assert not any(may_read(destination) for destination in ("empty", "document", "script", "iframe"))
+    assert may_read("font", origin="https://example.com") is None
+    assert may_read("font", host="") is None, "on a host of its own it asks nobody else"
+
+
 def with_scripts(visitor: Visitor, library: Library) -> str:
     """The path of the frame after somebody has switched the page's scripts on."""
     page = visitor.post(f"/snapshots/{library.snapshot}/?view=singlefile", scripts="run").text
