@@ -7,15 +7,40 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from fastwarc.warc import ArchiveIterator as FastIterator
+from warcio.archiveiterator import ArchiveIterator
 
 from tests.acceptance.cli.conftest import Type
 from tests.site.serve import Site
 
 
+def received_by_warcio(path: Path) -> set[str]:
+    """Addresses of the answers in a WARC, each with the body that its digest says."""
+    found = set()
+    with path.open("rb") as file:
+        for record in ArchiveIterator(file, check_digests="raise"):
+            record.raw_stream.read()  # all of a record is read, and then its digests are compared
+            if record.rec_type == "response":
+                assert record.digest_checker.passed, record.rec_headers
+                found.add(record.rec_headers["WARC-Target-URI"])
+    return found
+
+
+def received_by_fastwarc(path: Path) -> set[str]:
+    found = set()
+    with path.open("rb") as file:
+        for record in FastIterator(file):
+            if record.headers["WARC-Type"] == "response":
+                assert record.verify_payload_digest(), record.headers
+                found.add(record.headers["WARC-Target-URI"].strip("<>"))  # as wget writes them
+    return found
+
+
 @pytest.mark.database
 def test_pages_are_exported_and_the_job_is_on_record(cli: Type, collection: Path, site: Site) -> None:
     urls = [site.url_for("/article"), site.url_for("/unicode")]
-    assert cli("add", "--plugins=wget,title", "--tag=fruit", *urls, PRIVATE_NETWORK_ALLOWLIST="127.0.0.1").code == 0
+    given = {"PRIVATE_NETWORK_ALLOWLIST": "127.0.0.1", "WGET_SAVE_WARC": "true"}
+    assert cli("add", "--plugins=wget,title", "--tag=fruit", *urls, **given).code == 0
     target = collection / "all.zip"
     done = cli("export", "#fruit", "--output", str(target))
     assert done.code == 0, done.err
@@ -24,11 +49,17 @@ def test_pages_are_exported_and_the_job_is_on_record(cli: Type, collection: Path
     assert sum("/wget/" in name for name in names) >= 2
     assert "index.html" in names
 
+    recorded = collection / "all.warc.gz"
+    assert cli("export", "#fruit", "--format=warc", "--output", str(recorded)).code == 0
+    assert received_by_warcio(recorded) == received_by_fastwarc(recorded)
+    assert set(urls) <= received_by_warcio(recorded)
+
     (table,) = cli("export", "article", "--format=jsonl").records
     lines = Path(str(table["file"])).read_text().splitlines()
     assert [json.loads(line)["url"] for line in lines] == urls[:1]
     assert [(job["kind"], job["done"], job["status"]) for job in cli("job", "list").records] == [
         ("export", 1, "sealed"),
+        ("export", 2, "sealed"),
         ("export", 2, "sealed"),
     ]
     assert cli("job", "show", str(table["id"])).code == 0
