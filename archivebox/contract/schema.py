@@ -49,6 +49,11 @@ class SettingSpec:
         """
         return bool(_LOCAL_NAME.search(self.name))
 
+    @property
+    def sentence(self) -> str:
+        """Its description with a full stop, which some plugins' have and others' have not."""
+        return self.description if self.description.endswith(".") else f"{self.description}."
+
     def allowed(self) -> str:
         """What may be set, in words: ``a whole number from 1 to 3600``."""
         if self.enum:

@@ -50,6 +50,8 @@ class Understood:
     fresh: list[Seed] = field(default_factory=list)
     known: list[Known] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
+    repeated: int = 0
+    """Lines whose URL had been given before."""
 
     def chosen(self, again: Again, days: int = 0) -> list[Seed]:
         """The URLs that are archived now; ``days``: how old the latest version has to be."""
@@ -67,8 +69,10 @@ def understand(files: Iterable[BinaryIO], settings: Resolved, *, may_name_privat
         for batch in batches(read_links(file), BATCH):
             taken, refusals = _through_the_door(batch, settings, may_name_private=may_name_private)
             found.refusals += refusals
+            found.repeated += len(batch) - len(refusals)
             for seed in taken:
                 seeds.setdefault(seed.url, seed)
+    found.repeated -= len(seeds)
     versions = _versions_of(seeds)
     found.fresh = [seed for url, seed in seeds.items() if url not in versions]
     found.known = [Known(seeds[url], keys[-1], len(keys)) for url, keys in versions.items()]

@@ -22,6 +22,7 @@ class SavedSearch(Row):
     objects: ClassVar[models.Manager["SavedSearch"]] = models.Manager()
 
     class Meta:
+        verbose_name_plural = "saved searches"
         ordering = ["name"]
         constraints = [models.UniqueConstraint(fields=["owner", "name"], name="search_once_per_name")]
 

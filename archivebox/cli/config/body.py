@@ -96,7 +96,7 @@ def explain(session: Session, *, name: str) -> int:
         }
         for number, (source, value) in enumerate(said, 1)
     ]
-    session.out.say(f"{spec.name}: {spec.description}. It takes {spec.allowed()}.")
+    session.out.say(f"{spec.name}: {spec.sentence} It takes {spec.allowed()}.")
     columns = (Column("from", "source"), Column("value", "value", wraps=True), Column("holds", "holds"))
     session.out.table(columns, records, empty="Nothing says anything of it.")
     return 0

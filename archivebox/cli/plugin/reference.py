@@ -115,5 +115,4 @@ def _shown(spec: SettingSpec) -> str:
 
 def _what(spec: SettingSpec) -> str:
     aliases = f" Also {', '.join(f'`{alias}`' for alias in spec.aliases)}." if spec.aliases else ""
-    said = spec.description if spec.description.endswith(".") else f"{spec.description}."
-    return f"{said}{aliases}".replace("|", "\\|")
+    return f"{spec.sentence}{aliases}".replace("|", "\\|")
