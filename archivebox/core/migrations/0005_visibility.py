@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('core', '0004_notes'),
-        ('crawls', '0005_visibility'),
+        ('crawls', '0006_visibility'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

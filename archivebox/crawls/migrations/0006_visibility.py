@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('crawls', '0004_schedules'),
+        ('crawls', '0005_disabled_accounts'),
     ]
 
     operations = [
