@@ -22,6 +22,7 @@ from archivebox.api.routes import (
     searches,
     snapshots,
     tags,
+    webhooks,
 )
 
 PREFIX = "/api/v1/"
@@ -55,6 +56,7 @@ api.add_router("/schedules", schedules.router)
 api.add_router("/tags", tags.router)
 api.add_router("/searches", searches.router)
 api.add_router("/jobs", jobs.router)
+api.add_router("/webhooks", webhooks.router)
 api.add_router("/feeds", feeds.router)
 api.add_router("", extension.router)
 api.add_router("", machinery.router)

@@ -21,6 +21,7 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.jobs.models import Job
 from archivebox.machine.models import Binary
+from archivebox.webhooks.models import Delivery
 from archivebox.workers.queue.watchers import Only
 from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedError, Watch
 
@@ -53,7 +54,7 @@ def is_done(crawl: Crawl) -> bool:
 
 def is_idle() -> bool:
     """Nothing in the whole collection runs or could run now."""
-    if any(rows.filter(_due()).exists() for rows in (CrawlRun.objects, Binary.objects, Job.objects)):
+    if any(rows.filter(_due()).exists() for rows in (CrawlRun.objects, Binary.objects, Job.objects, Delivery.objects)):
         return False
     if Snapshot.objects.filter(HELD | (_due() & ~Q(crawl__status__in=STOPPED))).exists():
         return False

@@ -28,6 +28,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.auth",
     "archivebox.machine",
+    "archivebox.webhooks",
     "archivebox.crawls",
     "archivebox.core",
     "archivebox.search",

@@ -14,6 +14,9 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.core.intake import Seed, create_crawl
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.schedule import CrawlSchedule, Template, Turn
+from archivebox.lib.jsonl import JSON
+from archivebox.webhooks.outbox import tell
+from archivebox.webhooks.webhook import Event
 
 log = logging.getLogger(__name__)
 
@@ -157,7 +160,7 @@ def _left_out(why: CrawlSchedule.Why) -> dict[str, object]:
 
 def _crawl(schedule: CrawlSchedule) -> Crawl:
     made: Template = schedule.template
-    return create_crawl(
+    crawl = create_crawl(
         [Seed(url) for url in made["urls"]],
         created_by=schedule.created_by,
         max_depth=made["max_depth"],
@@ -168,6 +171,9 @@ def _crawl(schedule: CrawlSchedule) -> Crawl:
         schedule=schedule,
         visibility=schedule.visibility,
     )
+    data: dict[str, JSON] = {"id": str(schedule.pk), "label": str(schedule), "crawl": str(crawl.pk)}
+    tell(Event.SCHEDULE_STARTED, schedule.pk, data)
+    return crawl
 
 
 def _write(schedule: CrawlSchedule, **columns: object) -> None:

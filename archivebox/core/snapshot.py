@@ -23,12 +23,15 @@ from archivebox.contract.applies import PageFacts
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.records import register
+from archivebox.contract.verdicts import State, Verdict, judge
 from archivebox.core.tag import Tag
 from archivebox.crawls.crawl import Crawl, Domain
-from archivebox.hooks import discover_hooks, resolve_settings
+from archivebox.hooks import discover_hooks, outputs_of, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.urls import path_domain_of
 from archivebox.machine.process import Process, ProcessQuerySet
+from archivebox.webhooks.outbox import is_wanted, tell
+from archivebox.webhooks.webhook import Event
 
 if TYPE_CHECKING:
     from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
@@ -258,6 +261,31 @@ class Snapshot(StoppableItem, VisibleRow):
         if _started_results(self.pk):
             for result in self.archiveresult_set.started():
                 result.update_from_output()
+
+    def tell_sealed(self) -> None:
+        """Tell webhooks, in the transaction of the seal, that it was archived, or that nothing of it could be kept."""
+        if not is_wanted(Event.SNAPSHOT_SEALED, Event.SNAPSHOT_FAILED):
+            return
+        page = Snapshot.objects.get(pk=self.pk)  # hooks have told of it since a worker read it
+        verdict = judge(page.status, page.http_status, page.archiveresult_set.all(), outputs_of)
+        if verdict.state is not State.NOTHING:
+            tell(Event.SNAPSHOT_SEALED, page.pk, page.told(verdict))
+        elif page.retry_at is None:
+            tell(Event.SNAPSHOT_FAILED, page.pk, page.told(verdict))
+
+    def told(self, verdict: Verdict) -> dict[str, JSON]:
+        """What a message says of it."""
+        return {
+            "id": str(self.pk),
+            "url": self.url,
+            "title": self.title,
+            "crawl": str(self.crawl_id),
+            "state": verdict.state.value,
+            "sentence": verdict.sentence,
+            "kept": verdict.kept,
+            "failed": verdict.failed,
+            "retry_at": None if self.retry_at is None else self.retry_at.isoformat(),
+        }
 
     def give_up(self) -> None:
         """What being cancelled does: what is not final never runs, and its crawl checks whether it was the last."""

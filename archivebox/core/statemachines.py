@@ -39,6 +39,7 @@ class SnapshotMachine(WorkMachine):
 
     def on_enter_sealed(self) -> None:
         self.model.cleanup()
+        self.model.tell_sealed()
 
     def on_enter_cancelled(self) -> None:
         self.model.give_up()

@@ -24,6 +24,8 @@ from archivebox.hooks import crawl_layers
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process, ProcessQuerySet
+from archivebox.webhooks.outbox import tell
+from archivebox.webhooks.webhook import Event
 
 LONGEST_HOLD_OFF = 3600.0
 """Seconds for which a host may put us off at a time; it can do so again."""
@@ -99,6 +101,12 @@ class Crawl(StoppableItem, VisibleRow):
     def cleanup(self) -> None:
         """Ask every run of it, on whatever machine, to end; their holders end the trees."""
         self.crawlrun_set.exclude(status=CrawlRun.StatusChoices.SEALED).filter(HELD).update(request="cancel")
+
+    def tell(self, event: Event) -> None:
+        """Tell webhooks, in the transaction of what has happened to it."""
+        schedule = None if self.schedule_id is None else str(self.schedule_id)
+        retry_at = None if self.retry_at is None else self.retry_at.isoformat()
+        tell(event, self.pk, {"id": str(self.pk), "label": str(self), "schedule": schedule, "retry_at": retry_at})
 
     def has_open_snapshots(self) -> bool:
         return bool(_open_snapshot(self.pk))

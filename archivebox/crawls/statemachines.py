@@ -5,6 +5,7 @@ from typing import ClassVar
 from statemachine import State
 
 from archivebox.base_models.work import AT_ONCE, LET_GO, WorkMachine
+from archivebox.webhooks.webhook import Event
 
 
 class CrawlMachine(WorkMachine):
@@ -35,9 +36,14 @@ class CrawlMachine(WorkMachine):
 
     def on_enter_sealed(self) -> None:
         self.model.cleanup()
+        self.model.tell(Event.CRAWL_FINISHED)
+
+    def on_enter_paused(self) -> None:
+        self.model.tell(Event.CRAWL_PAUSED)
 
     def on_enter_cancelled(self) -> None:
         self.model.cleanup()
+        self.model.tell(Event.CRAWL_CANCELLED)
 
 
 class CrawlRunMachine(WorkMachine):

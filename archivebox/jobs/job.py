@@ -10,6 +10,9 @@ from django.db import models
 from archivebox.base_models.rows import Row
 from archivebox.base_models.work import FREE_AND_WANTED, StoppableItem, WorkQuerySet
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.lib.jsonl import JSON
+from archivebox.webhooks.outbox import tell
+from archivebox.webhooks.webhook import Event
 
 KEY_BYTES = 16
 
@@ -59,6 +62,11 @@ class Job(StoppableItem):
 
     def __str__(self) -> str:
         return self.get_kind_display()
+
+    def tell_finished(self) -> None:
+        """Tell webhooks, in the transaction of its seal."""
+        numbers: dict[str, JSON] = {"total": self.total, "done": self.done, "failed": self.failed}
+        tell(Event.JOB_FINISHED, self.pk, {"id": str(self.pk), "kind": self.kind, **numbers, "problem": self.problem})
 
     @property
     def file(self) -> Path | None:

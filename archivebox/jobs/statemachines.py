@@ -30,3 +30,6 @@ class JobMachine(WorkMachine):
         "resume": AT_ONCE,
         "cancel": LET_GO,
     }
+
+    def on_enter_sealed(self) -> None:
+        self.model.tell_finished()

@@ -32,6 +32,7 @@ from archivebox.web.views import (
     steering,
     tags,
     tokens,
+    webhooks,
 )
 
 to_login = login_not_required(RedirectView.as_view(pattern_name="login", query_string=True))
@@ -83,6 +84,11 @@ urlpatterns = [
     path("password/", login.change_password, name="password"),
     path("tokens/", tokens.index, name="tokens"),
     path("tokens/<uuid:token_id>/revoke/", tokens.revoke, name="token-revoke"),
+    path("webhooks/", webhooks.index, name="webhooks"),
+    path("webhooks/<uuid:webhook_id>/", webhooks.one, name="webhook"),
+    path("webhooks/<uuid:webhook_id>/do/", webhooks.do, name="webhook-do"),
+    path("webhooks/<uuid:webhook_id>/change/", webhooks.change, name="webhook-change"),
+    path("webhooks/<uuid:webhook_id>/deliveries/<uuid:delivery_id>/again/", webhooks.again, name="webhook-again"),
     path("processes/", processes.index, name="processes"),
     path("processes/<uuid:process_id>/", processes.one, name="process"),
     path("processes/<uuid:process_id>/end/", processes.end, name="process-end"),

@@ -12,6 +12,7 @@ from archivebox.web.admin.savedsearch import SavedSearchAdmin
 from archivebox.web.admin.schedule import CrawlScheduleAdmin
 from archivebox.web.admin.snapshot import SnapshotAdmin
 from archivebox.web.admin.tag import TagAdmin
+from archivebox.web.admin.webhook import DeliveryAdmin, WebhookAdmin
 
 __all__ = [
     "ArchiveResultAdmin",
@@ -19,6 +20,7 @@ __all__ = [
     "CrawlAdmin",
     "CrawlRunAdmin",
     "CrawlScheduleAdmin",
+    "DeliveryAdmin",
     "DomainAdmin",
     "JobAdmin",
     "MachineAdmin",
@@ -26,4 +28,5 @@ __all__ = [
     "SavedSearchAdmin",
     "SnapshotAdmin",
     "TagAdmin",
+    "WebhookAdmin",
 ]

@@ -6,6 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
+from django.contrib.auth.models import User
+
+from archivebox.accounts.permission import may
+from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import Resolved, SettingError
 from archivebox.contract.reasons import Reason
@@ -13,9 +17,9 @@ from archivebox.core.intake import networks_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
-from archivebox.hooks import resolve_settings
+from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.egress import Dialer, Place, Policy, Record, Rules, Upstream
-from archivebox.lib.networks import Reach
+from archivebox.lib.networks import NOTHING_OPENED, Reach
 from archivebox.lib.quantities import size
 from archivebox.lib.urls import parse_url, path_domain
 from archivebox.storage.layout import egress_dir
@@ -42,13 +46,26 @@ def read_facts(crawl_id: UUID) -> Facts:
 
 def facts_of(folder: Path, settings: Resolved) -> Facts:
     """What settings say for a crawl whose folder this is; SettingError where one cannot be understood."""
-    reach = Reach(*networks_of(settings))
+    return Facts(folder, Reach(*networks_of(settings)), _upstream_of(settings), settings.find_int("MAX_SIZE"))
+
+
+def reach_of(person: User) -> Reach:
+    """Where messages that somebody wants sent may go; what settings open of private networks is for administrators."""
+    opened, own_ports = networks_of(resolve_settings(base_layers()))
+    return Reach(opened if may(person, Action.ADMINISTER) else NOTHING_OPENED, own_ports)
+
+
+def dialer_of(person: User) -> Dialer:
+    """What connects for such messages; SettingError where a setting cannot be understood."""
+    return Dialer(Rules(reach_of(person), upstream=_upstream_of(resolve_settings(base_layers()))))
+
+
+def _upstream_of(settings: Resolved) -> Upstream | None:
     proxy = settings.get_text("PROXY")
     try:
-        upstream = Upstream.parse(proxy) if proxy else None
+        return Upstream.parse(proxy) if proxy else None
     except ValueError as error:
         raise SettingError(settings.explain("PROXY")[-1][0], "PROXY", str(error)) from None
-    return Facts(folder, reach, upstream, settings.find_int("MAX_SIZE"))
 
 
 def is_named(crawl_id: UUID, place: Place) -> bool:

@@ -1,20 +1,33 @@
-"""Owns what a worker has in its hands: pages, runs of crawls, programs, jobs, and what all kinds answer to."""
+"""Owns what a worker has in its hands: pages, runs of crawls, programs, jobs, messages; and what all answer to."""
 
 import asyncio
 from collections.abc import Mapping
 from typing import Protocol
 from uuid import UUID
 
-from archivebox.workers.execute import binary_executor, crawl_executor, job_executor, snapshot_rows
+from archivebox.workers.execute import (
+    binary_executor,
+    crawl_executor,
+    delivery_executor,
+    job_executor,
+    snapshot_rows,
+)
 from archivebox.workers.execute.binary_executor import BinaryExecutor
 from archivebox.workers.execute.crawl_executor import CrawlRunExecutor
+from archivebox.workers.execute.delivery_executor import DeliveryExecutor
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.job_executor import JobExecutor
 from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
 from archivebox.workers.queue.lease import Lease
 
-Loaded = snapshot_rows.Loaded | crawl_executor.LoadedCrawlRun | binary_executor.LoadedBinary | job_executor.LoadedJob
+Loaded = (
+    snapshot_rows.Loaded
+    | crawl_executor.LoadedCrawlRun
+    | binary_executor.LoadedBinary
+    | job_executor.LoadedJob
+    | delivery_executor.LoadedDelivery
+)
 
 
 class Held(Protocol):
@@ -49,6 +62,7 @@ class Holdings:
         self.crawl_runs: dict[Lease, CrawlRunExecutor] = {}
         self.programs: dict[Lease, BinaryExecutor] = {}
         self.jobs: dict[Lease, JobExecutor] = {}
+        self.deliveries: dict[Lease, DeliveryExecutor] = {}
 
     def begin(self, lease: Lease, loaded: Loaded) -> Held:
         """Take up what was claimed and loaded: the one place that tells the kinds apart."""
@@ -60,19 +74,22 @@ class Holdings:
                 held = self.crawl_runs[lease] = CrawlRunExecutor(self._engine, lease, loaded)
             case job_executor.LoadedJob():
                 held = self.jobs[lease] = JobExecutor(self._engine, lease, loaded)
+            case delivery_executor.LoadedDelivery():
+                held = self.deliveries[lease] = DeliveryExecutor(self._engine, lease, loaded)
             case _:
                 held = self.programs[lease] = BinaryExecutor(self._engine, lease, loaded)
         return held
 
     @property
     def all(self) -> Mapping[Lease, Held]:
-        return {**self.pages, **self.crawl_runs, **self.programs, **self.jobs}
+        return {**self.pages, **self.crawl_runs, **self.programs, **self.jobs, **self.deliveries}
 
     def let_go(self, lease: Lease) -> SnapshotExecutor | None:
         """One is over; returns it if it was a page, which tells the run of its crawl."""
         self.crawl_runs.pop(lease, None)
         self.programs.pop(lease, None)
         self.jobs.pop(lease, None)
+        self.deliveries.pop(lease, None)
         page = self.pages.pop(lease, None)
         for run in self.crawl_runs.values():
             if page is not None and run.crawl_id == page.snapshot.crawl_id:

@@ -19,7 +19,14 @@ from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.jobs.job import Job
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
-from archivebox.workers.execute import binary_executor, crawl_executor, job_executor, snapshot_rows
+from archivebox.webhooks.delivery import Delivery
+from archivebox.workers.execute import (
+    binary_executor,
+    crawl_executor,
+    delivery_executor,
+    job_executor,
+    snapshot_rows,
+)
 from archivebox.workers.execute.holdings import Loaded
 from archivebox.workers.queue import claim, watchers
 from archivebox.workers.queue.claim import Claimed, FetchRequest
@@ -60,7 +67,7 @@ def poll(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection[U
 def _give_back(worker: UUID, held: Collection[UUID]) -> None:
     """Leases of this worker that it knows nothing of: they were committed by a visit that came to no end."""
     with write_transaction():
-        for model in (Snapshot, CrawlRun, Binary, Job):
+        for model in (Snapshot, CrawlRun, Binary, Job, Delivery):
             model.rows(owner=worker).exclude(pk__in=held).release(worker)
 
 
@@ -94,7 +101,7 @@ def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool]) -> Polled:
 def _load_all(polled: Polled) -> None:
     """What was claimed and is not loaded yet."""
     claimed = polled.claimed
-    for lease in (*claimed.crawl_runs, *claimed.binaries, *claimed.snapshots, *claimed.jobs):
+    for lease in (*claimed.crawl_runs, *claimed.binaries, *claimed.snapshots, *claimed.jobs, *claimed.deliveries):
         if lease not in polled.loaded and (loaded := _load(lease)) is not None:
             polled.loaded[lease] = loaded
 
@@ -118,6 +125,8 @@ def _read(lease: Lease) -> Loaded | None:
         return crawl_executor.load(lease.pk, lease.owner)
     if lease.model is Job:
         return job_executor.load(lease.pk, lease.owner)
+    if lease.model is Delivery:
+        return delivery_executor.load(lease.pk, lease.owner)
     return binary_executor.load(lease.pk, lease.owner)
 
 

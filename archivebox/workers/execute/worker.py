@@ -48,6 +48,8 @@ MOST_LATE = 32
 """Snapshots that do not count as in flight: they take long, are tried again, or only wait for downloads."""
 MOST_JOBS = 1
 """Jobs of one worker at a time: pages are worked on between their parts."""
+MOST_DELIVERIES = 8
+"""Messages of webhooks that one worker sends at a time."""
 MOST_RETRIES = 1
 """Snapshots that are tried again at a time, beside those that never ran."""
 
@@ -133,9 +135,9 @@ class Worker:
 
     def _capacity(self) -> claim.Capacity:
         """How much more this worker takes: no more pages than it can give a tab, and one ahead."""
-        jobs = MOST_JOBS - len(self.held.jobs)
+        jobs, deliveries = MOST_JOBS - len(self.held.jobs), MOST_DELIVERIES - len(self.held.deliveries)
         if not self.engine.room.is_there():
-            return claim.Capacity(0, 0, 0, 0, beyond=False, jobs=jobs)  # a removal makes room
+            return claim.Capacity(0, 0, 0, 0, beyond=False, jobs=jobs, deliveries=deliveries)  # a removal makes room
         pages = self.held.pages.values()
         counted = sum(page.counts_as_in_flight for page in pages)
         in_flight = self.in_flight - counted - max(0, len(pages) - counted - MOST_LATE)
@@ -149,6 +151,7 @@ class Worker:
             crawls=crawls,
             retried_crawls=max(0, crawls - 1) if self.crawls_in_flight > 1 else crawls,
             jobs=jobs,
+            deliveries=deliveries,
         )
 
     def _make_room(self) -> None:

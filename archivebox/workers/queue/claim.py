@@ -21,6 +21,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import CrawlRun
 from archivebox.jobs.job import Job
 from archivebox.machine.binary import Binary
+from archivebox.webhooks.delivery import Delivery
 from archivebox.workers.queue.due import (
     Allowance,
     Cursor,
@@ -53,6 +54,7 @@ class Capacity(NamedTuple):
     beyond: bool = True
     """Whether a crawl of which no page is at work has one taken beyond that."""
     jobs: int = 0
+    deliveries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +76,13 @@ class Claimed:
     binaries: list[Lease] = field(default_factory=list)
     snapshots: list[Lease] = field(default_factory=list)
     jobs: list[Lease] = field(default_factory=list)
+    deliveries: list[Lease] = field(default_factory=list)
     crawls_wait: bool = False
     """Whether there was no room for a crawl that has work to do."""
     next_at: datetime | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.crawl_runs or self.binaries or self.snapshots or self.jobs)
+        return bool(self.crawl_runs or self.binaries or self.snapshots or self.jobs or self.deliveries)
 
 
 def claim_work(who: FetchRequest) -> Claimed:
@@ -90,6 +93,7 @@ def claim_work(who: FetchRequest) -> Claimed:
         start_due()
     now = timezone.now()
     claimed.jobs = claim(Job, _jobs_wanted(who, now), who.worker)
+    claimed.deliveries = claim(Delivery, _deliveries_wanted(who, now), who.worker)
     claimed.binaries = claim(Binary, [key for (key,) in _binaries_due(who.machine, now)], who.worker)
     claim_runs(claimed, who, now)
     claim_snapshots(claimed, who)
@@ -104,6 +108,12 @@ def _jobs_wanted(who: FetchRequest, now: datetime) -> list[UUID]:
         return []
     due = [key for (key,) in _jobs_due(now) if who.scope is None or key in who.scope]
     return due[: who.capacity.jobs]
+
+
+def _deliveries_wanted(who: FetchRequest, now: datetime) -> list[UUID]:
+    """Messages that there is room for: of whatever, also while somebody waits for one crawl alone."""
+    due = [key for (key,) in _deliveries_due(now)] if who.capacity.deliveries else []
+    return due[: who.capacity.deliveries]
 
 
 def claim_runs(claimed: Claimed, who: FetchRequest, now: datetime) -> None:
@@ -237,6 +247,11 @@ def _idle_crawls(machine: UUID) -> Rows:
 @PreparedQuery
 def _jobs_due(now: datetime) -> Rows:
     return Job.objects.due(now).values_list("pk")[:16]
+
+
+@PreparedQuery
+def _deliveries_due(now: datetime) -> Rows:
+    return Delivery.objects.due(now).values_list("pk")[:16]
 
 
 @PreparedQuery

@@ -14,6 +14,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun, Domain
 from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.machine.binary import Binary
+from archivebox.webhooks.delivery import Delivery
 
 SEALED = Snapshot.StatusChoices.SEALED.value
 RETRIES_IN_FRONT = 16
@@ -134,6 +135,7 @@ def next_wanted(machine: UUID) -> datetime | None:
     """When something free will want attention next: what an idle worker's timer waits for."""
     now = timezone.now()
     moments = [*_next_crawl(), *_next_run(machine), *_next_binary(machine), *_next_host(now), *_next_schedule(now)]
+    moments += _next_delivery()
     for key, _ in open_crawls():
         moments += _next_page(key, now)
     return min((moment for (moment,) in moments), default=None)
@@ -195,6 +197,11 @@ def _next_host(now: datetime) -> Rows:
 @PreparedQuery
 def _next_schedule(now: datetime) -> Rows:
     return _first(CrawlSchedule.objects.filter(next_at__gt=now), "next_at")
+
+
+@PreparedQuery
+def _next_delivery() -> Rows:
+    return _first(Delivery.objects.free())
 
 
 def _first(rows: Rows, moment: str = "retry_at") -> Rows:

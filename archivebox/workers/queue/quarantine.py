@@ -14,6 +14,7 @@ from archivebox.jobs.job import Job
 from archivebox.lib.processes.exits import NO_ROOM
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
+from archivebox.webhooks.delivery import Delivery
 from archivebox.workers.queue.lease import Lease
 
 MOST_DEATHS = 5
@@ -50,6 +51,8 @@ def put_aside(lease: Lease, reason: str) -> None:
                 _pause_crawl(item, reason)
             elif isinstance(item, Binary):
                 _fail_binary(item, reason)
+            elif isinstance(item, Delivery):
+                item.transition("fail", problem=sentence(reason), attempts=0)
             elif isinstance(item, Job):
                 item.transition("seal", problem=sentence(reason), attempts=0, ended_at=timezone.now())
         notify_workers()

@@ -32,6 +32,8 @@ from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns
+from archivebox.webhooks.delivery import Delivery
+from archivebox.webhooks.settling import LONGEST_WAIT
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +42,7 @@ MOST_BACK_OFF = LONGEST_BACK_OFF * 1.25
 MOST_WAIT = timedelta(minutes=1)
 """What is open is due at once, or within seconds."""
 
-LEASED: tuple[type[WorkItem], ...] = (Snapshot, CrawlRun, Binary, Crawl, Job)
+LEASED: tuple[type[WorkItem], ...] = (Snapshot, CrawlRun, Binary, Crawl, Job, Delivery)
 
 
 def reclaim_dead_workers() -> int:
@@ -94,7 +96,8 @@ def end_impossible_waits() -> int:
     in_vain = Q(retry_at__gt=now + MOST_BACK_OFF)
     in_vain_while_open = Q(retry_at__gt=now + MOST_WAIT) & ~Q(status="sealed")
     waiting: list[models.QuerySet[Any]] = [ArchiveResult.objects.in_back_off().filter(in_vain)]
-    waiting += [model.rows().free().filter(in_vain | in_vain_while_open) for model in LEASED]
+    waiting += [model.rows().free().filter(in_vain | in_vain_while_open) for model in LEASED if model is not Delivery]
+    waiting.append(Delivery.rows().free().filter(retry_at__gt=now + LONGEST_WAIT))
     if not any(rows.exists() for rows in waiting):
         return 0
     with write_transaction():

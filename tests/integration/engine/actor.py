@@ -13,7 +13,8 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "archivebox.config.settings")
 django.setup()
 
-from django.db import connection, models, transaction  # noqa: E402 - models can be imported only now
+from django.contrib.auth.models import User  # noqa: E402 - models can be imported only now
+from django.db import connection, models, transaction  # noqa: E402
 from django.db.models import F, Q  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
@@ -31,11 +32,27 @@ from archivebox.crawls.schedule import Template  # noqa: E402
 from archivebox.hooks import base_layers, resolve_settings  # noqa: E402
 from archivebox.jobs.begin import begin  # noqa: E402
 from archivebox.jobs.models import Job  # noqa: E402
+from archivebox.lib.networks import Opened, Reach  # noqa: E402
 from archivebox.machine.models import Binary, Machine, Process  # noqa: E402
+from archivebox.webhooks import registering  # noqa: E402
+from archivebox.webhooks.models import Delivery, Webhook  # noqa: E402
 
 MODELS: dict[str, type[models.Model]] = {
     model.__name__: model
-    for model in (ArchiveResult, Snapshot, Tag, Crawl, CrawlRun, CrawlSchedule, Refused, Binary, Machine, Process, Job)
+    for model in (
+        ArchiveResult,
+        Snapshot,
+        Tag,
+        Crawl,
+        CrawlRun,
+        CrawlSchedule,
+        Refused,
+        Binary,
+        Machine,
+        Process,
+        Job,
+        Delivery,
+    )
 }
 
 
@@ -73,6 +90,30 @@ def let_come(schedules: list[str], seconds: float = 0.0) -> int:
 def begin_job(kind: str, query: str, options: dict[str, Any]) -> str:
     """Have workers do something to all pages that a query means."""
     return str(begin(kind, created_by=system_user(), query=query, options=options).pk)
+
+
+def webhook(url: str, events: list[str]) -> list[str]:
+    """Have an address told of events; its key and secret."""
+    owner = User.objects.create_superuser("admin")
+    made = Webhook(url=url, events=events, created_by=owner)
+    registering.put(made, Reach(Opened.parse(["127.0.0.0/8"])))
+    return [str(made.pk), made.secret]
+
+
+def narrow_webhook(key: str, query: str) -> int:
+    return Webhook.objects.filter(pk=key).update(query=query)
+
+
+def remove_webhook(key: str) -> None:
+    registering.remove(Webhook.objects.get(pk=key))
+
+
+def deliver_now() -> int:
+    """Let every message that waits for its next try be tried."""
+    with transaction.atomic():
+        count = Delivery.objects.filter(owner=None, retry_at__isnull=False).update(retry_at=timezone.now())
+        notify_workers()
+    return int(count)
 
 
 def rows(model: str, where: dict[str, Any], fields: list[str]) -> list[dict[str, Any]]:
@@ -182,7 +223,8 @@ def is_intact() -> str:
 COMMANDS: dict[str, Callable[..., object]] = {
     function.__name__: function
     for function in (
-        add, hold, schedule, let_come, begin_job, rows, is_settled, control_item, exclude, limit, discard, go_on,
+        add, hold, schedule, let_come, begin_job, webhook, narrow_webhook,
+        remove_webhook, deliver_now, rows, is_settled, control_item, exclude, limit, discard, go_on,
         kill_process, time_has_come, update_all, look_again_for, ask_without_ring, clock_went_back, is_intact,
     )
 }  # fmt: skip

@@ -294,7 +294,7 @@ class Collection:
         assert not self.live()
         running = self.processes(status="running")
         assert not running, f"RUNNING rows: {running}\n{self.describe()}"
-        for model in ("Crawl", "CrawlRun", "Snapshot", "Binary", "Job"):
+        for model in ("Crawl", "CrawlRun", "Snapshot", "Binary", "Job", "Delivery"):
             assert not self.rows(model, "owner", owner__isnull=False), f"a {model} is still leased"
         assert not self.rows("ArchiveResult", "status", status="started")
         for name in ("orchestrator.lock", "init.lock"):

@@ -1,0 +1,152 @@
+"""Webhooks: addresses that are told what happens, and the record of what was sent to them."""
+
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest
+from ninja import Query, Router, Status
+
+from archivebox.accounts.permission import may
+from archivebox.accounts.roles import Action
+from archivebox.api.credentials import Bearer, somebody, whoever, write_down
+from archivebox.api.paging import Page, Window, page_of
+from archivebox.api.problems import ProblemError
+from archivebox.api.shapes.webhooks import (
+    DeliveryOut,
+    WebhookIn,
+    WebhookMade,
+    WebhookOut,
+    WebhookPatch,
+    webhook_fields,
+)
+from archivebox.base_models.transactions import write_transaction
+from archivebox.search.query import parse
+from archivebox.webhooks import registering, settling
+from archivebox.webhooks.delivery import Delivery
+from archivebox.webhooks.outbox import tell_test
+from archivebox.webhooks.webhook import Webhook
+from archivebox.workers.egress.policies import reach_of
+
+router = Router(tags=["webhooks"])
+
+
+@router.get("", response=Page[WebhookOut], auth=Bearer(Action.OWN))
+def list_webhooks(request: HttpRequest, window: Query[Window]) -> Page[WebhookOut]:
+    """Your own webhooks; an administrator sees all."""
+    return page_of(_webhooks(request), window, WebhookOut.all_of)
+
+
+@router.post("", response={201: WebhookMade}, auth=Bearer(Action.OWN))
+def create_webhook(request: HttpRequest, wanted: WebhookIn) -> Status[WebhookMade]:
+    """Have an address told of events. The secret that messages are signed with is in this answer, and never again."""
+    webhook = Webhook(created_by=somebody(request), **wanted.dict())
+    _put(request, "webhook.created", webhook)
+    return Status(201, _made(webhook))
+
+
+def _put(request: HttpRequest, action: str, webhook: Webhook) -> None:
+    if webhook.query:
+        parse(webhook.query)
+    try:
+        with write_transaction():
+            registering.put(webhook, reach_of(webhook.created_by))
+            write_down(request, action, webhook, url=webhook.url, events=webhook.events)
+    except registering.WebhookRefusedError as error:
+        raise ProblemError(422, str(error)) from None
+
+
+@router.get("/{uuid:webhook_id}", response=WebhookOut, auth=Bearer(Action.OWN))
+def get_webhook(request: HttpRequest, webhook_id: UUID) -> WebhookOut:
+    """One webhook, without its secret."""
+    return WebhookOut.all_of([_find(request, webhook_id)])[0]
+
+
+@router.patch("/{uuid:webhook_id}", response=WebhookOut, auth=Bearer(Action.OWN))
+def change_webhook(request: HttpRequest, webhook_id: UUID, wanted: WebhookPatch) -> WebhookOut:
+    """Give it another address or other events; switch it off, or on again: what waited is sent then."""
+    webhook, given = _find(request, webhook_id), wanted.dict(exclude_none=True)
+    is_enabled = given.pop("is_enabled", None)
+    with write_transaction():
+        if given:
+            for name, value in given.items():
+                setattr(webhook, name, value)
+            _put(request, "webhook.changed", webhook)
+        if is_enabled is not None:
+            (settling.enable if is_enabled else settling.disable)(webhook)
+            write_down(request, f"webhook.{'enabled' if is_enabled else 'disabled'}", webhook)
+    return WebhookOut.all_of([_find(request, webhook_id)])[0]
+
+
+@router.delete("/{uuid:webhook_id}", response={204: None}, auth=Bearer(Action.OWN))
+def remove_webhook(request: HttpRequest, webhook_id: UUID) -> Status[None]:
+    """Send it nothing more, and forget what was sent."""
+    webhook = _find(request, webhook_id)
+    with write_transaction():
+        write_down(request, "webhook.removed", webhook, url=webhook.url)
+        registering.remove(webhook)
+    return Status(204, None)
+
+
+@router.post("/{uuid:webhook_id}/secret", response=WebhookMade, auth=Bearer(Action.OWN))
+def renew_webhook_secret(request: HttpRequest, webhook_id: UUID) -> WebhookMade:
+    """Sign with a new secret from now on."""
+    webhook = _find(request, webhook_id)
+    with write_transaction():
+        registering.renew_secret(webhook)
+        write_down(request, "webhook.secret", webhook)
+    return _made(webhook)
+
+
+@router.post("/{uuid:webhook_id}/test", response={202: DeliveryOut}, auth=Bearer(Action.OWN))
+def test_webhook(request: HttpRequest, webhook_id: UUID) -> Status[DeliveryOut]:
+    """Send it a message of the event `webhook.test`."""
+    webhook = _find(request, webhook_id)
+    _ask_that_it_is_on(webhook)
+    with write_transaction():
+        sent = tell_test(webhook)
+        write_down(request, "webhook.test", webhook)
+    return Status(202, DeliveryOut.all_of([sent])[0])
+
+
+@router.get("/{uuid:webhook_id}/deliveries", response=Page[DeliveryOut], auth=Bearer(Action.OWN))
+def list_deliveries(request: HttpRequest, webhook_id: UUID, window: Query[Window]) -> Page[DeliveryOut]:
+    """What was sent to it in the last thirty days, and what came of it."""
+    rows = Delivery.objects.filter(webhook=_find(request, webhook_id))
+    return page_of(rows, window, DeliveryOut.all_of)
+
+
+@router.post("/{uuid:webhook_id}/deliveries/{uuid:delivery_id}/resend", response={202: DeliveryOut},
+             auth=Bearer(Action.OWN))  # fmt: skip
+def resend_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> Status[DeliveryOut]:
+    """Send a message again, under the same `webhook-id`."""
+    webhook = _find(request, webhook_id)
+    _ask_that_it_is_on(webhook)
+    delivery = Delivery.objects.filter(webhook=webhook, pk=delivery_id).first()
+    if delivery is None:
+        raise Http404
+    with write_transaction():
+        if not settling.send_again(delivery):
+            raise ProblemError(409, "It is being sent at this moment.")
+        write_down(request, "webhook.resent", webhook, delivery=str(delivery.pk))
+    return Status(202, DeliveryOut.all_of([Delivery.objects.get(pk=delivery.pk)])[0])
+
+
+def _ask_that_it_is_on(webhook: Webhook) -> None:
+    if not webhook.is_enabled:
+        raise ProblemError(409, "This webhook is switched off: switch it on first.")
+
+
+def _made(webhook: Webhook) -> WebhookMade:
+    return WebhookMade(**webhook_fields(webhook), secret=webhook.secret)
+
+
+def _webhooks(request: HttpRequest) -> QuerySet[Webhook]:
+    rows = Webhook.objects.select_related("created_by__account")
+    return rows if may(whoever(request), Action.ADMINISTER) else rows.filter(created_by=somebody(request))
+
+
+def _find(request: HttpRequest, key: UUID) -> Webhook:
+    found = _webhooks(request).filter(pk=key).first()
+    if found is None:
+        raise Http404
+    return found

@@ -1,0 +1,76 @@
+"""Owns sending one message by HTTP POST (RFC 9112) where the rules let it go; what is answered is not read."""
+
+import asyncio
+import re
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from archivebox.lib.egress.asking import Place
+from archivebox.lib.egress.dialing import Connection, Dialer
+from archivebox.lib.urls import Url
+
+_STATUS = re.compile(rb"HTTP/1\.[01] ([1-5]\d\d)(?: |\r)")
+_INFORMATIONAL = range(100, 200)
+
+
+class BadAnswerError(OSError):
+    """What came back is no answer in HTTP/1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What is sent where. Values of fields hold no line breaks: whoever makes one sees to it."""
+
+    url: Url
+    fields: Mapping[str, str]
+    body: bytes
+
+    @property
+    def place(self) -> Place:
+        return Place(self.url.host.strip("[]"), self.url.effective_port or 0)
+
+    def written(self) -> bytes:
+        path = self.url.without_fragment.split("/", 3)[3]
+        fields = {"Host": self.url.domain_key, **self.fields, "Content-Length": len(self.body), "Connection": "close"}
+        lines = [f"POST /{path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
+        return "\r\n".join(lines).encode("ascii") + self.body
+
+
+async def post(dialer: Dialer, message: Message, seconds: float) -> int:
+    """Send it, all within so many seconds; the status of the answer. Redirects are answers like others.
+
+    NotConnected where it may not or cannot go there; TimeoutError; OSError, IncompleteReadError and LimitOverrunError
+    where the connection or the answer broke, SSLError among them.
+    """
+    async with asyncio.timeout(seconds):
+        connection = await dialer.tunnel(message.place)
+        try:
+            return await _exchange(connection, message)
+        finally:
+            connection.writer.close()
+
+
+async def _exchange(connection: Connection, message: Message) -> int:
+    reader, writer = connection.reader, connection.writer
+    if message.url.scheme == "https":
+        await writer.start_tls(trusting_the_system(), server_hostname=message.place.host)
+    writer.write(message.written())
+    await writer.drain()
+    while (status := _status_of(await reader.readuntil(b"\r\n\r\n"))) in _INFORMATIONAL:
+        pass
+    return status
+
+
+def _status_of(head: bytes) -> int:
+    found = _STATUS.match(head)
+    if found is None:
+        raise BadAnswerError("what came back is no answer in HTTP/1")
+    return int(found[1])
+
+
+@cache
+def trusting_the_system() -> ssl.SSLContext:
+    """Who is believed is read once: it costs 20 ms."""
+    return ssl.create_default_context()

@@ -1,0 +1,143 @@
+"""A message of a webhook in the hands of a worker: sent beside everything else, and settled."""
+
+import asyncio
+import logging
+import ssl
+import time
+from datetime import timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from archivebox import __version__
+from archivebox.accounts.permission import may, visible_snapshots
+from archivebox.accounts.roles import Action
+from archivebox.config.resolve import SettingError
+from archivebox.lib.egress import Dialer, Message, NotConnected, post
+from archivebox.lib.urls import parse_url
+from archivebox.search.query import select
+from archivebox.webhooks.delivery import Delivery
+from archivebox.webhooks.settling import Tried, settle
+from archivebox.webhooks.signing import signed_fields
+from archivebox.workers.egress.policies import dialer_of
+from archivebox.workers.execute.engine import Engine
+from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.queue.lease import Lease
+from archivebox.workers.queue.quarantine import quarantine
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 15.0
+"""Seconds for a whole try, as the specification of Standard Webhooks advises: 15 to 30."""
+FIELDS = {"User-Agent": f"ArchiveBox/{__version__}", "Content-Type": "application/json"}
+
+
+class LoadedDelivery(NamedTuple):
+    """What a worker reads when it takes a Delivery. ``problem``: why it cannot be sent as things are set."""
+
+    delivery: Delivery
+    dialer: Dialer | None
+    problem: str = ""
+
+
+class DeliveryExecutor:
+    """Sends one message once, and puts on record what came of it."""
+
+    def __init__(self, engine: Engine, lease: Lease, loaded: LoadedDelivery) -> None:
+        self.engine = engine
+        self.lease = lease
+        self.over: asyncio.Future[None] = engine.loop.create_future()
+        self.ending = False
+        self._task = engine.in_background(self._deliver(loaded))
+
+    async def _deliver(self, loaded: LoadedDelivery) -> None:
+        began = time.monotonic()
+        status, problem = 0, loaded.problem
+        if loaded.dialer is not None:
+            status, problem = await send(loaded.dialer, loaded.delivery)
+        tried = Tried(status, timedelta(seconds=time.monotonic() - began), problem)
+        if not tried.is_taken:
+            log.info("Not taken: %s action=delivery_failed delivery=%s", tried.sentence, self.lease.pk)
+        await self.engine.journal.read(settle, loaded.delivery, tried)
+        self._is_over()
+
+    def _is_over(self) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
+
+    def advance(self) -> None:
+        """It goes on by itself."""
+
+    def hooks(self) -> list[HookProcess]:
+        """It has none."""
+        return []
+
+    async def obey(self, event: str) -> None:
+        """Nobody asks anything of a message but to be put down: what is removed is gone when it is settled."""
+        del event
+        await self.put_down()
+
+    async def put_down(self) -> None:
+        """It may have arrived: it is sent again, with the same key."""
+        await self.abandon()
+        await self.engine.journal.read(release, self.lease)
+
+    async def abandon(self) -> None:
+        self.ending = True
+        self._task.cancel()
+        await asyncio.wait([self._task])
+        self._is_over()
+
+
+async def send(dialer: Dialer, delivery: Delivery) -> tuple[int, str]:
+    """One try: the status of the answer, or 0 and the sentence of why there was none."""
+    body = delivery.body.encode()
+    signed = signed_fields(delivery.webhook.secret, str(delivery.pk), int(time.time()), body)
+    message = Message(parse_url(delivery.webhook.url), FIELDS | signed, body)
+    try:
+        return await post(dialer, message, PATIENCE), ""
+    except NotConnected as error:
+        return 0, error.sentence
+    except TimeoutError:
+        return 0, f"There was no answer within {PATIENCE:.0f} seconds."
+    except ssl.SSLCertVerificationError as error:
+        return 0, f"Its certificate cannot be trusted: {error.verify_message}."
+    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+        return 0, f"The connection broke before there was an answer: {error}."
+
+
+# --- on the database thread -------------------------------------------------------------------------------------
+
+
+def load(delivery_id: UUID, owner: UUID) -> LoadedDelivery | None:
+    """Take up a leased message; None: there is nothing to send, or not now."""
+    held = Delivery.objects.filter(pk=delivery_id, owner=owner)
+    delivery = held.select_related("webhook", "created_by__account").first()
+    if delivery is None or not is_meant(delivery):
+        held.delete()  # its webhook is gone, or is not to be told of this
+        return None
+    if not delivery.webhook.is_enabled:
+        held.update(owner=None, retry_at=None)
+        return None
+    if delivery.attempts and quarantine(Lease(Delivery, delivery_id, owner, delivery.fence)):
+        return None
+    try:
+        return LoadedDelivery(delivery, dialer_of(delivery.created_by))
+    except SettingError as error:
+        return LoadedDelivery(delivery, None, f"It was not sent: {error}")
+
+
+def is_meant(delivery: Delivery) -> bool:
+    """Whether the owner of the webhook may know what it tells of, now, and wants to."""
+    owner = delivery.created_by
+    if not owner.is_active or not may(owner, Action.READ):
+        return False
+    if delivery.object_id is None or not delivery.event.startswith("snapshot."):
+        return True
+    pages = visible_snapshots(owner).filter(pk=delivery.object_id)
+    query = delivery.webhook.query
+    return (select(query, among=pages, texts=False) if query else pages).exists()
+
+
+def release(lease: Lease) -> None:
+    """Back to the queue with it."""
+    lease.model.rows(pk=lease.pk, fence=lease.fence).release(lease.owner)

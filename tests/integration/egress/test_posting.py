@@ -1,0 +1,54 @@
+"""One message goes where the rules let it, over a connection that can be trusted, within its time."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from pathlib import Path
+
+import pytest
+
+from archivebox.lib.egress import Dialer, Message, NotConnected, Rules, post, posting
+from archivebox.lib.networks import Opened, Reach
+from archivebox.lib.urls import parse_url
+from tests.receiver import Receiver, receiver
+from tests.site import serve
+
+OPEN = Dialer(Rules(Reach(Opened.parse(["127.0.0.0/8", "localhost"]))))
+CERTIFICATE = Path(serve.__file__).with_name("tls.pem")
+
+
+def sent(to: Receiver, dialer: Dialer = OPEN, seconds: float = 20.0) -> int:
+    message = Message(parse_url(to.url), {"User-Agent": "us"}, b"{}")
+    return asyncio.run(post(dialer, message, seconds))
+
+
+def test_what_is_answered_is_the_status_and_no_redirect_is_followed() -> None:
+    with receiver() as taking:
+        taking.answers = [204, 302, 500]
+        assert [sent(taking) for _ in range(3)] == [204, 302, 500]
+        assert taking.posts[0].fields["user-agent"] == "us"
+        assert len(taking.posts) == 3
+
+
+def test_a_private_address_is_refused_and_who_never_answers_is_left() -> None:
+    with receiver() as taking:
+        with pytest.raises(NotConnected, match="on a private network"):
+            sent(taking, Dialer(Rules()))
+        assert not taking.posts
+        taking.answers = [0]
+        with pytest.raises(TimeoutError):
+            sent(taking, seconds=0.2)
+
+
+def test_over_tls_the_certificate_has_to_be_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    with receiver(CERTIFICATE) as taking:
+        with pytest.raises(ssl.SSLCertVerificationError):
+            sent(taking)
+        assert not taking.posts
+        monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+        posting.trusting_the_system.cache_clear()
+        try:
+            assert sent(taking) == 204
+        finally:
+            posting.trusting_the_system.cache_clear()
