@@ -2,7 +2,8 @@
 
 from archivebox.accounts.answers import Answer
 from archivebox.accounts.audit import AuditEntry
+from archivebox.accounts.identity import Identity
 from archivebox.accounts.roles import Account
 from archivebox.accounts.tokens import Token
 
-__all__ = ["Account", "Answer", "AuditEntry", "Token"]
+__all__ = ["Account", "Answer", "AuditEntry", "Identity", "Token"]

@@ -22,21 +22,28 @@ class PeopleError(ValueError):
 
 
 def invite(by: User, username: str, role: Role) -> User:
-    """A new account without a password; :func:`invitation` is how its owner comes in. PeopleError."""
+    """A new account; :func:`invitation` is how its owner comes in. PeopleError."""
     name = username.strip()
+    try:
+        return make(by, name, role, "user.invited")
+    except IntegrityError:
+        raise PeopleError(f"There is an account {name} already.") from None
+
+
+def make(by: User | None, name: str, role: Role, action: str, **detail: str) -> User:
+    """A new account without a password. PeopleError; IntegrityError where there is one of this name."""
     try:
         UnicodeUsernameValidator()(name)
     except ValidationError:
         raise PeopleError("A name has 1 to 150 letters, digits or any of @ . + - _.") from None
-    if not name or len(name) > 150:
+    if len(name) > 150:
         raise PeopleError("A name has 1 to 150 letters.")
-    try:
-        with write_transaction():
-            user = User.objects.create_user(name)
-            _give(user, role)
-            audit.record(by, "user.invited", user, username=name, role=role.value)
-    except IntegrityError:
-        raise PeopleError(f"There is an account {name} already.") from None
+    if name.lower() == SYSTEM:
+        raise PeopleError(f"The name {name} is that of the command line. Take another one.")
+    with write_transaction():
+        user = User.objects.create_user(name)
+        _give(user, role)
+        audit.record(by, action, user, username=name, role=role.value, **detail)
     return user
 
 
@@ -45,7 +52,7 @@ def invitation(user: User) -> str:
     return keys.make_login_link(DATA_FOLDER, user.pk)
 
 
-def give_role(by: User, user: User, role: Role) -> None:
+def give_role(by: User | None, user: User, role: Role) -> None:
     """Make ``user`` an admin, editor or viewer. PeopleError where no administrator would be left."""
     with write_transaction():
         if role is not Role.ADMIN:

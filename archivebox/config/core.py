@@ -127,6 +127,35 @@ _WEB = (
     SettingSpec("PUBLIC_METRICS", "boolean", False, "Answer Prometheus at /metrics/ without a token"),
 )
 
+_LOGIN = (
+    SettingSpec("PASSWORD_LOGIN", "boolean", True, "Let people log in with a password of this server"),
+    SettingSpec(
+        "OIDC_ISSUER",
+        "string",
+        "",
+        "OpenID Connect provider, as it calls itself: https://login.example.org/realms/home; empty: none",
+        pattern=r"^(https?://\S+)?$",
+    ),
+    SettingSpec("OIDC_CLIENT_ID", "string", "", "Name under which the provider knows this server"),
+    SettingSpec("OIDC_CLIENT_SECRET", "string", "", "Secret that goes with it; empty: none", sensitive=True),
+    SettingSpec("OIDC_NAME", "string", "", "What people call the provider; empty: its host name"),
+    SettingSpec("OIDC_SCOPES", "array", ["openid", "profile", "email"], "What it is asked for", items="string"),
+    SettingSpec("OIDC_USERNAME_CLAIM", "string", "preferred_username", "What it says that becomes an account's name"),
+    SettingSpec(
+        "OIDC_ROLE_CLAIM", "string", "groups", "What it says that gives a role; a.b: what b holds in what a holds"
+    ),
+    SettingSpec("OIDC_ADMINS", "array", [], "Groups whose members administer the collection", items="string"),
+    SettingSpec("OIDC_EDITORS", "array", [], "Groups whose members add and change", items="string"),
+    SettingSpec("OIDC_VIEWERS", "array", [], "Groups whose members read", items="string"),
+    SettingSpec(
+        "OIDC_DEFAULT_ROLE",
+        "string",
+        "",
+        "Role of those who are in none of these groups, or are new where none is set; empty: they do not come in",
+        enum=("", "viewer", "editor", "admin"),
+    ),
+)
+
 _SEARCH = (
     SettingSpec(
         "SEARCH_BACKEND_ENGINE",
@@ -142,6 +171,7 @@ GROUPS: dict[str, tuple[SettingSpec, ...]] = {
     "Work": _WORK,
     "Search": _SEARCH,
     "Web": _WEB,
+    "Log-in": _LOGIN,
     "Places": _PLACES,
 }
 """Every setting that belongs to no plugin, by what it is about."""

@@ -1,4 +1,4 @@
-"""Owns how people come in and leave: by password, by a link that works once."""
+"""Owns how people come in and leave: by password, by a link that works once; by a provider: `views/openid.py`."""
 
 from typing import cast
 
@@ -11,16 +11,23 @@ from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, Se
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit, entering
+from archivebox.accounts.identity import Identity
+from archivebox.accounts.openid.configured import configured, takes_passwords
+from archivebox.accounts.openid.provider import Provider
 from archivebox.accounts.roles import Action
 from archivebox.config import keys
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.web import guesses
 from archivebox.web.access import requires
-from archivebox.web.back import back_to
+from archivebox.web.back import back_to, public_address
+
+BY_PROVIDER = "by_provider"
+"""What a session has that began at a provider."""
 
 
 @login_not_required
@@ -28,17 +35,20 @@ from archivebox.web.back import back_to
 def password(request: HttpRequest) -> HttpResponse:
     """The log-in page."""
     if request.method != "POST":
-        return _form(request, AuthenticationForm(request))
+        return login_page(request)
+    if not takes_passwords():
+        return login_page(request, problem="This archive takes no passwords.", status=403)
     attempt = guesses.by_password(request, request.POST.get("username", ""))
     if attempt.wait:
-        answer = _form(request, AuthenticationForm(request), status=429, wait=attempt.wait)
+        sentence = f"Too many attempts. Try again in {attempt.wait} seconds."
+        answer = login_page(request, problem=sentence, status=429)
         answer["Retry-After"] = str(attempt.wait)
         return answer
     form = AuthenticationForm(request, data=request.POST)
     if not form.is_valid():
         if attempt.was_the_last:
             entering.guessed(request.POST.get("username", ""))
-        return _form(request, form, status=403)
+        return login_page(request, form, problem="The name or the password is not right.", status=403)
     attempt.succeeded()
     start_session(request, form.get_user())
     answer = redirect(back_to(request, "snapshots"))
@@ -46,8 +56,17 @@ def password(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def _form(request: HttpRequest, form: AuthenticationForm, status: int = 200, wait: int = 0) -> HttpResponse:
-    context = {"form": form, "next": back_to(request, "snapshots"), "wait": wait}
+def login_page(
+    request: HttpRequest, form: AuthenticationForm | None = None, *, problem: str = "", status: int = 200
+) -> HttpResponse:
+    """Every way to come in, and why the last try did not."""
+    context = {
+        "form": form or AuthenticationForm(request),
+        "next": back_to(request, "snapshots"),
+        "problem": problem,
+        "provider": configured(),
+        "takes_passwords": takes_passwords(),
+    }
     return render(request, "web/login.html", context, status=status)
 
 
@@ -76,8 +95,14 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 @login_not_required
 def leave(request: HttpRequest) -> HttpResponse:
+    """End the session; the one at the provider by which it began, too."""
+    provider = configured() if request.session.get(BY_PROVIDER) else None
     logout(request)
-    return redirect("login")
+    here = public_address(request) + reverse("login")
+    address = Provider(provider, here).log_out_address(here) if provider else ""
+    if not address:
+        return redirect("login")
+    return render(request, "web/onward.html", {"address": address, "title": "You are logged out here"})
 
 
 @requires(Action.OWN, to_change=Action.OWN)
@@ -94,4 +119,5 @@ def change_password(request: HttpRequest) -> HttpResponse:
         audit.record(user, "user.password", user)
         messages.success(request, "Your password is set.")
         return redirect("snapshots")
-    return render(request, "web/password.html", {"form": form}, status=422 if form.errors else 200)
+    context = {"form": form, "provider": configured(), "is_connected": Identity.objects.filter(user=user).exists()}
+    return render(request, "web/password.html", context, status=422 if form.errors else 200)

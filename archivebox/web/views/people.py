@@ -15,8 +15,8 @@ from archivebox.accounts.audit import AuditEntry
 from archivebox.accounts.people import PeopleError
 from archivebox.accounts.roles import Action, Role, role_of
 from archivebox.base_models.users import SYSTEM
-from archivebox.web import settings
 from archivebox.web.access import requires
+from archivebox.web.back import public_address
 from archivebox.web.paging import page_of
 
 ROLES = [(Role.VIEWER.value, "viewer"), (Role.EDITOR.value, "editor"), (Role.ADMIN.value, "admin")]
@@ -50,8 +50,7 @@ def _lines() -> list[tuple[User, str]]:
 
 
 def _link(request: HttpRequest, user: User) -> str:
-    origin = settings.ORIGIN or f"{request.scheme}://{request.get_host()}"
-    return origin + reverse("login-link", args=[people.invitation(user)])
+    return public_address(request) + reverse("login-link", args=[people.invitation(user)])
 
 
 @require_POST

@@ -1,0 +1,121 @@
+"""Owns how people come in by an OpenID Connect provider, and how they connect an account that they have."""
+
+from typing import cast
+
+from django.contrib.auth import login as start_session
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from archivebox.accounts.openid import admission
+from archivebox.accounts.openid.configured import Configured, configured
+from archivebox.accounts.openid.provider import OpenIDError, Provider
+from archivebox.accounts.roles import Action
+from archivebox.web import guesses
+from archivebox.web.access import requires
+from archivebox.web.back import back_to, public_address
+from archivebox.web.openid_attempt import Attempt, forget
+from archivebox.web.views.login import BY_PROVIDER, login_page
+
+_REFUSED = {
+    "access_denied": "{} did not let you go on here, or you said no there. Log in again if that was not meant.",
+    "login_required": "{} wants you to log in there first. Log in again.",
+    "temporarily_unavailable": "{} is too busy now. Try again in a minute.",
+    "server_error": "{} could not do it now. Try again in a minute.",
+}
+"""What a provider may answer (RFC 6749, section 4.1.2.1; OpenID Connect Core 1.0, section 3.1.2.6)."""
+
+
+@require_safe
+@login_not_required
+def begin(request: HttpRequest) -> HttpResponse:
+    """Go to the provider, and come back to ``next``."""
+    attempt = Attempt.begin(back_to(request, "snapshots"))
+    try:
+        answer = redirect(_ask(request, attempt))
+    except OpenIDError as problem:
+        return login_page(request, problem=str(problem), status=502)
+    attempt.keep(answer)
+    return answer
+
+
+@require_POST
+@requires(Action.OWN, to_change=Action.OWN)
+def connect(request: HttpRequest) -> HttpResponse:
+    """Go there so that the account here is opened by the one there from now on."""
+    attempt = Attempt.begin(resolve_url("password"), connects=cast("User", request.user).pk)
+    try:
+        address = _ask(request, attempt)
+    except OpenIDError as problem:
+        return login_page(request, problem=str(problem), status=502)
+    answer = _onward(request, address, f"Going on to {_provider().name}")
+    attempt.keep(answer)
+    return answer
+
+
+@require_safe
+@login_not_required
+def back(request: HttpRequest) -> HttpResponse:
+    """Where the provider sends people back to."""
+    provider, attempt = _provider(), Attempt.of(request)
+    if attempt is None:
+        sentence = "This log-in was begun in another window or browser, or too long ago. Begin again."
+        return login_page(request, problem=sentence, status=403)
+    try:
+        return forget(_entered(request, provider, attempt))
+    except OpenIDError as problem:
+        return forget(login_page(request, problem=str(problem), status=403))
+
+
+def _entered(request: HttpRequest, provider: Configured, attempt: Attempt) -> HttpResponse:
+    """Who came back is in. The page goes on by itself: a redirect from elsewhere would not bring the session along."""
+    if error := request.GET.get("error", ""):
+        raise OpenIDError(_REFUSED.get(error, "{} did not log you in. Log in again.").format(provider.name))
+    counted = _counted(request)
+    claims = Provider(provider, _come_back(request)).claims(
+        request.GET.get("code", ""), attempt.secrets, request.GET.get("iss", "")
+    )
+    if attempt.connects:
+        user = User.objects.filter(pk=attempt.connects, is_active=True).first()
+        if user is None:
+            raise OpenIDError("Your account here is disabled. Ask an administrator of this archive.")
+        admission.connect(provider, claims, user)
+    else:
+        user = admission.admit(provider, claims)
+    counted.succeeded()
+    start_session(request, user, backend="django.contrib.auth.backends.ModelBackend")
+    request.session[BY_PROVIDER] = True
+    return _onward(request, attempt.onward, "You are in")
+
+
+def _ask(request: HttpRequest, attempt: Attempt) -> str:
+    provider, counted = _provider(), _counted(request)
+    address = Provider(provider, _come_back(request)).address(attempt.secrets)
+    counted.succeeded()
+    return address
+
+
+def _counted(request: HttpRequest) -> guesses.Attempt:
+    """OpenIDError where this address has failed too often: each try has a thread wait for the provider."""
+    attempt = guesses.by_link(request)
+    if attempt.wait:
+        raise OpenIDError(f"Too many attempts. Try again in {attempt.wait} seconds.")
+    return attempt
+
+
+def _provider() -> Configured:
+    provider = configured()
+    if provider is None:
+        raise Http404("no provider is set")
+    return provider
+
+
+def _come_back(request: HttpRequest) -> str:
+    return public_address(request) + reverse("openid-back")
+
+
+def _onward(request: HttpRequest, address: str, title: str) -> HttpResponse:
+    return render(request, "web/onward.html", {"address": address, "title": title})
