@@ -51,6 +51,8 @@ PYTHON_HOOKS = {
     "on_Snapshot__90_last.py": (0.0, 0.3),
 }
 HOOKS = (*PYTHON_HOOKS, *SHELL_CODES)
+PAGE_HOOKS = ("on_Snapshot__50_one.py", "on_Snapshot__51_two.py", "on_Snapshot__52_sh.sh")
+"""Those of step 5: where nothing else is said of them, they work on the live page."""
 
 
 def scripts() -> dict[str, str]:

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from archivebox.lib.processes import marked
-from tests.chaos.ledger import HOOKS, PLUGIN, Ledger, code_of, scripts, status_of
+from tests.chaos.ledger import HOOKS, PAGE_HOOKS, PLUGIN, Ledger, code_of, scripts, status_of
 from tests.chaos.trouble import Trouble
 from tests.integration.engine.disks import Disk, small_disk
 from tests.integration.engine.driver import FINAL, PATIENCE, REPOSITORY, Collection, Row, collection, identity_of
@@ -164,8 +164,13 @@ class Chaos:
     def finish(self) -> None:
         """One start, and all is finished."""
         self.made.watch()
+        self.made.wait("an orchestrator", self._is_orchestrated)  # which sweeps, even where all is sealed already
         self.made.wait_sealed(seconds=LONGEST_END)
         self.made.leave()
+
+    def _is_orchestrated(self) -> bool:
+        found = [identity_of(row) for row in self._running("orchestrator")]
+        return any(identity.is_alive() and not identity.is_zombie() for identity in found)
 
     def judge(self) -> None:
         ledger = Ledger.read(self.made.root / "ledger")
@@ -239,7 +244,7 @@ class Chaos:
                 self.wrong.append(f"{run['hook_name']} never came to its end, but has exit code {run['exit_code']}")
 
     def _judge_repeats(self, ledger: Ledger, runs: dict[str, Row]) -> None:
-        """Twice only where its own row says why: nobody could see its end, it was killed, or its page given back."""
+        """Twice only where rows say why: nobody could see its end, it was killed, or its page given back or gone."""
         for key, process_ids in ledger.twice():
             for process_id in process_ids[:-1]:
                 run = runs.get(process_id)
@@ -251,6 +256,8 @@ class Chaos:
                     self.figures["repeated: given back as it ended"] += 1
                 elif run["exit_code"] == -signal.SIGKILL:
                     self.figures["repeated: killed"] += 1
+                elif self._lost_its_page(run):
+                    self.figures["repeated: its page was gone"] += 1
                 else:
                     self.wrong.append(f"{key} ran twice: {run['end_reason']} {run['exit_code']}, then again")
 
@@ -259,6 +266,15 @@ class Chaos:
             self.wrong.append(
                 f"{unseen} ends nobody saw: that may happen in a moment between two deaths, not as a rule"
             )
+
+    def _lost_its_page(self, run: Row) -> bool:
+        """Whether it failed without the live page, for which it runs again: whoever held that had ended before it."""
+        if run["hook_name"] not in PAGE_HOOKS or status_of(run["exit_code"]) != "failed":
+            return False
+        where = {"snapshot_id": run["snapshot_id"], "hook_name__contains": "_chrome_tab."}
+        ended = self.made.rows("Process", "ended_at", pk=run["pk"])[0]["ended_at"]
+        tabs = self.made.rows("Process", "end_reason", "ended_at", status="exited", **where)
+        return any(tab["end_reason"] != "sealed" and tab["ended_at"] <= ended for tab in tabs)
 
     def report(self) -> str:
         kills = ", ".join(f"{self.kills[kind]} {kind}" for kind in self.kinds)
