@@ -37,19 +37,14 @@ def begin(
 
     JobRefusedError where options are missing or wrong or there is nothing to do it to; QueryError.
     """
-    if kind not in DEEDS:
-        raise JobRefusedError(f"There is no job {kind!r}; there are {', '.join(DEEDS)}.")
-    try:
-        checked = DEEDS[kind].check(options or {})
-    except ValueError as error:
-        raise JobRefusedError(str(error)) from None
+    known = checked(kind, options or {})
     keys = list(dict.fromkeys(snapshots))
     if query is not None:
         parse(query)
     elif former is None and not 0 < len(keys) <= MOST_KEYS:
         raise JobRefusedError(f"Choose pages: between 1 and {MOST_KEYS:,}, or all that a query means.")
     total = None if query is not None else len(keys) if former is None else former.total
-    job = Job(kind=kind, options=checked, query=query or "", total=total, created_by=created_by)
+    job = Job(kind=kind, options=known, query=query or "", total=total, created_by=created_by)
     with write_transaction():
         job.save(force_insert=True)
         if former is not None:
@@ -58,6 +53,16 @@ def begin(
             _write_parts(job, keys, 0)
         notify_workers()
     return job
+
+
+def checked(kind: str, options: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The options as the job keeps them; JobRefusedError."""
+    if kind not in DEEDS:
+        raise JobRefusedError(f"There is no job {kind!r}; there are {', '.join(DEEDS)}.")
+    try:
+        return DEEDS[kind].check(options)
+    except ValueError as error:
+        raise JobRefusedError(str(error)) from None
 
 
 def next_to_freeze(job: Job) -> list[UUID]:

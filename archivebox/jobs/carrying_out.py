@@ -53,7 +53,7 @@ def write_part(known: Job, deed: Deed, part: Part) -> Job | None:
             return job
         deed.job = job
         failures = deed.write(part.keys)
-        _note(job, failures)
+        note(job, failures)
         job.position += 1
         job.failed += len(failures)
         job.done += len(part.keys) - len(failures)
@@ -85,7 +85,8 @@ def put_down(known: Job, event: str, **columns: object) -> None:
         job.transition(event, **columns)
 
 
-def _note(job: Job, failures: Failures) -> None:
+def note(job: Job, failures: Failures) -> None:
+    """Put on record to which Snapshots it could not be done."""
     rows = [JobFailure(job=job, snapshot_id=key, sentence=sentence) for key, sentence in failures.items()]
     JobFailure.objects.bulk_create(rows, ignore_conflicts=True)
 

@@ -64,6 +64,7 @@ urlpatterns = [
     path("jobs/", jobs.index, name="jobs"),
     path("jobs/start/", jobs.start, name="jobs-start"),
     path("jobs/<uuid:job_id>/", jobs.one, name="job"),
+    path("jobs/<uuid:job_id>/undo/", jobs.reverse_job, name="job-undo"),
     path("jobs/<uuid:job_id>/file/", jobs.file, name="job-file"),
     path("jobs/<uuid:job_id>/failures.csv", jobs.failures, name="job-failures"),
     path("schedules/", schedules.index, name="schedules"),

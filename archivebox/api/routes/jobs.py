@@ -16,7 +16,8 @@ from archivebox.api.routes.snapshots import Question
 from archivebox.api.shapes.archive import Taken
 from archivebox.api.shapes.work import JobOut
 from archivebox.crawls import control
-from archivebox.jobs.begin import MOST_KEYS, JobRefusedError, begin
+from archivebox.jobs.at_once import do
+from archivebox.jobs.begin import MOST_KEYS, JobRefusedError
 from archivebox.jobs.job import Job
 
 router = Router(tags=["jobs"])
@@ -41,13 +42,13 @@ def list_jobs(request: HttpRequest, window: Query[Window]) -> Page[JobOut]:
     return page_of(Job.objects.all(), window, JobOut.all_of)
 
 
-@router.post("", response={202: JobOut}, auth=Bearer(Action.EDIT))
+@router.post("", response={200: JobOut, 202: JobOut}, auth=Bearer(Action.EDIT))
 def begin_job(request: HttpRequest, wanted: JobIn) -> Status[JobOut]:
-    """Have workers do it. Deleting files for good (`purge`) is for administrators."""
+    """Do it: at once to a few (200), else workers do (202). Deleting files for good (`purge`) is for administrators."""
     if wanted.kind == "purge" and not may(whoever(request), Action.ADMINISTER):
         raise ProblemError(403, "Deleting files for good is for administrators.", needs="administer")
     try:
-        job = begin(
+        job = do(
             wanted.kind,
             created_by=somebody(request),
             options=wanted.options,
@@ -57,7 +58,7 @@ def begin_job(request: HttpRequest, wanted: JobIn) -> Status[JobOut]:
     except JobRefusedError as error:
         raise ProblemError(422, str(error)) from None
     write_down(request, f"job.{wanted.kind}", job, query=wanted.query, snapshots=len(wanted.snapshots))
-    return Status(202, JobOut.all_of([job])[0])
+    return Status(202 if job.status in Job.OPEN else 200, JobOut.all_of([job])[0])
 
 
 @router.get("/{uuid:job_id}", response=JobOut, auth=Bearer(Action.READ))

@@ -17,7 +17,8 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import split_tags
 from archivebox.crawls import control
 from archivebox.export.formats import FORMATS, line
-from archivebox.jobs.begin import JobRefusedError, begin
+from archivebox.jobs.at_once import can_undo, do, undo
+from archivebox.jobs.begin import JobRefusedError
 from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.dry_run import dry_run
 from archivebox.jobs.exports import forget_file
@@ -32,6 +33,10 @@ OFFERED = ("tag", "untag", "retry", "recapture", "verify", "export", "remove", "
 """Kinds that people begin."""
 CHANGES = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
 DONE = {"pause": "Paused.", "resume": "It goes on.", "cancel": "Cancelled; what is done stays done."}
+AT_ONCE = {
+    "tag": "Tags were put on {}.", "untag": "Tags were taken off {}.", "retry": "What failed of {} is tried again.",
+    "recapture": "A new version of {} is being made.", "remove": "{} removed.", "restore": "{} brought back.",
+}  # fmt: skip
 FAILURES_SHOWN = 50
 
 
@@ -45,7 +50,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def start(request: HttpRequest) -> HttpResponse:
-    """Begin a job, and go to its page.
+    """Do it at once to a few pages and go back, else begin a job and go to its page.
 
     ``kind``: one of OFFERED. Which pages: ``id`` (any number of them), or ``q`` with ``all``: all that the query means.
     Options: ``tags`` (with commas), ``plugins`` (any number), ``reason``, ``format``. ``remove`` shows first what it
@@ -57,11 +62,29 @@ def start(request: HttpRequest) -> HttpResponse:
         if kind == Job.Kind.REMOVE and "sure" not in request.POST:
             return _ask(request, query, keys)
         options, user = _options(request), _user(request)
-        job = begin(kind, created_by=user, options=options, query=query, snapshots=keys, former=former)
+        job = do(kind, created_by=user, options=options, query=query, snapshots=keys, former=former)
     except (JobRefusedError, QueryError, SearchUnavailableError) as refused:
         return render(request, "web/jobs/refused.html", {"sentence": str(refused), "back": _back(request)}, status=422)
     audit.record(user, f"job.{kind}", job, query=query, snapshots=len(keys))
-    return redirect("job", job.pk)
+    if job.status in Job.OPEN or job.failed:
+        return redirect("job", job.pk)
+    pages = f"{job.done} page{'' if job.done == 1 else 's'}"
+    messages.success(request, AT_ONCE[job.kind].format(pages), extra_tags=str(job.pk) if can_undo(job) else "")
+    return redirect(_back(request))
+
+
+@require_POST
+def reverse_job(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Undo what a job has done."""
+    job = get_object_or_404(Job, pk=job_id)
+    try:
+        undo(job, _user(request))
+    except SearchUnavailableError as problem:
+        messages.error(request, str(problem))
+        return redirect(_back(request))
+    audit.record(request.user, "job.undo", job)
+    messages.success(request, "Undone.")
+    return redirect(_back(request))
 
 
 def _kind(request: HttpRequest) -> str:

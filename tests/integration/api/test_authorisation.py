@@ -40,6 +40,7 @@ PAGES: dict[str, Row] = {
     "jobs/": {"GET": READ},
     "jobs/start/": {"POST": EDIT},
     "jobs/<uuid:job_id>/": {"GET": READ, "POST": EDIT},
+    "jobs/<uuid:job_id>/undo/": {"POST": EDIT},
     "jobs/<uuid:job_id>/file/": {"GET": READ},
     "jobs/<uuid:job_id>/failures.csv": {"GET": READ},
     "schedules/": {"GET": READ},

@@ -82,13 +82,20 @@ def test_a_search_is_saved_renamed_and_forgotten_by_its_owner_alone(caller: Make
 def test_a_job_is_begun_and_steered(caller: Make) -> None:
     factories.crawl(*URLS)
     editor = caller("editor", "write")
-    job = editor.post("/api/v1/jobs", {"kind": "tag", "query": "", "options": {"tags": ["x"]}}, status=202)
+    job = editor.post("/api/v1/jobs", {"kind": "verify", "query": ""}, status=202)
     path = f"/api/v1/jobs/{job['id']}"
     assert editor.get(path)["status"] == "queued"
     assert editor.post(f"{path}/cancel", status=200)["status"] == "cancelled"
     assert "Choose pages" in editor.post("/api/v1/jobs", {"kind": "retry"}, status=422)["detail"]
     assert editor.ask("POST", "/api/v1/jobs", {"kind": "purge", "query": ""}).status_code == 403
     assert Job.objects.count() == 1
+
+
+def test_what_is_done_to_a_few_is_done_when_the_answer_comes(caller: Make) -> None:
+    factories.crawl(*URLS)
+    wanted = {"kind": "tag", "query": "", "options": {"tags": ["x"]}}
+    job = caller("editor", "write").post("/api/v1/jobs", wanted, status=200)
+    assert (job["status"], job["done"], job["total"]) == ("sealed", len(URLS), len(URLS))
 
 
 @pytest.fixture

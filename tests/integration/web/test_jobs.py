@@ -18,6 +18,12 @@ def ended(library: Library, begun: Answer) -> str:
     return library.visitor.get(path).text
 
 
+def at_once(library: Library, done: Answer) -> str:
+    """The page to which one comes back from what was done to a few pages."""
+    assert done.status == 302, done.text
+    return library.visitor.get(done.headers["location"]).text
+
+
 def begin(library: Library, **fields: str) -> Answer:
     return library.visitor.post("/jobs/start/", form_at="/", **fields)
 
@@ -30,8 +36,7 @@ def test_what_failed_stands_by_its_reason_and_is_tried_again(library: Library) -
     assert "wget" in library.visitor.get("/failures/?by=plugin").text
     assert "host:site69.example is:failed" in library.visitor.get("/failures/?by=host").text
     fields = dict(re.findall(r'<input type="hidden" name="(kind|all|q|reason)" value="([^"]+)"', page))
-    done = ended(library, begin(library, **fields))
-    assert "of 1 page" in done
+    assert "What failed of 1 page is tried again." in at_once(library, begin(library, **fields))
     assert "Nothing has failed" in library.visitor.get("/failures/").text
 
 
@@ -40,11 +45,12 @@ def test_pages_are_removed_after_a_look_at_what_that_is_and_brought_back(library
     assert asked.status == 200
     assert "Remove 1 page?" in asked.text
     assert "Story 5" in library.visitor.get("/?q=host:site5.example").text
-    removed = ended(library, begin(library, kind="remove", all="yes", q="story host:site5.example", sure="yes"))
+    begun = begin(library, kind="remove", all="yes", q="story host:site5.example", sure="yes", next="/jobs/")
+    assert begun.headers["location"] == "/jobs/"
+    undo = re.search(r'1 page removed.*?action="(/jobs/[^"]+/undo/)"', at_once(library, begun))
+    assert undo
     assert "Nothing matches" in library.visitor.get("/?q=host:site5.example").text
-    job = re.search(r'name="job" value="([^"]+)"', removed)
-    assert job
-    ended(library, begin(library, kind="restore", job=job.group(1)))
+    assert library.visitor.post(undo.group(1), form_at="/").status == 302
     assert "Story 5" in library.visitor.get("/?q=host:site5.example").text
 
 
@@ -70,8 +76,8 @@ def test_what_cannot_be_begun_says_why(library: Library) -> None:
     ]:
         answer = begin(library, **fields)
         assert (answer.status, sentence in answer.text) == (422, True)
-    tagged = ended(library, begin(library, kind="tag", tags="a, b", id=library.other))
-    assert "Tags" in tagged
+    tagged = at_once(library, begin(library, kind="tag", tags="a, b", id=library.other))
+    assert "Tags were put on 1 page." in tagged
     _, _, listed = library.visitor.get("/jobs/").text.partition("<main")
     assert ">#a" not in listed
     assert "Add tags" in listed

@@ -1,0 +1,108 @@
+"""Owns what is done to a few Snapshots while somebody waits: a job like any other, written when it is over."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from archivebox.base_models.doorbell import notify_workers
+from archivebox.base_models.transactions import write_transaction
+from archivebox.core.snapshot import Snapshot
+from archivebox.core.steering import discard
+from archivebox.core.tag import Tag
+from archivebox.crawls.crawl import Crawl
+from archivebox.jobs.begin import begin, checked
+from archivebox.jobs.carrying_out import note
+from archivebox.jobs.deeds import DEEDS
+from archivebox.jobs.job import Job, JobPart, packed
+from archivebox.lib.jsonl import JSON
+from archivebox.search.query import select
+
+FEW = 20
+"""Snapshots to which something is done at once."""
+QUICK = frozenset({"tag", "untag", "retry", "recapture", "remove", "restore"})
+"""What touches rows alone, and no files."""
+OPPOSITE = {Job.Kind.TAG: Job.Kind.UNTAG, Job.Kind.UNTAG: Job.Kind.TAG}
+
+
+def do(
+    kind: str,
+    *,
+    created_by: User,
+    options: Mapping[str, JSON] | None = None,
+    query: str | None = None,
+    snapshots: Sequence[UUID] = (),
+    former: Job | None = None,
+) -> Job:
+    """What :func:`begin` takes; done when this returns where that is quick, else a job that workers carry out.
+
+    JobRefusedError, QueryError, SearchUnavailableError: nothing is done.
+    """
+    options = checked(kind, options or {})
+    keys = _chosen(kind, query, snapshots, former) if kind in QUICK else []
+    if not 0 < len(keys) <= FEW:
+        return begin(kind, created_by=created_by, options=options, query=query, snapshots=snapshots, former=former)
+    job = Job(kind=kind, options=options, query=query or "", total=len(keys), created_by=created_by)
+    _carry_out(job, keys)
+    return job
+
+
+def _chosen(kind: str, query: str | None, snapshots: Sequence[UUID], former: Job | None) -> list[UUID]:
+    """Those that are meant; of more than FEW one more than that."""
+    if query is not None:
+        rows = select(query, among=DEEDS[kind].among(), every=True).order_by("-pk")
+        return list(rows.values_list("pk", flat=True)[: FEW + 1])
+    if former is not None:
+        return _keys_of(former) if former.total is not None and former.total <= FEW else []
+    return list(dict.fromkeys(snapshots))
+
+
+def _keys_of(job: Job) -> list[UUID]:
+    return [key for part in JobPart.objects.filter(job=job).order_by("number") for key in part.keys]
+
+
+def _carry_out(job: Job, keys: Sequence[UUID]) -> None:
+    """All of it is one part, and one transaction."""
+    deed = DEEDS[job.kind](job)
+    deed.prepare(keys)
+    with write_transaction():
+        job.save(force_insert=True)
+        JobPart.objects.create(job=job, number=0, keys_packed=packed(keys))
+        if job.kind in OPPOSITE:
+            job.memory["changed"] = _tags_to_change(job, keys)
+        failures = deed.write(keys)
+        note(job, failures)
+        job.status, job.retry_at, job.ended_at = Job.StatusChoices.SEALED, None, timezone.now()
+        job.position, job.failed, job.done = 1, len(failures), len(keys) - len(failures)
+        job.save()
+        notify_workers()
+
+
+def _tags_to_change(job: Job, keys: Sequence[UUID]) -> dict[str, list[str]]:
+    """Tag → the Snapshots that get it, or lose it: those that had it before keep it when this is undone."""
+    slugs = {Tag.slug_of(name): name for name in job.options["tags"]}
+    put = Snapshot.tags.through.objects.filter(snapshot_id__in=keys, tag__slug__in=slugs)
+    there = set(put.values_list("tag__slug", "snapshot_id"))
+    wants_it = job.kind == Job.Kind.UNTAG
+    return {name: [str(key) for key in keys if ((slug, key) in there) is wants_it] for slug, name in slugs.items()}
+
+
+# --- undoing ------------------------------------------------------------------------------------------------------
+
+
+def can_undo(job: Job) -> bool:
+    """Whether what it did can be undone by :func:`undo`."""
+    return job.kind == Job.Kind.REMOVE or "changed" in job.memory or "crawl" in job.memory
+
+
+def undo(job: Job, created_by: User) -> None:
+    """Bring back what was removed, take off the tags that were put on, discard the new versions; again does no harm."""
+    if job.kind == Job.Kind.REMOVE:
+        do(Job.Kind.RESTORE, created_by=created_by, former=job)
+    for crawl in Crawl.objects.filter(pk=job.memory.get("crawl")):
+        discard(crawl)
+    for name, keys in job.memory.get("changed", {}).items():
+        if keys:
+            opposite, chosen = OPPOSITE[Job.Kind(job.kind)], [UUID(key) for key in keys]
+            do(opposite, created_by=created_by, options={"tags": [name]}, snapshots=chosen)
