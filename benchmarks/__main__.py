@@ -28,6 +28,7 @@ class Benchmark:
     env: Mapping[str, str] = field(default_factory=dict)
 
 
+_WEB = {"DJANGO_SETTINGS_MODULE": "archivebox.web.settings", "SECRET_KEY": "x" * 50}
 BENCHMARKS = {
     "engine-bash": Benchmark("engine", "bash"),
     "engine-cold": Benchmark("engine", "cold", {"ARCHIVEBOX_FORK": "0"}),
@@ -49,7 +50,8 @@ BENCHMARKS = {
     "article": Benchmark("article"),
     "recorder": Benchmark("recorder"),
     "replay": Benchmark("replay"),
-    "library": Benchmark("library", env={"DJANGO_SETTINGS_MODULE": "archivebox.web.settings", "SECRET_KEY": "x" * 50}),
+    "library": Benchmark("library", env=_WEB),
+    "crawl-page": Benchmark("crawl_page", env=_WEB),
 }
 
 

@@ -80,7 +80,7 @@ def measure(client: Client, query: str, rounds: int) -> list[Finding]:
     def ours() -> None:
         nonlocal size
         for _ in range(CALLS):
-            with _timed() as queries:
+            with timed() as queries:
                 start = time.perf_counter()
                 answer = client.get("/", {"q": query})
                 whole.ours.append((time.perf_counter() - start) * 1000)
@@ -116,7 +116,7 @@ def _facets(client: Client) -> Finding:
 
 
 @contextmanager
-def _timed() -> Iterator[list[float]]:
+def timed() -> Iterator[list[float]]:
     """How long each query takes until its first row is there, in ms; the others are read while cards are made."""
     times: list[float] = []
 

@@ -1,12 +1,12 @@
 """How far crawls and their pages are: counts, speed, and what each hook is at."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, Q
+from django.db.models import IntegerField, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from archivebox.base_models.work import HELD
@@ -19,6 +19,10 @@ from archivebox.storage.layout import egress_dir
 
 SPEED_OVER = timedelta(minutes=2)
 """Pages a minute are those of the last so many."""
+COUNTED = 10_000
+"""Pages of one state that are counted, which takes 1 ms; of more it is only said that there are more."""
+COUNTED_IN_LISTS = 1_000
+"""The same where there are many crawls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +31,12 @@ class Progress:
 
     status: str
     counts: dict[str, int]
-    """Pages by status."""
+    """Pages by status; more than COUNTED: there are more than that."""
     a_minute: float
     received: int
     """Bytes, as they came over the wire."""
+    newest: UUID | None
+    """The page that was found last."""
 
     @property
     def total(self) -> int:
@@ -53,22 +59,57 @@ class Progress:
         return self.status in Crawl.OPEN
 
     @property
+    def is_exact(self) -> bool:
+        """Whether all of its pages were counted."""
+        return all(count <= COUNTED for count in self.counts.values())
+
+    @property
     def seconds_left(self) -> float | None:
-        """At the present speed, if nothing more is found; None while there is no speed to go by."""
+        """At the present speed, if nothing more is found; None where it cannot be known."""
         left = self.running + self.waiting
-        return 60 * left / self.a_minute if self.is_open and left and self.a_minute else None
+        is_known = self.is_open and self.is_exact and left and self.a_minute
+        return 60 * left / self.a_minute if is_known else None
 
 
 def progress_of(crawl: Crawl) -> Progress:
-    """Counts all pages of the crawl: 1 s for a million of them."""
+    """Counts the pages of the crawl as far as that is cheap."""
     now = timezone.now()
-    recent = Count("pk", filter=Q(sealed_at__gt=now - SPEED_OVER))
-    by_status = crawl.snapshot_set.kept().order_by().values_list("status")
-    rows = list(by_status.annotate(pages=Count("pk"), recent=recent))
-    counts = {status: count for status, count, _ in rows}
+    kept = crawl.snapshot_set.kept()
+    counts = {status: _counted(kept.filter(status=status)) for status in Snapshot.StatusChoices.values}
+    recent = crawl.snapshot_set.filter(sealed_at__gt=now - SPEED_OVER)
     period = min(SPEED_OVER, max(now - crawl.created_at, timedelta(seconds=1)))
-    a_minute = sum(row[2] for row in rows) * 60 / period.total_seconds()
-    return Progress(crawl.status, counts, a_minute, read_totals(egress_dir(crawl.path)).received)
+    a_minute = _counted(recent) * 60 / period.total_seconds()
+    there = {status: count for status, count in counts.items() if count}
+    newest = kept.order_by("-pk").values_list("pk", flat=True).first()
+    return Progress(crawl.status, there, a_minute, read_totals(egress_dir(crawl.path)).received, newest)
+
+
+def _counted(pages: "QuerySet[Snapshot, Any]") -> int:
+    return pages.order_by().values("pk")[: COUNTED + 1].count()
+
+
+class Size(NamedTuple):
+    """The pages of a crawl, and those of them that are done; more than COUNTED_IN_LISTS: more than that."""
+
+    pages: int
+    done: int
+
+
+class _CountOf(Subquery):
+    """How many rows a query has."""
+
+    template = "(SELECT COUNT(*) FROM (%(subquery)s) AS counted)"
+    output_field = IntegerField()
+
+
+def sizes_of(crawls: Sequence[Crawl]) -> list[Size]:
+    """The size of each crawl of a list, by one query."""
+    pages = Snapshot.objects.kept().filter(crawl=OuterRef("pk")).order_by().values("pk")
+    first, done = pages[: COUNTED_IN_LISTS + 1], pages.filter(status="sealed")[: COUNTED_IN_LISTS + 1]
+    rows = Crawl.objects.filter(pk__in=[crawl.pk for crawl in crawls]).order_by()
+    found = rows.annotate(pages=_CountOf(first), done=_CountOf(done)).values_list("pk", "pages", "done")
+    sizes = {key: Size(*numbers) for key, *numbers in found}
+    return [sizes.get(crawl.pk, Size(0, 0)) for crawl in crawls]
 
 
 class Pill(NamedTuple):

@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from archivebox.base_models.literal import one_of
+from archivebox.base_models.literal import Literal, one_of
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.table import table_of
@@ -41,6 +41,7 @@ MOST_TAGS = 100
 PATCHED_TEXTS = {"title": 512, "final_url": 2000, "mime_type": 255}
 """Columns of text that a hook of the page may set, and their most characters."""
 _PUBLIC, _PRIVATE = Q(visibility=Visibility.PUBLIC), Q(visibility=Visibility.PRIVATE)
+_IN_LIBRARY = Q(retired_at__isnull=True) & (~Q(status="cancelled") | Q(fence__gt=0))
 
 
 class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
@@ -54,6 +55,18 @@ class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
         """Those that keep their crawl from its seal."""
         return self.filter(status__in=one_of("queued", "started", "paused"))
 
+    def unfetched(self) -> Self:
+        """Those of which nobody has begun anything, and nobody will: their crawl was stopped, or let go of them."""
+        return self.filter(status=Literal("cancelled"), fence=Literal(0))
+
+    def but_unfetched(self) -> Self:
+        """All others."""
+        return self.filter(~Q(status=Literal("cancelled")) | Q(fence__gt=Literal(0)))
+
+    def in_library(self) -> Self:
+        """Those that people look at where they do not ask for others."""
+        return self.kept().but_unfetched()
+
     def of_url(self, url: str) -> Self:
         return self.filter(url=url).order_by("-id")
 
@@ -63,7 +76,7 @@ class Snapshot(StoppableItem, VisibleRow):
 
     state_machine_name = "archivebox.core.statemachines.SnapshotMachine"
 
-    crawl = models.ForeignKey(Crawl, on_delete=models.CASCADE)
+    crawl = models.ForeignKey(Crawl, on_delete=models.CASCADE, db_index=False)  # its constraint begins with it
     parent_snapshot = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="outlinks"
     )
@@ -93,7 +106,7 @@ class Snapshot(StoppableItem, VisibleRow):
         indexes = [
             # The queue: the crawl's hosts by skip scan, then the longest waiting page of each.
             models.Index(fields=["crawl", "domain", "retry_at"], condition=FREE_AND_WANTED, name="snapshot_due"),
-            models.Index(fields=["crawl", "retry_at"], condition=FREE_AND_WANTED, name="snapshot_wanted"),
+            models.Index(fields=["crawl", "retry_at", "id"], condition=FREE_AND_WANTED, name="snapshot_wanted"),
             models.Index(fields=["owner", "domain"], condition=HELD, name="snapshot_held"),
             models.Index(
                 fields=["crawl"], condition=Q(status__in=["queued", "started", "paused"]), name="snapshot_open"
@@ -106,6 +119,12 @@ class Snapshot(StoppableItem, VisibleRow):
             # What a passer-by sees, and what few see: members see nearly all, which needs no index.
             models.Index(fields=["id"], condition=_PUBLIC & Q(retired_at__isnull=True), name="snapshot_public"),
             models.Index(fields=["created_by", "id"], condition=_PRIVATE, name="snapshot_private"),
+            models.Index(fields=["id"], condition=_IN_LIBRARY, name="snapshot_in_library"),
+            models.Index(fields=["id"], condition=Q(status="cancelled", fence=0), name="snapshot_unfetched"),
+            # The page of a crawl: its newest, those in one state, how many were done of late.
+            models.Index(fields=["crawl", "id"], condition=Q(retired_at__isnull=True), name="snapshot_of_crawl"),
+            models.Index(fields=["crawl", "status", "id"], condition=Q(retired_at__isnull=True), name="snapshot_state"),
+            models.Index(fields=["crawl", "sealed_at"], condition=Q(sealed_at__isnull=False), name="snapshot_done"),
         ]
 
     def __str__(self) -> str:

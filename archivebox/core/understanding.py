@@ -99,7 +99,7 @@ def _versions_of(urls: Iterable[str]) -> dict[str, list[UUID]]:
     """The kept Snapshots of these URLs, of those that have any; the latest last."""
     versions: dict[str, list[UUID]] = {}
     for batch in batches(urls, BATCH):
-        rows = Snapshot.objects.kept().filter(url__in=batch).order_by("pk")
+        rows = Snapshot.objects.in_library().filter(url__in=batch).order_by("pk")
         for url, key in rows.values_list("url", "pk"):
             versions.setdefault(url, []).append(key)
     return versions

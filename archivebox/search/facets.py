@@ -71,7 +71,7 @@ def _counted(choices: Iterable[tuple[str, str]]) -> tuple[Choice, ...]:
 
 
 def _of_late() -> SnapshotQuerySet:
-    newest = Snapshot.objects.kept().order_by("-pk").values("pk")[:OF_LATE]
+    newest = Snapshot.objects.in_library().order_by("-pk").values("pk")[:OF_LATE]
     rows: SnapshotQuerySet = Snapshot.objects.filter(pk__in=newest)
     return rows
 

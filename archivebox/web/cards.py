@@ -160,7 +160,7 @@ def _put_tags(made: Mapping[UUID, Card]) -> None:
 
 
 def _count_versions(shown: Iterable[Card]) -> None:
-    kept = Snapshot.objects.kept().filter(url__in={card.snapshot.url for card in shown})
+    kept = Snapshot.objects.in_library().filter(url__in={card.snapshot.url for card in shown})
     counts = dict(kept.values_list("url").annotate(Count("pk")).order_by())
     for card in shown:
         card.versions = counts.get(card.snapshot.url, 1)

@@ -135,7 +135,7 @@ def _is_tagged() -> Q:
 
 
 def _is_latest() -> Q:
-    return ~Q(Exists(Snapshot.objects.kept().filter(url=OuterRef("url"), pk__gt=OuterRef("pk"))))
+    return ~Q(Exists(Snapshot.objects.in_library().filter(url=OuterRef("url"), pk__gt=OuterRef("pk"))))
 
 
 _STATES: dict[str, Callable[[], Q]] = {
@@ -145,6 +145,7 @@ _STATES: dict[str, Callable[[], Q]] = {
     "failed": lambda: _result(Result(status="failed")),
     "paused": lambda: _unsealed("paused"),
     "cancelled": lambda: Q(status="cancelled"),
+    "unfetched": lambda: Q(status=Literal("cancelled"), fence=Literal(0)),
     "tagged": _is_tagged,
     "latest": _is_latest,
     "seed": lambda: Q(depth=0),

@@ -17,6 +17,7 @@ STATES = {
     "failed": "has at least one failure",
     "paused": "is paused",
     "cancelled": "was cancelled",
+    "unfetched": "was never begun, since its crawl was stopped or let go of it",
     "tagged": "has a tag",
     "latest": "is the newest version of its URL",
     "seed": "was asked for by somebody, not found by a link",

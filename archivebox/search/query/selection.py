@@ -30,7 +30,8 @@ def select(
 ) -> SnapshotQuerySet:
     """The Snapshots that a query means, without an order; page them by key.
 
-    ``among``: of these alone; else of all that nobody removed, unless the query asks for ``is:removed``. ``texts``:
+    ``among``: of these alone; else of all that nobody removed, unless the query asks for ``is:removed``. Those that
+    were never begun are left out, unless it asks for them. ``texts``:
     whether texts are searched, which not everybody may. ``every``: all that have the words in a text, not the best
     1,000. Raises QueryError, and SearchUnavailableError where the search engine cannot answer.
     """
@@ -43,6 +44,7 @@ def chosen(text: str, *, among: SnapshotQuerySet | None = None, texts: bool = Tr
     wanted = list(_wanted_texts(tree)) if texts else []
     found = {words: _hits(words, every=every or is_negated) for words, is_negated in wanted}
     rows = _among(tree) if among is None else among
+    rows = rows if _asks_for_unfetched(tree) else rows.but_unfetched()
     hits: dict[UUID, list[Hit]] = {}
     for words, is_negated in wanted:
         for hit in [] if is_negated else found[words]:
@@ -57,13 +59,30 @@ def _among(tree: Node) -> SnapshotQuerySet:
 
 
 def _asks_for_removed(node: Node) -> bool:
+    return Field("is", "removed") in _demands(node)
+
+
+def _asks_for_unfetched(node: Node) -> bool:
+    """Those that were never begun are pages of their crawl; elsewhere they would be empty cards by the thousand."""
+    return any(one in _OF_UNFETCHED or one.key == "id" for one in _demands(node))
+
+
+_OF_UNFETCHED = {
+    Field("is", "unfetched"),
+    Field("is", "cancelled"),
+    Field("is", "removed"),
+    Field("status", "cancelled"),
+}
+
+
+def _demands(node: Node) -> Iterator[Field]:
+    """What has to be true of every page that is found."""
     match node:
         case Every(parts):
-            return any(map(_asks_for_removed, parts))
-        case Field("is", "removed"):
-            return True
-        case _:
-            return False
+            for part in parts:
+                yield from _demands(part)
+        case Field():
+            yield node
 
 
 def _wanted_texts(node: Node, *, is_negated: bool = False) -> Iterator[tuple[tuple[str, ...], bool]]:

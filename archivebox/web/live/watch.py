@@ -17,7 +17,7 @@ AT_WORK = 64
 LIBRARY = "library"
 """What changes with the number of pages."""
 COUNT_REST = 50
-"""How many times as long as counting a crawl's pages took, the count is not taken again: a million take a second."""
+"""How many times as long as counting a crawl's pages took, the count is not taken again: it may be 10 ms."""
 
 
 def topic_of(crawl_id: UUID) -> Topic:
@@ -99,7 +99,7 @@ class Watch:
     def _of_crawls(self, crawls: list[Crawl], watched: Collection[UUID], pages: dict[UUID, PageNow]) -> Iterator[Part]:
         for crawl in crawls:
             topic, progress = topic_of(crawl.pk), self._counted[crawl.pk].progress
-            if self._is_new(f"of-{crawl.pk}", (crawl.status, progress.total)):
+            if self._is_new(f"of-{crawl.pk}", (crawl.status, progress.total, progress.newest)):
                 yield Part("", str(crawl.pk), None)
                 yield Part("", LIBRARY, None)
             if crawl.pk not in watched:

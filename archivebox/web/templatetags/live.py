@@ -7,8 +7,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from archivebox.contract.reasons import sentence
-from archivebox.core.progress import Pill
+from archivebox.core.progress import COUNTED, COUNTED_IN_LISTS, Pill, Size
 from archivebox.lib.quantities import size
+from archivebox.web.numbers import at_most
 from archivebox.web.templatetags.shown import between
 
 register = template.Library()
@@ -25,6 +26,19 @@ _KINDS = {"queued": "wait", "started": "busy", "backoff": "wait", "succeeded": "
 def tally(counts: dict[str, int]) -> list[tuple[str, int]]:
     """Counts by status as words, what runs first; states that nothing is in are left out."""
     return [(word, counts[status]) for status, word in _ORDER.items() if counts.get(status)]
+
+
+@register.filter
+def counted(count: int) -> str:
+    """Pages of a crawl, counted as far as that is cheap."""
+    return at_most(count, COUNTED)
+
+
+@register.filter
+def in_list(size: Size) -> str:
+    """How many of a crawl's pages are done, where there are many crawls."""
+    done, pages = (at_most(count, COUNTED_IN_LISTS) for count in (size.done, size.pages))
+    return pages if done == pages else f"{done} of {pages}"
 
 
 @register.simple_tag

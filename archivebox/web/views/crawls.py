@@ -1,12 +1,11 @@
 """Owns the list of crawls and the page of one."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q
+from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
@@ -14,7 +13,7 @@ from archivebox.accounts.roles import Action
 from archivebox.config.core import CORE_SETTINGS
 from archivebox.config.resolve import Resolved, SettingError
 from archivebox.contract.reasons import action, sentence
-from archivebox.core.progress import Progress, progress_of, with_pills
+from archivebox.core.progress import COUNTED, Progress, progress_of, sizes_of, with_pills
 from archivebox.core.progress import pages_of as page_columns
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.steering import judged, queue_of, rules_with
@@ -23,10 +22,13 @@ from archivebox.crawls.refused import Refused
 from archivebox.hooks import plugins, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.web.access import allows, requires
+from archivebox.web.numbers import at_most
 from archivebox.web.paging import page_of
 
 QUEUE_SHOWN = 200
 """Lines of the queue that are shown, and tried against patterns."""
+DROPPED_COUNTED = 1_000
+"""Pages that were let go of, the newest, that are counted by their reason."""
 TABS = {"pages": "Pages", "queue": "Queue", "refused": "Not taken", "settings": "Settings"}
 STATES = {"running": "started", "waiting": "queued", "done": "sealed", "paused": "paused", "dropped": "cancelled"}
 _CRAWLS = tuple(name for name in CORE_SETTINGS if name.startswith(("URL_", "MAX_", "DOMAIN_", "PLUGINS", "ACTIVE_")))
@@ -36,17 +38,8 @@ _CRAWLS = tuple(name for name in CORE_SETTINGS if name.startswith(("URL_", "MAX_
 def index(request: HttpRequest) -> HttpResponse:
     """The newest first, each with how far it is."""
     page = page_of(Crawl.objects.select_related("created_by").defer("config"), request)
-    lines = list(zip(page.rows, counts_of(page.rows), strict=True))
+    lines = list(zip(page.rows, sizes_of(page.rows), strict=True))
     return render(request, "web/crawls.html", {"page": page, "lines": lines, "busy": _is_any_open(page.rows)})
-
-
-def counts_of(crawls: list[Crawl]) -> Iterator[dict[str, int]]:
-    """Pages of each crawl, and those of them that are done: one query for all of a list."""
-    done = Count("snapshot", filter=Q(snapshot__status="sealed"))
-    rows = Crawl.objects.filter(pk__in=[crawl.pk for crawl in crawls]).order_by()
-    found = {pk: {"pages": pages, "done": done} for pk, pages, done in
-             rows.annotate(pages=Count("snapshot"), done=done).values_list("pk", "pages", "done")}  # fmt: skip
-    return (found.get(crawl.pk, {"pages": 0, "done": 0}) for crawl in crawls)
 
 
 def _is_any_open(crawls: list[Crawl]) -> bool:
@@ -112,7 +105,7 @@ def deeds_of(crawl: Crawl, progress: Progress) -> list[Deed]:
 
 
 def _pages(count: int) -> str:
-    return f"{count:,} page{'' if count == 1 else 's'}"
+    return f"{at_most(count, COUNTED)} page{'' if count == 1 else 's'}"
 
 
 # --- its parts ------------------------------------------------------------------------------------------------------
@@ -127,7 +120,9 @@ def _pages_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
     page = page_of(rows.only("pk"), request)
     keys = [snapshot.pk for snapshot in page.rows]
     by_key = {one.pk: one for one in with_pills(page_columns(keys))}
-    return {"page": page, "pages": [by_key[key] for key in keys if key in by_key], "state": state, "states": STATES}
+    pages = [by_key[key] for key in keys if key in by_key]
+    unfetched = f"is:unfetched crawl:{crawl.pk}"
+    return {"page": page, "pages": pages, "state": state, "states": STATES, "unfetched": unfetched}
 
 
 def _queue_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
@@ -154,9 +149,11 @@ def _refused_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
     found = [
         (row, sentence(row.code), action(row.code)) for row in Refused.objects.filter(crawl=crawl).order_by("-count")
     ]
-    gone = crawl.snapshot_set.filter(status="cancelled").order_by()
-    reasons = gone.values_list("reason").annotate(pages=Count("pk")).order_by("-pages")
-    return {"refused": found, "let_go": [(sentence(code), pages) for code, pages in reasons]}
+    dropped = Snapshot.objects.kept().filter(crawl=crawl, status="cancelled")
+    newest = dropped.order_by("-pk").values("pk")[:DROPPED_COUNTED]
+    reasons = Snapshot.objects.filter(pk__in=newest).order_by().values_list("reason")
+    let_go = [(sentence(code), pages) for code, pages in reasons.annotate(pages=Count("pk")).order_by("-pages")]
+    return {"refused": found, "let_go": let_go, "is_more": sum(pages for _, pages in let_go) == DROPPED_COUNTED}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from django.views.decorators.gzip import gzip_page
 from archivebox.accounts.roles import Action
 from archivebox.core.snapshot import Snapshot
 from archivebox.export.formats import FORMATS
-from archivebox.search.facets import Facet, facets
+from archivebox.search.facets import COUNTED, Facet, facets
 from archivebox.search.models import SavedSearch
 from archivebox.web.access import allows, public_if
 from archivebox.web.cards import cards
@@ -87,7 +87,7 @@ def _facets(asked: QueryDict) -> list[tuple[str, list[Link]]]:
 def _links(facet: Facet, asked: QueryDict) -> list[Link]:
     query = asked.get("q", "").strip()
     return [
-        Link(choice.label, at_most(choice.count), _address(asked, toggled(query, choice.query, facet.keys)),
+        Link(choice.label, at_most(choice.count, COUNTED), _address(asked, toggled(query, choice.query, facet.keys)),
              has(query, choice.query))
         for choice in facet.choices
     ]  # fmt: skip

@@ -19,6 +19,7 @@ from archivebox.accounts import audit
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core import scheduling
+from archivebox.core.progress import sizes_of
 from archivebox.core.tag import split_tags
 from archivebox.core.understanding import Again
 from archivebox.crawls.crawl import Crawl
@@ -30,7 +31,6 @@ from archivebox.web.access import requires
 from archivebox.web.crawl_form import CrawlForm
 from archivebox.web.paging import page_of
 from archivebox.web.views.add import understood
-from archivebox.web.views.crawls import counts_of
 
 USUAL = ("hourly", "daily", "weekly", "monthly", "every 6 hours", "every 2 days", "0 6 * * MON-FRI", "30 22 * * SUN")
 """Times that are offered while somebody types."""
@@ -113,7 +113,7 @@ def one(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     page = page_of(Crawl.objects.filter(schedule=schedule).select_related("created_by"), request)
     context = {
         "schedule": schedule, "when": _when(schedule), "times": _times(schedule), "page": page,
-        "running": scheduling.unended(schedule), "lines": list(zip(page.rows, counts_of(page.rows), strict=True)),
+        "running": scheduling.unended(schedule), "lines": list(zip(page.rows, sizes_of(page.rows), strict=True)),
     }  # fmt: skip
     return render(request, "web/schedules/one.html", context)
 

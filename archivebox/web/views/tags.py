@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 from archivebox.accounts import audit
 from archivebox.core.retagging import NameTakenError, merge, rename
 from archivebox.core.tag import Tag
-from archivebox.search.facets import count_of, quoted
+from archivebox.search.facets import COUNTED, count_of, quoted
 from archivebox.web.numbers import at_most
 from archivebox.web.paging import Order, page_of
 
@@ -106,7 +106,7 @@ def _page(request: HttpRequest, status: int = 200) -> HttpResponse:
     else:
         page = page_of(Tag.objects.all(), request, SIZE, BY_NAME)
         shown, context["page"] = page.rows, page
-    context["lines"] = [Line(tag, at_most(count_of(f"#{quoted(tag.name)}"))) for tag in shown]
+    context["lines"] = [Line(tag, at_most(count_of(f"#{quoted(tag.name)}"), COUNTED)) for tag in shown]
     is_part = "HX-Request" in request.headers
     return render(request, "web/tags/part.html" if is_part else "web/tags/index.html", context, status=status)
 

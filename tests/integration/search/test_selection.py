@@ -100,6 +100,18 @@ def test_what_was_removed_is_not_among_what_others_may_see(pages: dict[str, Snap
     assert pages
 
 
+def test_pages_that_were_never_begun_are_found_where_they_are_asked_for(pages: dict[str, Snapshot]) -> None:
+    Snapshot.objects.filter(pk__in=[pages["pear"].pk, pages["plum"].pk]).update(status="cancelled")
+    Snapshot.objects.filter(pk=pages["plum"].pk).update(fence=1)
+
+    def found(query: str) -> list[str]:
+        return sorted(page.url.rpartition("/")[2] for page in select(query, among=Snapshot.objects.kept()))
+
+    assert found("") == found("host:*.a.example or host:a.example") == found("-is:unfetched") == ["apple", "plum"]
+    assert found("is:unfetched") == found("PEAR is:unfetched") == found(f"id:{pages['pear'].pk}") == ["pear"]
+    assert found("is:cancelled") == found("status:cancelled") == ["pear", "plum"]
+
+
 def test_what_may_stand_there_is_proposed(pages: dict[str, Snapshot]) -> None:
     def proposed(text: str) -> list[str]:
         return [text[: one.start] + one.text for one in complete(text, len(text))]
@@ -125,6 +137,8 @@ def test_what_may_stand_there_is_proposed(pages: dict[str, Snapshot]) -> None:
         ("is:failed", "result_failed"),
         ("plugin:wget status:failed", "result_failed_in"),
         ("status:paused", "snapshot_open"),
+        ("", "snapshot_in_library"),
+        ("is:unfetched", "snapshot_unfetched"),
     ],
 )
 @pytest.mark.once

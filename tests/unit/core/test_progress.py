@@ -1,0 +1,51 @@
+"""A crawl's pages are counted as far as that is cheap, by indexes alone."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from archivebox.core import progress
+from archivebox.core.models import Snapshot
+from archivebox.core.progress import Progress, Size, progress_of, sizes_of
+from archivebox.core.steering import queue_of
+from tests import factories
+
+pytestmark = pytest.mark.usefixtures("collection")
+URLS = [f"https://{name}.example/" for name in "abcde"]
+
+
+@pytest.mark.database
+def test_pages_are_counted_by_state_without_those_that_were_removed() -> None:
+    crawl, other = factories.crawl(*URLS), factories.crawl(URLS[0])
+    done, removed = crawl.snapshot_set.order_by("url")[:2]
+    Snapshot.objects.filter(pk=done.pk).update(status="sealed", sealed_at=timezone.now())
+    Snapshot.objects.filter(pk=removed.pk).update(retired_at=timezone.now())
+    found = progress_of(crawl)
+    assert (found.counts, found.total, found.is_exact) == ({"sealed": 1, "queued": 3}, 4, True)
+    assert found.a_minute > 0
+    assert sizes_of([other, crawl]) == [Size(1, 0), Size(4, 1)]
+
+
+def test_what_was_not_counted_to_its_end_gives_no_time_that_is_left() -> None:
+    exact = Progress("started", {"sealed": 5, "queued": progress.COUNTED}, 10.0, 0, None)
+    assert exact.seconds_left == 60 * progress.COUNTED / 10
+    more = Progress("started", {"sealed": 5, "queued": progress.COUNTED + 1}, 10.0, 0, None)
+    assert (more.is_exact, more.seconds_left) == (False, None)
+
+
+@pytest.mark.once
+def test_counts_and_lists_of_a_crawl_are_read_from_indexes_alone() -> None:
+    crawl = factories.crawl(*URLS)
+    with CaptureQueriesContext(connection) as asked:
+        progress_of(crawl)
+        sizes_of([crawl])
+        list(queue_of(crawl)[:3].values_list("pk"))
+    for query in asked.captured_queries:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {query['sql']}")
+            plan = "\n".join(str(row[-1]) for row in cursor.fetchall())
+        assert "SCAN core_snapshot" not in plan, plan
+        assert "TEMP B-TREE" not in plan, plan
