@@ -5,7 +5,7 @@ PATHS := archivebox tests bin/environment.py $(wildcard benchmarks)
 CHAOS_SECONDS ?= 300
 ENGINE := tests/integration/engine tests/chaos
 
-.PHONY: help env check format lint types layers dependencies migrations suppressions docs test test-sqlite test-postgres test-modes bare-root chaos fuzz bench lock lock-upgrade changelog clean
+.PHONY: help env check format lint types layers dependencies migrations suppressions docs pictures test test-sqlite test-postgres test-modes bare-root chaos fuzz bench lock lock-upgrade changelog clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 docs: env  ## write the reference of the plugins
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	  $(PY) -m archivebox --data-dir "$$folder" plugin reference >docs/plugins.md
+
+pictures: env  ## archive a made-up web, and take the README's pictures of that (needs Chromium; a minute)
+	.venv/bin/python -m tests.pictures
 
 lock: env  ## write the lock files after a change of the dependencies in pyproject.toml
 	$(COMPILE) --output-file requirements.lock

@@ -61,12 +61,19 @@ def lines(text: TextIO) -> Iterator[tuple[int, str]]:
 
 
 def read_list(file: BinaryIO, _base: str = "") -> Iterator[Link]:
-    """One URL a line; # begins a comment."""
+    """One URL a line, or a sentence with some in it; # begins a comment."""
     with decoded(file) as text:
         for number, line in lines(text):
             stripped = line.strip(" \t\f")
             if stripped and not stripped.startswith("#"):
-                yield Link(number, stripped)
+                yield from (Link(number, url) for url in _said_in(stripped))
+
+
+def _said_in(line: str) -> Iterator[str]:
+    """The URLs of a sentence, else the line as it is: what begins as a URL and is none is to be reported whole."""
+    first, *more = line.split(maxsplit=1)
+    is_sentence = more and "://" not in first
+    yield from (list(urls_in(line)) if is_sentence else []) or [line]
 
 
 def read_prose(file: BinaryIO, _base: str = "") -> Iterator[Link]:

@@ -162,6 +162,14 @@ def test_a_wrong_line_among_urls_does_not_make_the_list_prose() -> None:
     assert detect(b"javascript:alert(1)\nnot a url\nhttps://a.test/\nhttps://b.test/\n") is Format.URL_LIST
 
 
+def test_a_sentence_among_urls_gives_those_in_it() -> None:
+    given = "https://a.test/\nSeen: https://b.test/, and https://c.test/.\nhttps://d e.test/\nno url\nhttps://f.test/"
+    assert [(link.line, link.url) for link in read(given, Format.URL_LIST)] == [
+        (1, "https://a.test/"), (2, "https://b.test/"), (2, "https://c.test/"), (3, "https://d e.test/"), (4, "no url"),
+        (5, "https://f.test/"),
+    ]  # fmt: skip
+
+
 def test_urls_are_found_inside_prose() -> None:
     text = (
         "See https://a.test/x_(y), (or https://b.test/z). And\n“https://c.test/”; [https://d.test/](https://e.test/)!"
