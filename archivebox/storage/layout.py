@@ -129,6 +129,11 @@ class DataFolder:
         return self.run / "supervisord.conf"
 
     @property
+    def supervisord_pid(self) -> Path:
+        """Written by supervisord itself, and taken away when it ends."""
+        return self.run / "supervisord.pid"
+
+    @property
     def supervisord_socket(self) -> Path:
         return self.run / "supervisord.sock"
 

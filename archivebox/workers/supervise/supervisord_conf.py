@@ -1,5 +1,6 @@
 """Owns what supervisord is told: which two programs it keeps alive, and how."""
 
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from archivebox.lib.addresses import Address
 LONGEST_SOCKET = 100
 """Bytes of a socket's path that every system takes (Linux 107, macOS 103), supervisord's own suffix included."""
 
+_ADDRESS = re.compile(r"--(?:bind|replay) '?([^\s']+)")
 _CONF = """\
 [supervisord]
 nodaemon = true
@@ -62,6 +64,11 @@ def conf_text(bind: Address, replay: Address, *, socket_path: str) -> str:
     web = ["-m", "archivebox.web.server", "--bind", str(bind), "--replay", str(replay)]
     text = _CONF.format(web=_command(web), orchestrator=_command(["-m", "archivebox", "orchestrator", "--wait"]))
     return text + (_SOCKET if len(socket_path.encode()) <= LONGEST_SOCKET else "")
+
+
+def addresses_in(text: str) -> tuple[Address, ...]:
+    """Where the web server of such a conf listens: for the app, then for archived pages."""
+    return tuple(Address.parse(found) for found in _ADDRESS.findall(text))
 
 
 def _command(arguments: Sequence[str]) -> str:

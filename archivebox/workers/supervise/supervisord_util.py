@@ -21,6 +21,7 @@ from archivebox.lib.files import atomic_write
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.supervise.first_admin import admin_to_log_in, login_address, somebody_can_log_in
+from archivebox.workers.supervise.serving import wait_for_end
 from archivebox.workers.supervise.supervisord_conf import conf_text
 from archivebox.workers.supervise.watch import WIND_DOWN, Interrupted, Watch
 
@@ -41,13 +42,16 @@ def serve(bind: str, replay: str = "", tell: Tell = _to_terminal) -> int:
     """Make or open the collection, and serve it until SIGTERM or Ctrl-C. Returns the exit status.
 
     ``bind`` and ``replay`` are ``host:port``; without ``replay`` archived pages are on the next port. 2: an address
-    that is none or taken; 1: supervisord died; 130 and 143: interrupted.
+    that is none or taken, or a server that runs already; 1: supervisord died; 130 and 143: interrupted.
     """
     try:
         app = Address.parse(bind)
         pages = Address.parse(replay) if replay else app.next_port
     except ValueError as error:
         tell(f"{error}.")
+        return 2
+    if not wait_for_end(tell):
+        tell("It has not ended: one collection has one server. Stop that one first.")
         return 2
     for address in (app, pages):
         if problem := address.problem():

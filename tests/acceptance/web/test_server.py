@@ -45,11 +45,13 @@ def test_everything_under_the_server_is_on_record_with_its_parent(tmp_path: Path
             "web = Process.objects.running().get(worker_type='web')\n"
             "print(web.process_type, web.parent.process_type, web.parent.parent.pid)\n"
             "orchestrator = Process.objects.running().get(process_type='orchestrator')\n"
-            "print(orchestrator.parent == web.parent, orchestrator.parent.pid)"
+            "print(orchestrator.parent == web.parent, orchestrator.parent.pid)\n"
+            "from archivebox.workers.supervise.serving import served_at; print(*served_at())"
         )
         assert in_collection(tmp_path, code).splitlines() == [
             f"worker supervisord {server.cli.pid}",
             f"True {pids['supervisord']}",
+            f"127.0.0.1:{server.port} 127.0.0.1:{server.replay_port}",
         ]
         assert server.stop() == 128 + signal.SIGTERM
     code = (

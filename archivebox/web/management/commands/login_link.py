@@ -6,9 +6,12 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from archivebox.config import keys
+from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.lib.addresses import Address
 from archivebox.web import settings
 from archivebox.workers.supervise.first_admin import admin_to_log_in, login_address
+from archivebox.workers.supervise.serving import served_at
 
 
 class Command(BaseCommand):
@@ -16,7 +19,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username", nargs="?", help="whom it logs in; without it, an administrator")
-        parser.add_argument("--url", default="", help="where people reach the server, e.g. http://127.0.0.1:8000")
+        parser.add_argument(
+            "--url", default="", help="where people reach the server, if not as BASE_URL or itself says"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         del args
@@ -24,5 +29,12 @@ class Command(BaseCommand):
         user = User.objects.filter(username=name, is_active=True).first() if name else admin_to_log_in()
         if user is None:
             raise CommandError(f"There is no account {name}.")
-        base = options["url"] or settings.BASE_URL or "http://127.0.0.1:8000"
+        base = options["url"] or settings.BASE_URL or self._served()
         self.stdout.write(login_address(base, keys.make_login_link(DATA_FOLDER, user.pk)))
+
+    def _served(self) -> str:
+        """Where the server is, or will be when it is started as it is set."""
+        if found := served_at():
+            return found[0].url
+        self.stderr.write("No server runs here now. Start it with `archivebox server`, then open:")
+        return Address.parse(early_settings(DATA_FOLDER).get_text("BIND_ADDR")).url
