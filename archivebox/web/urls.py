@@ -56,6 +56,7 @@ urlpatterns = [
     re_path(r"^web/follow/(?P<when>\d{14})/(?P<url>.+)$", replay.follow, name="follow"),
     path("crawls/", crawls.index, name="crawls"),
     path("crawls/<uuid:crawl_id>/", crawls.one, name="crawl"),
+    path("crawls/<uuid:crawl_id>/screencast/", events.screencast, name="crawl-screencast"),
     path("crawls/<uuid:crawl_id>/do/", steering.do, name="crawl-do"),
     path("crawls/<uuid:crawl_id>/patterns/", steering.patterns, name="crawl-patterns"),
     path("crawls/<uuid:crawl_id>/limits/", steering.limits, name="crawl-limits"),

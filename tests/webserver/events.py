@@ -19,6 +19,7 @@ class Events:
     visitor: Visitor
     query: str = ""
     last_id: str = ""
+    path: str = "/events/"
     status: int = 0
     _lines: Iterator[str] = field(default_factory=lambda: iter(()))
 
@@ -26,7 +27,7 @@ class Events:
         self.socket = socket.create_connection(("127.0.0.1", self.visitor.server.port), timeout=60)
         cookie = "; ".join(f"{name}={value}" for name, value in self.visitor.jar.items())
         lines = [
-            f"GET /events/{self.query} HTTP/1.1", f"Host: 127.0.0.1:{self.visitor.server.port}", f"Cookie: {cookie}",
+            f"GET {self.path}{self.query} HTTP/1.1", f"Host: 127.0.0.1:{self.visitor.server.port}", f"Cookie: {cookie}",
             *([f"Last-Event-ID: {self.last_id}"] if self.last_id else []),
         ]  # fmt: skip
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode())

@@ -3,7 +3,7 @@
 
 Others find it through `session.json` in this hook's folder and speak to it through the relay here, with which it ends:
 Chromium leaves when its pipe is closed. A tab belongs to the process named in its first address
-(`about:blank#archivebox-<pid>-<start ticks>`): when that process is gone, its tab is closed here.
+(`about:blank#archivebox-<pid>-<start ticks>-<Snapshot>`): when that process is gone, its tab is closed here.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from launch import PIPE, browser_pipe, find_chromium, flags
 from memory import LOOK_AGAIN, MB, end_the_greedy
 from others import OF_BROWSER, take_back, tell
 from relay import Relay
+from relay.screencast import Screencast
 
 from archivebox.plugins.base import (
     Program,
@@ -43,7 +44,7 @@ FOLDER_PREFIX = "archivebox-chrome-"
 SOCKET = f"/{FOLDER_PREFIX}12345678/org.chromium.Chromium.123456/SingletonSocket"
 LAUNCH_TIME = 20.0  # seconds until it must answer; it takes 0.2 on an idle machine
 CLOSE_TIME = 1.0  # seconds for Chromium to leave by itself before its tree is ended; it takes 0.2
-HOLDER = re.compile(r"^about:blank#archivebox-(\d+)-(\d+)$")
+HOLDER = re.compile(r"^about:blank#archivebox-(\d+)-(\d+)(?:-([\w-]*))?$")
 
 
 class Browser:
@@ -65,11 +66,12 @@ class Browser:
             remove_folder(self.folder)
             raise
 
-    def describe(self, relay: Relay, version: dict[str, str]) -> dict[str, object]:
+    def describe(self, relay: Relay, screencast: Screencast, version: dict[str, str]) -> dict[str, object]:
         """Return what others need to know."""
         return {
             "socket": relay.socket,
             "ws_url": relay.url,
+            "screencast": screencast.socket,
             "pid": self.program.pid,
             "start_ticks": start_ticks(self.program.pid),
             "version": version["product"],
@@ -103,8 +105,8 @@ class Browser:
 class Watch:
     """Tabs and the processes that hold them, by a pidfd each; a holder's end closes its tab."""
 
-    def __init__(self, relay: Relay) -> None:
-        self._relay = relay
+    def __init__(self, relay: Relay, screencast: Screencast) -> None:
+        self._relay, self._screencast = relay, screencast
         self._holders: dict[str, int] = {}
         self._opened_by: dict[str, str] = {}
         relay.told = self.take
@@ -138,9 +140,12 @@ class Watch:
             self.holder_gone(info["targetId"])
             return
         self._holders[info["targetId"]] = descriptor
+        if held[3]:
+            self._screencast.opened(info["targetId"], held[3])
         self._relay.selector.register(descriptor, selectors.EVENT_READ, lambda _: self.holder_gone(info["targetId"]))
 
     def _forget(self, target: str) -> None:
+        self._screencast.closed(target)
         descriptor = self._holders.pop(target, None)
         if descriptor is not None:
             self._relay.selector.unregister(descriptor)
@@ -152,9 +157,10 @@ def serve(browser: Browser, stop: StopRequest, memory_max: int) -> int:
     version = browser.version()
     with selectors.DefaultSelector() as selector:
         relay = Relay(browser.pipe, browser.folder, selector)
-        watch = Watch(relay)
+        screencast = Screencast(relay, browser.folder)
+        watch = Watch(relay, screencast)
         selector.register(stop, selectors.EVENT_READ, lambda _: None)
-        session = browser.describe(relay, version)
+        session = browser.describe(relay, screencast, version)
         tell(cdp_url=relay.url, pid=browser.program.pid)
         write_atomically(SESSION, json.dumps(session, indent=2) + "\n", secret=True)
         ready()
@@ -162,6 +168,7 @@ def serve(browser: Browser, stop: StopRequest, memory_max: int) -> int:
         while not stop and not relay.ended:
             for key, mask in selector.select(LOOK_AGAIN if watch.has_tabs else None):
                 key.data(mask)
+            screencast.take_pictures()
             if watch.has_tabs and time.monotonic() >= look_at:
                 look_at = time.monotonic() + LOOK_AGAIN
                 relay.ask("SystemInfo.getProcessInfo", lambda answer: end_the_greedy(answer, memory_max))

@@ -77,10 +77,11 @@ class Plea:
 class TabHolder:
     """One tab, and what is done in it without being asked."""
 
-    def __init__(self, connection: Connection, settings: Settings, agent: str) -> None:
+    def __init__(self, connection: Connection, settings: Settings, agent: str, snapshot: str) -> None:
         self.connection = connection
         connection.send("Target.setDiscoverTargets", {"discover": True})
-        mark = f"about:blank#archivebox-{os.getpid()}-{start_ticks(os.getpid())}"  # the browser's hook watches us by it
+        # The browser's hook watches us by this.
+        mark = f"about:blank#archivebox-{os.getpid()}-{start_ticks(os.getpid())}-{snapshot}"
         self.target = connection.call("Target.createTarget", {"url": mark, "newWindow": True})["targetId"]
         self.session = connection.call("Target.attachToTarget", {"targetId": self.target, "flatten": True})["sessionId"]
         connection.call_all(page_set_up(settings, agent), self.session)
@@ -237,7 +238,7 @@ def main() -> None:
     take_back((TARGET, *OF_TAB))
     connection, session = wait_for_browser(time.monotonic() + settings.timeout("CHROME"), stop)
     try:
-        holder = TabHolder(connection, settings, session["user_agent"])
+        holder = TabHolder(connection, settings, session["user_agent"], hook.snapshot_id)
     except CDPError as error:
         try_again(f"No tab could be opened: {error}")
     try:

@@ -5,16 +5,18 @@ A view's thread and database connection are given back before the first event: a
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qs
 from uuid import UUID
 
 from archivebox.web import settings
 from archivebox.web.gate import Application, Message, Receive, Scope, Send
-from archivebox.web.live.hub import Hub, Topic
+from archivebox.web.live.hub import Hub, Topic, Viewer
+from archivebox.web.live.screencast import Screens
 from archivebox.web.live.watch import Watch, topic_of
 
-PATH = f"{settings.BELOW}/events/"
+EVENTS = f"{settings.BELOW}/events/"
+CRAWLS, SCREENCAST = f"{settings.BELOW}/crawls/", "/screencast/"
 KIND = b"text/event-stream"
 LIVES = 60.0
 """Seconds after which a stream ends and its browser asks for another: whoever may see nothing any more gets none."""
@@ -26,20 +28,29 @@ MOST_TOPICS = 4
 
 
 def with_streams(app: Application) -> Application:
-    """The app with streams of what changes in its collection."""
+    """The app with streams of what changes in its collection, and of what the tabs of a crawl show."""
     watch = Watch()
-    return Streams(app, Hub(watch.look, watch.forget))
+    return Streams(app, Hub(watch.look, watch.forget), Screens())
+
+
+class Source(Protocol):
+    """Where the events of a viewer come from."""
+
+    def message(self, viewer: Viewer, /) -> bytes:
+        """What it has not been told yet; empty if it knows everything."""
+
+    def leave(self, viewer: Viewer, /) -> None: ...
 
 
 class Streams:
     """The app, and after its answer to a request for events: the events."""
 
-    def __init__(self, app: Application, hub: Hub) -> None:
-        self._app, self._hub = app, hub
+    def __init__(self, app: Application, hub: Hub, screens: Screens) -> None:
+        self._app, self._hub, self._screens = app, hub, screens
         self._open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] != PATH:
+        if scope["type"] != "http" or not (scope["path"] == EVENTS or _crawl_on_screen(scope)):
             await self._app(scope, receive, send)
             return
         answer = _Answer()
@@ -55,7 +66,7 @@ class Streams:
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send, answer: "_Answer") -> None:
         await send(answer.start)
-        viewer = self._hub.join(_topics(scope), _last_id(scope))
+        source, viewer = self._join(scope)
         loop = asyncio.get_running_loop()
         end = loop.call_later(LIVES, viewer.leave)
         leaving = loop.create_task(_gone(receive))
@@ -67,16 +78,22 @@ class Streams:
                 viewer.wake.clear()
                 if viewer.is_gone:
                     break
-                if message := self._hub.message(viewer):
+                if message := source.message(viewer):
                     async with asyncio.timeout(STUCK):
                         await send(_part(message))
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except TimeoutError:
             return
         finally:
-            self._hub.leave(viewer)
+            source.leave(viewer)
             leaving.cancel()
             end.cancel()
+
+    def _join(self, scope: Scope) -> tuple[Source, Viewer]:
+        if crawl_id := _crawl_on_screen(scope):
+            screen = self._screens.of(crawl_id)
+            return screen, screen.join()
+        return self._hub, self._hub.join(_topics(scope), _last_id(scope))
 
 
 class _Answer:
@@ -116,6 +133,14 @@ def _topics(scope: Scope) -> frozenset[Topic]:
     """The crawls that ``?crawl=<id>`` names; what is no key is nobody's topic."""
     wanted = parse_qs(scope["query_string"].decode("latin-1")).get("crawl", [])[:MOST_TOPICS]
     return frozenset(topic_of(key) for text in wanted if (key := _key(text)) is not None)
+
+
+def _crawl_on_screen(scope: Scope) -> UUID | None:
+    """The crawl whose tabs are asked for."""
+    path: str = scope["path"]
+    if not (path.startswith(CRAWLS) and path.endswith(SCREENCAST)):
+        return None
+    return _key(path.removeprefix(CRAWLS).removesuffix(SCREENCAST))
 
 
 def _key(text: str) -> UUID | None:

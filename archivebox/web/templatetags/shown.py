@@ -1,5 +1,6 @@
 """Owns how times, sizes and statuses are written on pages."""
 
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -106,6 +107,25 @@ def span(seconds: float | None) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+@register.filter
+def roughly(seconds: float) -> str:
+    """``a few seconds``, ``about 30 s``, ``about 4 min``, ``about 2 h``, ``about 3 days``: a guess has no decimals."""
+    if seconds <= 5:
+        return "a few seconds"
+    for most, unit, name in ((50, 10, "s"), (3_540, 60, "min"), (129_600, 3_600, "h")):
+        if seconds <= most:
+            count = math.ceil(seconds / unit)
+            return f"about {count * 10 if name == 's' else count} {name}"
+    return f"about {math.ceil(seconds / 86_400)} days"
+
+
+@register.filter
+def pace(a_minute: float) -> str:
+    """``5 pages a minute``; of slow ones ``12 pages an hour``."""
+    count, period = (round(a_minute), "a minute") if a_minute >= 1 else (math.ceil(a_minute * 60), "an hour")
+    return f"{count} page{'' if count == 1 else 's'} {period}"
 
 
 @register.filter

@@ -32,6 +32,7 @@ PAGES: dict[str, Row] = {
     "tags/<uuid:tag_id>/": {"GET": LIST, "POST": EDIT},
     "look/": {"POST": LIST},
     **{f"crawls/<uuid:crawl_id>/{change}/": {"POST": EDIT} for change in ("do", "patterns", "limits")},
+    "crawls/<uuid:crawl_id>/screencast/": {"GET": READ},
     "events/": {"GET": READ},
     "palette/": {"GET": LIST},
     r"^web/(?P<when>latest|\d{4,14})/(?P<url>.+)$": {"GET": READ, "POST": READ},

@@ -78,9 +78,9 @@ class Relay:
         self._guests: collections.deque[Client] = collections.deque()
         self._browser = Channel(browser, Plain(), selector, self._from_browser, self._end)
         self.socket = os.path.join(folder, SOCKET)
-        self._listen(socket.AF_UNIX, self.socket, Plain)
+        self.listen(socket.AF_UNIX, self.socket, self.let_in)
         secret = secrets.token_hex(16)
-        address = self._listen(socket.AF_INET, ("127.0.0.1", 0), lambda: WebSocket(secret))
+        address = self.listen(socket.AF_INET, ("127.0.0.1", 0), lambda stream: self.let_in(stream, WebSocket(secret)))
         self.url = f"ws://127.0.0.1:{address[1]}/devtools/browser/{secret}"
         self.send("Browser.setDownloadBehavior", NO_DOWNLOADS)
 
@@ -167,9 +167,16 @@ class Relay:
             self._owners[session] = client
             client.begin(session)
 
-    def _listen(
-        self, family: int, address: str | tuple[str, int], framing: Callable[[], Plain | WebSocket]
+    def let_in(self, stream: socket.socket, framing: Plain | WebSocket | None = None) -> None:
+        """Have one more client; it begins with its greeting."""
+        self._guests.append(Client(self, stream, framing or Plain()))
+        if len(self._guests) > GUESTS_MAX:
+            self._guests[0].channel.close()
+
+    def listen(
+        self, family: int, address: str | tuple[str, int], welcome: Callable[[socket.socket], None]
     ) -> tuple[str, int]:
+        """Call `welcome` with whoever connects to an address; returns the address as it has become."""
         listener = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         listener.bind(address)
         listener.listen()
@@ -181,9 +188,7 @@ class Relay:
                 return  # it has left again
             if family == socket.AF_INET:
                 stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._guests.append(Client(self, stream, framing()))
-            if len(self._guests) > GUESTS_MAX:
-                self._guests[0].channel.close()
+            welcome(stream)
 
         self.selector.register(listener, selectors.EVENT_READ, accept)
         name: tuple[str, int] = listener.getsockname()

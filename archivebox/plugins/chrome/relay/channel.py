@@ -38,6 +38,11 @@ class Channel:
         self.closed = False
         selector.register(stream, selectors.EVENT_READ, self._ready)
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether the peer has not taken yet all that was sent."""
+        return self._size > 0
+
     def send(self, *parts: bytes) -> None:
         """Send one message, given in parts to save copying it."""
         self._put(*self._framing.wrap(*parts))

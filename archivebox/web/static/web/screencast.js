@@ -1,0 +1,64 @@
+// Shows what the crawl's browser sees, while pages are at work and somebody looks: the server takes no picture else.
+"use strict";
+{
+  const screens = document.querySelector(".screens"), strip = screens.querySelector("ul"), choice = screens.querySelector("button");
+  const blank = screens.querySelector("template"), moves = !matchMedia("(prefers-reduced-motion: reduce)").matches;
+  let isWanted = (localStorage.getItem("screencast") ?? (moves ? "on" : "off")) === "on", source = null;
+
+  function screenOf(page) {
+    let screen = strip.querySelector(`[data-page="${CSS.escape(page)}"]`);
+    if (!screen) {
+      screen = blank.content.firstElementChild.cloneNode(true);
+      screen.dataset.page = page;
+      strip.append(screen);
+    }
+    const row = document.querySelector(`[data-part="page-${CSS.escape(page)}"] .what a`), link = screen.querySelector("a");
+    if (row) [link.href, link.lastElementChild.textContent] = [row.href, row.textContent.replace(/^https?:\/\//, "")];
+    return screen;
+  }
+
+  function show(event) {
+    const {open, pictures} = JSON.parse(event.data);
+    for (const screen of [...strip.children]) if (!open.includes(screen.dataset.page)) screen.remove();
+    for (const page of open) {
+      const screen = screenOf(page);
+      if (pictures[page]) screen.querySelector("img").src = `data:image/jpeg;base64,${pictures[page]}`;
+    }
+    if (open.length) screens.hidden = strip.hidden = false;
+  }
+
+  function leave() {
+    source?.close();
+    source = null;
+  }
+
+  function look() {
+    source = new EventSource(screens.dataset.from);
+    source.onmessage = show;
+    source.onerror = () => { if (source?.readyState === EventSource.CLOSED) leave(); };
+  }
+
+  /** Begin or end to look, as it has become. */
+  function decide() {
+    const isBusy = document.querySelector(".now:not([hidden])") !== null;
+    choice.textContent = isWanted ? "Stop watching" : "Watch";
+    if (!isBusy || !isWanted) {
+      strip.replaceChildren();
+      strip.hidden = true;
+    }
+    screens.hidden = !isBusy || (isWanted && strip.hidden);
+    if (!(isBusy && isWanted && document.visibilityState === "visible")) leave();
+    else if (!source) look();
+  }
+
+  choice.addEventListener("click", () => {
+    isWanted = !isWanted;
+    localStorage.setItem("screencast", isWanted ? "on" : "off");
+    decide();
+  });
+  document.addEventListener("visibilitychange", decide);
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", decide);
+  new MutationObserver(decide).observe(document.querySelector("main"), {childList: true});
+  decide();
+}
