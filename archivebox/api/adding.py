@@ -68,6 +68,7 @@ def _config(wanted: CrawlPlan) -> dict[str, JSON]:
         "URL_SCOPE": wanted.scope,
         "MAX_URLS": wanted.max_urls,
         "MAX_SIZE": wanted.max_size,
+        "KEEP_UNCHANGED": wanted.keep_unchanged,
     }
     return {name: value for name, value in chosen.items() if value is not None}
 

@@ -79,6 +79,7 @@ _CRAWLS = (
         "Who sees what is archived, unless a crawl says otherwise: public, members (logged in), private (its owner)",
         enum=("public", "members", "private"),
     ),
+    SettingSpec("KEEP_UNCHANGED", "boolean", True, "Keep new versions of pages that have not changed, too"),
     SettingSpec("URL_SCOPE", "string", "all", "How far links are followed", enum=("page", "host", "domain", "all")),
     SettingSpec("URL_ALLOWLIST", "string", "", "Regular expressions, one a line; other URLs are refused"),
     SettingSpec("URL_DENYLIST", "string", "", "Regular expressions, one a line; matching URLs are refused"),

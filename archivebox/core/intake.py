@@ -46,6 +46,8 @@ class Seed:
     tags: tuple[str, ...] = ()
     visibility: str = ""
     """Where it is not that of the crawl."""
+    config: Mapping[str, JSON] = field(default_factory=dict, hash=False)
+    """Settings of this page alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,8 @@ def default_visibility(config: Mapping[str, JSON]) -> Visibility:
 def planned(crawl: Crawl, seed: Seed, username: str, now: datetime) -> tuple[UUID, dict[str, object]]:
     """The row of a seed, for :meth:`Table.insert`."""
     key, columns = Snapshot.plan_row(crawl=crawl, url=seed.url, username=username, now=now, title=seed.title[:512])
-    return key, columns | ({"visibility": seed.visibility} if seed.visibility else {})
+    own = {"visibility": seed.visibility, "config": dict(seed.config)}
+    return key, columns | {name: value for name, value in own.items() if value}
 
 
 def _tag(crawl: Crawl, tags: Sequence[str], seeds: Sequence[Seed]) -> None:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from archivebox.base_models.work import HELD
 from archivebox.contract.reasons import Reason, split
 from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.look import Look
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.egress import read_totals
@@ -37,6 +38,8 @@ class Progress:
     """Bytes, as they came over the wire."""
     newest: UUID | None
     """The page that was found last."""
+    unchanged: int = 0
+    """Pages that say what their last versions say, of which no new one was kept."""
 
     @property
     def total(self) -> int:
@@ -81,10 +84,12 @@ def progress_of(crawl: Crawl) -> Progress:
     a_minute = _counted(recent) * 60 / period.total_seconds()
     there = {status: count for status, count in counts.items() if count}
     newest = kept.order_by("-pk").values_list("pk", flat=True).first()
-    return Progress(crawl.status, there, a_minute, read_totals(egress_dir(crawl.path)).received, newest)
+    received = read_totals(egress_dir(crawl.path)).received
+    unchanged = _counted(Look.objects.filter(crawl=crawl))
+    return Progress(crawl.status, there, a_minute, received, newest, unchanged)
 
 
-def _counted(pages: "QuerySet[Snapshot, Any]") -> int:
+def _counted(pages: "QuerySet[Any, Any]") -> int:
     return pages.order_by().values("pk")[: COUNTED + 1].count()
 
 

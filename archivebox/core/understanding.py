@@ -27,6 +27,7 @@ class Again(StrEnum):
 
     ALWAYS = "always"
     IF_OLDER = "older"
+    IF_CHANGED = "changed"
     NEVER = "never"
 
 
@@ -57,8 +58,10 @@ class Understood:
         """The URLs that are archived now; ``days``: how old the latest version has to be."""
         if again is Again.NEVER:
             return self.fresh
+        if again is not Again.IF_OLDER:
+            return self.fresh + [one.seed for one in self.known]
         before = timezone.now() - timedelta(days=days)
-        return self.fresh + [one.seed for one in self.known if again is Again.ALWAYS or one.at < before]
+        return self.fresh + [one.seed for one in self.known if one.at < before]
 
 
 def understand(files: Iterable[BinaryIO], settings: Resolved, *, may_name_private: bool) -> Understood:

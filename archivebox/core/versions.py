@@ -8,6 +8,7 @@ from django.db import models
 from django.utils import timezone
 
 from archivebox.base_models.transactions import write_transaction
+from archivebox.core.look import Look
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.batches import batches
@@ -32,7 +33,8 @@ def retire(snapshots: "models.QuerySet[Snapshot, Any]") -> int:
 
 def restore(snapshots: "models.QuerySet[Snapshot, Any]") -> int:
     """Undo :func:`retire`. Returns how many."""
-    return _in_order(snapshots.filter(retired_at__isnull=False), retired_at=None)
+    whole = snapshots.exclude(pk__in=Look.objects.values("instead"))  # the files of others are gone
+    return _in_order(whole.filter(retired_at__isnull=False), retired_at=None)
 
 
 def _in_order(snapshots: "models.QuerySet[Snapshot, Any]", **columns: object) -> int:

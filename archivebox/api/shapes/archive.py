@@ -236,6 +236,7 @@ class CrawlPlan(Taken):
     scope: Scope | None = None
     max_urls: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
     max_size: Annotated[int, Field(ge=1, le=2**53, description="Bytes that it may receive")] | None = None
+    keep_unchanged: Annotated[bool | None, Field(description="False: keep new versions only where they changed")] = None
 
 
 class CrawlIn(CrawlPlan):

@@ -23,6 +23,9 @@ COMMAND = command(
         BG,
         flag("--update", text="Of URLs that are there already, run only what is missing."),
         flag("--overwrite", text="Retire the versions that are there; `remove --undo` brings them back."),
+        flag(
+            "--if-changed", text="Of pages that say what their last version says, keep only that they were looked at."
+        ),
         flag("--index-only", text="Write the rows, and run nothing until the crawl is resumed."),
         option("--persona", text="Visit the pages as this persona; else ACTIVE_PERSONA.", metavar="NAME"),
         option("--label", text="A name for this crawl.", default="", metavar="TEXT"),

@@ -62,6 +62,7 @@ def run(
     bg: bool,
     update: bool,
     overwrite: bool,
+    if_changed: bool,
     index_only: bool,
     label: str,
     persona: str | None,
@@ -76,7 +77,7 @@ def run(
         raise BadInputError("--update keeps the versions that are there, --overwrite retires them: choose one.")
     tags = [name for text in tag for name in split_tags(text)]
     given_limits = (f"{name.upper()}={value}" for name, value in limits.items() if value is not None)
-    own = config_of((*config, *given_limits), plugins)
+    own = config_of((*config, *given_limits), plugins) | unless_changed(if_changed)
     who = personas.find(session, persona) if persona else None
     layers = [*settings.current_layers(is_collection=session.process is not None), Layer("crawl", own)]
     layers += [who.layer()] if who else []
@@ -112,6 +113,11 @@ def config_of(pairs: tuple[str, ...], plugins: str | None) -> dict[str, JSON]:
     if names:
         config["PLUGINS"] = list(names)
     return config
+
+
+def unless_changed(chosen: bool) -> dict[str, JSON]:
+    """The setting of a crawl that keeps what has changed alone."""
+    return {"KEEP_UNCHANGED": False} if chosen else {}
 
 
 def _read(reader: Reader, urls: tuple[str, ...], files: tuple[str, ...]) -> Given:

@@ -43,6 +43,7 @@ COMMAND = group(
                     type=click.Choice(["once", "skip"]),
                 ),
                 flag("--recapture", text="Archive links again that one of its crawls has archived."),
+                flag("--if-changed", text="Of pages that have not changed, keep only that they were looked at."),
             ],
         ),
         command("list", "schedule.body:list_", "Schedules, the newest first.", [LIMIT]),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from archivebox.base_models.users import system_user
 from archivebox.cli import personas, settings
-from archivebox.cli.add.body import config_of
+from archivebox.cli.add.body import config_of, unless_changed
 from archivebox.cli.crawl.body import COLUMNS as CRAWL_COLUMNS
 from archivebox.cli.crawl.body import crawl_records
 from archivebox.cli.errors import BadInputError
@@ -57,8 +57,9 @@ def add(
     overlap: str,
     catch_up: str,
     recapture: bool,
+    if_changed: bool,
 ) -> int:
-    own = config_of(config, plugins)
+    own = config_of(config, plugins) | unless_changed(if_changed)
     template = Template(
         urls=_valid(urls, resolve_settings([*settings.current_layers(is_collection=True), Layer("crawl", own)])),
         max_depth=depth,

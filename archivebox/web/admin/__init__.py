@@ -6,6 +6,7 @@ from archivebox.web.admin.crawl import CrawlAdmin
 from archivebox.web.admin.crawlrun import CrawlRunAdmin
 from archivebox.web.admin.domain import DomainAdmin
 from archivebox.web.admin.job import JobAdmin
+from archivebox.web.admin.look import LookAdmin
 from archivebox.web.admin.machine import MachineAdmin
 from archivebox.web.admin.process import ProcessAdmin
 from archivebox.web.admin.savedsearch import SavedSearchAdmin
@@ -23,6 +24,7 @@ __all__ = [
     "DeliveryAdmin",
     "DomainAdmin",
     "JobAdmin",
+    "LookAdmin",
     "MachineAdmin",
     "ProcessAdmin",
     "SavedSearchAdmin",

@@ -19,11 +19,17 @@ from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.preset import AddPreset
 from archivebox.crawls.refused import Refused
 from archivebox.hooks import base_layers, discover_hooks, plugins, resolve_settings
+from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.link import LinkFileError
 from archivebox.web.access import allows, public_if
 from archivebox.web.crawl_form import SCOPES, CrawlForm
 
-AGAIN = [(Again.ALWAYS, "Capture again"), (Again.IF_OLDER, "Again if older than"), (Again.NEVER, "Skip")]
+AGAIN = [
+    (Again.ALWAYS, "Capture again"),
+    (Again.IF_CHANGED, "Keep if changed"),
+    (Again.IF_OLDER, "Again if older than"),
+    (Again.NEVER, "Skip"),
+]
 REFUSALS_SHOWN = 50
 KNOWN_SHOWN = 10
 REFUSED_KEPT = 1_000
@@ -40,6 +46,11 @@ class AddForm(CrawlForm):
     )
     again = forms.ChoiceField(label="Archived already", choices=AGAIN, initial=Again.ALWAYS.value, required=False)
     days = forms.IntegerField(label="Days", min_value=0, max_value=36_500, initial=30, required=False)
+
+    def config(self) -> dict[str, JSON]:
+        """The settings of its crawl, as far as somebody chose any."""
+        if_changed = self.cleaned_data.get("again") == Again.IF_CHANGED
+        return super().config() | ({"KEEP_UNCHANGED": False} if if_changed else {})
 
     def given(self) -> Iterator[BinaryIO]:
         """What was typed and what was dropped, to be read."""
@@ -152,6 +163,8 @@ def _sentence(asked: AddForm, count: int) -> str:
     parts.append(f"by {', '.join(chosen)}" if chosen else f"by all {_enabled()} plugins that are on")
     if options["persona"]:
         parts.append(f"as {options['persona']}")
+    if options["again"] == Again.IF_CHANGED:
+        parts.append("and kept where they changed")
     if tags := split_tags(options["tags"]):
         parts.append(f"tagged {', '.join(tags)}")
     return f"{', '.join(parts)}."

@@ -66,6 +66,16 @@ class ScheduleForm(CrawlForm):
         required=False,
     )
 
+    unchanged = forms.ChoiceField(
+        label="Pages that have not changed",
+        choices=[("", "keep each time"), ("look", "only note that they were looked at")],
+        required=False,
+    )
+
+    def config(self) -> dict[str, JSON]:
+        """The settings of its crawls, as far as somebody chose any."""
+        return super().config() | ({"KEEP_UNCHANGED": False} if self.cleaned_data["unchanged"] else {})
+
     def put_into(self, schedule: CrawlSchedule, urls: list[str]) -> None:
         """Write it into a row. ValidationError where its time is none."""
         asked = self.cleaned_data
@@ -84,7 +94,7 @@ class ScheduleForm(CrawlForm):
 def _others(schedule: CrawlSchedule) -> dict[str, JSON]:
     """Settings that it has and that the form does not speak of."""
     known: dict[str, JSON] = schedule.template.get("config", {})
-    return {name: value for name, value in known.items() if name not in {"URL_SCOPE", "PLUGINS"}}
+    return {name: value for name, value in known.items() if name not in {"URL_SCOPE", "PLUGINS", "KEEP_UNCHANGED"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +158,7 @@ def _initial(schedule: CrawlSchedule) -> dict[str, Any]:
         "scope": made["config"].get("URL_SCOPE", "all"),
         "plugins": made["config"].get("PLUGINS", []),
         "recapture": "yes" if schedule.recapture else "",
+        "unchanged": "" if made["config"].get("KEEP_UNCHANGED", True) else "look",
     }
 
 

@@ -10,6 +10,7 @@ from archivebox.accounts.roles import Action
 from archivebox.contract.formats import File, Format, Kind, formats_of
 from archivebox.contract.verdicts import State, judge
 from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.look import Look
 from archivebox.core.retry import RETRIABLE
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import outputs_of
@@ -40,7 +41,8 @@ def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     """One snapshot. POST runs the scripts of the archived page, in the answer to that POST alone: no link can do it."""
     snapshot = snapshot_or_404(request, snapshot_id)
     if snapshot.retired_at:
-        return render(request, "web/removed.html", {"snapshot": snapshot}, status=410)
+        look = Look.objects.filter(instead=snapshot.pk).first()
+        return render(request, "web/removed.html", {"snapshot": snapshot, "look": look}, status=410)
     card = cards(request, [snapshot])[0]
     results = results_of(snapshot)
     showing = Showing(

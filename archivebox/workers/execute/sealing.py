@@ -3,11 +3,15 @@
 import asyncio
 import logging
 import os
+import shutil
 from enum import Enum
 from pathlib import Path
 
 from archivebox.core.snapshot import Snapshot
+from archivebox.core.unchanged import says_the_same, version_before
 from archivebox.hooks import discover_hooks
+from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.upkeep import forget
 from archivebox.storage.layout import HOOK_RUNS
 from archivebox.workers.execute.durability import make_durable
 from archivebox.workers.execute.executor import Executor
@@ -124,8 +128,21 @@ class Sealing:
         await self._executor.end_orphans(self._engine.stop_grace)
         self._engine.outputs.unwatch_folder(str(folder / HOOK_RUNS))
         reason = await self._keep(folder) if self._executor.process_ids else ""
-        await self._engine.journal.read(seal, self._snapshot, reason)
+        former = None if reason else await self._unchanged_since(folder)
+        is_sealed = await self._engine.journal.read(seal, self._snapshot, reason, former)
+        if former is not None and is_sealed:
+            await self._engine.loop.run_in_executor(None, clear_away, self._snapshot)
         self._executor.over.set_result(None)
+
+    async def _unchanged_since(self, folder: Path) -> Snapshot | None:
+        """The version before it that says the same, where such a new one is not wanted; one kept once stays."""
+        if self._executor.call.settings.get_flag("KEEP_UNCHANGED") or self._snapshot.sealed_at is not None:
+            return None
+        former: Snapshot | None = await self._engine.journal.read(version_before, self._snapshot)
+        if former is None:
+            return None
+        is_same = await self._engine.loop.run_in_executor(None, says_the_same, former.path, folder)
+        return former if is_same else None
 
     async def _keep(self, folder: Path) -> str:
         """Tidy the folder and see that it survives a power cut; the reason code, where it cannot be used.
@@ -143,6 +160,15 @@ class Sealing:
                 await asyncio.sleep(SYNC_AGAIN)
             else:
                 return ""
+
+
+def clear_away(snapshot: Snapshot) -> None:
+    """Delete the files of a version that is not kept. What a power cut leaves of them, retention takes."""
+    try:
+        forget([snapshot])
+    except SearchUnavailableError as problem:
+        log.warning("The search index is not up to date: %s action=index_not_told", problem)
+    shutil.rmtree(snapshot.path)
 
 
 def tidy(object_dir: Path) -> None:

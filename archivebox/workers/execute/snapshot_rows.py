@@ -20,6 +20,7 @@ from archivebox.contract.records import Record
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.intake import take_found
 from archivebox.core.snapshot import Snapshot
+from archivebox.core.unchanged import give_up
 from archivebox.hooks import Call, discover_hooks, process_hook_records
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.process import Process
@@ -165,10 +166,10 @@ def take_records(snapshot_id: UUID, process_id: UUID, records: Sequence[Record])
     process_hook_records(others, overrides)
 
 
-def seal(snapshot: Snapshot, reason: str = "") -> None:
-    """The transaction that ends a Snapshot: its status, its next retry, and a tick of its Crawl.
+def seal(snapshot: Snapshot, reason: str = "", former: Snapshot | None = None) -> bool:
+    """The transaction that ends a Snapshot: its status, its next retry, and a tick of its Crawl. False: not ours.
 
-    ``reason``: what keeps its files from being whole.
+    ``reason``: what keeps its files from being whole. ``former``: the version that says the same, which stays instead.
     """
     with only_while_ours(snapshot), write_transaction():
         Snapshot.objects.filter(pk=snapshot.pk).hold()  # from who asks for a retry at this moment
@@ -183,9 +184,13 @@ def seal(snapshot: Snapshot, reason: str = "") -> None:
         snapshot.transition("seal", **fields, current_step=LAST_STEP, attempts=0)
         if _programs_left(snapshot.pk):
             Process.lose_programs(snapshot_id=snapshot.pk)
+        if former is not None:
+            give_up(snapshot, former)
         if connection.vendor != "sqlite" or not snapshot.crawl.has_open_snapshots():
             snapshot.crawl.wake()  # only the last of them can end it; where writers do not take turns, any may be
         notify_workers()
+        return True
+    return False
 
 
 def put_down(snapshot: Snapshot, event: str) -> None:

@@ -24,7 +24,7 @@ from archivebox.base_models.work import Request  # noqa: E402
 from archivebox.config.collection import open_collection  # noqa: E402
 from archivebox.core import scheduling, steering  # noqa: E402
 from archivebox.core.intake import Seed, check_seeds, create_crawl  # noqa: E402
-from archivebox.core.models import ArchiveResult, Snapshot, Tag  # noqa: E402
+from archivebox.core.models import ArchiveResult, Look, Snapshot, Tag  # noqa: E402
 from archivebox.core.retry import retry_missing  # noqa: E402
 from archivebox.crawls import control  # noqa: E402
 from archivebox.crawls.models import Crawl, CrawlRun, CrawlSchedule, Refused  # noqa: E402
@@ -41,6 +41,7 @@ MODELS: dict[str, type[models.Model]] = {
     model.__name__: model
     for model in (
         ArchiveResult,
+        Look,
         Snapshot,
         Tag,
         Crawl,

@@ -11,6 +11,7 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.recapture import add_versions, recapture
 from archivebox.core.retry import retry_failed
 from archivebox.core.tagging import tag, untag
+from archivebox.lib.jsonl import JSON
 from archivebox.search.removal import bring_back, remove, size_of
 from tests import factories
 
@@ -44,6 +45,22 @@ def test_new_versions_are_of_a_crawl_of_their_own_with_the_tags_of_the_old(keys:
     assert crawl.config == {"PLUGINS": ["title"]}
     assert all(tags_of(one.pk) == ["fruit"] for one in crawl.snapshot_set.all())
     assert not crawl.snapshot_set.filter(pk__in=keys).exists()
+
+
+def test_a_new_version_is_captured_with_the_settings_of_the_old_but_for_the_scope_of_its_crawl() -> None:
+    own: dict[str, JSON] = {"TIMEOUT": 7, "USER_AGENT": "x", "PLUGINS": ["title"], "URL_SCOPE": "host", "MAX_URLS": 3}
+    one = factories.crawl(A, config={**own, "ACTIVE_PERSONA": "Reader"})
+    other = factories.crawl(B, config={"TIMEOUT": 7, "KEEP_UNCHANGED": False})
+    alone = recapture(one.snapshot_set.all(), created_by=system_user())
+    assert alone.config == {"TIMEOUT": 7, "USER_AGENT": "x", "PLUGINS": ["title"], "ACTIVE_PERSONA": "Reader"}
+    assert alone.snapshot_set.get().config == {}
+    both = recapture(Snapshot.objects.filter(crawl__in=[one, other]), created_by=system_user())
+    assert both.config == {"TIMEOUT": 7}
+    assert both.snapshot_set.get(url=A).config == {
+        "USER_AGENT": "x", "PLUGINS": ["title"], "ACTIVE_PERSONA": "Reader",
+    }  # fmt: skip
+    anew = recapture(one.snapshot_set.all(), created_by=system_user(), plugins=["dom"])
+    assert (anew.config["PLUGINS"], anew.snapshot_set.get().config) == (["dom"], {})
 
 
 def test_what_failed_is_tried_again_for_its_reason_and_of_its_plugin(keys: list[UUID]) -> None:

@@ -169,6 +169,9 @@ def test_a_look_first_says_what_is_new_known_and_no_url_and_adds_nothing(library
     assert "1 deep, anywhere" in page
     looked = library.visitor.post("/add/", urls=given, depth="0", again="never", look="1").text
     assert "1 page will be archived" in looked
+    if_changed = library.visitor.post("/add/", urls=given, depth="0", again="changed", look="1").text
+    assert "2 pages will be archived" in if_changed
+    assert "and kept where they changed" in if_changed
     assert "looked.example" in looked, "what was typed is still there"
     count = (
         "from archivebox.core.models import Snapshot; print(Snapshot.objects.filter(url__contains='looked').count())"

@@ -18,6 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from archivebox import hooks
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import ArchiveResult, Note, Snapshot
+from archivebox.core.unchanged import give_up
 from archivebox.lib.files import mimetype_of
 from tests import factories
 
@@ -240,6 +241,17 @@ def test_verifying_names_what_changed(client: Client, snapshot: Snapshot) -> Non
     assert "1 file is as hashed when kept." in verified(client, snapshot)
     (snapshot.path / "title" / "title.txt").write_text("two")
     assert "1 changed: title/title.txt." in verified(client, snapshot)
+
+
+def test_that_a_page_was_looked_at_again_and_had_not_changed_stands_beside_its_version(client: Client) -> None:
+    version, dropped = kept(URL), kept(URL)
+    give_up(dropped, version)
+    shown = page(client, version)
+    assert re.search("Looked at again .*: unchanged", shown)
+    assert f"/snapshots/{version.pk}/" in page(client, dropped, status=410)
+    assert "1</b> unchanged" in client.get(f"/crawls/{dropped.crawl_id}/").content.decode()
+    client.post(f"/snapshots/{dropped.pk}/restore/")
+    assert list(Snapshot.objects.kept()) == [version], "its files are gone: there is nothing to bring back"
 
 
 def test_versions_stand_on_a_strip_and_any_two_can_be_compared(client: Client) -> None:
