@@ -4,11 +4,15 @@
 nothing was recorded. The banner around it is the page's own.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.http import HttpRequest
 
+from archivebox.contract.formats import Format, Kind, formats_of
+from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
+from archivebox.hooks import outputs_of
 from archivebox.replay import capability
 from archivebox.replay.addresses import path_of
 from archivebox.replay.capability import Purpose
@@ -30,6 +34,18 @@ class Frame:
     """Whether scripts may be switched on: only where each snapshot has an origin of its own."""
     runs: bool
     """Whether they are."""
+
+
+def copy_to_prefer(results: Sequence[ArchiveResult]) -> Format | None:
+    """What to look at instead of the replay where a page is built by its scripts, which are off there.
+
+    The best copy that was saved as they had made it; a hook says that they did, with ``built_by_scripts``.
+    """
+    about = (one.output_json for one in results)
+    if not any(isinstance(one, dict) and one.get("built_by_scripts") is True for one in about):
+        return None
+    formats = formats_of(results, outputs_of)
+    return next((one for one in formats if one.kind is Kind.PAGE and one.files and not one.is_aside), None)
 
 
 def index_of(snapshot: Snapshot) -> Index:

@@ -47,6 +47,7 @@ ROUTES: tuple[Route, ...] = (
     *articles.ROUTES,
     *talk.ROUTES,
     *network.ROUTES,
+    file("/script-built", "an article of which the server sends nothing: a script writes it"),
     file("/js-redirect", "goes to /article by script"),
     file("/meta-refresh", "goes to /article by meta refresh"),
     file("/iframe", "frames: same origin, other origin, nested, srcdoc"),

@@ -63,6 +63,11 @@ def _recorded(folder: Path) -> tuple[StoredDocument, str] | None:
     return None
 
 
+def find_sent_page(snapshot_folder: Path) -> StoredPage | None:
+    """The page as the server sent it, before any script; None where it was not recorded."""
+    return _recorded_page(snapshot_folder / "responses")
+
+
 def find_page(snapshot_folder: Path) -> StoredPage | None:
     """The page after scripts (plugin dom), else as the server sent it (responses, wget); None when none has it."""
     dom = snapshot_folder / "dom" / "output.html"

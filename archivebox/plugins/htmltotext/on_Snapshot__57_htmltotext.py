@@ -7,9 +7,10 @@ from xml_text import xml_in, xml_to_text
 
 from archivebox.plugins.base import Settings, give_up_after, noresults, succeeded, write_atomically
 from archivebox.plugins.base.html_text import html_to_text
-from archivebox.plugins.base.stored_html import find_page
+from archivebox.plugins.base.stored_html import find_page, find_sent_page
 
 OUTPUT = "htmltotext.txt"
+OF_SCRIPTS = 200  # letters that scripts have written at least, and more than the server sent, in a page built by them
 
 
 def main() -> None:
@@ -22,7 +23,15 @@ def main() -> None:
     if not text:
         noresults("The page has no text")
     write_atomically(OUTPUT, text)
-    succeeded(OUTPUT, {"characters": len(text), "source": page.source})
+    about = {"characters": len(text), "source": page.source, "built_by_scripts": is_built_by_scripts(text)}
+    succeeded(OUTPUT, about)
+
+
+def is_built_by_scripts(text: str) -> bool:
+    """Whether most of the page's text came by scripts, so that little is to be seen where none run."""
+    sent = find_sent_page(Path(".."))
+    written = len(text) - len(html_to_text(sent.html)) if sent is not None else 0
+    return written >= OF_SCRIPTS and written > len(text) / 2
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.lib.urls import BadUrl, parse_url
 from archivebox.replay.moments import moment_of, nearest, neighbours, read_moment
 from archivebox.web.access import may_see, public_if
-from archivebox.web.replayed import frame_of, index_of
+from archivebox.web.replayed import copy_to_prefer, frame_of, index_of
 
 LATEST = "latest"
 FAILURES_SHOWN = 50
@@ -45,6 +45,7 @@ def _shown(request: HttpRequest, snapshot: Snapshot, when: str, wanted: str) -> 
     context = {
         "snapshot": snapshot,
         "frame": frame,
+        "copy": None if frame.runs else copy_to_prefer(list(snapshot.archiveresult_set.all())),
         "kept": index.count,
         "failures": sorted(index.failures.items())[:FAILURES_SHOWN],
         "failed": len(index.failures),

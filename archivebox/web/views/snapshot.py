@@ -23,7 +23,7 @@ from archivebox.web.cards import cards
 from archivebox.web.headers import replay
 from archivebox.web.links import links_of
 from archivebox.web.presented import Place, drawn, has_template, title_of
-from archivebox.web.replayed import frame_of, index_of
+from archivebox.web.replayed import copy_to_prefer, frame_of, index_of
 from archivebox.web.results import lines_of
 from archivebox.web.stages import Stage, files_stage, stage_of
 from archivebox.web.timeline import timeline_of
@@ -75,6 +75,7 @@ class Showing:
         self._file = request.GET.get("file", "")
         self._sandbox = sandbox(own=replay().isolates(request.get_host()), scripts=self.scripts)
         self._frame = frame_of(request, snapshot, scripts=self.scripts) if snapshot.mime_type in PAGES else None
+        self._copy = copy_to_prefer(results)
         self.formats = self._formats()
         self.chosen = self._choose(request.GET.get("view", ""))
 
@@ -94,6 +95,7 @@ class Showing:
             "scripts": self.scripts,
             "may_run": self._may_run,
             "is_full": self.is_full,
+            "copy": None if self.scripts else self._copy,
             "missing": len(index_of(self._snapshot).failures) if self._frame else 0,
         }
 
@@ -105,11 +107,12 @@ class Showing:
 
     def _formats(self) -> list[Format]:
         replayed = Format("replay", Kind.REPLAY, "Replay", "", "succeeded", (File("", 0, "text/html"),))
-        first = [replayed] if self._frame else []
+        first = [*([self._copy] if self._copy else []), *([replayed] if self._frame else [])]
         declared = formats_of(self._results, outputs_of)
         size = sum({one.plugin: one.output_size for one in self._results}.values())
         files = Format("files", Kind.FILES, "Files", "", "succeeded", (File("", size, ""),))
-        return [*first, *declared, *self._drawn_alone(declared), files]
+        rest = [one for one in declared if one != self._copy]
+        return [*first, *rest, *self._drawn_alone(declared), files]
 
     def _drawn_alone(self, declared: list[Format]) -> list[Format]:
         """Formats of plugins that declare none to look at, and draw one themselves."""

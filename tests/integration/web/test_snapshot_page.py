@@ -21,6 +21,7 @@ from archivebox.core.models import ArchiveResult, Note, Snapshot
 from archivebox.core.unchanged import give_up
 from archivebox.lib.files import mimetype_of
 from tests import factories
+from tests.webserver.recording import Page, record
 
 pytestmark = pytest.mark.usefixtures("pages", "collection")
 URL = "https://example.org/page"
@@ -241,6 +242,25 @@ def test_verifying_names_what_changed(client: Client, snapshot: Snapshot) -> Non
     assert "1 file is as hashed when kept." in verified(client, snapshot)
     (snapshot.path / "title" / "title.txt").write_text("two")
     assert "1 changed: title/title.txt." in verified(client, snapshot)
+
+
+def test_of_a_page_that_its_scripts_build_the_copy_that_was_saved_with_them_comes_first(
+    client: Client, snapshot: Snapshot
+) -> None:
+    record(snapshot.path, {snapshot.url: Page(b"<p>Loading")})
+    left(snapshot, "singlefile", {"singlefile.html": "<p>whole</p>"})
+    text = left(snapshot, "htmltotext", {"htmltotext.txt": "whole"}, output_json={"built_by_scripts": False})
+    assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', page(client, snapshot)) == ["replay"]
+    assert "uilt by scripts" not in client.get(f"/web/latest/{URL}", follow=True).content.decode()
+
+    ArchiveResult.objects.filter(pk=text.pk).update(output_json={"built_by_scripts": True})
+    shown = page(client, snapshot)
+    assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', shown) == ["singlefile"]
+    assert "Built by scripts: as they had made it" in shown
+    offer = 'which are off: little of it shows. <a href="?view=singlefile">'
+    assert offer in page(client, snapshot, "?view=replay")
+    archived = client.get(f"/web/latest/{URL}", follow=True).content.decode()
+    assert f'which are off. <a href="/snapshots/{snapshot.pk}/?view=singlefile">' in archived
 
 
 def test_that_a_page_was_looked_at_again_and_had_not_changed_stands_beside_its_version(client: Client) -> None:

@@ -13,6 +13,7 @@ from archivebox.contract.discovery import read_plugin
 from archivebox.plugins.base.html_text import html_to_text
 from archivebox.plugins.base.stored_html import decode_html, find_page
 from archivebox.plugins.htmltotext.xml_text import xml_to_text
+from tests.webserver.recording import Page, record
 
 PLUGINS = Path(__file__).parents[3] / "archivebox" / "plugins"
 PAGES = Path(__file__).parents[2] / "site" / "pages"
@@ -109,6 +110,35 @@ def test_the_text_of_an_article_is_kept(tmp_path: Path) -> None:
     assert "On Keeping Pages\n\nBy Ada Keeper, 14 November 2023\n\nPages that vanish\n\nNobody plans" in text
     assert "schema.org" not in text
     assert "The Local Web" not in text
+
+
+def store_sent(snapshot: Path, html: str) -> None:
+    """What the recorder has of a page that was sent so."""
+    record(snapshot, {"http://site.test/": Page(html.encode())})
+    index = snapshot / "responses" / "index.jsonl"
+    index.write_text(json.dumps(json.loads(index.read_text()) | {"main": True}) + "\n")
+
+
+WORDS = "<p>" + "Words of the page. " * 30
+
+
+@pytest.mark.parametrize(
+    ("sent", "dom", "built"),
+    [
+        ("<div id=app>Loading</div>", WORDS, True),
+        (WORDS, WORDS + "<p>Three comments", False),
+        ("<p>Few", "<p>Few words more", False),
+        (None, WORDS, False),
+    ],
+)
+def test_it_is_known_whether_scripts_have_written_most_of_the_text(
+    tmp_path: Path, sent: str | None, dom: str, built: bool
+) -> None:
+    if sent is not None:
+        store_sent(tmp_path, sent)
+    store_dom(tmp_path, dom)
+    result = run_hook("htmltotext", tmp_path).result
+    assert result["output_json"]["built_by_scripts"] is built
 
 
 def test_the_text_of_a_feed_is_its_text_and_not_its_source(tmp_path: Path) -> None:
