@@ -45,7 +45,11 @@ def record(
     token: str = "",
     **detail: JSON,
 ) -> AuditEntry:
-    """Write down that ``user`` did ``action`` to ``target``. Call it in the transaction of the change itself."""
+    """Write down that ``user`` did ``action`` to ``target``.
+
+    Call it in the transaction of the change, so that neither is there without the other; where that is several
+    transactions, before the first of them.
+    """
     _forget_old()
     known = user if isinstance(user, User) else None
     entry: AuditEntry = AuditEntry.objects.create(

@@ -1,7 +1,7 @@
 """What people change of a crawl while it waits or runs: what belongs to it, how far it goes, whether it goes on."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -59,10 +59,17 @@ def judged(pages: "QuerySet[Snapshot, Any]", rules: Rules) -> Iterator[Waiting]:
         yield Waiting(pk, url, depth, admit(url, rules, depth=depth))
 
 
-def change(crawl: Crawl, settings: Mapping[str, JSON], *, max_depth: int | None = None) -> int:
+def change(
+    crawl: Crawl,
+    settings: Mapping[str, JSON],
+    *,
+    max_depth: int | None = None,
+    noting: Callable[[], object] = lambda: None,
+) -> int:
     """Have other settings hold for the crawl from now on (None: what holds elsewhere); let go of what it rules out.
 
-    Returns how many pages that was. SettingError where a value is not allowed; then nothing has changed.
+    Returns how many pages that was. SettingError where a value is not allowed; then nothing has changed. ``noting``: is
+    called in the transaction of the change.
     """
     with write_transaction():
         Crawl.objects.filter(pk=crawl.pk).hold()
@@ -73,6 +80,7 @@ def change(crawl: Crawl, settings: Mapping[str, JSON], *, max_depth: int | None 
         _check(crawl, settings)
         now = {"config": crawl.config, "max_depth": crawl.max_depth, "modified_at": timezone.now()}
         Crawl.objects.filter(pk=crawl.pk).update(**now)
+        noting()
     return _prune(crawl)
 
 
@@ -87,10 +95,10 @@ def _check(crawl: Crawl, names: Mapping[str, JSON]) -> None:
             raise SettingError("crawl", name, str(error)) from None
 
 
-def exclude(crawl: Crawl, pattern: str) -> int:
+def exclude(crawl: Crawl, pattern: str, *, noting: Callable[[], object] = lambda: None) -> int:
     """Refuse URLs that match from now on, those in the queue and those at work too. Returns how many were let go."""
     known = resolve_settings(crawl.layers()).get_text("URL_DENYLIST").splitlines()
-    return change(crawl, {"URL_DENYLIST": "\n".join(dict.fromkeys([*known, pattern.strip()]))})
+    return change(crawl, {"URL_DENYLIST": "\n".join(dict.fromkeys([*known, pattern.strip()]))}, noting=noting)
 
 
 def literally(url: str) -> str:

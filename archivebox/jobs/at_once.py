@@ -12,7 +12,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.steering import discard
 from archivebox.core.tag import Tag
 from archivebox.crawls.crawl import Crawl
-from archivebox.jobs.begin import begin, checked
+from archivebox.jobs.begin import Noting, begin, checked, in_silence
 from archivebox.jobs.carrying_out import note
 from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.job import Job, JobPart, packed
@@ -34,6 +34,7 @@ def do(
     query: str | None = None,
     snapshots: Sequence[UUID] = (),
     former: Job | None = None,
+    noting: Noting = in_silence,
 ) -> Job:
     """What :func:`begin` takes; done when this returns where that is quick, else a job that workers carry out.
 
@@ -42,9 +43,17 @@ def do(
     options = checked(kind, options or {})
     keys = _chosen(kind, query, snapshots, former) if kind in QUICK else []
     if not 0 < len(keys) <= FEW:
-        return begin(kind, created_by=created_by, options=options, query=query, snapshots=snapshots, former=former)
+        return begin(
+            kind,
+            created_by=created_by,
+            options=options,
+            query=query,
+            snapshots=snapshots,
+            former=former,
+            noting=noting,
+        )
     job = Job(kind=kind, options=options, query=query or "", total=len(keys), created_by=created_by)
-    _carry_out(job, keys)
+    _carry_out(job, keys, noting)
     return job
 
 
@@ -62,7 +71,7 @@ def _keys_of(job: Job) -> list[UUID]:
     return [key for part in JobPart.objects.filter(job=job).order_by("number") for key in part.keys]
 
 
-def _carry_out(job: Job, keys: Sequence[UUID]) -> None:
+def _carry_out(job: Job, keys: Sequence[UUID], noting: Noting) -> None:
     """All of it is one part, and one transaction."""
     deed = DEEDS[job.kind](job)
     deed.prepare(keys)
@@ -76,6 +85,8 @@ def _carry_out(job: Job, keys: Sequence[UUID]) -> None:
         job.status, job.retry_at, job.ended_at = Job.StatusChoices.SEALED, None, timezone.now()
         job.position, job.failed, job.done = 1, len(failures), len(keys) - len(failures)
         job.save()
+        job.tell_finished()
+        noting(job)
         notify_workers()
 
 

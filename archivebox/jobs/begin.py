@@ -1,6 +1,6 @@
 """Owns the beginning of a job: what was asked for is checked, its Snapshots are decided on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -19,6 +19,14 @@ MOST_KEYS = 10_000
 """Snapshots that can be named one by one."""
 
 
+Noting = Callable[[Job], object]
+"""What is written of a job in the transaction by which it begins, or is done."""
+
+
+def in_silence(_job: Job) -> None:
+    """Nothing is written of it."""
+
+
 class JobRefusedError(ValueError):
     """What was asked for cannot be done; the message is a sentence for people."""
 
@@ -31,9 +39,10 @@ def begin(
     query: str | None = None,
     snapshots: Sequence[UUID] = (),
     former: Job | None = None,
+    noting: Noting = in_silence,
 ) -> Job:
     """Have workers do something to ``snapshots``, to all that ``query`` means when the job begins, or to those of a
-    ``former`` job.
+    ``former`` job. ``noting`` is called in the transaction of its beginning.
 
     JobRefusedError where options are missing or wrong or there is nothing to do it to; QueryError.
     """
@@ -51,6 +60,7 @@ def begin(
             _copy_parts(job, former)
         elif query is None:
             _write_parts(job, keys, 0)
+        noting(job)
         notify_workers()
     return job
 

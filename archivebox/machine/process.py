@@ -1,6 +1,5 @@
 """Every process that we start or hear of: what people ask of their rows, and the tree that these make."""
 
-import signal
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 from uuid import UUID
@@ -57,26 +56,16 @@ class ProcessQuerySet(TabledQuerySet["Process"]):
         """Those that served a piece of work: ``serving(snapshot_id=…)``."""
         return self.filter(**work)
 
-    def ask_to_end(self) -> int:
-        """Leave a request with whoever started those that run, and signal those of this machine; how many there are.
-
-        Never a stranger that was given a used pid.
-        """
-        running = list(self.running())
-        asked: int = Process.objects.running().filter(pk__in=[row.pk for row in running]).update(request=Request.KILL)
-        notify_workers()
-        for row in running:
-            if row.machine_id == Machine.current().pk and row.identity is not None:
-                row.identity.signal(signal.SIGTERM)
-        return asked
-
     def ask_workers_to_end(self) -> int:
-        """Have the workers end those that are running hooks, each with all that it started; how many there are.
+        """Have the workers end the running hooks that these are, or are programs of; how many hooks that is.
 
-        TERM, a grace, KILL: by whoever holds them, on whichever machine, who then knows that it was wanted.
+        Each with all that it started: TERM, a grace, KILL, by whoever holds it, on whichever machine, who then knows
+        that it was wanted. Nobody else signals a process that somebody looks after.
         """
-        hooks = self.running().of_type(Process.TypeChoices.HOOK)
-        asked: int = hooks.update(request=Request.KILL)
+        of_programs = self.of_type(Process.TypeChoices.BINARY).values("parent_id")
+        hooks = Process.objects.running().of_type(Process.TypeChoices.HOOK)
+        chosen = hooks.filter(Q(pk__in=self.values("pk")) | Q(pk__in=of_programs))
+        asked: int = chosen.update(request=Request.KILL)
         notify_workers()
         return asked
 

@@ -10,12 +10,14 @@ from django.conf import settings
 from django.contrib.auth.backends import RemoteUserBackend
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.middleware import RemoteUserMiddleware
+from django.contrib.auth.models import User
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils.decorators import sync_only_middleware
 
 from archivebox.accounts import audit
+from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import SYSTEM
 from archivebox.web.headers import GetResponse
 
@@ -52,6 +54,13 @@ def proxy_login(get_response: GetResponse) -> GetResponse:
 
 class ProxyBackend(RemoteUserBackend):
     """Accounts by the names that the proxy gives; Django makes those that are new."""
+
+    def authenticate(  # type: ignore[override]  # as in Django's own class
+        self, request: HttpRequest | None, remote_user: str
+    ) -> User | None:
+        """Asked at a log-in alone: an account that is made for it is on record in the same transaction."""
+        with write_transaction():
+            return super().authenticate(request, remote_user)
 
     def configure_user(self, request: HttpRequest | None, user: Somebody, created: bool = True) -> Somebody:
         """A new account comes in by the proxy alone until its owner chooses a password."""

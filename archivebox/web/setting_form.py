@@ -9,6 +9,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.http import QueryDict
 
 from archivebox.accounts import audit
+from archivebox.base_models.transactions import write_transaction
 from archivebox.config.conffile import write_conf
 from archivebox.config.resolve import Resolved, SettingError
 from archivebox.config.settings import DATA_FOLDER
@@ -90,14 +91,15 @@ def store(form: SettingForm, user: User | AnonymousUser) -> list[str] | None:
     changes = form.changes()
     names = [one.spec.name for one in form.settings if one.spec.name in changes]
     try:
-        if changes:
-            write_conf(DATA_FOLDER.conf, changes)
+        with write_transaction():
+            if names:
+                audit.record(user, "settings.changed", names=[*names])
+            if changes:
+                write_conf(DATA_FOLDER.conf, changes)
     except ValueError as error:
         name = str(error).partition(" ")[0]
         form.add_error(name if name in form.fields else None, f"{error}.")
         return None
-    if names:
-        audit.record(user, "settings.changed", names=[*names])
     return names
 
 

@@ -30,6 +30,32 @@ def test_the_start_and_the_end_of_a_process_are_written_in_one_place() -> None:
     assert writers == {PROCESS_ROW}
 
 
+RECORDS = {"audit.record", "write_down"}
+OF_OTHERS = {"configure_user", "_noting", "write_down"}
+"""Functions that are called within the transaction of somebody else."""
+WITHOUT_A_CHANGE = {"came_in", "left", "guessed", "admit"}
+"""Functions that put on record that somebody came, left, or was not let in."""
+
+
+def records_outside(node: ast.AST, *, is_inside: bool = False) -> Iterator[int]:
+    """Lines that put something on record outside of any ``with write_transaction()``; ``noting=`` is called in one."""
+    if isinstance(node, ast.With):
+        is_inside = is_inside or any(ast.unparse(item) == "write_transaction()" for item in node.items)
+    if isinstance(node, ast.keyword) and node.arg == "noting":
+        is_inside = True
+    if isinstance(node, ast.FunctionDef):
+        is_inside = node.name in OF_OTHERS | WITHOUT_A_CHANGE
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in RECORDS and not is_inside:
+        yield node.lineno
+    for child in ast.iter_child_nodes(node):
+        yield from records_outside(child, is_inside=is_inside)
+
+
+def test_what_was_changed_is_put_on_record_in_a_transaction_that_the_change_shares() -> None:
+    paths = (path for path in source.modules() if source.PACKAGE / "plugins" not in path.parents)
+    assert {source.shown(path): lines for path in paths if (lines := list(records_outside(source.parse(path))))} == {}
+
+
 def writes_a_status(node: ast.AST) -> bool:
     """``machine.send(…)`` of a row, ``rows.update(status=…)`` and ``row.status = …``."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

@@ -84,9 +84,11 @@ def change_crawl(request: HttpRequest, crawl_id: UUID, wanted: CrawlPatch) -> Cr
 def remove_crawl(request: HttpRequest, crawl_id: UUID) -> Counted:
     """End it, and take its Snapshots out of every list; each of them can be restored."""
     crawl = _find(crawl_id)
+    pages = Snapshot.objects.kept().filter(crawl=crawl)
+    with write_transaction():  # before it is done: pages are removed in transactions of their own
+        write_down(request, "crawl.removed", crawl, snapshots=pages.count())
     control.cancel(crawl)
-    count, _ = remove(Snapshot.objects.kept().filter(crawl=crawl))
-    write_down(request, "crawl.removed", crawl, snapshots=count)
+    count, _ = remove(pages)
     return Counted(count=count)
 
 
@@ -94,8 +96,9 @@ def remove_crawl(request: HttpRequest, crawl_id: UUID) -> Counted:
 def retry_crawl(request: HttpRequest, crawl_id: UUID) -> Counted:
     """Try again what its Snapshots lack; says of how many results."""
     crawl = _find(crawl_id)
-    count = retry_missing(Snapshot.objects.kept().filter(crawl=crawl))
-    write_down(request, "crawl.retry", crawl, results=count)
+    with write_transaction():
+        count = retry_missing(Snapshot.objects.kept().filter(crawl=crawl))
+        write_down(request, "crawl.retry", crawl, results=count)
     return Counted(count=count)
 
 
@@ -103,7 +106,8 @@ def retry_crawl(request: HttpRequest, crawl_id: UUID) -> Counted:
 def steer_crawl(request: HttpRequest, crawl_id: UUID, change: Change) -> CrawlDetail:
     """Pause, resume or cancel it."""
     crawl = _find(crawl_id)
-    if not STEERED[change](crawl):
-        raise ProblemError(409, f"It is {crawl.status}: it cannot {change}.")
-    write_down(request, f"crawl.{change}", crawl)
+    with write_transaction():
+        if not STEERED[change](crawl):
+            raise ProblemError(409, f"It is {crawl.status}: it cannot {change}.")
+        write_down(request, f"crawl.{change}", crawl)
     return detail_of(crawl_id, whoever(request))

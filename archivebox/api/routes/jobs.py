@@ -15,6 +15,7 @@ from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Question
 from archivebox.api.shapes.archive import Taken
 from archivebox.api.shapes.work import JobOut
+from archivebox.base_models.transactions import write_transaction
 from archivebox.crawls import control
 from archivebox.jobs.at_once import do
 from archivebox.jobs.begin import MOST_KEYS, JobRefusedError
@@ -54,10 +55,12 @@ def begin_job(request: HttpRequest, wanted: JobIn) -> Status[JobOut]:
             options=wanted.options,
             query=wanted.query,
             snapshots=wanted.snapshots,
+            noting=lambda job: write_down(
+                request, f"job.{job.kind}", job, query=wanted.query, snapshots=len(wanted.snapshots)
+            ),
         )
     except JobRefusedError as error:
         raise ProblemError(422, str(error)) from None
-    write_down(request, f"job.{wanted.kind}", job, query=wanted.query, snapshots=len(wanted.snapshots))
     return Status(202 if job.status in Job.OPEN else 200, JobOut.all_of([job])[0])
 
 
@@ -72,9 +75,10 @@ def get_job(request: HttpRequest, job_id: UUID) -> JobOut:
 def steer_job(request: HttpRequest, job_id: UUID, change: Change) -> JobOut:
     """Pause, resume or cancel it; what is done stays done."""
     job = _find(job_id)
-    if not STEERED[change](job):
-        raise ProblemError(409, f"It is {job.status}: it cannot {change}.")
-    write_down(request, f"job.{change}", job)
+    with write_transaction():
+        if not STEERED[change](job):
+            raise ProblemError(409, f"It is {job.status}: it cannot {change}.")
+        write_down(request, f"job.{change}", job)
     return JobOut.all_of([_find(job_id)])[0]
 
 

@@ -65,11 +65,12 @@ def get_process(request: HttpRequest, process_id: UUID) -> ProcessOut:
 
 @router.post("/processes/{uuid:process_id}/terminate", response={202: ProcessOut}, auth=Bearer(Action.ADMINISTER))
 def terminate_process(request: HttpRequest, process_id: UUID) -> Status[ProcessOut]:
-    """Ask it to end, with all that it started; it may take some seconds."""
+    """Have its worker end the hook that it is, or is a program of, with all that it started, within seconds."""
     process = _find_process(process_id)
-    if not Process.objects.filter(pk=process.pk).ask_to_end():
-        raise ProblemError(409, "It does not run.")
-    write_down(request, "process.terminated", process)
+    with write_transaction():
+        if not Process.objects.filter(pk=process.pk).ask_workers_to_end():
+            raise ProblemError(409, "There is nothing to end: it does not run any more, or no worker looks after it.")
+        write_down(request, "process.ended", process)
     return Status(202, ProcessOut.all_of([_find_process(process_id)])[0])
 
 

@@ -12,6 +12,7 @@ from archivebox.api.credentials import Bearer, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.routes.snapshots import Word
 from archivebox.api.shapes.archive import ResultOut
+from archivebox.base_models.transactions import write_transaction
 from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
 from archivebox.core.retry import retry_results
 
@@ -52,8 +53,9 @@ def retry_result(request: HttpRequest, result_id: UUID) -> ResultOut:
     """Run its hook again, now."""
     who = whoever(request)
     result = _find(who, result_id)
-    retry_results(ArchiveResult.objects.filter(pk=result.pk))
-    write_down(request, "result.retry", result, plugin=result.plugin)
+    with write_transaction():
+        retry_results(ArchiveResult.objects.filter(pk=result.pk))
+        write_down(request, "result.retry", result, plugin=result.plugin)
     return ResultOut.all_of([_find(who, result_id)], who)[0]
 
 

@@ -102,12 +102,13 @@ def steer_schedule(request: HttpRequest, schedule_id: UUID, change: Literal["pau
     """Pause it, or go on with the next of its times."""
     schedule = _find(schedule_id)
     try:
-        done = STEERED[change](schedule)
+        with write_transaction():
+            if not STEERED[change](schedule):
+                state = "paused" if schedule.is_paused else "not paused"
+                raise ProblemError(409, f"It is {state}: it cannot {change}.")
+            write_down(request, f"schedule.{change}", schedule)
     except ValueError as error:
         raise ProblemError(409, str(error)) from None
-    if not done:
-        raise ProblemError(409, f"It is {'paused' if schedule.is_paused else 'not paused'}: it cannot {change}.")
-    write_down(request, f"schedule.{change}", schedule)
     return _out(request, schedule_id)
 
 

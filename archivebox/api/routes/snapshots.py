@@ -117,8 +117,9 @@ def change_snapshot(request: HttpRequest, snapshot_id: UUID, wanted: SnapshotPat
 def remove_snapshot(request: HttpRequest, snapshot_id: UUID) -> Status[None]:
     """Take it out of every list and search. Its files stay until retention: `restore` brings it back."""
     snapshot = _find(visible_snapshots(whoever(request)), snapshot_id)
+    with write_transaction():  # before it is done: the search is told outside of any transaction
+        write_down(request, "snapshot.removed", snapshot, url=snapshot.url)
     remove(Snapshot.objects.filter(pk=snapshot.pk))
-    write_down(request, "snapshot.removed", snapshot, url=snapshot.url)
     return Status(204, None)
 
 
@@ -128,8 +129,9 @@ def restore_snapshot(request: HttpRequest, snapshot_id: UUID) -> SnapshotOut:
     who = whoever(request)
     removed = Snapshot.objects.filter(retired_at__isnull=False)
     snapshot = _find(removed, snapshot_id)
+    with write_transaction():
+        write_down(request, "snapshot.restored", snapshot, url=snapshot.url)
     bring_back(removed.filter(pk=snapshot.pk))
-    write_down(request, "snapshot.restored", snapshot, url=snapshot.url)
     return _one(visible_snapshots(who), snapshot_id, who)
 
 
@@ -149,15 +151,17 @@ def steer_snapshot(request: HttpRequest, snapshot_id: UUID, change: Change) -> S
     snapshot = _find(visible_snapshots(who), snapshot_id)
     if change == "recapture":
         return Status(201, _captured_again(request, snapshot))
-    if change == "retry":
-        retry_missing(Snapshot.objects.filter(pk=snapshot.pk))
-    elif not STEERED[change](snapshot):
-        raise ProblemError(409, f"It is {snapshot.status}: it cannot {change}.")
-    write_down(request, f"snapshot.{change}", snapshot, url=snapshot.url)
+    with write_transaction():
+        if change == "retry":
+            retry_missing(Snapshot.objects.filter(pk=snapshot.pk))
+        elif not STEERED[change](snapshot):
+            raise ProblemError(409, f"It is {snapshot.status}: it cannot {change}.")
+        write_down(request, f"snapshot.{change}", snapshot, url=snapshot.url)
     return Status(200, _one(visible_snapshots(who), snapshot_id, who))
 
 
 def _captured_again(request: HttpRequest, snapshot: Snapshot) -> SnapshotOut:
-    crawl = recapture(Snapshot.objects.filter(pk=snapshot.pk), created_by=somebody(request))
-    write_down(request, "crawl.created", crawl, urls=1)
+    with write_transaction():
+        crawl = recapture(Snapshot.objects.filter(pk=snapshot.pk), created_by=somebody(request))
+        write_down(request, "crawl.created", crawl, urls=1)
     return _one(crawl.snapshot_set.all(), crawl.snapshot_set.get().pk, whoever(request))

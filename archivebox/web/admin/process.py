@@ -9,6 +9,8 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from archivebox.accounts import audit
+from archivebox.base_models.transactions import write_transaction
 from archivebox.machine.process import Process
 from archivebox.web.admin.rows import RowAdmin
 from archivebox.web.templatetags.shown import span
@@ -74,10 +76,13 @@ class ProcessAdmin(RowAdmin[Process]):
     def has_terminate_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_superuser)
 
-    @admin.action(description="Ask the chosen processes to end (TERM)", permissions=["terminate"])
+    @admin.action(description="Have their workers end the chosen hooks", permissions=["terminate"])
     def terminate(self, request: HttpRequest, queryset: "QuerySet[Process]") -> None:
-        asked = Process.objects.filter(pk__in=queryset.values("pk")).ask_to_end()
-        messages.success(request, f"{asked} of the chosen processes were running and are asked to end.")
+        chosen = Process.objects.filter(pk__in=queryset.values("pk"))
+        with write_transaction():
+            asked = chosen.ask_workers_to_end()
+            audit.record(request.user, "process.ended", processes=[str(one.pk) for one in chosen])
+        messages.success(request, f"{asked} of the chosen processes were running hooks: their workers end them.")
 
 
 def page_of(key: UUID) -> str:

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
 from archivebox.accounts.roles import Action
+from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
 from archivebox.core.intake import create_crawl
 from archivebox.core.tag import split_tags
@@ -109,12 +110,13 @@ def _accept(request: HttpRequest, asked: AddForm, found: Understood) -> HttpResp
     if not seeds:
         return _page(request, asked, found, status=200 if found.known and not found.refusals else 422)
     user = request.user if request.user.is_authenticated else system_user()
-    crawl = create_crawl(
-        seeds, created_by=user, max_depth=options["depth"], tags=split_tags(options["tags"]),
-        config=asked.config(), persona=options["persona"],
-    )  # fmt: skip
-    audit.record(request.user, "crawl.created", crawl, urls=len(seeds))
-    _keep_refusals(crawl, found)
+    with write_transaction():
+        crawl = create_crawl(
+            seeds, created_by=user, max_depth=options["depth"], tags=split_tags(options["tags"]),
+            config=asked.config(), persona=options["persona"],
+        )  # fmt: skip
+        audit.record(request.user, "crawl.created", crawl, urls=len(seeds))
+        _keep_refusals(crawl, found)
     _tell(request, len(seeds), found)
     return redirect("crawl", crawl.pk) if request.user.is_authenticated else redirect("add")
 

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
 from archivebox.accounts.roles import Action
+from archivebox.base_models.transactions import write_transaction
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import split_tags
 from archivebox.crawls import control
@@ -62,10 +63,12 @@ def start(request: HttpRequest) -> HttpResponse:
         if kind == Job.Kind.REMOVE and "sure" not in request.POST:
             return _ask(request, query, keys)
         options, user = _options(request), _user(request)
-        job = do(kind, created_by=user, options=options, query=query, snapshots=keys, former=former)
+        job = do(
+            kind, created_by=user, options=options, query=query, snapshots=keys, former=former,
+            noting=lambda job: audit.record(user, f"job.{kind}", job, query=query, snapshots=len(keys)),
+        )  # fmt: skip
     except (JobRefusedError, QueryError, SearchUnavailableError) as refused:
         return render(request, "web/jobs/refused.html", {"sentence": str(refused), "back": _back(request)}, status=422)
-    audit.record(user, f"job.{kind}", job, query=query, snapshots=len(keys))
     if job.status in Job.OPEN or job.failed:
         return redirect("job", job.pk)
     pages = f"{job.done} page{'' if job.done == 1 else 's'}"
@@ -77,12 +80,14 @@ def start(request: HttpRequest) -> HttpResponse:
 def reverse_job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Undo what a job has done."""
     job = get_object_or_404(Job, pk=job_id)
+    with write_transaction():  # before it is done: that is several transactions
+        entry = audit.record(request.user, "job.undo", job)
     try:
         undo(job, _user(request))
     except SearchUnavailableError as problem:
+        entry.delete()
         messages.error(request, str(problem))
         return redirect(_back(request))
-    audit.record(request.user, "job.undo", job)
     messages.success(request, "Undone.")
     return redirect(_back(request))
 
@@ -158,14 +163,16 @@ def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 def _change(request: HttpRequest, job: Job) -> HttpResponse:
     change = request.POST.get("change", "")
+    if change != "forget" and change not in CHANGES:
+        raise Http404("no such change")
+    with write_transaction():
+        done = change == "forget" or CHANGES[change](job)
+        if done:
+            audit.record(request.user, f"job.{change}", job)
     if change == "forget":
         forget_file(job)
-        audit.record(request.user, "job.forget", job)
         messages.success(request, "Its file is deleted.")
-    elif change not in CHANGES:
-        raise Http404("no such change")
-    elif CHANGES[change](job):
-        audit.record(request.user, f"job.{change}", job)
+    elif done:
         messages.success(request, DONE[change])
     else:
         messages.error(request, f"It is {job.status} already.")

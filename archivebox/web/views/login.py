@@ -20,6 +20,7 @@ from archivebox.accounts.identity import Identity
 from archivebox.accounts.openid.configured import configured, takes_passwords
 from archivebox.accounts.openid.provider import Provider
 from archivebox.accounts.roles import Action
+from archivebox.base_models.transactions import write_transaction
 from archivebox.config import keys
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.web import guesses
@@ -115,8 +116,11 @@ def change_password(request: HttpRequest) -> HttpResponse:
     form.fields["new_password1"].help_text = "At least ten characters; not only digits, and none that many people use."
     form.fields["new_password2"].label, form.fields["new_password2"].help_text = "Once more", ""
     if request.method == "POST" and form.is_valid():
-        update_session_auth_hash(request, form.save())
-        audit.record(user, "user.password", user)
+        changed = form.save(commit=False)  # hashed before anybody has to wait to write
+        with write_transaction():
+            changed.save()
+            audit.record(user, "user.password", user)
+        update_session_auth_hash(request, changed)
         messages.success(request, "Your password is set.")
         return redirect("snapshots")
     context = {"form": form, "provider": configured(), "is_connected": Identity.objects.filter(user=user).exists()}

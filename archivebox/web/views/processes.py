@@ -87,9 +87,8 @@ def _running_hook(process: Process) -> Process | None:
 def end(request: HttpRequest, process_id: UUID) -> HttpResponse:
     """Leave a request with the worker that holds it: no process is signalled from here."""
     process = _find(process_id)
-    hook = process.hook
     with write_transaction():
-        asked = hook is not None and Process.objects.filter(pk=hook.pk).ask_workers_to_end()
+        asked = Process.objects.filter(pk=process.pk).ask_workers_to_end()
         if asked:
             audit.record(_user(request), "process.ended", process, what=process.what)
     if asked:

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
+from archivebox.base_models.transactions import write_transaction
 from archivebox.contract.formats import formats_of
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.evidence import Finding
@@ -34,8 +35,9 @@ NAMES_SHOWN = 5
 def retag(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot = snapshot_or_404(request, snapshot_id)
     tags = split_tags(request.POST.get("tags", "")[:2000])
-    put_tags(snapshot, tags)
-    audit.record(request.user, "snapshot.changed", snapshot, tags=list(tags))
+    with write_transaction():
+        put_tags(snapshot, tags)
+        audit.record(request.user, "snapshot.changed", snapshot, tags=list(tags))
     return redirect("snapshot", snapshot.pk)
 
 
@@ -56,11 +58,12 @@ def note(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
 def retry(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     """Run one hook again, whatever it came to, or all that failed."""
     snapshot, wanted = snapshot_or_404(request, snapshot_id), request.POST.get("result", "")
-    if wanted:
-        count = retry_results(ArchiveResult.objects.filter(snapshot=snapshot, pk=_key(wanted)))
-    else:
-        count = retry_failed(Snapshot.objects.filter(pk=snapshot.pk))
-    audit.record(request.user, "snapshot.retry", snapshot, url=snapshot.url, results=count)
+    with write_transaction():
+        if wanted:
+            count = retry_results(ArchiveResult.objects.filter(snapshot=snapshot, pk=_key(wanted)))
+        else:
+            count = retry_failed(Snapshot.objects.filter(pk=snapshot.pk))
+        audit.record(request.user, "snapshot.retry", snapshot, url=snapshot.url, results=count)
     messages.success(request, f"{count} will be tried again." if count else "There is nothing to try again.")
     return redirect("snapshot", snapshot.pk)
 
@@ -70,8 +73,9 @@ def capture(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     """Make a new version, with all plugins of that time or with chosen ones."""
     snapshot = snapshot_or_404(request, snapshot_id)
     chosen = [name for name in request.POST.getlist("plugin") if name in plugins()]
-    crawl = recapture(Snapshot.objects.filter(pk=snapshot.pk), created_by=_person(request), plugins=chosen)
-    audit.record(request.user, "crawl.created", crawl, urls=1)
+    with write_transaction():
+        crawl = recapture(Snapshot.objects.filter(pk=snapshot.pk), created_by=_person(request), plugins=chosen)
+        audit.record(request.user, "crawl.created", crawl, urls=1)
     messages.success(request, "It is being captured again: this is the new version.")
     return redirect("snapshot", crawl.snapshot_set.get().pk)
 
@@ -93,8 +97,9 @@ def verify(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
 @require_POST
 def remove(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot = snapshot_or_404(request, snapshot_id)
+    with write_transaction():  # before it is done: the search is told outside of any transaction
+        audit.record(request.user, "snapshot.removed", snapshot, url=snapshot.url)
     _, problem = take_away(Snapshot.objects.filter(pk=snapshot.pk))
-    audit.record(request.user, "snapshot.removed", snapshot, url=snapshot.url)
     if problem:
         messages.warning(request, problem)
     return redirect("snapshot", snapshot_id)
@@ -103,8 +108,9 @@ def remove(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
 @require_POST
 def restore(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot = snapshot_or_404(request, snapshot_id)
+    with write_transaction():
+        audit.record(request.user, "snapshot.restored", snapshot, url=snapshot.url)
     _, problem = bring_back(Snapshot.objects.filter(pk=snapshot.pk))
-    audit.record(request.user, "snapshot.restored", snapshot, url=snapshot.url)
     messages.success(request, f"It is back. {problem}")
     return redirect("snapshot", snapshot_id)
 

@@ -1,5 +1,8 @@
 """Owns what people do to a crawl from its page: pause, stop, discard and resume it, exclude URLs, change its limits."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -10,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
+from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import SettingError
 from archivebox.core import steering
 from archivebox.crawls import control
@@ -40,10 +44,12 @@ def do(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     if name not in DEEDS:
         raise Http404("no such change")
     deed, done = DEEDS[name]
+    with write_transaction():  # before it is done: some of them are several transactions
+        entry = audit.record(request.user, f"crawl.{name}", crawl)
     if deed(crawl):
-        audit.record(request.user, f"crawl.{name}", crawl)
         messages.success(request, done)
     else:
+        entry.delete()
         messages.error(request, f"It is {Crawl.objects.get(pk=crawl.pk).status} already.")
     return redirect("crawl", crawl.pk)
 
@@ -54,14 +60,13 @@ def patterns(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     crawl = _crawl(crawl_id)
     try:
         if url := request.POST.get("exclude", ""):
-            lists = {"exclude": url}
-            count = steering.exclude(crawl, steering.literally(url))
+            count = steering.exclude(crawl, steering.literally(url), noting=_noting(request, crawl, exclude=url))
         else:
             lists = {"URL_ALLOWLIST": request.POST.get("allow", ""), "URL_DENYLIST": request.POST.get("deny", "")}
-            count = steering.change(crawl, {name: _lines(text) for name, text in lists.items()})
+            settings = {name: _lines(text) for name, text in lists.items()}
+            count = steering.change(crawl, settings, noting=_noting(request, crawl, **lists))
     except SettingError as error:
         return crawl_page(request, crawl, "queue", {"problem": str(error), "tried": request.POST}, status=422)
-    audit.record(request.user, "crawl.changed", crawl, **lists)
     messages.success(
         request, f"{count} of its pages will not be fetched." if count else "Nothing in the queue matches."
     )
@@ -76,12 +81,17 @@ def limits(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
         return crawl_page(request, crawl, "settings", {"form_errors": form.errors, "limits": request.POST}, status=422)
     asked = form.cleaned_data
     settings = {"MAX_URLS": asked["max_urls"], "MAX_SIZE": asked["max_size"]}
-    count = steering.change(crawl, settings, max_depth=asked["max_depth"])
-    audit.record(request.user, "crawl.changed", crawl, **asked)
+    noting = _noting(request, crawl, **asked)
+    count = steering.change(crawl, settings, max_depth=asked["max_depth"], noting=noting)
     messages.success(
         request, f"Changed. {count} pages are too deep now and will not be fetched." if count else "Changed."
     )
     return redirect(f"{reverse('crawl', args=[crawl.pk])}?show=settings")
+
+
+def _noting(request: HttpRequest, crawl: Crawl, **detail: Any) -> Callable[[], object]:
+    """What puts the change on record, in its own transaction."""
+    return partial(audit.record, request.user, "crawl.changed", crawl, **detail)
 
 
 def _crawl(crawl_id: UUID) -> Crawl:

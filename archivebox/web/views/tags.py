@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
+from archivebox.base_models.transactions import write_transaction
 from archivebox.core.retagging import NameTakenError, merge, rename
 from archivebox.core.tag import Tag
 from archivebox.search.facets import COUNTED, count_of, quoted
@@ -38,11 +39,13 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 def _make(request: HttpRequest) -> HttpResponse:
-    tag = Tag.named(request.POST.get("name", ""))
+    with write_transaction():
+        tag = Tag.named(request.POST.get("name", ""))
+        if tag is not None:
+            audit.record(request.user, "tag.created", tag, name=tag.name)
     if tag is None:
         messages.error(request, "A tag needs a letter or a digit.")
         return _page(request, status=422)
-    audit.record(request.user, "tag.created", tag, name=tag.name)
     messages.success(request, f"“{tag.name}” is a tag.")
     return _done(request)
 
@@ -51,20 +54,22 @@ def _make(request: HttpRequest) -> HttpResponse:
 def change(request: HttpRequest, tag_id: UUID) -> HttpResponse:
     """``do``: ``rename`` (to ``name``), ``merge`` (into the tag ``into``), ``delete``."""
     tag = get_object_or_404(Tag, pk=tag_id)
-    wanted = request.POST.get("do")
+    wanted, before, said = request.POST.get("do"), tag.name, ""
     try:
-        if wanted == "rename":
-            before = tag.name
-            rename(tag, request.POST.get("name", ""))
-            audit.record(request.user, "tag.renamed", tag, before=before, after=tag.name)
-            messages.success(request, f"It is called “{tag.name}” now.")
-        elif wanted == "merge":
-            messages.success(request, _merge(tag, request.POST.get("into", "")))
-            audit.record(request.user, "tag.merged", tag, name=tag.name, into=request.POST["into"])
-        elif wanted == "delete":
-            audit.record(request.user, "tag.removed", tag, name=tag.name)
-            tag.delete()
-            messages.success(request, f"“{tag.name}” is no tag any more; its pages are as they were.")
+        with write_transaction():
+            if wanted == "rename":
+                rename(tag, request.POST.get("name", ""))
+                audit.record(request.user, "tag.renamed", tag, before=before, after=tag.name)
+                said = f"It is called “{tag.name}” now."
+            elif wanted == "merge":
+                audit.record(request.user, "tag.merged", tag, name=tag.name, into=request.POST.get("into", ""))
+                said = _merge(tag, request.POST.get("into", ""))
+            elif wanted == "delete":
+                audit.record(request.user, "tag.removed", tag, name=tag.name)
+                tag.delete()
+                said = f"“{tag.name}” is no tag any more; its pages are as they were."
+        if said:
+            messages.success(request, said)
     except NameTakenError as taken:
         return _ask(request, tag, taken.other)
     except ValueError as refused:

@@ -8,10 +8,15 @@ from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
 
+from django.db import models
+
 from archivebox import __version__
-from archivebox.accounts.permission import may, visible_snapshots
+from archivebox.accounts.permission import may, sight_of, visible_snapshots
 from archivebox.accounts.roles import Action
+from archivebox.base_models.visibility import seen_by
 from archivebox.config.resolve import SettingError
+from archivebox.crawls.crawl import Crawl
+from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.lib.egress import Dialer, Message, NotConnected, post
 from archivebox.lib.urls import parse_url
 from archivebox.search.query import select
@@ -29,6 +34,10 @@ log = logging.getLogger(__name__)
 PATIENCE = 15.0
 """Seconds for a whole try, as the specification of Standard Webhooks advises: 15 to 30."""
 FIELDS = {"User-Agent": f"ArchiveBox/{__version__}", "Content-Type": "application/json"}
+
+
+OF_SOMEBODY: dict[str, type[models.Model]] = {"crawl": Crawl, "schedule": CrawlSchedule}
+"""What is not there for everybody, by the first word of its events; pages can be removed, too."""
 
 
 class LoadedDelivery(NamedTuple):
@@ -131,9 +140,15 @@ def is_meant(delivery: Delivery) -> bool:
     owner = delivery.created_by
     if not owner.is_active or not may(owner, Action.READ):
         return False
-    if delivery.object_id is None or not delivery.event.startswith("snapshot."):
-        return True
-    pages = visible_snapshots(owner).filter(pk=delivery.object_id)
+    kind = delivery.event.partition(".")[0]
+    if kind in OF_SOMEBODY:
+        rows = OF_SOMEBODY[kind]._default_manager.filter(pk=delivery.object_id)
+        return seen_by(sight_of(owner), rows).exists()
+    return kind != "snapshot" or _is_chosen(delivery)
+
+
+def _is_chosen(delivery: Delivery) -> bool:
+    pages = visible_snapshots(delivery.created_by).filter(pk__in=[delivery.object_id])
     query = delivery.webhook.query
     return (select(query, among=pages, texts=False) if query else pages).exists()
 

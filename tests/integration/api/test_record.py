@@ -10,14 +10,19 @@ from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
 from archivebox.accounts import audit
 from archivebox.accounts.models import AuditEntry
 from archivebox.core.intake import Seed, create_crawl
+from archivebox.core.models import Snapshot, Tag
+from archivebox.crawls.models import Crawl
+from archivebox.jobs.models import Job
 from archivebox.web import guesses
 from archivebox.web.throttle import Throttle
+from archivebox.webhooks.models import Webhook
 from tests.integration.api.conftest import Make
 from tests.integration.api.test_account_pages import send
 
@@ -83,6 +88,36 @@ def test_what_people_do_on_pages_is_on_record(caller: Make) -> None:
         ("job.tag", {"query": None, "snapshots": 1}),
         ("user.password", {}),
     ]
+
+
+def test_what_cannot_be_put_on_record_is_not_done(caller: Make) -> None:
+    editor, viewer = caller("editor"), caller("viewer")
+    crawl = create_crawl([Seed("http://example.com/a")], created_by=User.objects.get(username="editor"))
+    snapshot = crawl.snapshot_set.get()
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE accounts_auditentry RENAME TO out_of_reach")
+    for somebody, method, path, body in (
+        (editor, "POST", f"crawls/{crawl.pk}/pause", {}),
+        (editor, "DELETE", f"crawls/{crawl.pk}", None),
+        (editor, "DELETE", f"snapshots/{snapshot.pk}", None),
+        (editor, "POST", f"snapshots/{snapshot.pk}/recapture", {}),
+        (editor, "POST", "jobs", {"kind": "tag", "options": {"tags": ["x"]}, "snapshots": [str(snapshot.pk)]}),
+        (editor, "POST", "tags", {"name": "x"}),
+        (viewer, "POST", "webhooks", {"url": "https://example.org/", "events": ["job.finished"]}),
+    ):
+        assert somebody.ask(method, f"/api/v1/{path}", body).status_code == 500, path
+    for path, fields in (
+        (f"/snapshots/{snapshot.pk}/tags/", {"tags": "news"}),
+        (f"/snapshots/{snapshot.pk}/remove/", {}),
+        (f"/crawls/{crawl.pk}/do/", {"change": "discard"}),
+        (f"/crawls/{crawl.pk}/limits/", {"max_depth": "2"}),
+        ("/add/", {"urls": "http://example.com/b", "depth": "0", "scope": "all"}),
+    ):
+        assert send(editor, path, **fields).status_code == 500, path
+    known, now = (crawl.status, crawl.max_depth), Crawl.objects.get()
+    assert (now.status, now.max_depth) == known
+    assert Snapshot.objects.get().retired_at is None
+    assert not any(model.objects.exists() for model in (Tag, Job, Webhook))
 
 
 def test_the_page_and_the_api_say_from_where(caller: Make) -> None:

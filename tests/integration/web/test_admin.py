@@ -63,7 +63,7 @@ def test_the_page_of_a_process_shows_its_family_and_cannot_be_saved(library: Lib
     assert 'name="_save"' not in page
 
 
-def test_asking_processes_to_end_leaves_a_request_and_signals_no_stranger(library: Library) -> None:
+def test_what_no_worker_holds_is_neither_asked_to_end_nor_signalled(library: Library) -> None:
     page = library.visitor.get(f"{LIST}?status__exact=running&q=archivebox").text
     worker = next(
         key for key in re.findall(r'name="_selected_action" value="([^"]+)"', page)
@@ -71,6 +71,6 @@ def test_asking_processes_to_end_leaves_a_request_and_signals_no_stranger(librar
     )  # fmt: skip
     answer = library.visitor.post(LIST, action="terminate", _selected_action=worker)
     assert answer.status == 302
-    assert "1 of the chosen processes" in library.visitor.get(LIST).text
-    assert re.search(r"Request:</label>.*?kill", library.visitor.get(f"{LIST}{worker}/change/").text, re.DOTALL)
+    assert "0 of the chosen processes" in library.visitor.get(LIST).text
+    assert not re.search(r"Request:</label>.*?kill", library.visitor.get(f"{LIST}{worker}/change/").text, re.DOTALL)
     assert library.server.ask("/health/").status == 200

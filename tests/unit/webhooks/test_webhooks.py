@@ -16,7 +16,7 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.core import scheduling
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls import control
-from archivebox.crawls.models import CrawlSchedule
+from archivebox.crawls.models import Crawl, CrawlSchedule
 from archivebox.crawls.schedule import Template
 from archivebox.jobs.begin import begin
 from archivebox.jobs.carrying_out import put_down
@@ -125,6 +125,15 @@ def test_a_message_is_for_pages_that_its_owner_may_see_and_asked_for() -> None:
     snapshot.retire()
     assert not is_meant(ours), "it was removed"
     snapshot.restore()
+    Snapshot.objects.update(visibility="private")
+    assert not is_meant(ours), "it is somebody else's"
+    of_crawl = tell_test(asked)
+    of_crawl.event, of_crawl.object_id = "crawl.finished", snapshot.crawl_id
+    assert is_meant(of_crawl)
+    Crawl.objects.update(visibility="private")
+    assert not is_meant(of_crawl)
+    Snapshot.objects.update(visibility="members")
+    assert is_meant(ours)
     ours.created_by.is_active = False
     assert not is_meant(ours), "who is disabled is told nothing"
 
