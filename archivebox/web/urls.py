@@ -86,6 +86,7 @@ urlpatterns = [
     path("login/provider/", openid.begin, name="openid-begin"),
     path("login/provider/back/", openid.back, name="openid-back"),
     path("login/provider/connect/", openid.connect, name="openid-connect"),
+    path("login/provider/disconnect/", openid.disconnect, name="openid-disconnect"),
     path("logout/", login.leave, name="logout"),
     path("password/", login.change_password, name="password"),
     path("tokens/", tokens.index, name="tokens"),

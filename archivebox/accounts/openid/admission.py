@@ -35,6 +35,20 @@ def connect(provider: Configured, claims: Claims, user: User) -> None:
             raise OpenIDError(f"This account of {provider.name} opens another account here already.") from None
 
 
+def is_connected(provider: Configured, user: User) -> bool:
+    """Whether the provider opens this account."""
+    return Identity.objects.filter(user=user, issuer=provider.issuer).exists()
+
+
+def disconnect(provider: Configured, user: User) -> None:
+    """Have the provider open this account no more. OpenIDError where nothing else would."""
+    if not user.has_usable_password():
+        raise OpenIDError("Choose a password first: nothing else would let you in.")
+    with write_transaction():
+        Identity.objects.filter(user=user, issuer=provider.issuer).delete()
+        audit.record(user, "user.disconnected", user, provider=provider.name)
+
+
 def _admit(provider: Configured, claims: Claims, user: User | None) -> User:
     if user is not None and not user.is_active:
         raise OpenIDError("Your account here is disabled. Ask an administrator of this archive.")

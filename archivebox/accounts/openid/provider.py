@@ -32,11 +32,17 @@ PATIENCE = (3.0, 5.0)
 LEEWAY = 60
 """Seconds that the provider's clock may differ from ours."""
 KNOWN_FOR = 3600.0
-"""Seconds that what a provider says of itself is remembered."""
+"""Seconds that what a provider says of itself, and its keys, are remembered."""
+SUBJECT_MOST = 255
+"""Letters of a subject (OpenID Connect Core 1.0, section 2)."""
 
 
 class OpenIDError(Exception):
-    """Why somebody does not come in: a sentence, and what to do next."""
+    """Why somebody does not come in: a sentence, and what to do next; ``status`` is that of the answer."""
+
+    def __init__(self, sentence: str, status: int = 403) -> None:
+        super().__init__(sentence)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +81,9 @@ class Provider:
     def address(self, secrets: Secrets) -> str:
         """Where the visitor goes to say who it is. OpenIDError."""
         with self._sentences():
-            session = self._session(self._metadata())
-            address, _ = session.create_authorization_url(
-                self._metadata().authorization,
+            metadata = self._metadata()
+            address, _ = self._session(metadata).create_authorization_url(
+                metadata.authorization,
                 state=secrets.state,
                 nonce=secrets.nonce,
                 code_verifier=secrets.verifier,
@@ -133,6 +139,7 @@ class Provider:
         if known is None or known_at + KNOWN_FOR < time.monotonic():
             known = _read(issuer, self._get(get_well_known_url(issuer, external=True)))
             _metadata[issuer] = (time.monotonic(), known)
+            _keys.pop(issuer, None)
         return known
 
     def _get(self, address: str) -> dict[str, Any]:
@@ -155,6 +162,8 @@ class Provider:
             },
         )
         claims.validate(leeway=LEEWAY)
+        if not 0 < len(claims["sub"]) <= SUBJECT_MOST:
+            raise ValueError("it means nobody")
         return dict(claims)
 
     def _decoded(self, text: str) -> jwt.Token:
@@ -188,7 +197,8 @@ class Provider:
         try:
             yield
         except RequestException as error:
-            raise self._refused(error, f"{name} does not answer as it should. Try again in a minute.") from None
+            sentence = f"{name} does not answer as it should. Try again in a minute."
+            raise self._refused(error, sentence, 502) from None
         except OAuthError as error:
             was_used = error.error == "invalid_grant"
             raise self._refused(error, _USED.format(name) if was_used else _UNKNOWN.format(name)) from None
@@ -198,9 +208,9 @@ class Provider:
         except (JoseError, ValueError, KeyError, TypeError) as error:
             raise self._refused(error, _UNTRUSTED.format(name)) from None
 
-    def _refused(self, error: Exception, sentence: str) -> OpenIDError:
+    def _refused(self, error: Exception, sentence: str, status: int = 403) -> OpenIDError:
         log.warning("OpenID: %s %s: %s action=openid_refused", self._configured.issuer, type(error).__name__, error)
-        return OpenIDError(sentence)
+        return OpenIDError(sentence, status)
 
 
 _USED = "{} takes what it answered once, and soon. Log in again."

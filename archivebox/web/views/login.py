@@ -16,7 +16,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit, entering
-from archivebox.accounts.identity import Identity
+from archivebox.accounts.openid import admission
 from archivebox.accounts.openid.configured import configured, takes_passwords
 from archivebox.accounts.openid.provider import Provider
 from archivebox.accounts.roles import Action
@@ -123,5 +123,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
         update_session_auth_hash(request, changed)
         messages.success(request, "Your password is set.")
         return redirect("snapshots")
-    context = {"form": form, "provider": configured(), "is_connected": Identity.objects.filter(user=user).exists()}
+    provider = configured()
+    connected = provider is not None and admission.is_connected(provider, user)
+    context = {"form": form, "provider": provider, "is_connected": connected}
     return render(request, "web/password.html", context, status=422 if form.errors else 200)

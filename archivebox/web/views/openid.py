@@ -2,6 +2,7 @@
 
 from typing import cast
 
+from django.contrib import messages
 from django.contrib.auth import login as start_session
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
@@ -37,7 +38,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     try:
         answer = redirect(_ask(request, attempt))
     except OpenIDError as problem:
-        return login_page(request, problem=str(problem), status=502)
+        return login_page(request, problem=str(problem), status=problem.status)
     attempt.keep(answer)
     return answer
 
@@ -50,10 +51,23 @@ def connect(request: HttpRequest) -> HttpResponse:
     try:
         address = _ask(request, attempt)
     except OpenIDError as problem:
-        return login_page(request, problem=str(problem), status=502)
+        return login_page(request, problem=str(problem), status=problem.status)
     answer = _onward(request, address, f"Going on to {_provider().name}")
     attempt.keep(answer)
     return answer
+
+
+@require_POST
+@requires(Action.OWN, to_change=Action.OWN)
+def disconnect(request: HttpRequest) -> HttpResponse:
+    """The account there opens the one here no more."""
+    provider = _provider()
+    try:
+        admission.disconnect(provider, cast("User", request.user))
+        messages.success(request, f"Your account of {provider.name} opens this one no more.")
+    except OpenIDError as problem:
+        messages.error(request, str(problem))
+    return redirect("password")
 
 
 @require_safe
@@ -67,7 +81,7 @@ def back(request: HttpRequest) -> HttpResponse:
     try:
         return forget(_entered(request, provider, attempt))
     except OpenIDError as problem:
-        return forget(login_page(request, problem=str(problem), status=403))
+        return forget(login_page(request, problem=str(problem), status=problem.status))
 
 
 def _entered(request: HttpRequest, provider: Configured, attempt: Attempt) -> HttpResponse:
@@ -102,7 +116,7 @@ def _counted(request: HttpRequest) -> guesses.Attempt:
     """OpenIDError where this address has failed too often: each try has a thread wait for the provider."""
     attempt = guesses.by_link(request)
     if attempt.wait:
-        raise OpenIDError(f"Too many attempts. Try again in {attempt.wait} seconds.")
+        raise OpenIDError(f"Too many attempts. Try again in {attempt.wait} seconds.", 429)
     return attempt
 
 

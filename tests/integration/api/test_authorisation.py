@@ -58,6 +58,7 @@ PAGES: dict[str, Row] = {
     "login/provider/": {"GET": OPEN},
     "login/provider/back/": {"GET": OPEN},
     "login/provider/connect/": {"POST": OWN},
+    "login/provider/disconnect/": {"POST": OWN},
     "logout/": {"POST": OPEN},
     "password/": {"GET": OWN, "POST": OWN},
     "tokens/": {"GET": OWN, "POST": OWN},

@@ -138,6 +138,8 @@ LIES: dict[str, tuple[dict[str, JSON], str]] = {
     "another issuer": ({"iss": "https://another.example"}, "does not fit"),
     "for several, by another": ({"aud": [CLIENT, "another"], "azp": "another"}, "does not fit"),
     "no subject": ({"sub": None}, "does not fit"),
+    "an empty subject": ({"sub": ""}, "does not fit"),
+    "a subject without end": ({"sub": "x" * 256}, "does not fit"),
     "expired": ({"exp": NOW - 3600}, "clocks"),
     "from the future": ({"iat": NOW + 3600}, "clocks"),
     "no end": ({"exp": None}, "does not fit"),
@@ -154,6 +156,7 @@ def test_an_id_token_that_is_not_for_us_now_is_refused(lie: str, provider: Stand
     assert not User.objects.filter(username="jane").exists()
 
 
+@pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")  # of the forger
 def test_what_another_key_signed_is_refused_and_a_new_key_of_the_provider_is_taken(
     provider: StandIn, client: Client
 ) -> None:
@@ -233,6 +236,21 @@ def test_an_account_is_connected_by_who_is_in_it_and_opens_no_other(client: Clie
     refused = log_in(Client(SERVER_NAME="localhost"))
     assert "is disabled" in sentence_of(refused)
     assert Identity.objects.get().user == anna
+
+
+@pytest.mark.usefixtures("provider")
+def test_an_account_is_disconnected_by_who_has_another_way_in(client: Client) -> None:
+    log_in(client)
+    client.post("/login/provider/disconnect/")
+    assert "Choose a password first" in client.get("/password/").content.decode()
+    jane = User.objects.get(username="jane")
+    jane.set_password("swordfish swordfish")
+    jane.save()
+    log_in(client)
+    client.post("/login/provider/disconnect/")
+    assert not Identity.objects.exists()
+    assert AuditEntry.objects.filter(action="user.disconnected").get().detail == {"provider": "Home"}
+    assert "There is an account jane here already" in sentence_of(log_in(client))
 
 
 @pytest.mark.parametrize(
