@@ -1,12 +1,18 @@
 """Owns the one question of every entrance: may this user, or this token, do that, and which rows may it see."""
 
 from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import QuerySet
 
 from archivebox.accounts.roles import Action, Role, actions_of, role_of
 from archivebox.accounts.tokens import Token
 from archivebox.base_models.users import SYSTEM
-from archivebox.base_models.visibility import EVERYTHING, Sight, seen_by
+from archivebox.base_models.visibility import EVERYTHING, Sight, VisibleRow, seen_by
+from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
+from archivebox.core.processtree import seen_processes
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
+from archivebox.crawls.crawl import Crawl, CrawlQuerySet
+from archivebox.crawls.schedule import CrawlSchedule
+from archivebox.machine.process import ProcessQuerySet
 
 Who = User | AnonymousUser | Token
 
@@ -33,6 +39,40 @@ def sight_of(who: Who) -> Sight:
 
 
 def visible_snapshots(who: Who) -> SnapshotQuerySet:
-    """The Snapshots that ``who`` may know of: those seen that nobody removed, for those who may see the list."""
+    """The Snapshots of lists and searches: those that ``who`` sees and nobody removed, if ``who`` may see lists."""
     rows: SnapshotQuerySet = seen_by(sight_of(who), Snapshot.objects.kept())
     return rows if may(who, Action.LIST) else rows.none()
+
+
+def reachable_snapshots(who: Who) -> SnapshotQuerySet:
+    """The Snapshots that ``who`` reaches by their address; those removed, too, for who may bring them back."""
+    rows = Snapshot.objects.all() if may(who, Action.EDIT) else Snapshot.objects.kept()
+    return seen_by(sight_of(who), rows)
+
+
+def visible_results(who: Who) -> ArchiveResultQuerySet:
+    """The results of Snapshots in :func:`visible_snapshots`."""
+    rows: ArchiveResultQuerySet = ArchiveResult.objects.filter(snapshot__in=visible_snapshots(who))
+    return rows
+
+
+def visible_crawls(who: Who) -> CrawlQuerySet:
+    """The Crawls that ``who`` sees."""
+    rows: CrawlQuerySet = Crawl.objects.select_related("created_by")
+    return seen_by(sight_of(who), rows)
+
+
+def visible_schedules(who: Who) -> "QuerySet[CrawlSchedule]":
+    """The schedules that ``who`` sees."""
+    return seen_by(sight_of(who), CrawlSchedule.objects.select_related("created_by"))
+
+
+def visible_processes(who: Who) -> ProcessQuerySet:
+    """The processes that work, or worked, for nothing that is hidden from ``who``."""
+    return seen_processes(sight_of(who))
+
+
+def may_show(who: Who, row: VisibleRow) -> bool:
+    """Whether ``who`` may decide who else sees this row, which ``who`` sees: its owner may, and administrators."""
+    sight = sight_of(who)
+    return may(who, Action.EDIT) and (sight.is_whole or row.created_by_id == sight.account)

@@ -44,13 +44,28 @@ class Sight:
         open_to_all = Q(**{f"{path}visibility__in": one_of(Visibility.PUBLIC, Visibility.MEMBERS)})
         return open_to_all | Q(**{f"{path}created_by": self.account})
 
+    def sees(self, visibility: str, owner: int) -> bool:
+        """The same of one row that has been read."""
+        if self.is_whole or (self.account is not None and self.account == owner):
+            return True
+        return visibility == Visibility.PUBLIC or (self.account is not None and visibility == Visibility.MEMBERS)
+
+    def hides(self) -> Q:
+        """The opposite: of few rows mostly, and so that an index finds these."""
+        if self.account is None:
+            return ~self.condition()
+        return Q(visibility=Literal(Visibility.PRIVATE)) & ~Q(created_by=self.account)
+
 
 EVERYTHING = Sight(is_whole=True)
+MEMBERS = Sight(0)
+"""How far everybody sees who is logged in and owns nothing private."""
 
 
 class VisibleRow(models.Model):
     """A row that is there for some alone; it has an owner, ``created_by``."""
 
+    created_by_id: int
     visibility = models.CharField(max_length=8, choices=Visibility.choices, default=Visibility.MEMBERS)
 
     class Meta:
@@ -67,7 +82,7 @@ def seen_by(sight: Sight, rows: Rows) -> Rows:
 
 def hidden_from(sight: Sight, rows: Rows) -> Rows:
     """The others."""
-    return rows.none() if sight.is_whole else rows.exclude(sight.condition())
+    return rows.none() if sight.is_whole else rows.filter(sight.hides())
 
 
 def narrowest(choices: Iterable[str]) -> str:

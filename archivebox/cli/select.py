@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from archivebox.base_models.rows import Row
+from archivebox.base_models.visibility import EVERYTHING
 from archivebox.cli.errors import BadInputError
 from archivebox.core.models import Snapshot
 from archivebox.core.snapshot import SnapshotQuerySet
@@ -95,7 +96,7 @@ def snapshots(
 def of_query(query: str, *, among: SnapshotQuerySet | None = None) -> SnapshotQuerySet:
     """All Snapshots that a query means; BadInputError says where it is none, or why its texts cannot be searched."""
     try:
-        return select(query, among=among, every=True)
+        return select(query, EVERYTHING, among=among, every=True)
     except QueryError as error:
         raise BadInputError(pointed_at(query, error)) from None
     except SearchUnavailableError as error:

@@ -4,10 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from django.db.models import Exists, OuterRef
+
+from archivebox.base_models.visibility import Sight, hidden_from
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.models import Crawl
 from archivebox.machine.models import Process
-from archivebox.machine.process import DEEPEST
+from archivebox.machine.process import DEEPEST, ProcessQuerySet
 
 MOST_RUNNING = 1_000
 """Processes that run now, of which the tree is drawn."""
@@ -28,9 +31,18 @@ class Branch:
     children: "list[Branch]" = field(default_factory=list)
 
 
-def running_tree() -> list[Branch]:
-    """What runs now, on all machines, with everything above it."""
-    every = Process.objects.select_related("machine").defer("stdout", "stderr", "env", "declared")
+def seen_processes(sight: Sight) -> ProcessQuerySet:
+    """All but those that work for what is hidden: their arguments and outputs tell of it."""
+    rows: ProcessQuerySet = Process.objects.all()
+    if not sight.is_whole:
+        rows = rows.exclude(Exists(hidden_from(sight, Snapshot.objects.filter(pk=OuterRef("snapshot_id")))))
+        rows = rows.exclude(Exists(hidden_from(sight, Crawl.objects.filter(pk=OuterRef("crawl_id")))))
+    return rows
+
+
+def running_tree(sight: Sight) -> list[Branch]:
+    """What runs now, on all machines, with everything above it, as far as it is seen."""
+    every = seen_processes(sight).select_related("machine").defer("stdout", "stderr", "env", "declared")
     rows = {row.pk: row for row in every.running()[:MOST_RUNNING]}  # in no order: that of an index of these alone
     asked: set[UUID] = set()
     while missing := {row.parent_id for row in rows.values() if row.parent_id} - rows.keys() - asked:

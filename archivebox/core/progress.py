@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import IntegerField, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
+from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.base_models.work import HELD
 from archivebox.contract.reasons import Reason, split
 from archivebox.core.archiveresult import ArchiveResult
@@ -74,12 +75,12 @@ class Progress:
         return 60 * left / self.a_minute if is_known else None
 
 
-def progress_of(crawl: Crawl) -> Progress:
-    """Counts the pages of the crawl as far as that is cheap."""
+def progress_of(crawl: Crawl, sight: Sight) -> Progress:
+    """Counts the pages of the crawl that are seen, as far as that is cheap."""
     now = timezone.now()
-    kept = crawl.snapshot_set.kept()
+    kept = seen_by(sight, crawl.snapshot_set.kept())
     counts = {status: _counted(kept.filter(status=status)) for status in Snapshot.StatusChoices.values}
-    recent = crawl.snapshot_set.filter(sealed_at__gt=now - SPEED_OVER)
+    recent = seen_by(sight, crawl.snapshot_set.filter(sealed_at__gt=now - SPEED_OVER))
     period = min(SPEED_OVER, max(now - crawl.created_at, timedelta(seconds=1)))
     a_minute = _counted(recent) * 60 / period.total_seconds()
     there = {status: count for status, count in counts.items() if count}
@@ -107,9 +108,9 @@ class _CountOf(Subquery):
     output_field = IntegerField()
 
 
-def sizes_of(crawls: Sequence[Crawl]) -> list[Size]:
-    """The size of each crawl of a list, by one query."""
-    pages = Snapshot.objects.kept().filter(crawl=OuterRef("pk")).order_by().values("pk")
+def sizes_of(crawls: Sequence[Crawl], sight: Sight) -> list[Size]:
+    """The size of each crawl of a list as far as it is seen, by one query."""
+    pages = seen_by(sight, Snapshot.objects.kept()).filter(crawl=OuterRef("pk")).order_by().values("pk")
     first, done = pages[: COUNTED_IN_LISTS + 1], pages.filter(status="sealed")[: COUNTED_IN_LISTS + 1]
     rows = Crawl.objects.filter(pk__in=[crawl.pk for crawl in crawls]).order_by()
     found = rows.annotate(pages=_CountOf(first), done=_CountOf(done)).values_list("pk", "pages", "done")
@@ -142,6 +143,9 @@ class PageNow(NamedTuple):
     title: str
     status: str
     depth: int
+    visibility: str
+    owner: int
+    """Key of the account whose it is."""
     pills: tuple[Pill, ...] = ()
 
     @property
@@ -166,7 +170,7 @@ NEVER_MEANT = frozenset({Reason.DISABLED, Reason.NOT_CHOSEN, Reason.OTHER_ENGINE
 """Reasons of hooks that were not to run at all: they say nothing of how far a page is."""
 FINAL = ("succeeded", "noresults", "failed", "skipped")
 TELLING = ("started", "failed", "backoff", "queued", "succeeded", "noresults", "skipped")
-_PAGE = ("pk", "crawl_id", "url", "title", "status", "depth")
+_PAGE = ("pk", "crawl_id", "url", "title", "status", "depth", "visibility", "created_by_id")
 _PILL = ("snapshot_id", "plugin", "status", "reason", "start_ts", "end_ts", "output_size")
 
 

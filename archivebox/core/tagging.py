@@ -3,12 +3,24 @@
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
+from django.db.models import Exists, OuterRef, QuerySet
+
+from archivebox.base_models.visibility import Sight
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
 from archivebox.lib.batches import batches
 
 BATCH = 500
 """Rows of one statement."""
+
+
+def tags_seen_by(sight: Sight) -> "QuerySet[Tag]":
+    """All tags but those that are on pages, and on none that is seen."""
+    tags = Tag.objects.all()
+    if sight.is_whole:
+        return tags
+    on_pages = Snapshot.tags.through.objects.filter(tag_id=OuterRef("pk"))
+    return tags.filter(~Exists(on_pages) | Exists(on_pages.filter(sight.condition("snapshot__"))))
 
 
 def tag(snapshots: Sequence[UUID], names: Iterable[str]) -> None:

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from archivebox.base_models.rows import time_of
+from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.config.resolve import Resolved
 from archivebox.contract.reasons import Reason
 from archivebox.core.intake import Refusal, Seed, check_seeds
@@ -64,8 +65,11 @@ class Understood:
         return self.fresh + [one.seed for one in self.known if one.at < before]
 
 
-def understand(files: Iterable[BinaryIO], settings: Resolved, *, may_name_private: bool) -> Understood:
-    """Read lists of any kind; LinkFileError for what is none. Names are looked up for visitors: see the door."""
+def understand(files: Iterable[BinaryIO], settings: Resolved, sight: Sight, *, may_name_private: bool) -> Understood:
+    """Read lists of any kind; LinkFileError for what is none. Names are looked up for visitors: see the door.
+
+    ``sight``: what is not seen is not known.
+    """
     seeds: dict[str, Seed] = {}
     found = Understood()
     for file in files:
@@ -76,7 +80,7 @@ def understand(files: Iterable[BinaryIO], settings: Resolved, *, may_name_privat
             for seed in taken:
                 seeds.setdefault(seed.url, seed)
     found.repeated -= len(seeds)
-    versions = _versions_of(seeds)
+    versions = _versions_of(seeds, sight)
     found.fresh = [seed for url, seed in seeds.items() if url not in versions]
     found.known = [Known(seeds[url], keys[-1], len(keys)) for url, keys in versions.items()]
     return found
@@ -98,11 +102,11 @@ def _unreadable(link: Link) -> Refusal:
     return Refusal(link.line, link.url[:200], Reason.BAD_URL.value, f"There is no URL in it: {link.problem}.")
 
 
-def _versions_of(urls: Iterable[str]) -> dict[str, list[UUID]]:
-    """The kept Snapshots of these URLs, of those that have any; the latest last."""
+def _versions_of(urls: Iterable[str], sight: Sight) -> dict[str, list[UUID]]:
+    """The kept Snapshots of these URLs that are seen, of those that have any; the latest last."""
     versions: dict[str, list[UUID]] = {}
     for batch in batches(urls, BATCH):
-        rows = Snapshot.objects.in_library().filter(url__in=batch).order_by("pk")
+        rows = seen_by(sight, Snapshot.objects.in_library()).filter(url__in=batch).order_by("pk")
         for url, key in rows.values_list("url", "pk"):
             versions.setdefault(url, []).append(key)
     return versions

@@ -8,6 +8,7 @@ from django.db import models
 from django.utils import timezone
 
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.core.look import Look
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
@@ -17,11 +18,11 @@ BATCH = 500
 """URLs of one query."""
 
 
-def latest_versions(urls: Iterable[str]) -> dict[str, UUID]:
-    """URL → key of its latest kept Snapshot, of those that have one."""
+def latest_versions(urls: Iterable[str], sight: Sight) -> dict[str, UUID]:
+    """URL → key of its latest kept Snapshot that is seen, of those that have one."""
     latest: dict[str, UUID] = {}
     for batch in batches(urls, BATCH):
-        rows = Snapshot.objects.kept().filter(url__in=batch).order_by("id").values_list("url", "pk")
+        rows = seen_by(sight, Snapshot.objects.kept()).filter(url__in=batch).order_by("id").values_list("url", "pk")
         latest.update(rows)
     return latest
 

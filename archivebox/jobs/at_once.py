@@ -6,8 +6,10 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from archivebox.accounts.permission import sight_of
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.steering import discard
 from archivebox.core.tag import Tag
@@ -16,6 +18,7 @@ from archivebox.jobs.begin import Noting, begin, checked, in_silence
 from archivebox.jobs.carrying_out import note
 from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.job import Job, JobPart, packed
+from archivebox.jobs.permission import limits
 from archivebox.lib.jsonl import JSON
 from archivebox.search.query import select
 
@@ -35,13 +38,14 @@ def do(
     snapshots: Sequence[UUID] = (),
     former: Job | None = None,
     noting: Noting = in_silence,
+    sight: Sight | None = None,
 ) -> Job:
     """What :func:`begin` takes; done when this returns where that is quick, else a job that workers carry out.
 
     JobRefusedError, QueryError, SearchUnavailableError: nothing is done.
     """
     options = checked(kind, options or {})
-    keys = _chosen(kind, query, snapshots, former) if kind in QUICK else []
+    keys = _chosen(kind, query, snapshots, former, sight or sight_of(created_by)) if kind in QUICK else []
     if not 0 < len(keys) <= FEW:
         return begin(
             kind,
@@ -51,16 +55,18 @@ def do(
             snapshots=snapshots,
             former=former,
             noting=noting,
+            sight=sight,
         )
     job = Job(kind=kind, options=options, query=query or "", total=len(keys), created_by=created_by)
+    job.memory |= limits(sight)
     _carry_out(job, keys, noting)
     return job
 
 
-def _chosen(kind: str, query: str | None, snapshots: Sequence[UUID], former: Job | None) -> list[UUID]:
+def _chosen(kind: str, query: str | None, snapshots: Sequence[UUID], former: Job | None, sight: Sight) -> list[UUID]:
     """Those that are meant; of more than FEW one more than that."""
     if query is not None:
-        rows = select(query, among=DEEDS[kind].among(), every=True).order_by("-pk")
+        rows = select(query, sight, among=DEEDS[kind].rows(), every=True).order_by("-pk")
         return list(rows.values_list("pk", flat=True)[: FEW + 1])
     if former is not None:
         return _keys_of(former) if former.total is not None and former.total <= FEW else []
@@ -111,7 +117,7 @@ def undo(job: Job, created_by: User) -> None:
     """Bring back what was removed, take off the tags that were put on, discard the new versions; again does no harm."""
     if job.kind == Job.Kind.REMOVE:
         do(Job.Kind.RESTORE, created_by=created_by, former=job)
-    for crawl in Crawl.objects.filter(pk=job.memory.get("crawl")):
+    for crawl in seen_by(sight_of(created_by), Crawl.objects.filter(pk=job.memory.get("crawl"))):
         discard(crawl)
     for name, keys in job.memory.get("changed", {}).items():
         if keys:

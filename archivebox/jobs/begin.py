@@ -7,8 +7,10 @@ from django.contrib.auth.models import User
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.visibility import Sight
 from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.job import Job, JobPart, packed
+from archivebox.jobs.permission import limits, sight_for
 from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
 from archivebox.search.query import parse, select
@@ -40,9 +42,11 @@ def begin(
     snapshots: Sequence[UUID] = (),
     former: Job | None = None,
     noting: Noting = in_silence,
+    sight: Sight | None = None,
 ) -> Job:
     """Have workers do something to ``snapshots``, to all that ``query`` means when the job begins, or to those of a
-    ``former`` job. ``noting`` is called in the transaction of its beginning.
+    ``former`` job; of all of these to what ``created_by`` sees, or, with ``sight``, to no more than that. ``noting`` is
+    called in the transaction of its beginning.
 
     JobRefusedError where options are missing or wrong or there is nothing to do it to; QueryError.
     """
@@ -54,6 +58,7 @@ def begin(
         raise JobRefusedError(f"Choose pages: between 1 and {MOST_KEYS:,}, or all that a query means.")
     total = None if query is not None else len(keys) if former is None else former.total
     job = Job(kind=kind, options=known, query=query or "", total=total, created_by=created_by)
+    job.memory |= limits(sight)
     with write_transaction():
         job.save(force_insert=True)
         if former is not None:
@@ -80,7 +85,7 @@ def next_to_freeze(job: Job) -> list[UUID]:
     transactions, since a search engine may be asked.
     """
     last = JobPart.objects.filter(job=job).order_by("-number").first()
-    rows = select(job.query, among=DEEDS[job.kind].among(), every=True).order_by("-pk")
+    rows = select(job.query, sight_for(job), among=DEEDS[job.kind].rows(), every=True).order_by("-pk")
     if last is not None:
         rows = rows.filter(pk__lt=last.keys[-1])
     return list(rows.values_list("pk", flat=True)[:FREEZE])

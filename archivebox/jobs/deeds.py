@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 from uuid import UUID
 
+from archivebox.base_models.visibility import seen_by
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.recapture import add_versions, recapture
 from archivebox.core.retry import retry_failed
@@ -18,6 +19,7 @@ from archivebox.export.pages import pages_of
 from archivebox.export.verify import problems_of
 from archivebox.hooks import plugins
 from archivebox.jobs.job import Job
+from archivebox.jobs.permission import sight_for
 from archivebox.lib.jsonl import JSON
 from archivebox.search.upkeep import forget, learn
 
@@ -44,9 +46,13 @@ class Deed:
             raise ValueError(f"This job knows no option {', '.join(options)}.")
         return {}
 
+    def among(self) -> SnapshotQuerySet:
+        """The Snapshots that it can be done to, of those that are there for whoever began the job."""
+        return seen_by(sight_for(self.job), self.rows())
+
     @classmethod
-    def among(cls) -> SnapshotQuerySet:
-        """The Snapshots that it can be done to."""
+    def rows(cls) -> SnapshotQuerySet:
+        """The same, whoever asks."""
         rows: SnapshotQuerySet = Snapshot.objects.kept()
         return rows
 
@@ -144,7 +150,7 @@ class BringBack(Deed):
     """Undoes a removal."""
 
     @classmethod
-    def among(cls) -> SnapshotQuerySet:
+    def rows(cls) -> SnapshotQuerySet:
         rows: SnapshotQuerySet = Snapshot.objects.filter(retired_at__isnull=False)
         return rows
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
+from archivebox.base_models.visibility import Sight, seen_by
+from archivebox.core.snapshot import Snapshot
 from archivebox.search.query import select
 from archivebox.search.removal import size_of
 
@@ -23,9 +24,10 @@ class Plan:
     first: list[Snapshot]
 
 
-def dry_run(query: str | None, keys: Sequence[UUID], among: SnapshotQuerySet) -> Plan:
+def dry_run(query: str | None, keys: Sequence[UUID], sight: Sight) -> Plan:
     """QueryError, SearchUnavailableError."""
-    rows = among.filter(pk__in=list(keys)) if query is None else select(query, among=among, every=True)
+    seen = seen_by(sight, Snapshot.objects.kept())
+    rows = seen.filter(pk__in=list(keys)) if query is None else select(query, sight, every=True, among=seen)
     found = list(rows.order_by("-pk").values_list("pk", flat=True)[: MOST_COUNTED + 1])
     counted = found[:MOST_COUNTED]
     first = list(Snapshot.objects.filter(pk__in=counted[:SHOWN]).order_by("-pk"))

@@ -1,6 +1,6 @@
 """Owns what a collection can be narrowed by: terms of the query language, counted only as far as that is cheap."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db.models import Count
 
+from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.search.query import select
@@ -24,6 +25,9 @@ CHOICES = 8
 """Choices of one facet that are offered at most."""
 NAMES = {"pdf": "PDF"}
 OFFERED_STATES = ("open", "failed", "paused")
+
+Term = tuple[str, str]
+"""What to call it, and the query for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +48,16 @@ class Facet:
     keys: tuple[str, ...] = ()
 
 
-def facets() -> list[Facet]:
-    """Those with something to choose. Some twenty small queries: keep the answer for a while."""
-    found = (
-        Facet("State", _counted((state.capitalize(), f"is:{state}") for state in OFFERED_STATES), ("is:",)),
-        Facet("Type", _counted((NAMES.get(name, name.capitalize()), f"type:{name}") for name in _types()), ("type:",)),
-        Facet("Tags", _counted((name, f"#{quoted(name)}") for name in _tags())),
-        Facet("Hosts", _counted((name, f"host:{name}") for name in _hosts()), ("host:",)),
-        Facet("Years", _counted((str(y), f"after:{y} before:{y + 1}") for y in _years()), ("after:", "before:")),
+def facets(sight: Sight) -> list[Facet]:
+    """Those with something to choose, of what is seen. Some twenty small queries: keep the answer for a while."""
+    kinds: tuple[tuple[str, Iterator[Term], tuple[str, ...]], ...] = (
+        ("State", ((state.capitalize(), f"is:{state}") for state in OFFERED_STATES), ("is:",)),
+        ("Type", ((NAMES.get(name, name.capitalize()), f"type:{name}") for name in _types(sight)), ("type:",)),
+        ("Tags", ((name, f"#{quoted(name)}") for name in _tags(sight)), ()),
+        ("Hosts", ((name, f"host:{name}") for name in _hosts(sight)), ("host:",)),
+        ("Years", ((str(y), f"after:{y} before:{y + 1}") for y in _years(sight)), ("after:", "before:")),
     )
+    found = (Facet(title, _counted(terms, sight), keys) for title, terms, keys in kinds)
     return [facet for facet in found if facet.choices]
 
 
@@ -60,44 +65,44 @@ def quoted(value: str) -> str:
     return f'"{value}"' if any(sign in value for sign in ' ()"') else value
 
 
-def count_of(query: str) -> int:
-    """How many pages a query means; more than COUNTED: there are more than that."""
-    return select(query)[: COUNTED + 1].count()
+def count_of(query: str, sight: Sight) -> int:
+    """How many pages that are seen a query means; more than COUNTED: there are more than that."""
+    return select(query, sight)[: COUNTED + 1].count()
 
 
-def _counted(choices: Iterable[tuple[str, str]]) -> tuple[Choice, ...]:
-    counted = (Choice(label, query, count_of(query)) for label, query in choices)
+def _counted(terms: Iterator[Term], sight: Sight) -> tuple[Choice, ...]:
+    counted = (Choice(label, query, count_of(query, sight)) for label, query in terms)
     return tuple(choice for choice in counted if choice.count)
 
 
-def _of_late() -> SnapshotQuerySet:
-    newest = Snapshot.objects.in_library().order_by("-pk").values("pk")[:OF_LATE]
+def _of_late(sight: Sight) -> SnapshotQuerySet:
+    newest = seen_by(sight, Snapshot.objects.in_library()).order_by("-pk").values("pk")[:OF_LATE]
     rows: SnapshotQuerySet = Snapshot.objects.filter(pk__in=newest)
     return rows
 
 
-def _hosts() -> Iterator[str]:
-    often = _of_late().values("domain").annotate(pages=Count("pk")).order_by("-pages", "domain")
+def _hosts(sight: Sight) -> Iterator[str]:
+    often = _of_late(sight).values("domain").annotate(pages=Count("pk")).order_by("-pages", "domain")
     for domain in often.values_list("domain", flat=True)[:CHOICES]:
         yield domain.replace("_", ":")
 
 
-def _tags() -> Iterator[str]:
-    often = Tag.objects.filter(snapshot_set__in=_of_late()).annotate(pages=Count("pk")).order_by("-pages", "name")
+def _tags(sight: Sight) -> Iterator[str]:
+    often = Tag.objects.filter(snapshot_set__in=_of_late(sight)).annotate(pages=Count("pk")).order_by("-pages", "name")
     for tag in often[:CHOICES]:
         yield tag.name
 
 
-def _types() -> Iterator[str]:
+def _types(sight: Sight) -> Iterator[str]:
     """Those that are there: to look for one that is not takes a look at every page."""
-    there = list(islice(distinct_values("mime_type", ""), MEDIA_TYPES))
+    there = list(islice(distinct_values("mime_type", "", sight), MEDIA_TYPES))
     for name, begins in TYPES.items():
         if any(mimetype.startswith(begins) for mimetype in there):
             yield name
 
 
-def _years() -> Iterator[int]:
-    keys = Snapshot.objects.kept().order_by("pk").values_list("pk", flat=True)
+def _years(sight: Sight) -> Iterator[int]:
+    keys = seen_by(sight, Snapshot.objects.kept()).order_by("pk").values_list("pk", flat=True)
     first, last = keys.first(), keys.last()
     if first and last:
         yield from sorted(range(_made(first).year, _made(last).year + 1), reverse=True)[:CHOICES]

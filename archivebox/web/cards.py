@@ -11,10 +11,11 @@ from django.db.models import Count, F, Q
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
+from archivebox.accounts.permission import visible_snapshots
 from archivebox.contract.presentation import Role
 from archivebox.contract.verdicts import Verdict, judge
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.snapshot import Snapshot
+from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.hooks import outputs_of
 from archivebox.replay import capability
@@ -150,7 +151,7 @@ def cards(request: HttpRequest, snapshots: Sequence[Snapshot]) -> list[Card]:
     for result in ArchiveResult.objects.filter(snapshot__in=made).exclude(NOT_FOR_IT).only(*COLUMNS):
         made[result.snapshot_id].take(result)
     _put_tags(made)
-    _count_versions(made.values())
+    _count_versions(made.values(), visible_snapshots(request.user))
     return list(made.values())
 
 
@@ -159,8 +160,8 @@ def _put_tags(made: Mapping[UUID, Card]) -> None:
         made[tag.snapshot_id].tags.append(tag)
 
 
-def _count_versions(shown: Iterable[Card]) -> None:
-    kept = Snapshot.objects.in_library().filter(url__in={card.snapshot.url for card in shown})
+def _count_versions(shown: Iterable[Card], seen: SnapshotQuerySet) -> None:
+    kept = seen.but_unfetched().filter(url__in={card.snapshot.url for card in shown})
     counts = dict(kept.values_list("url").annotate(Count("pk")).order_by())
     for card in shown:
         card.versions = counts.get(card.snapshot.url, 1)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
+from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions import latest_versions
@@ -35,13 +36,14 @@ class Links:
     inward: list[Snapshot]
 
 
-def links_of(snapshot: Snapshot, results: Iterable[ArchiveResult]) -> Links:
+def links_of(snapshot: Snapshot, results: Iterable[ArchiveResult], sight: Sight) -> Links:
     """Those that plugins with the role ``links`` found, and the pages whose crawl came here by a link."""
     titles = _found(snapshot, results)
-    known = latest_versions(titles)
+    known = latest_versions(titles, sight)
     links = [Link(url, title, known.get(url)) for url, title in titles.items()]
     others = [link for link in links if link.snapshot_id is None]
-    inward = Snapshot.objects.kept().filter(outlinks__url=snapshot.url).distinct().order_by("-pk")[:SHOWN]
+    pages = seen_by(sight, Snapshot.objects.kept())
+    inward = pages.filter(sight.condition("outlinks__"), outlinks__url=snapshot.url).distinct().order_by("-pk")[:SHOWN]
     return Links([link for link in links if link.snapshot_id][:SHOWN], others[:SHOWN], len(others), list(inward))
 
 

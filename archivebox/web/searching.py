@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from django.contrib import messages
 from django.http import HttpRequest
 
+from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
-from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
+from archivebox.core.snapshot import SnapshotQuerySet
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError, explain, select
 from archivebox.web.access import allows, may_see
@@ -18,12 +19,12 @@ def found(request: HttpRequest, query: str) -> SnapshotQuerySet:
     Texts are not searched for whoever may see the list alone, and could guess at them; what was removed is theirs
     who may bring it back.
     """
-    among = None if allows(request, Action.EDIT) else Snapshot.objects.kept()
+    sight, removed = sight_of(request.user), allows(request, Action.EDIT)
     try:
-        return select(query, among=among, texts=may_see(request, "PUBLIC_SNAPSHOTS"))
+        return select(query, sight, removed=removed, texts=may_see(request, "PUBLIC_SNAPSHOTS"))
     except SearchUnavailableError as problem:
         messages.warning(request, f"Only titles, URLs and tags are searched. {problem}")
-        return select(query, among=among, texts=False)
+        return select(query, sight, removed=removed, texts=False)
 
 
 @dataclass(frozen=True)

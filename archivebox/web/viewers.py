@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.conf import settings as django_settings
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.models import Session
 from django.db import connection
 from django.http import HttpRequest
@@ -12,6 +12,8 @@ from django.http.request import validate_host
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from archivebox.accounts.permission import sight_of
+from archivebox.base_models.visibility import Sight
 from archivebox.replay.capability import PUBLIC, Capability, Purpose
 from archivebox.replay.folders import folder_of
 from archivebox.replay.listener import EndedError
@@ -28,9 +30,10 @@ def viewer_of(request: HttpRequest) -> str:
 def look_up(right: Capability) -> Path | None:
     """The folder that ``right`` opens; EndedError where its viewer has left. Blocks; leaves no connection open."""
     try:
-        if not _holds(right):
+        sight = _sight_of(right)
+        if sight is None:
             raise EndedError
-        return folder_of(right.snapshot_id)
+        return folder_of(right.snapshot_id, sight)
     finally:
         connection.close()
 
@@ -40,15 +43,20 @@ def is_known_host(host: str) -> bool:
     return validate_host(host_name(host), [*django_settings.ALLOWED_HOSTS, *settings.REPLAY_HOSTS])
 
 
-def _holds(right: Capability) -> bool:
+def _sight_of(right: Capability) -> Sight | None:
+    """How far its viewer sees by now; None for one who has left."""
     if right.viewer != PUBLIC:
-        return _is_logged_in(right.viewer)
-    return settings.PUBLIC_SNAPSHOTS or (settings.PUBLIC_INDEX and right.purpose is Purpose.FILE)
+        user = _logged_in(right.viewer)
+        return None if user is None else sight_of(user)
+    is_open = settings.PUBLIC_SNAPSHOTS or (settings.PUBLIC_INDEX and right.purpose is Purpose.FILE)
+    return sight_of(AnonymousUser()) if is_open else None
 
 
-def _is_logged_in(viewer: str) -> bool:
-    """Whether the session is there and of an account that may log in, with the password that it was begun with."""
+def _logged_in(viewer: str) -> User | None:
+    """Whose session it is, if it is there, and of an account that may log in with the password it was begun with."""
     session = Session.objects.filter(session_key=viewer, expire_date__gt=timezone.now()).first()
     said = SessionStore().decode(session.session_data) if session else {}
     user = User.objects.filter(pk=said.get(SESSION_KEY) or 0, is_active=True).first()
-    return user is not None and constant_time_compare(said.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())
+    if user is None or not constant_time_compare(said.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash()):
+        return None
+    return user

@@ -74,3 +74,35 @@ def test_the_status_of_a_row_changes_by_a_transition() -> None:
     assert writers - TRANSITIONS == {REPORTS}
     execute = (source.PACKAGE / "workers" / "execute").rglob("*.py")
     assert not [path for path in execute if ".sm." in path.read_text() or "update(status=" in path.read_text()]
+
+
+VISIBLE = {"Snapshot", "Crawl", "CrawlSchedule", "ArchiveResult", "Process"}
+"""Rows that are there for some alone, and what tells of them."""
+NARROWED = {"seen_by", "hidden_from"}
+OF_ROWS_THAT_ARE_SEEN = {
+    ("web/cards.py", "ArchiveResult"),
+    ("web/live/screencast.py", "Crawl"),
+    ("web/live/watch.py", "Crawl"),
+    ("web/views/plugins.py", "ArchiveResult"),
+    ("replay/moments.py", "ArchiveResult"),
+    ("web/record.py", "Process"),
+}
+"""These look for what belongs to rows that were chosen as seen, or choose among them by :class:`Sight` themselves."""
+
+
+def rows_of_all(node: ast.AST, *, is_narrowed: bool = False) -> Iterator[str]:
+    """The models all of whose rows are asked for, but as an argument of what narrows them."""
+    if not is_narrowed and isinstance(node, ast.Attribute) and node.attr == "objects":
+        yield from {ast.unparse(node.value)} & VISIBLE
+    narrows = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NARROWED
+    for child in ast.iter_child_nodes(node):
+        yield from rows_of_all(child, is_narrowed=is_narrowed or narrows)
+
+
+def test_an_entrance_asks_for_rows_that_are_there_for_whoever_asks() -> None:
+    layers = (source.PACKAGE / layer for layer in ("web", "api", "replay"))
+    paths = [path for layer in layers for path in layer.rglob("*.py") if "admin" not in path.parts]
+    found = {
+        (str(path.relative_to(source.PACKAGE)), model) for path in paths for model in rows_of_all(source.parse(path))
+    }
+    assert found == OF_ROWS_THAT_ARE_SEEN

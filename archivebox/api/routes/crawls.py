@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
-from archivebox.accounts.permission import Who
+from archivebox.accounts.permission import Who, sight_of, visible_crawls, visible_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.api.adding import add
 from archivebox.api.credentials import Bearer, whoever, write_down
@@ -16,8 +16,8 @@ from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import Counted, CrawlDetail, CrawlIn, CrawlOut, CrawlPatch
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.visibility import seen_by
 from archivebox.core.retry import retry_missing
-from archivebox.core.snapshot import Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
 from archivebox.search.removal import remove
@@ -38,7 +38,7 @@ class Wanted(Schema):
 def list_crawls(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[CrawlOut]:
     """Crawls, the newest first."""
     who = whoever(request)
-    rows = Crawl.objects.select_related("created_by").filter(**wanted.dict(exclude_none=True))
+    rows = visible_crawls(who).filter(**wanted.dict(exclude_none=True))
     return page_of(rows, window, lambda found: CrawlOut.all_of(found, who))
 
 
@@ -56,14 +56,14 @@ def get_crawl(request: HttpRequest, crawl_id: UUID) -> CrawlDetail:
 
 def detail_of(key: UUID, who: Who) -> CrawlDetail:
     """One crawl as the API shows it. Http404."""
-    crawl = _find(key)
-    rows = Snapshot.objects.kept().filter(crawl=crawl)
+    crawl = _find(key, who)
+    rows = seen_by(sight_of(who), crawl.snapshot_set.kept())
     counts = dict(rows.order_by("status").values_list("status").annotate(Count("pk")))
     return CrawlDetail(**CrawlOut.all_of([crawl], who)[0].dict(), snapshots=counts)
 
 
-def _find(key: UUID) -> Crawl:
-    found: Crawl | None = Crawl.objects.select_related("created_by").filter(pk=key).first()
+def _find(key: UUID, who: Who) -> Crawl:
+    found: Crawl | None = visible_crawls(who).filter(pk=key).first()
     if found is None:
         raise Http404
     return found
@@ -72,10 +72,10 @@ def _find(key: UUID) -> Crawl:
 @router.patch("/{uuid:crawl_id}", response=CrawlDetail, auth=Bearer(Action.EDIT))
 def change_crawl(request: HttpRequest, crawl_id: UUID, wanted: CrawlPatch) -> CrawlDetail:
     """Give it another label."""
-    crawl = _find(crawl_id)
+    crawl = _find(crawl_id, whoever(request))
     with write_transaction():
         if wanted.label is not None:
-            Crawl.objects.filter(pk=crawl.pk).update(label=wanted.label)
+            visible_crawls(whoever(request)).filter(pk=crawl.pk).update(label=wanted.label)
         write_down(request, "crawl.changed", crawl, **wanted.dict(exclude_unset=True))
     return detail_of(crawl_id, whoever(request))
 
@@ -83,8 +83,8 @@ def change_crawl(request: HttpRequest, crawl_id: UUID, wanted: CrawlPatch) -> Cr
 @router.delete("/{uuid:crawl_id}", response=Counted, auth=Bearer(Action.EDIT))
 def remove_crawl(request: HttpRequest, crawl_id: UUID) -> Counted:
     """End it, and take its Snapshots out of every list; each of them can be restored."""
-    crawl = _find(crawl_id)
-    pages = Snapshot.objects.kept().filter(crawl=crawl)
+    crawl = _find(crawl_id, whoever(request))
+    pages = visible_snapshots(whoever(request)).filter(crawl=crawl)
     with write_transaction():  # before it is done: pages are removed in transactions of their own
         write_down(request, "crawl.removed", crawl, snapshots=pages.count())
     control.cancel(crawl)
@@ -95,9 +95,9 @@ def remove_crawl(request: HttpRequest, crawl_id: UUID) -> Counted:
 @router.post("/{uuid:crawl_id}/retry", response=Counted, auth=Bearer(Action.EDIT))
 def retry_crawl(request: HttpRequest, crawl_id: UUID) -> Counted:
     """Try again what its Snapshots lack; says of how many results."""
-    crawl = _find(crawl_id)
+    crawl = _find(crawl_id, whoever(request))
     with write_transaction():
-        count = retry_missing(Snapshot.objects.kept().filter(crawl=crawl))
+        count = retry_missing(visible_snapshots(whoever(request)).filter(crawl=crawl))
         write_down(request, "crawl.retry", crawl, results=count)
     return Counted(count=count)
 
@@ -105,7 +105,7 @@ def retry_crawl(request: HttpRequest, crawl_id: UUID) -> Counted:
 @router.post("/{uuid:crawl_id}/{change}", response=CrawlDetail, auth=Bearer(Action.EDIT))
 def steer_crawl(request: HttpRequest, crawl_id: UUID, change: Change) -> CrawlDetail:
     """Pause, resume or cancel it."""
-    crawl = _find(crawl_id)
+    crawl = _find(crawl_id, whoever(request))
     with write_transaction():
         if not STEERED[change](crawl):
             raise ProblemError(409, f"It is {crawl.status}: it cannot {change}.")

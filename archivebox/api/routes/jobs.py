@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest
 from ninja import Query, Router, Status
 from pydantic import Field
 
-from archivebox.accounts.permission import may
+from archivebox.accounts.permission import may, sight_of
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, somebody, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
@@ -52,6 +52,7 @@ def begin_job(request: HttpRequest, wanted: JobIn) -> Status[JobOut]:
         job = do(
             wanted.kind,
             created_by=somebody(request),
+            sight=sight_of(whoever(request)),
             options=wanted.options,
             query=wanted.query,
             snapshots=wanted.snapshots,

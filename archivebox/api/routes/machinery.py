@@ -6,8 +6,9 @@ from uuid import UUID
 from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema, Status
 
+from archivebox.accounts.permission import visible_processes
 from archivebox.accounts.roles import Action
-from archivebox.api.credentials import Bearer, write_down
+from archivebox.api.credentials import Bearer, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Word
@@ -52,30 +53,29 @@ class WantedProcesses(Schema):
 @router.get("/processes", response=Page[ProcessOut], auth=Bearer(Action.INSPECT))
 def list_processes(request: HttpRequest, wanted: Query[WantedProcesses], window: Query[Window]) -> Page[ProcessOut]:
     """Processes that were started, the newest first."""
-    del request
-    return page_of(Process.objects.filter(**wanted.dict(exclude_none=True)), window, ProcessOut.all_of)
+    rows = visible_processes(whoever(request))
+    return page_of(rows.filter(**wanted.dict(exclude_none=True)), window, ProcessOut.all_of)
 
 
 @router.get("/processes/{uuid:process_id}", response=ProcessOut, auth=Bearer(Action.INSPECT))
 def get_process(request: HttpRequest, process_id: UUID) -> ProcessOut:
     """One process."""
-    del request
-    return ProcessOut.all_of([_find_process(process_id)])[0]
+    return ProcessOut.all_of([_find_process(request, process_id)])[0]
 
 
 @router.post("/processes/{uuid:process_id}/terminate", response={202: ProcessOut}, auth=Bearer(Action.ADMINISTER))
 def terminate_process(request: HttpRequest, process_id: UUID) -> Status[ProcessOut]:
     """Have its worker end the hook that it is, or is a program of, with all that it started, within seconds."""
-    process = _find_process(process_id)
+    process = _find_process(request, process_id)
     with write_transaction():
-        if not Process.objects.filter(pk=process.pk).ask_workers_to_end():
+        if not visible_processes(whoever(request)).filter(pk=process.pk).ask_workers_to_end():
             raise ProblemError(409, "There is nothing to end: it does not run any more, or no worker looks after it.")
         write_down(request, "process.ended", process)
-    return Status(202, ProcessOut.all_of([_find_process(process_id)])[0])
+    return Status(202, ProcessOut.all_of([_find_process(request, process_id)])[0])
 
 
-def _find_process(key: UUID) -> Process:
-    found: Process | None = Process.objects.filter(pk=key).first()
+def _find_process(request: HttpRequest, key: UUID) -> Process:
+    found: Process | None = visible_processes(whoever(request)).filter(pk=key).first()
     if found is None:
         raise Http404
     return found

@@ -6,14 +6,14 @@ from uuid import UUID
 from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema
 
-from archivebox.accounts.permission import Who, visible_snapshots
+from archivebox.accounts.permission import Who, visible_results
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.routes.snapshots import Word
 from archivebox.api.shapes.archive import ResultOut
 from archivebox.base_models.transactions import write_transaction
-from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
+from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.retry import retry_results
 
 router = Router(tags=["results"])
@@ -32,13 +32,8 @@ class Wanted(Schema):
 def list_results(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[ResultOut]:
     """Results, the newest first."""
     who = whoever(request)
-    rows = _visible(who).filter(**wanted.dict(exclude_none=True))
+    rows = visible_results(who).filter(**wanted.dict(exclude_none=True))
     return page_of(rows, window, lambda found: ResultOut.all_of(found, who))
-
-
-def _visible(who: Who) -> ArchiveResultQuerySet:
-    rows: ArchiveResultQuerySet = ArchiveResult.objects.filter(snapshot__in=visible_snapshots(who))
-    return rows
 
 
 @router.get("/{uuid:result_id}", response=ResultOut, auth=Bearer(Action.READ))
@@ -54,13 +49,13 @@ def retry_result(request: HttpRequest, result_id: UUID) -> ResultOut:
     who = whoever(request)
     result = _find(who, result_id)
     with write_transaction():
-        retry_results(ArchiveResult.objects.filter(pk=result.pk))
+        retry_results(visible_results(who).filter(pk=result.pk))
         write_down(request, "result.retry", result, plugin=result.plugin)
     return ResultOut.all_of([_find(who, result_id)], who)[0]
 
 
 def _find(who: Who, key: UUID) -> ArchiveResult:
-    found = _visible(who).filter(pk=key).first()
+    found = visible_results(who).filter(pk=key).first()
     if found is None:
         raise Http404
     return found

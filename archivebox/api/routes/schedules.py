@@ -6,6 +6,7 @@ from uuid import UUID
 from django.http import Http404, HttpRequest
 from ninja import Query, Router, Status
 
+from archivebox.accounts.permission import Who, visible_schedules
 from archivebox.accounts.roles import Action
 from archivebox.api.adding import checked, checked_persona
 from archivebox.api.credentials import Bearer, somebody, whoever, write_down
@@ -26,7 +27,7 @@ STEERED = {"pause": scheduling.pause, "resume": scheduling.resume}
 def list_schedules(request: HttpRequest, window: Query[Window]) -> Page[ScheduleOut]:
     """Schedules, the newest first."""
     who = whoever(request)
-    rows = CrawlSchedule.objects.select_related("created_by")
+    rows = visible_schedules(who)
     return page_of(rows, window, lambda found: ScheduleOut.all_of(found, who))
 
 
@@ -65,7 +66,7 @@ def get_schedule(request: HttpRequest, schedule_id: UUID) -> ScheduleOut:
 @router.patch("/{uuid:schedule_id}", response=ScheduleOut, auth=Bearer(Action.EDIT))
 def change_schedule(request: HttpRequest, schedule_id: UUID, wanted: SchedulePatch) -> ScheduleOut:
     """Give it another time, label or rule. A new time counts from now on."""
-    schedule = _find(schedule_id)
+    schedule = _find(schedule_id, whoever(request))
     for name, value in wanted.dict(exclude_none=True).items():
         setattr(schedule, name, value)
     _put(request, "schedule.changed", schedule)
@@ -75,7 +76,7 @@ def change_schedule(request: HttpRequest, schedule_id: UUID, wanted: SchedulePat
 @router.delete("/{uuid:schedule_id}", response={204: None}, auth=Bearer(Action.EDIT))
 def remove_schedule(request: HttpRequest, schedule_id: UUID) -> Status[None]:
     """Forget it; what its crawls archived stays."""
-    schedule = _find(schedule_id)
+    schedule = _find(schedule_id, whoever(request))
     with write_transaction():
         write_down(request, "schedule.remove", schedule, label=str(schedule))
         schedule.delete()
@@ -85,7 +86,7 @@ def remove_schedule(request: HttpRequest, schedule_id: UUID) -> Status[None]:
 @router.post("/{uuid:schedule_id}/run", response={201: CrawlDetail}, auth=Bearer(Action.EDIT))
 def run_schedule(request: HttpRequest, schedule_id: UUID) -> Status[CrawlDetail]:
     """Make its next crawl now; its times stay as they are."""
-    schedule = _find(schedule_id)
+    schedule = _find(schedule_id, whoever(request))
     try:
         with write_transaction():
             crawl = scheduling.run_now(schedule)
@@ -100,7 +101,7 @@ def run_schedule(request: HttpRequest, schedule_id: UUID) -> Status[CrawlDetail]
 @router.post("/{uuid:schedule_id}/{change}", response=ScheduleOut, auth=Bearer(Action.EDIT))
 def steer_schedule(request: HttpRequest, schedule_id: UUID, change: Literal["pause", "resume"]) -> ScheduleOut:
     """Pause it, or go on with the next of its times."""
-    schedule = _find(schedule_id)
+    schedule = _find(schedule_id, whoever(request))
     try:
         with write_transaction():
             if not STEERED[change](schedule):
@@ -113,11 +114,11 @@ def steer_schedule(request: HttpRequest, schedule_id: UUID, change: Literal["pau
 
 
 def _out(request: HttpRequest, key: UUID) -> ScheduleOut:
-    return ScheduleOut.all_of([_find(key)], whoever(request))[0]
+    return ScheduleOut.all_of([_find(key, whoever(request))], whoever(request))[0]
 
 
-def _find(key: UUID) -> CrawlSchedule:
-    found = CrawlSchedule.objects.select_related("created_by").filter(pk=key).first()
+def _find(key: UUID, who: Who) -> CrawlSchedule:
+    found = visible_schedules(who).filter(pk=key).first()
     if found is None:
         raise Http404
     return found

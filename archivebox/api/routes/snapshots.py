@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import Field, StringConstraints
 
-from archivebox.accounts.permission import Who, may, visible_snapshots
+from archivebox.accounts.permission import Who, may, reachable_snapshots, sight_of, visible_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.api.adding import add
 from archivebox.api.credentials import Bearer, somebody, whoever, write_down
@@ -15,7 +15,6 @@ from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import CrawlIn, ResultOut, SnapshotIn, SnapshotOut, SnapshotPatch
 from archivebox.base_models.transactions import write_transaction
-from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.intake import Seed
 from archivebox.core.recapture import recapture
 from archivebox.core.retry import retry_missing
@@ -54,10 +53,7 @@ def list_snapshots(request: HttpRequest, wanted: Query[Wanted], window: Query[Wi
 
 def found(who: Who, query: str) -> SnapshotQuerySet:
     """What a query means to ``who``: texts are for those who may read them, what was removed for who may undo it."""
-    if not query.strip():
-        return visible_snapshots(who)
-    among = None if may(who, Action.EDIT) else visible_snapshots(who)
-    return select(query, among=among, texts=may(who, Action.READ))
+    return select(query, sight_of(who), removed=may(who, Action.EDIT), texts=may(who, Action.READ))
 
 
 def _chosen(rows: SnapshotQuerySet, wanted: Wanted) -> SnapshotQuerySet:
@@ -106,7 +102,7 @@ def change_snapshot(request: HttpRequest, snapshot_id: UUID, wanted: SnapshotPat
     snapshot = _find(visible_snapshots(who), snapshot_id)
     with write_transaction():
         if wanted.title is not None:
-            Snapshot.objects.filter(pk=snapshot.pk).update(title=wanted.title)
+            visible_snapshots(who).filter(pk=snapshot.pk).update(title=wanted.title)
         if wanted.tags is not None:
             snapshot.tags.set([tag for name in wanted.tags if (tag := Tag.named(name)) is not None])
         write_down(request, "snapshot.changed", snapshot, **wanted.dict(exclude_unset=True))
@@ -119,7 +115,7 @@ def remove_snapshot(request: HttpRequest, snapshot_id: UUID) -> Status[None]:
     snapshot = _find(visible_snapshots(whoever(request)), snapshot_id)
     with write_transaction():  # before it is done: the search is told outside of any transaction
         write_down(request, "snapshot.removed", snapshot, url=snapshot.url)
-    remove(Snapshot.objects.filter(pk=snapshot.pk))
+    remove(visible_snapshots(whoever(request)).filter(pk=snapshot.pk))
     return Status(204, None)
 
 
@@ -127,7 +123,7 @@ def remove_snapshot(request: HttpRequest, snapshot_id: UUID) -> Status[None]:
 def restore_snapshot(request: HttpRequest, snapshot_id: UUID) -> SnapshotOut:
     """Bring back what was removed."""
     who = whoever(request)
-    removed = Snapshot.objects.filter(retired_at__isnull=False)
+    removed = reachable_snapshots(who).filter(retired_at__isnull=False)
     snapshot = _find(removed, snapshot_id)
     with write_transaction():
         write_down(request, "snapshot.restored", snapshot, url=snapshot.url)
@@ -140,7 +136,7 @@ def list_results_of_snapshot(request: HttpRequest, snapshot_id: UUID, window: Qu
     """What each hook made of it."""
     who = whoever(request)
     snapshot = _find(visible_snapshots(who), snapshot_id)
-    rows = ArchiveResult.objects.filter(snapshot=snapshot)
+    rows = snapshot.archiveresult_set.all()
     return page_of(rows, window, lambda found: ResultOut.all_of(found, who))
 
 
@@ -153,7 +149,7 @@ def steer_snapshot(request: HttpRequest, snapshot_id: UUID, change: Change) -> S
         return Status(201, _captured_again(request, snapshot))
     with write_transaction():
         if change == "retry":
-            retry_missing(Snapshot.objects.filter(pk=snapshot.pk))
+            retry_missing(visible_snapshots(who).filter(pk=snapshot.pk))
         elif not STEERED[change](snapshot):
             raise ProblemError(409, f"It is {snapshot.status}: it cannot {change}.")
         write_down(request, f"snapshot.{change}", snapshot, url=snapshot.url)
@@ -161,7 +157,8 @@ def steer_snapshot(request: HttpRequest, snapshot_id: UUID, change: Change) -> S
 
 
 def _captured_again(request: HttpRequest, snapshot: Snapshot) -> SnapshotOut:
+    alone = visible_snapshots(whoever(request)).filter(pk=snapshot.pk)
     with write_transaction():
-        crawl = recapture(Snapshot.objects.filter(pk=snapshot.pk), created_by=somebody(request))
+        crawl = recapture(alone, created_by=somebody(request))
         write_down(request, "crawl.created", crawl, urls=1)
     return _one(crawl.snapshot_set.all(), crawl.snapshot_set.get().pk, whoever(request))

@@ -7,14 +7,16 @@ from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
+from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
-from archivebox.api.credentials import Bearer, write_down
+from archivebox.api.credentials import Bearer, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Word
 from archivebox.api.shapes.archive import TagIn, TagOut
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.tag import Tag
+from archivebox.core.tagging import tags_seen_by
 
 router = Router(tags=["tags"])
 
@@ -28,8 +30,8 @@ class Wanted(Schema):
 @router.get("", response=Page[TagOut], auth=Bearer(Action.LIST))
 def list_tags(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[TagOut]:
     """Tags, the newest first."""
-    del request
-    rows = Tag.objects.filter(name__icontains=wanted.name) if wanted.name else Tag.objects.all()
+    rows = tags_seen_by(sight_of(whoever(request)))
+    rows = rows.filter(name__icontains=wanted.name) if wanted.name else rows
     return page_of(rows, window, TagOut.all_of)
 
 
@@ -47,14 +49,13 @@ def create_tag(request: HttpRequest, wanted: TagIn) -> Status[TagOut]:
 @router.get("/{uuid:tag_id}", response=TagOut, auth=Bearer(Action.LIST))
 def get_tag(request: HttpRequest, tag_id: UUID) -> TagOut:
     """One tag."""
-    del request
-    return TagOut.all_of([_find(tag_id)])[0]
+    return TagOut.all_of([_find(request, tag_id)])[0]
 
 
 @router.delete("/{uuid:tag_id}", response={204: None}, auth=Bearer(Action.EDIT))
 def remove_tag(request: HttpRequest, tag_id: UUID) -> Status[None]:
     """Take it off all Snapshots, and delete it."""
-    tag = _find(tag_id)
+    tag = _find(request, tag_id)
     with write_transaction():
         write_down(request, "tag.removed", tag, name=tag.name)
         tag.delete()
@@ -68,8 +69,8 @@ def _named(name: str) -> Tag:
     return tag
 
 
-def _find(key: UUID) -> Tag:
-    found = Tag.objects.filter(pk=key).first()
+def _find(request: HttpRequest, key: UUID) -> Tag:
+    found = tags_seen_by(sight_of(whoever(request))).filter(pk=key).first()
     if found is None:
         raise Http404
     return found

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
+from archivebox.base_models.visibility import EVERYTHING
 from archivebox.cli import personas, settings
 from archivebox.cli.add.kept import kept_source
 from archivebox.cli.add.sources import Given, Reader
@@ -142,7 +143,7 @@ def _read(reader: Reader, urls: tuple[str, ...], files: tuple[str, ...]) -> Give
 
 def _accept(session: Session, given: Given, options: AddOptions) -> tuple[Crawl | None, set[UUID]]:
     """Write it down. Returns the new Crawl, if any URL is new, and the Crawls of those that are only updated."""
-    known = latest_versions(given.seeds) if options.update else {}
+    known = latest_versions(given.seeds, EVERYTHING) if options.update else {}
     fresh = [seed for seed in given.seeds.values() if seed.url not in known]
     with ExitStack() as stack:
         source = stack.enter_context(kept_source(session.folder, given.kept)) if fresh else ""

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db.models import Count
 
 from archivebox.base_models.users import system_user
+from archivebox.base_models.visibility import EVERYTHING
 from archivebox.cli.mcp.protocol import Tool, ToolError
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.formats import best_of
@@ -32,7 +33,7 @@ DEEPEST = 3
 def search(arguments: Mapping[str, JSON]) -> str:
     limit = _number(arguments, "limit", 10, MOST_FOUND)
     try:
-        found = find(chosen(str(arguments["query"])), limit)
+        found = find(chosen(str(arguments["query"]), EVERYTHING), limit)
     except (QueryError, SearchUnavailableError) as problem:
         raise ToolError(str(problem)) from None
     pages: list[JSON] = [

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from archivebox.base_models.visibility import EVERYTHING
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.listing import ON_A_TERMINAL, results_by_status
 from archivebox.cli.output import Output
@@ -24,12 +25,12 @@ def run(session: Session, *, terms: tuple[str, ...], limit: int | None, **choice
         raise BadInputError("Say what to look for: one word or more.")
     out, code, among = session.out, 0, snapshots(**choice) if is_chosen(choice) else None
     try:
-        selection = chosen(query, among=among)
+        selection = chosen(query, EVERYTHING, among=among)
     except QueryError as error:
         raise BadInputError(pointed_at(query, error)) from None
     except SearchUnavailableError as problem:
         out.warn(f"Only titles, URLs and tags are searched. {problem}")
-        selection, code = chosen(query, among=among, texts=False), UNANSWERED
+        selection, code = chosen(query, EVERYTHING, among=among, texts=False), UNANSWERED
     _show(out, find(selection, limit or (ON_A_TERMINAL if out.is_for_people else MOST_HITS)))
     return code
 

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from archivebox.base_models.visibility import Sight
 from archivebox.contract.reasons import Reason
-from archivebox.core.tag import Tag
+from archivebox.core.tagging import tags_seen_by
 from archivebox.hooks import plugins
 from archivebox.search.query.keys import KEYS, shown_host
 from archivebox.search.query.values import distinct_values
@@ -31,21 +32,21 @@ Value = tuple[str, str]
 """A value, and what it means."""
 
 
-def complete(text: str, cursor: int) -> list[Suggestion]:
-    """What the word before the cursor may become."""
+def complete(text: str, cursor: int, sight: Sight) -> list[Suggestion]:
+    """What the word before the cursor may become, for who sees so far."""
     found = _TYPED.search(text[:cursor])
     part = found["part"] if found else ""
     start = cursor - len(part)
-    return [Suggestion(start, cursor, *value) for value in islice(_values(part), MOST)]
+    return [Suggestion(start, cursor, *value) for value in islice(_values(part, sight), MOST)]
 
 
-def _values(part: str) -> Iterator[Value]:
+def _values(part: str, sight: Sight) -> Iterator[Value]:
     found = _VALUE.match(part)
     if found is None:
         yield from _keys(part.lower())
         return
     key = "tag" if found["key"] == "#" else found["key"].rstrip(":").lower()
-    for value, meaning in _values_of(key, found["begun"]):
+    for value, meaning in _values_of(key, found["begun"], sight):
         quoted = f'"{value}"' if re.search(r"[\s()]", value) else value
         yield f"{found['key']}{quoted}", meaning
 
@@ -57,31 +58,33 @@ def _keys(begun: str) -> Iterator[Value]:
             yield shown, key.meaning
 
 
-def _values_of(key: str, begun: str) -> Iterator[Value]:
+def _values_of(key: str, begun: str, sight: Sight) -> Iterator[Value]:
     if key in _FROM_ROWS:
-        yield from _FROM_ROWS[key](begun)
+        yield from _FROM_ROWS[key](begun, sight)
+    elif key in _FROM_PLUGINS:
+        yield from _FROM_PLUGINS[key](begun)
     elif key in KEYS:
         for value, meaning in KEYS[key].choices.items():
             if value.startswith(begun.lower()):
                 yield value, meaning
 
 
-def _tags(begun: str) -> Iterator[Value]:
+def _tags(begun: str, sight: Sight) -> Iterator[Value]:
     """Those that begin so, then those that have it somewhere."""
-    names = Tag.objects.order_by("name").values_list("name", flat=True)
+    names = tags_seen_by(sight).order_by("name").values_list("name", flat=True)
     firsts = list(names.filter(name__istartswith=begun)[:MOST])
     others = names.filter(name__icontains=begun).exclude(name__istartswith=begun)[: MOST - len(firsts)]
     for name in [*firsts, *others]:
         yield name, ""
 
 
-def _hosts(begun: str) -> Iterator[Value]:
-    for domain in distinct_values("domain", begun.lower().replace(":", "_")):
+def _hosts(begun: str, sight: Sight) -> Iterator[Value]:
+    for domain in distinct_values("domain", begun.lower().replace(":", "_"), sight):
         yield shown_host(domain), ""
 
 
-def _media_types(begun: str) -> Iterator[Value]:
-    for name in distinct_values("mime_type", begun.lower()):
+def _media_types(begun: str, sight: Sight) -> Iterator[Value]:
+    for name in distinct_values("mime_type", begun.lower(), sight):
         if name:
             yield name, ""
 
@@ -98,10 +101,12 @@ def _reasons(begun: str) -> Iterator[Value]:
             yield reason.value, reason.sentence
 
 
-_FROM_ROWS: dict[str, Callable[[str], Iterator[Value]]] = {
+_FROM_ROWS: dict[str, Callable[[str, Sight], Iterator[Value]]] = {
     "tag": _tags,
     "host": _hosts,
     "mime": _media_types,
+}
+_FROM_PLUGINS: dict[str, Callable[[str], Iterator[Value]]] = {
     "plugin": _plugins,
     "reason": _reasons,
 }

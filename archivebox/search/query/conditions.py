@@ -8,6 +8,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, Q
 
 from archivebox.base_models.literal import Literal, one_of
+from archivebox.base_models.visibility import EVERYTHING, Sight, Visibility, seen_by
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
@@ -24,26 +25,28 @@ FULL_ID = 32
 MOST_MEDIA_TYPES = 1_000
 
 
-def condition(node: Node, texts: Texts) -> Q:
-    """What has to be true of a Snapshot."""
+def condition(node: Node, texts: Texts, sight: Sight) -> Q:
+    """What has to be true of a Snapshot; ``sight``: which others there are for whoever asks."""
     match node:
         case Words(words):
             return called(words) | Q(pk__in=texts.get(words, []))
         case Field("text", value):
             return Q(pk__in=texts.get((value,), []))
+        case Field("is", "latest"):
+            return _is_latest(sight)
         case Field(key, value):
             return _OF_KEY[key](value)
         case Result():
             return _result(node)
         case Every(parts):
-            return Q(*(condition(part, texts) for part in parts))
+            return Q(*(condition(part, texts, sight) for part in parts))
         case Either(parts):
             found = NOTHING
             for part in parts:
-                found |= condition(part, texts)
+                found |= condition(part, texts, sight)
             return found
         case Not(part):
-            return ~condition(part, texts)
+            return ~condition(part, texts, sight)
 
 
 def called(words: tuple[str, ...]) -> Q:
@@ -102,7 +105,7 @@ def _media_types(begins: tuple[str, ...]) -> Q:
     names = [name for name in begins if not name.endswith("/")]
     for family in begins:
         if family.endswith("/"):
-            names += islice(distinct_values("mime_type", family), MOST_MEDIA_TYPES)
+            names += islice(distinct_values("mime_type", family, EVERYTHING), MOST_MEDIA_TYPES)
     return Q(mime_type__in=names)
 
 
@@ -134,8 +137,14 @@ def _is_tagged() -> Q:
     return Q(Exists(Snapshot.tags.through.objects.filter(snapshot_id=OuterRef("pk"))))
 
 
-def _is_latest() -> Q:
-    return ~Q(Exists(Snapshot.objects.in_library().filter(url=OuterRef("url"), pk__gt=OuterRef("pk"))))
+def _is_latest(sight: Sight) -> Q:
+    newer = seen_by(sight, Snapshot.objects.in_library()).filter(url=OuterRef("url"), pk__gt=OuterRef("pk"))
+    return ~Q(Exists(newer))
+
+
+def _visibility(value: str) -> Q:
+    """Shown to SQLite (Literal): what few see has an index of its own."""
+    return Q(visibility=Literal(value))
 
 
 _STATES: dict[str, Callable[[], Q]] = {
@@ -147,9 +156,10 @@ _STATES: dict[str, Callable[[], Q]] = {
     "cancelled": lambda: Q(status="cancelled"),
     "unfetched": lambda: Q(status=Literal("cancelled"), fence=Literal(0)),
     "tagged": _is_tagged,
-    "latest": _is_latest,
     "seed": lambda: Q(depth=0),
     "removed": lambda: Q(retired_at__isnull=False),
+    "public": lambda: _visibility(Visibility.PUBLIC),
+    "private": lambda: _visibility(Visibility.PRIVATE),
 }
 _OF_KEY: dict[str, Callable[[str], Q]] = {
     "is": _state,
@@ -160,6 +170,7 @@ _OF_KEY: dict[str, Callable[[str], Q]] = {
     "after": lambda value: Q(pk__gte=floor_of(moment(value))),
     "before": lambda value: Q(pk__lt=floor_of(moment(value))),
     "status": _page_status,
+    "visibility": _visibility,
     "type": lambda value: _media_types(TYPES[value]),
     "mime": _mime,
     "crawl": lambda value: _begins("crawl_id", value),

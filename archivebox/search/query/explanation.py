@@ -20,6 +20,13 @@ _STATES = {
     "latest": "that are the newest version of their URL",
     "seed": "that somebody asked for",
     "removed": "that were removed",
+    "public": "that are public",
+    "private": "that are private",
+}
+_VISIBILITIES = {
+    "public": "that are public",
+    "members": "for whoever is logged in",
+    "private": "that are private",
 }
 _STATUSES = {
     "queued": "that wait",
@@ -102,6 +109,7 @@ _OF_KEY: dict[str, Callable[[str], str]] = {
     "after": lambda value: f"added since {_day(value)}",
     "before": lambda value: f"added before {_day(value)}",
     "status": lambda value: _STATUSES[value],
+    "visibility": lambda value: _VISIBILITIES[value],
     "type": lambda value: f"of type {value}",
     "mime": lambda value: f"of media type {value}",
     "crawl": lambda value: f"of crawl {value[:8]}",

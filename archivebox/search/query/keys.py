@@ -22,6 +22,8 @@ STATES = {
     "latest": "is the newest version of its URL",
     "seed": "was asked for by somebody, not found by a link",
     "removed": "was removed, and can be brought back",
+    "public": "is there for whoever may open the site",
+    "private": "is there for its owner alone, and for administrators",
 }
 PAGE_STATUSES = {
     "queued": "waits",
@@ -38,6 +40,11 @@ RESULT_STATUSES = {
     "backoff": "waits for its next try",
     "queued": "waits",
     "started": "runs",
+}
+VISIBILITIES = {
+    "public": "there for whoever may open the site",
+    "members": "there for whoever is logged in",
+    "private": "there for its owner alone, and for administrators",
 }
 TYPES: dict[str, tuple[str, ...]] = {
     "page": ("text/html", "application/xhtml+xml"),
@@ -127,6 +134,7 @@ KEYS: dict[str, Key] = {
     "plugin": Key("plugin:screenshot", "of which this plugin kept something, or came to what status: or reason: says"),
     "status": Key("status:failed", "status of the page, or of one of its results", _one_of(_STATUSES), _STATUSES),
     "reason": Key("reason:timeout", "of which something failed for this reason, or came to what status: says"),
+    "visibility": Key("visibility:private", "who sees the page", _one_of(VISIBILITIES), VISIBILITIES),
     "type": Key("type:pdf", "what the URL turned out to be", _one_of(TYPES), _TYPES),
     "mime": Key("mime:image/png", "media type of what the URL led to; mime:image is any image", _lower),
     "crawl": Key("crawl:0199c2f0", "of the crawl whose id begins so", _id),

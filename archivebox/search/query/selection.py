@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.search.backend import Hit, chosen_backend
 from archivebox.search.query.conditions import condition
@@ -26,36 +27,50 @@ class Selection:
 
 
 def select(
-    text: str, *, among: SnapshotQuerySet | None = None, texts: bool = True, every: bool = False
+    text: str,
+    sight: Sight,
+    *,
+    among: SnapshotQuerySet | None = None,
+    removed: bool = True,
+    texts: bool = True,
+    every: bool = False,
 ) -> SnapshotQuerySet:
-    """The Snapshots that a query means, without an order; page them by key.
+    """The Snapshots that a query means to who sees so far, without an order; page them by key.
 
-    ``among``: of these alone; else of all that nobody removed, unless the query asks for ``is:removed``. Those that
-    were never begun are left out, unless it asks for them. ``texts``:
-    whether texts are searched, which not everybody may. ``every``: all that have the words in a text, not the best
-    1,000. Raises QueryError, and SearchUnavailableError where the search engine cannot answer.
+    ``among``: of these alone; else of all that nobody removed, unless the query asks for ``is:removed``, which
+    ``removed`` allows. Those that were never begun are left out, unless it asks for them. ``texts``: whether texts are
+    searched, which not everybody may. ``every``: all that have the words in a text, not the best 1,000. Raises
+    QueryError, and SearchUnavailableError where the search engine cannot answer.
     """
-    return chosen(text, among=among, texts=texts, every=every).rows
+    return chosen(text, sight, among=among, removed=removed, texts=texts, every=every).rows
 
 
-def chosen(text: str, *, among: SnapshotQuerySet | None = None, texts: bool = True, every: bool = False) -> Selection:
+def chosen(
+    text: str,
+    sight: Sight,
+    *,
+    among: SnapshotQuerySet | None = None,
+    removed: bool = True,
+    texts: bool = True,
+    every: bool = False,
+) -> Selection:
     """The same, with what was found in texts."""
     tree = parse(text)
     wanted = list(_wanted_texts(tree)) if texts else []
     found = {words: _hits(words, every=every or is_negated) for words, is_negated in wanted}
-    rows = _among(tree) if among is None else among
+    rows = seen_by(sight, _among(tree, removed=removed) if among is None else among)
     rows = rows if _asks_for_unfetched(tree) else rows.but_unfetched()
     hits: dict[UUID, list[Hit]] = {}
     for words, is_negated in wanted:
         for hit in [] if is_negated else found[words]:
             hits.setdefault(hit.snapshot, []).append(hit)
     keys = {words: list(dict.fromkeys(hit.snapshot for hit in some)) for words, some in found.items()}
-    return Selection(rows.filter(condition(tree, keys)), tuple(_words(tree)), hits)
+    return Selection(rows.filter(condition(tree, keys, sight)), tuple(_words(tree)), hits)
 
 
-def _among(tree: Node) -> SnapshotQuerySet:
+def _among(tree: Node, *, removed: bool) -> SnapshotQuerySet:
     rows: SnapshotQuerySet = Snapshot.objects.all()
-    return rows if _asks_for_removed(tree) else rows.kept()
+    return rows if removed and _asks_for_removed(tree) else rows.kept()
 
 
 def _asks_for_removed(node: Node) -> bool:

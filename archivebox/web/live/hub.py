@@ -33,7 +33,7 @@ PARTS = 2_000
 """Parts that are remembered; who comes back with an older number is told to load its page anew."""
 
 Topic = str
-"""What a part is of: ``crawl:<id>``; empty: of every page."""
+"""What a part is of, and who sees it (:mod:`archivebox.web.live.topics`)."""
 
 
 class Part(NamedTuple):
@@ -58,7 +58,7 @@ class Viewer:
     """One open page: what it wants to know of, and up to where it was told."""
 
     def __init__(self, topics: frozenset[Topic]) -> None:
-        self.topics = topics | {""}
+        self.topics = topics
         self.told = 0
         self.wake = asyncio.Event()
         self.is_gone = False
@@ -79,7 +79,7 @@ class Hub:
         self.epoch = secrets.token_hex(4)
         self._look, self._forget = look, forget
         self._viewers: set[Viewer] = set()
-        self._parts: OrderedDict[str, Kept] = OrderedDict()
+        self._parts: OrderedDict[tuple[Topic, str], Kept] = OrderedDict()
         self._number = 1
         self._oldest = 1
         self._known: set[Topic] = set()
@@ -187,8 +187,9 @@ class Hub:
         self._number += 1
         topics = set()
         for part in parts:
-            self._parts[part.name] = Kept(self._number, part)
-            self._parts.move_to_end(part.name)
+            key = (part.topic, part.name)
+            self._parts[key] = Kept(self._number, part)
+            self._parts.move_to_end(key)
             topics.add(part.topic)
         while len(self._parts) > PARTS:
             _, dropped = self._parts.popitem(last=False)

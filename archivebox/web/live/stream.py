@@ -6,25 +6,25 @@ A view's thread and database connection are given back before the first event: a
 import asyncio
 from collections.abc import Mapping
 from typing import Any, Protocol
-from urllib.parse import parse_qs
 from uuid import UUID
 
 from archivebox.web import settings
 from archivebox.web.gate import Application, Message, Receive, Scope, Send
 from archivebox.web.live.hub import Hub, Topic, Viewer
 from archivebox.web.live.screencast import Screens
-from archivebox.web.live.watch import Watch, topic_of
+from archivebox.web.live.topics import HEADER
+from archivebox.web.live.watch import Watch
 
 EVENTS = f"{settings.BELOW}/events/"
 CRAWLS, SCREENCAST = f"{settings.BELOW}/crawls/", "/screencast/"
 KIND = b"text/event-stream"
+_HEADER = HEADER.lower().encode()
 LIVES = 60.0
 """Seconds after which a stream ends and its browser asks for another: whoever may see nothing any more gets none."""
 STUCK = 20.0
 """Seconds after which whoever takes nothing is let go."""
 MOST = 500
 """Streams at a time."""
-MOST_TOPICS = 4
 
 
 def with_streams(app: Application) -> Application:
@@ -66,7 +66,7 @@ class Streams:
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send, answer: "_Answer") -> None:
         await send(answer.start)
-        source, viewer = self._join(scope)
+        source, viewer = self._join(scope, answer)
         loop = asyncio.get_running_loop()
         end = loop.call_later(LIVES, viewer.leave)
         leaving = loop.create_task(_gone(receive))
@@ -89,11 +89,11 @@ class Streams:
             leaving.cancel()
             end.cancel()
 
-    def _join(self, scope: Scope) -> tuple[Source, Viewer]:
+    def _join(self, scope: Scope, answer: "_Answer") -> tuple[Source, Viewer]:
         if crawl_id := _crawl_on_screen(scope):
             screen = self._screens.of(crawl_id)
             return screen, screen.join()
-        return self._hub, self._hub.join(_topics(scope), _last_id(scope))
+        return self._hub, self._hub.join(answer.topics, _last_id(scope))
 
 
 class _Answer:
@@ -107,9 +107,18 @@ class _Answer:
 
     @property
     def start(self) -> Message:
-        """Its first line and headers; a stream has no length."""
-        first = self._messages[0]
-        return {**first, "headers": [pair for pair in first["headers"] if pair[0].lower() != b"content-length"]}
+        """Its first line and headers; a stream has no length, and its topics are ours."""
+        first, ours = self._messages[0], (b"content-length", _HEADER)
+        return {**first, "headers": [pair for pair in first["headers"] if pair[0].lower() not in ours]}
+
+    @property
+    def topics(self) -> frozenset[Topic]:
+        """What its viewer may be told of."""
+        return frozenset(self._header(_HEADER).decode("ascii").split())
+
+    def _header(self, name: bytes) -> bytes:
+        value: bytes = {key.lower(): value for key, value in self._messages[0]["headers"]}.get(name, b"")
+        return value
 
     @property
     def body(self) -> bytes:
@@ -117,8 +126,7 @@ class _Answer:
 
     @property
     def is_stream(self) -> bool:
-        kind: bytes = {name.lower(): value for name, value in self._messages[0]["headers"]}.get(b"content-type", b"")
-        return int(self._messages[0]["status"]) == 200 and kind.startswith(KIND)
+        return int(self._messages[0]["status"]) == 200 and self._header(b"content-type").startswith(KIND)
 
     async def forward(self, send: Send) -> None:
         for message in self._messages:
@@ -127,12 +135,6 @@ class _Answer:
 
 def _part(body: bytes) -> Mapping[str, Any]:
     return {"type": "http.response.body", "body": body, "more_body": True}
-
-
-def _topics(scope: Scope) -> frozenset[Topic]:
-    """The crawls that ``?crawl=<id>`` names; what is no key is nobody's topic."""
-    wanted = parse_qs(scope["query_string"].decode("latin-1")).get("crawl", [])[:MOST_TOPICS]
-    return frozenset(topic_of(key) for text in wanted if (key := _key(text)) is not None)
 
 
 def _crawl_on_screen(scope: Scope) -> UUID | None:

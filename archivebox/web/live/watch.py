@@ -6,9 +6,11 @@ from uuid import UUID
 
 from django.template.loader import render_to_string
 
+from archivebox.base_models.visibility import Sight
 from archivebox.core.progress import PageNow, Progress, pages_at_work, pages_of, progress_of, with_pills
 from archivebox.crawls.crawl import Crawl
 from archivebox.web.live.hub import Part, Topic
+from archivebox.web.live.topics import crawls_in, sight_in, topic_of
 
 CRAWLS_SHOWN = 20
 """Open crawls in the drawer."""
@@ -20,16 +22,12 @@ COUNT_REST = 50
 """How many times as long as counting a crawl's pages took, the count is not taken again: it may be 10 ms."""
 
 
-def topic_of(crawl_id: UUID) -> Topic:
-    return f"crawl:{crawl_id}"
-
-
 class Counted:
-    """The numbers of one crawl, and when they may be taken again."""
+    """The numbers of one crawl for who sees so far, and when they may be taken again."""
 
-    def __init__(self, crawl: Crawl) -> None:
+    def __init__(self, crawl: Crawl, sight: Sight) -> None:
         began = time.monotonic()
-        self.progress = progress_of(crawl)
+        self.progress = progress_of(crawl, sight)
         now = time.monotonic()
         self.good_until = now + COUNT_REST * (now - began)
 
@@ -38,42 +36,52 @@ class Counted:
 
 
 class Watch:
-    """What was seen at the last look, so that the next one tells what is new. Used on one thread."""
+    """What was seen at the last look, so that the next one tells what is new. Used on one thread.
+
+    It looks once for all, and tells each of those who see differently far what is there for them.
+    """
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        self._told: dict[str, object] = {}
+        self._told: dict[tuple[Topic, str], object] = {}
         self._pages: dict[UUID, PageNow] = {}
         self._rows: dict[UUID, str] = {}
-        self._counted: dict[UUID, Counted] = {}
+        self._counted: dict[tuple[UUID, Sight], Counted] = {}
         self._titles: dict[UUID, str] = {}
-        self._topics: frozenset[Topic] = frozenset()
 
     def look(self, topics: Collection[Topic]) -> list[Part]:
         """The parts of these topics that are not as they were; blocks."""
-        watched = {UUID(topic.partition(":")[2]) for topic in topics if topic}
-        crawls = self._crawls(watched)
+        sights, watched = {sight_in(topic) for topic in topics}, crawls_in(topics)
+        crawls = self._crawls(watched, sights)
         pages = self._look_at_pages(watched)
-        self._topics = frozenset(topics)
-        return [*self._of_pages(pages), *self._of_crawls(crawls, watched, pages), *self._top(crawls)]
+        parts = [*self._of_pages(pages, sights)]
+        for sight in sights:
+            seen = [crawl for crawl in crawls if sight.sees(crawl.visibility, crawl.created_by_id)]
+            parts += [*self._of_crawls(seen, watched, pages, sight), *self._top(seen, sight)]
+        return parts
 
     # --- reading ----------------------------------------------------------------------------------------------
 
-    def _crawls(self, watched: Collection[UUID]) -> list[Crawl]:
+    def _crawls(self, watched: Collection[UUID], sights: Collection[Sight]) -> list[Crawl]:
         """Those that are open, and those that are looked at; what was asked for, up to 64 KB of each, is read once."""
         rows = Crawl.objects.defer("urls", "config")
         open_ones = list(rows.open().order_by("-pk")[:CRAWLS_SHOWN])
         missing = set(watched) - {crawl.pk for crawl in open_ones}
         found = open_ones + (list(rows.filter(pk__in=missing)) if missing else [])
-        self._counted = {crawl.pk: self._count(crawl) for crawl in found}
+        self._counted = {
+            (crawl.pk, sight): self._count(crawl, sight)
+            for crawl in found
+            for sight in sights
+            if sight.sees(crawl.visibility, crawl.created_by_id)
+        }
         self._titles = {crawl.pk: self._titles.get(crawl.pk) or str(crawl) for crawl in found}
         return found
 
-    def _count(self, crawl: Crawl) -> Counted:
-        known = self._counted.get(crawl.pk)
-        return known if known is not None and known.is_good_for(crawl) else Counted(crawl)
+    def _count(self, crawl: Crawl, sight: Sight) -> Counted:
+        known = self._counted.get((crawl.pk, sight))
+        return known if known is not None and known.is_good_for(crawl) else Counted(crawl, sight)
 
     def _look_at_pages(self, watched: Collection[UUID]) -> dict[UUID, PageNow]:
         """Pages at work by key; their hooks only of crawls that are looked at."""
@@ -84,49 +92,60 @@ class Watch:
 
     # --- what is new ------------------------------------------------------------------------------------------
 
-    def _of_pages(self, pages: dict[UUID, PageNow]) -> Iterator[Part]:
+    def _of_pages(self, pages: dict[UUID, PageNow], sights: Collection[Sight]) -> Iterator[Part]:
         """Rows of pages at work, those of pages that were, and that the page of a page has changed."""
         before, self._pages = self._pages, pages
         ended = with_pills(pages_of(before.keys() - pages.keys()))
         for page in (*pages.values(), *ended):
             if before.get(page.pk) != page:
                 html = self._rows[page.pk] = render_to_string("web/live/page_row.html", {"page": page})
-                yield Part(topic_of(page.crawl_id), f"page-{page.pk}", html)
-                yield Part("", str(page.pk), None)
+                for sight in sights:
+                    if sight.sees(page.visibility, page.owner):
+                        yield Part(topic_of(sight, page.crawl_id), f"page-{page.pk}", html)
+                        yield Part(topic_of(sight), str(page.pk), None)
         for page in ended:
             del self._rows[page.pk]
 
-    def _of_crawls(self, crawls: list[Crawl], watched: Collection[UUID], pages: dict[UUID, PageNow]) -> Iterator[Part]:
+    def _of_crawls(
+        self, crawls: list[Crawl], watched: Collection[UUID], pages: dict[UUID, PageNow], sight: Sight
+    ) -> Iterator[Part]:
+        everywhere = topic_of(sight)
         for crawl in crawls:
-            topic, progress = topic_of(crawl.pk), self._counted[crawl.pk].progress
-            if self._is_new(f"of-{crawl.pk}", (crawl.status, progress.total, progress.newest)):
-                yield Part("", str(crawl.pk), None)
-                yield Part("", LIBRARY, None)
-            if crawl.pk not in watched:
-                continue
-            if self._is_new(f"counts-{crawl.pk}", progress):
-                html = render_to_string("web/live/crawl_counts.html", self._context(crawl))
-                yield Part(topic, f"counts-{crawl.pk}", html)
-            now = [self._rows[page.pk] for page in pages.values() if page.crawl_id == crawl.pk]
-            if self._is_new(f"now-{crawl.pk}", now):
-                html = render_to_string("web/live/crawl_now.html", {"crawl": crawl, "rows": now})
-                yield Part(topic, f"now-{crawl.pk}", html)
+            progress = self._counted[crawl.pk, sight].progress
+            if self._is_new(everywhere, f"of-{crawl.pk}", (crawl.status, progress.total, progress.newest)):
+                yield Part(everywhere, str(crawl.pk), None)
+                yield Part(everywhere, LIBRARY, None)
+            if crawl.pk in watched:
+                at_work = [page for page in pages.values() if page.crawl_id == crawl.pk]
+                yield from self._of_crawl(crawl, progress, at_work, sight)
 
-    def _top(self, crawls: list[Crawl]) -> Iterator[Part]:
+    def _of_crawl(self, crawl: Crawl, progress: Progress, pages: list[PageNow], sight: Sight) -> Iterator[Part]:
+        """What the page of a crawl shows."""
+        topic = topic_of(sight, crawl.pk)
+        if self._is_new(topic, "counts", progress):
+            html = render_to_string("web/live/crawl_counts.html", self._context(crawl, sight))
+            yield Part(topic, f"counts-{crawl.pk}", html)
+        now = [self._rows[page.pk] for page in pages if sight.sees(page.visibility, page.owner)]
+        if self._is_new(topic, "now", now):
+            html = render_to_string("web/live/crawl_now.html", {"crawl": crawl, "rows": now})
+            yield Part(topic, f"now-{crawl.pk}", html)
+
+    def _top(self, crawls: list[Crawl], sight: Sight) -> Iterator[Part]:
         """The small counter on top of every page, and the drawer of running crawls that it opens."""
-        lines = [self._context(crawl) for crawl in crawls if crawl.status in Crawl.OPEN]
-        if self._is_new("running", lines):
-            sums = _sums([self._counted[crawl.pk].progress for crawl in crawls if crawl.status in Crawl.OPEN])
-            yield Part("", "running-count", render_to_string("web/live/running_count.html", sums))
-            yield Part("", "running-list", render_to_string("web/live/running_list.html", {"lines": lines}))
+        topic = topic_of(sight)
+        lines = [self._context(crawl, sight) for crawl in crawls if crawl.status in Crawl.OPEN]
+        if self._is_new(topic, "running", lines):
+            sums = _sums([self._counted[crawl.pk, sight].progress for crawl in crawls if crawl.status in Crawl.OPEN])
+            yield Part(topic, "running-count", render_to_string("web/live/running_count.html", sums))
+            yield Part(topic, "running-list", render_to_string("web/live/running_list.html", {"lines": lines}))
 
-    def _context(self, crawl: Crawl) -> dict[str, object]:
-        return {"crawl": crawl, "title": self._titles[crawl.pk], "progress": self._counted[crawl.pk].progress}
+    def _context(self, crawl: Crawl, sight: Sight) -> dict[str, object]:
+        return {"crawl": crawl, "title": self._titles[crawl.pk], "progress": self._counted[crawl.pk, sight].progress}
 
-    def _is_new(self, name: str, value: object) -> bool:
-        if self._told.get(name, self) == value:
+    def _is_new(self, topic: Topic, name: str, value: object) -> bool:
+        if self._told.get((topic, name), self) == value:
             return False
-        self._told[name] = value
+        self._told[topic, name] = value
         return True
 
 

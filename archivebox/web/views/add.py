@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
+from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
@@ -101,7 +102,9 @@ def preview(request: HttpRequest) -> HttpResponse:
 def understood(request: HttpRequest, asked: CrawlForm) -> Understood:
     """What whoever asks may have archived of what was given. LinkFileError."""
     may_name_private = allows(request, Action.ADMINISTER)
-    return understand(asked.given(), resolve_settings(base_layers()), may_name_private=may_name_private)
+    return understand(
+        asked.given(), resolve_settings(base_layers()), sight_of(request.user), may_name_private=may_name_private
+    )
 
 
 def _accept(request: HttpRequest, asked: AddForm, found: Understood) -> HttpResponse:

@@ -9,13 +9,14 @@ from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
+from archivebox.accounts.permission import sight_of, visible_crawls, visible_snapshots
 from archivebox.accounts.roles import Action
+from archivebox.base_models.visibility import seen_by
 from archivebox.config.core import CORE_SETTINGS
 from archivebox.config.resolve import Resolved, SettingError
 from archivebox.contract.reasons import action, sentence
 from archivebox.core.progress import COUNTED, Progress, progress_of, sizes_of, with_pills
 from archivebox.core.progress import pages_of as page_columns
-from archivebox.core.snapshot import Snapshot
 from archivebox.core.steering import judged, queue_of, rules_with
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.refused import Refused
@@ -37,8 +38,8 @@ _CRAWLS = tuple(name for name in CORE_SETTINGS if name.startswith(("URL_", "MAX_
 @requires(Action.READ)
 def index(request: HttpRequest) -> HttpResponse:
     """The newest first, each with how far it is."""
-    page = page_of(Crawl.objects.select_related("created_by").defer("config"), request)
-    lines = list(zip(page.rows, sizes_of(page.rows), strict=True))
+    page = page_of(visible_crawls(request.user).defer("config"), request)
+    lines = list(zip(page.rows, sizes_of(page.rows, sight_of(request.user)), strict=True))
     return render(request, "web/crawls.html", {"page": page, "lines": lines, "busy": _is_any_open(page.rows)})
 
 
@@ -49,18 +50,23 @@ def _is_any_open(crawls: list[Crawl]) -> bool:
 @requires(Action.READ)
 def one(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     """One crawl: how far it is, and in ``?show=`` its pages, its queue, what was not taken, or its settings."""
-    crawl = get_object_or_404(Crawl.objects.select_related("created_by"), pk=crawl_id)
+    crawl = crawl_or_404(request, crawl_id)
     show = request.GET.get("show", "pages")
     if show not in TABS:
         raise Http404("no such part")
     return crawl_page(request, crawl, show)
 
 
+def crawl_or_404(request: HttpRequest, crawl_id: UUID) -> Crawl:
+    """The crawl, if whoever asks may see it."""
+    return get_object_or_404(visible_crawls(request.user), pk=crawl_id)
+
+
 def crawl_page(
     request: HttpRequest, crawl: Crawl, show: str, more: dict[str, Any] | None = None, status: int = 200
 ) -> HttpResponse:
     """The page, with ``more`` for one of its parts: a form that was not taken, and why."""
-    progress = progress_of(crawl)
+    progress = progress_of(crawl, sight_of(request.user))
     context = {
         "crawl": crawl, "title": str(crawl), "progress": progress, "busy": crawl.status in Crawl.OPEN,
         "deeds": deeds_of(crawl, progress) if allows(request, Action.EDIT) else [],
@@ -114,7 +120,7 @@ def _pages(count: int) -> str:
 def _pages_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
     """Its pages, newest first, by ``?state=``, each with what its hooks came to."""
     state = request.GET.get("state", "")
-    rows = Snapshot.objects.kept().filter(crawl=crawl)
+    rows = visible_snapshots(request.user).filter(crawl=crawl)
     if state in STATES:
         rows = rows.filter(status=STATES[state])
     page = page_of(rows.only("pk"), request)
@@ -135,7 +141,7 @@ def _queue_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
         rules = rules_with(crawl, **tried)
     except ValueError as error:
         problem, rules = f"{error}.", rules_with(crawl)
-    waiting = list(judged(queue_of(crawl)[: QUEUE_SHOWN + 1], rules))
+    waiting = list(judged(seen_by(sight_of(request.user), queue_of(crawl))[: QUEUE_SHOWN + 1], rules))
     lines = list(islice(waiting, QUEUE_SHOWN))
     return {
         "lines": lines, "more": len(waiting) > len(lines), "struck": sum(not line.answer.admitted for line in lines),
@@ -145,13 +151,12 @@ def _queue_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
 
 def _refused_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
     """URLs that its pages link to and that it did not take, by reason; and those that were let go of later."""
-    del request
     found = [
         (row, sentence(row.code), action(row.code)) for row in Refused.objects.filter(crawl=crawl).order_by("-count")
     ]
-    dropped = Snapshot.objects.kept().filter(crawl=crawl, status="cancelled")
+    dropped = visible_snapshots(request.user).filter(crawl=crawl, status="cancelled")
     newest = dropped.order_by("-pk").values("pk")[:DROPPED_COUNTED]
-    reasons = Snapshot.objects.filter(pk__in=newest).order_by().values_list("reason")
+    reasons = visible_snapshots(request.user).filter(pk__in=newest).order_by().values_list("reason")
     let_go = [(sentence(code), pages) for code, pages in reasons.annotate(pages=Count("pk")).order_by("-pages")]
     return {"refused": found, "let_go": let_go, "is_more": sum(pages for _, pages in let_go) == DROPPED_COUNTED}
 

@@ -1,17 +1,22 @@
-"""Owns who may have a stream of what changes: everybody who may read."""
+"""Owns who may have a stream of what changes, and of what: everybody who may read, of what is there for them."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET
 
-from archivebox.accounts.permission import sight_of
+from archivebox.accounts.permission import sight_of, visible_crawls, visible_snapshots
 from archivebox.accounts.roles import Action
-from archivebox.base_models.visibility import seen_by
-from archivebox.crawls.crawl import Crawl
+from archivebox.base_models.visibility import MEMBERS, Sight, Visibility, hidden_from
 from archivebox.web.access import requires
+from archivebox.web.live.hub import Topic
+from archivebox.web.live.topics import HEADER, topic_of
 
+MOST_CRAWLS = 4
+"""Crawls that one page follows."""
 RETRY = 1_000
 """Milliseconds until a browser whose stream broke asks for another."""
 
@@ -19,16 +24,19 @@ RETRY = 1_000
 @require_GET
 @requires(Action.READ)
 def events(request: HttpRequest) -> HttpResponse:
-    """The beginning of a stream; :mod:`archivebox.web.live.stream` goes on with it."""
-    del request
-    return _beginning()
+    """The beginning of a stream, of the crawls ``?crawl=``, too; :mod:`archivebox.web.live.stream` goes on with it."""
+    answer = _beginning()
+    answer.headers[HEADER] = " ".join(_topics(request))
+    return answer
 
 
 @require_GET
 @requires(Action.READ)
 def screencast(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
-    """The same for what the tabs of a crawl show."""
-    get_object_or_404(seen_by(sight_of(request.user), Crawl.objects.only("pk")), pk=crawl_id)
+    """The same for what the tabs of a crawl show; of one with a page that is hidden, none is shown."""
+    crawl = get_object_or_404(visible_crawls(request.user), pk=crawl_id)
+    if hidden_from(sight_of(request.user), crawl.snapshot_set.unsealed()).exists():
+        raise Http404("no such screen")
     return _beginning()
 
 
@@ -37,3 +45,28 @@ def _beginning() -> HttpResponse:
     answer.headers["Cache-Control"] = "no-store"
     answer.headers["X-Accel-Buffering"] = "no"  # nginx would keep events until it has 4 KB
     return answer
+
+
+def _topics(request: HttpRequest) -> Iterator[Topic]:
+    """What is told to all who see as far; and of the crawls that the page shows, those that are seen."""
+    sight = _shared(request)
+    yield topic_of(sight)
+    keys = list(_keys(request.GET.getlist("crawl")[:MOST_CRAWLS]))
+    for key in visible_crawls(request.user).filter(pk__in=keys).values_list("pk", flat=True):
+        yield topic_of(sight, key)
+
+
+def _shared(request: HttpRequest) -> Sight:
+    """How far somebody sees, as one with all others where they own nothing private."""
+    sight = sight_of(request.user)
+    mine = {"created_by": sight.account, "visibility": Visibility.PRIVATE}
+    is_more = sight.is_whole or any(
+        rows.filter(**mine).exists() for rows in (visible_crawls(request.user), visible_snapshots(request.user))
+    )
+    return sight if is_more else MEMBERS
+
+
+def _keys(texts: list[str]) -> Iterator[UUID]:
+    for text in texts:
+        with suppress(ValueError):  # what is no key is nobody's crawl
+            yield UUID(text)

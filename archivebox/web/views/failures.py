@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
 from archivebox.core.failing import Group, failures_by, sentence_of
 from archivebox.hooks import plugins
@@ -34,7 +35,7 @@ def index(request: HttpRequest) -> HttpResponse:
     """``?by=``: reason, plugin or host."""
     wanted = request.GET.get("by", "")
     by = wanted if wanted in BY else BY[0]
-    lines = [_LINES[by](group) for group in failures_by(by)]
+    lines = [_LINES[by](group) for group in failures_by(by, sight_of(request.user))]
     return render(request, "web/failures.html", {"by": by, "choices": BY, "lines": lines})
 
 

@@ -12,18 +12,18 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
+from archivebox.accounts.permission import reachable_snapshots, sight_of
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
-from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import split_tags
 from archivebox.crawls import control
 from archivebox.export.formats import FORMATS, line
 from archivebox.jobs.at_once import can_undo, do, undo
 from archivebox.jobs.begin import JobRefusedError
-from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.dry_run import dry_run
 from archivebox.jobs.exports import forget_file
-from archivebox.jobs.models import Job, JobFailure
+from archivebox.jobs.models import Job
+from archivebox.jobs.permission import may_have_file, visible_failures
 from archivebox.lib.jsonl import JSON
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
@@ -131,8 +131,12 @@ def _chosen(request: HttpRequest) -> tuple[str | None, list[UUID], Job | None]:
 
 def _ask(request: HttpRequest, query: str | None, keys: list[UUID]) -> HttpResponse:
     """How many pages and bytes a removal concerns, and whether that is meant."""
-    among = DEEDS[Job.Kind.REMOVE].among()
-    context = {"plan": dry_run(query, keys, among), "query": query, "keys": keys, "back": _back(request)}
+    context = {
+        "plan": dry_run(query, keys, sight_of(request.user)),
+        "query": query,
+        "keys": keys,
+        "back": _back(request),
+    }
     return render(request, "web/jobs/remove.html", context)
 
 
@@ -148,10 +152,11 @@ def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
     job = get_object_or_404(Job.objects.select_related("created_by"), pk=job_id)
     if request.method == "POST":
         return _change(request, job)
-    page = page_of(JobFailure.objects.filter(job=job), request, FAILURES_SHOWN)
-    titles = Snapshot.objects.in_bulk([failure.snapshot_id for failure in page.rows])
+    page = page_of(visible_failures(request.user, job), request, FAILURES_SHOWN)
+    titles = reachable_snapshots(request.user).in_bulk([failure.snapshot_id for failure in page.rows])
     context = {
         "job": job,
+        "may_have_file": may_have_file(request.user, job),
         "busy": job.status in Job.OPEN,
         "page": page,
         "failures": [(failure, titles.get(failure.snapshot_id)) for failure in page.rows],
@@ -163,7 +168,7 @@ def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 def _change(request: HttpRequest, job: Job) -> HttpResponse:
     change = request.POST.get("change", "")
-    if change != "forget" and change not in CHANGES:
+    if change not in {*CHANGES, "forget"} or (change == "forget" and not may_have_file(request.user, job)):
         raise Http404("no such change")
     with write_transaction():
         done = change == "forget" or CHANGES[change](job)
@@ -182,8 +187,9 @@ def _change(request: HttpRequest, job: Job) -> HttpResponse:
 @requires(Action.READ)
 def file(request: HttpRequest, job_id: UUID) -> FileResponse:
     """What an export has written."""
-    del request
     job = get_object_or_404(Job, pk=job_id, kind=Job.Kind.EXPORT)
+    if not may_have_file(request.user, job):
+        raise Http404("no such file")
     path, format_ = job.file, FORMATS[job.options["format"]]
     if path is None:
         raise Http404("no such file")
@@ -194,9 +200,8 @@ def file(request: HttpRequest, job_id: UUID) -> FileResponse:
 @requires(Action.READ)
 def failures(request: HttpRequest, job_id: UUID) -> StreamingHttpResponse:
     """All pages to which it could not be done, as CSV."""
-    del request
     job = get_object_or_404(Job, pk=job_id)
-    rows = JobFailure.objects.filter(job=job).order_by("pk").values_list("snapshot_id", "sentence")
+    rows = visible_failures(request.user, job).order_by("pk").values_list("snapshot_id", "sentence")
     lines = (line([str(key), sentence]) for key, sentence in rows.iterator())
     answer = StreamingHttpResponse(chain([line(["id", "why"])], lines), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="failures-{job.pk}.csv"'

@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.gzip import gzip_page
 
+from archivebox.accounts.permission import sight_of, visible_snapshots
 from archivebox.accounts.roles import Action
-from archivebox.core.snapshot import Snapshot
 from archivebox.export.formats import FORMATS
 from archivebox.search.facets import COUNTED, Facet, facets
 from archivebox.search.models import SavedSearch
@@ -37,7 +37,7 @@ def index(request: HttpRequest) -> HttpResponse:
     """``?q=`` is a query (docs/query-language.md), shown by ``view`` and ``sort``; htmx gets the list alone."""
     query, look = request.GET.get("q", "").strip(), look_of(request).chosen({"view": request.GET.get("view", "")})
     reading = reading_of(query)
-    rows = Snapshot.objects.none() if reading.problem else found(request, query)
+    rows = visible_snapshots(request.user).none() if reading.problem else found(request, query)
     page = page_of(rows, request, SIZE, ORDERS[_sort(request)])
     shown = cards(request, page.rows)
     context = {
@@ -48,7 +48,7 @@ def index(request: HttpRequest) -> HttpResponse:
     }  # fmt: skip
     is_more = "HX-Request" in request.headers
     if not is_more:
-        context |= {"facets": _facets(request.GET), **_saved(request, query), **_CHOICES}
+        context |= {"facets": _facets(request), **_saved(request, query), **_CHOICES}
     answer = render(request, "web/library/more.html" if is_more else "web/library/index.html", context)
     answer.status_code = 400 if reading.problem else 200
     if look != look_of(request):
@@ -79,9 +79,12 @@ class Link:
     is_chosen: bool
 
 
-def _facets(asked: QueryDict) -> list[tuple[str, list[Link]]]:
-    known: list[Facet] = cache.get_or_set("facets", facets, FACETS_KEPT)  # type: ignore[assignment]  # facets() has any
-    return [(facet.title, list(_links(facet, asked))) for facet in known]
+def _facets(request: HttpRequest) -> list[tuple[str, list[Link]]]:
+    """Counted once for each who sees something else."""
+    sight = sight_of(request.user)
+    name = f"facets-{'all' if sight.is_whole else sight.account}"
+    known: list[Facet] = cache.get_or_set(name, lambda: facets(sight), FACETS_KEPT)  # type: ignore[assignment]  # facets() has any
+    return [(facet.title, list(_links(facet, request.GET))) for facet in known]
 
 
 def _links(facet: Facet, asked: QueryDict) -> list[Link]:

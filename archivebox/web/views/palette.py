@@ -3,7 +3,9 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
+from archivebox.base_models.visibility import Sight
 from archivebox.core.snapshot import Snapshot
 from archivebox.search.query import QueryError, select
 from archivebox.web.access import allows
@@ -19,13 +21,13 @@ def offered(request: HttpRequest) -> HttpResponse:
     query = request.GET.get("q", "").strip()
     named = [place for place in places(request) if query.lower() in place.entry.label.lower()]
     adds = query.lower() in ADD and allows(request, Action.ADD)
-    context = {"places": named, "adds": adds, "pages": _pages(query), "q": query}
+    context = {"places": named, "adds": adds, "pages": _pages(query, sight_of(request.user)), "q": query}
     return render(request, "web/palette.html", context)
 
 
-def _pages(query: str) -> list[Snapshot]:
+def _pages(query: str, sight: Sight) -> list[Snapshot]:
     try:
-        found = select(query, among=Snapshot.objects.kept(), texts=False)
+        found = select(query, sight, removed=False, texts=False)
     except QueryError:  # it is still being typed
         return []
     return list(found.order_by("-pk")[:PAGES])

@@ -1,27 +1,28 @@
 """Owns the pages of processes: the tree of what runs, what has ended, one of them, and asking it to end."""
 
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.db.models import Q
+from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
+from archivebox.accounts.permission import reachable_snapshots, sight_of, visible_crawls, visible_processes
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
-from archivebox.core.models import Snapshot
 from archivebox.core.processtree import running_tree
-from archivebox.crawls.models import Crawl
 from archivebox.hooks import base_layers, plugins, resolve_settings
 from archivebox.machine.logtail import read_tail
 from archivebox.machine.models import Process
 from archivebox.web.access import allows, requires
 from archivebox.web.endings import FAILED
 from archivebox.web.paging import page_of, page_within
+
+Shown = TypeVar("Shown", bound=Model)
 
 SHOWN = 16_384
 """Bytes of each output that its page shows; a terminal shows all."""
@@ -33,8 +34,8 @@ BIG_FIELDS = ("stdout", "stderr", "env", "declared")
 def index(request: HttpRequest) -> HttpResponse:
     """``?part=running``: the tree alone. ``?type=``, ``?plugin=`` and ``?failed=yes`` choose among what has ended."""
     if request.GET.get("part") == "running":
-        return render(request, "web/processes/running.html", {"branches": running_tree()})
-    context = _ended(request) | {"branches": running_tree(), "plugins": list(plugins())}
+        return render(request, "web/processes/running.html", {"branches": running_tree(sight_of(request.user))})
+    context = _ended(request) | {"branches": running_tree(sight_of(request.user)), "plugins": list(plugins())}
     return render(request, "web/processes/index.html", context)
 
 
@@ -43,7 +44,7 @@ def _ended(request: HttpRequest) -> dict[str, Any]:
     chosen = Q(process_type=asked["type"]) if asked["type"] in Process.TypeChoices.values else Q()
     chosen &= Q(plugin=asked["plugin"]) if asked["plugin"] else Q()
     chosen &= FAILED if asked["failed"] else Q()
-    rows = Process.objects.exited().defer(*BIG_FIELDS)
+    rows = visible_processes(request.user).exited().defer(*BIG_FIELDS)
     page = page_within(rows, chosen, request) if chosen else page_of(rows, request)
     return {"page": page, "asked": asked, "types": Process.TypeChoices.choices, "is_filtered": bool(chosen)}
 
@@ -51,21 +52,27 @@ def _ended(request: HttpRequest) -> dict[str, Any]:
 @requires(Action.INSPECT)
 def one(request: HttpRequest, process_id: UUID) -> HttpResponse:
     """One process: its command, its end, the last of what it printed, its parents and children."""
-    process = _find(process_id)
-    children = list(process.children.defer(*BIG_FIELDS).order_by("pk")[: CHILDREN_SHOWN + 1])
+    process = _find(request, process_id)
+    seen = visible_processes(request.user)
+    children = list(seen.filter(parent_id=process.pk).defer(*BIG_FIELDS).order_by("pk")[: CHILDREN_SHOWN + 1])
     context = {
         "process": process,
         "outputs": [_output(process, "stdout", "Output"), _output(process, "stderr", "Errors")],
         "ancestors": process.ancestors[::-1],
         "children": children[:CHILDREN_SHOWN],
         "has_more_children": len(children) > CHILDREN_SHOWN,
-        "snapshot": Snapshot.objects.filter(pk=process.snapshot_id).first() if process.snapshot_id else None,
-        "crawl": Crawl.objects.filter(pk=process.crawl_id).first() if process.crawl_id else None,
+        "snapshot": _known(reachable_snapshots(request.user), process.snapshot_id),
+        "crawl": _known(visible_crawls(request.user), process.crawl_id),
         "is_busy": process.status == Process.StatusChoices.RUNNING,
         "may_end": allows(request, Action.EDIT) and _running_hook(process) is not None,
         "grace": resolve_settings(base_layers()).get("STOP_GRACE"),
     }
     return render(request, "web/processes/one.html", context)
+
+
+def _known(rows: "QuerySet[Shown, Any]", key: UUID | None) -> Shown | None:
+    """What it works for, unless that is gone."""
+    return None if key is None else rows.filter(pk=key).first()
 
 
 def _output(process: Process, name: str, title: str) -> dict[str, object]:
@@ -86,9 +93,9 @@ def _running_hook(process: Process) -> Process | None:
 @requires(Action.EDIT)
 def end(request: HttpRequest, process_id: UUID) -> HttpResponse:
     """Leave a request with the worker that holds it: no process is signalled from here."""
-    process = _find(process_id)
+    process = _find(request, process_id)
     with write_transaction():
-        asked = Process.objects.filter(pk=process.pk).ask_workers_to_end()
+        asked = visible_processes(request.user).filter(pk=process.pk).ask_workers_to_end()
         if asked:
             audit.record(_user(request), "process.ended", process, what=process.what)
     if asked:
@@ -102,8 +109,8 @@ def _user(request: HttpRequest) -> User | None:
     return request.user if isinstance(request.user, User) else None
 
 
-def _find(key: UUID) -> Process:
-    found: Process | None = Process.objects.select_related("machine").filter(pk=key).first()
+def _find(request: HttpRequest, key: UUID) -> Process:
+    found: Process | None = visible_processes(request.user).select_related("machine").filter(pk=key).first()
     if found is None:
         raise Http404("no such process")
     return found

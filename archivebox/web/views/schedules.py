@@ -16,6 +16,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
+from archivebox.accounts.permission import sight_of, visible_crawls, visible_schedules
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core import scheduling
@@ -109,9 +110,9 @@ class Line:
 @requires(Action.READ)
 def index(request: HttpRequest) -> HttpResponse:
     """Schedules, the newest first, each with its next time and its last crawl."""
-    newest = Crawl.objects.filter(schedule=OuterRef("pk")).order_by("-pk").values("pk")[:1]
-    page = page_of(CrawlSchedule.objects.select_related("created_by").annotate(last=Subquery(newest)), request)
-    crawls = Crawl.objects.in_bulk([row.last for row in page.rows if row.last])
+    newest = visible_crawls(request.user).filter(schedule=OuterRef("pk")).order_by("-pk").values("pk")[:1]
+    page = page_of(visible_schedules(request.user).annotate(last=Subquery(newest)), request)
+    crawls = visible_crawls(request.user).in_bulk([row.last for row in page.rows if row.last])
     lines = [Line(row, _when(row), crawls.get(row.last)) for row in page.rows]
     return render(request, "web/schedules/index.html", {"page": page, "lines": lines})
 
@@ -119,11 +120,12 @@ def index(request: HttpRequest) -> HttpResponse:
 @requires(Action.READ)
 def one(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """One schedule: what it archives, its next times, and its crawls."""
-    schedule = _find(schedule_id)
-    page = page_of(Crawl.objects.filter(schedule=schedule).select_related("created_by"), request)
+    schedule = _find(request, schedule_id)
+    page = page_of(visible_crawls(request.user).filter(schedule=schedule), request)
+    sizes = sizes_of(page.rows, sight_of(request.user))
     context = {
         "schedule": schedule, "when": _when(schedule), "times": _times(schedule), "page": page,
-        "running": scheduling.unended(schedule), "lines": list(zip(page.rows, sizes_of(page.rows), strict=True)),
+        "running": scheduling.unended(schedule), "lines": list(zip(page.rows, sizes, strict=True)),
     }  # fmt: skip
     return render(request, "web/schedules/one.html", context)
 
@@ -140,7 +142,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @requires(Action.EDIT)
 def change(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """The form of one that is there; POST changes it."""
-    schedule = _find(schedule_id)
+    schedule = _find(request, schedule_id)
     if request.method != "POST":
         return _form_page(request, ScheduleForm(initial=_initial(schedule)), schedule)
     return _take(request, ScheduleForm(request.POST), schedule)
@@ -210,7 +212,7 @@ def _form_page(request: HttpRequest, form: ScheduleForm, schedule: CrawlSchedule
 @require_POST
 def do(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """``change``: ``pause``, ``resume``, ``run``, ``remove``."""
-    schedule = _find(schedule_id)
+    schedule = _find(request, schedule_id)
     wanted = request.POST.get("change", "")
     if wanted not in _DEEDS:
         raise Http404("no such change")
@@ -246,8 +248,8 @@ def _remove(schedule: CrawlSchedule) -> str:
 _DEEDS = {"pause": _pause, "resume": _resume, "run": _run, "remove": _remove}
 
 
-def _find(schedule_id: UUID) -> CrawlSchedule:
-    return get_object_or_404(CrawlSchedule.objects.select_related("created_by"), pk=schedule_id)
+def _find(request: HttpRequest, schedule_id: UUID) -> CrawlSchedule:
+    return get_object_or_404(visible_schedules(request.user), pk=schedule_id)
 
 
 def _when(schedule: CrawlSchedule) -> str:

@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 from django.http import HttpRequest, JsonResponse
 
+from archivebox.accounts.permission import sight_of
 from archivebox.search.query import complete
 from archivebox.search.query.parser import MOST_CHARACTERS
 from archivebox.web.access import public_if
@@ -16,5 +17,5 @@ def help_typing(request: HttpRequest) -> JsonResponse:
     text = request.GET.get("q", "")[:MOST_CHARACTERS]
     at = request.GET.get("at", "")
     cursor = min(int(at), len(text)) if at.isdecimal() else len(text)
-    suggestions = [asdict(one) for one in complete(text, cursor)]
+    suggestions = [asdict(one) for one in complete(text, cursor, sight_of(request.user))]
     return JsonResponse({"suggestions": suggestions, **asdict(reading_of(text.strip()))})

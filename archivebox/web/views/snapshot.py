@@ -6,6 +6,7 @@ from uuid import UUID
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from archivebox.accounts.permission import reachable_snapshots, sight_of
 from archivebox.accounts.roles import Action
 from archivebox.contract.formats import File, Format, Kind, formats_of
 from archivebox.contract.verdicts import State, judge
@@ -51,7 +52,7 @@ def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     context = showing.context() | {
         "snapshot": snapshot,
         "card": card,
-        "strip": strip_of(snapshot),
+        "strip": strip_of(snapshot, sight_of(request.user)),
         "busy": not showing.verdict.is_final,
     }
     if not showing.is_full:
@@ -154,8 +155,8 @@ class Showing:
 
 
 def snapshot_or_404(request: HttpRequest, snapshot_id: UUID) -> Snapshot:
-    """The snapshot; of those that were removed only for somebody who may bring it back."""
-    rows = Snapshot.objects.all() if allows(request, Action.EDIT) else Snapshot.objects.kept()
+    """The snapshot, if whoever asks may see it; one that was removed only for somebody who may bring it back."""
+    rows = reachable_snapshots(request.user)
     snapshot = rows.select_related("crawl", "created_by").filter(pk=snapshot_id).first()
     if snapshot is None:
         raise Http404("no such snapshot")
@@ -177,7 +178,7 @@ def _beside(request: HttpRequest, snapshot: Snapshot, results: list[ArchiveResul
         "tags": tags,
         "tags_text": ", ".join(tag.name for tag in tags),
         "notes": snapshot.note_set.select_related("author") if request.user.is_authenticated else (),
-        "links": links_of(snapshot, results) if allows(request, Action.LIST) else None,
+        "links": links_of(snapshot, results, sight_of(request.user)) if allows(request, Action.LIST) else None,
         "language": _language(results),
     }
 
@@ -198,7 +199,7 @@ def _below(request: HttpRequest, snapshot: Snapshot, results: list[ArchiveResult
         "timeline": timeline_of(processes),
         "programs": _programs(processes),
         "plugins": sorted({one.plugin for one in results}),
-        "retriable": ArchiveResult.objects.filter(RETRIABLE, snapshot=snapshot).exists(),
+        "retriable": snapshot.archiveresult_set.filter(RETRIABLE).exists(),
     }
 
 

@@ -12,14 +12,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
+from archivebox.accounts.permission import reachable_snapshots
 from archivebox.base_models.transactions import write_transaction
 from archivebox.contract.formats import formats_of
-from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.evidence import Finding
 from archivebox.core.note import LONGEST, Note
 from archivebox.core.recapture import recapture
 from archivebox.core.retry import retry_failed, retry_results
-from archivebox.core.snapshot import Snapshot
+from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import split_tags
 from archivebox.core.tagging import retag as put_tags
 from archivebox.hooks import outputs_of, plugins
@@ -60,9 +60,9 @@ def retry(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot, wanted = snapshot_or_404(request, snapshot_id), request.POST.get("result", "")
     with write_transaction():
         if wanted:
-            count = retry_results(ArchiveResult.objects.filter(snapshot=snapshot, pk=_key(wanted)))
+            count = retry_results(snapshot.archiveresult_set.filter(pk=_key(wanted)))
         else:
-            count = retry_failed(Snapshot.objects.filter(pk=snapshot.pk))
+            count = retry_failed(_alone(request, snapshot))
         audit.record(request.user, "snapshot.retry", snapshot, url=snapshot.url, results=count)
     messages.success(request, f"{count} will be tried again." if count else "There is nothing to try again.")
     return redirect("snapshot", snapshot.pk)
@@ -74,7 +74,7 @@ def capture(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot = snapshot_or_404(request, snapshot_id)
     chosen = [name for name in request.POST.getlist("plugin") if name in plugins()]
     with write_transaction():
-        crawl = recapture(Snapshot.objects.filter(pk=snapshot.pk), created_by=_person(request), plugins=chosen)
+        crawl = recapture(_alone(request, snapshot), created_by=_person(request), plugins=chosen)
         audit.record(request.user, "crawl.created", crawl, urls=1)
     messages.success(request, "It is being captured again: this is the new version.")
     return redirect("snapshot", crawl.snapshot_set.get().pk)
@@ -99,7 +99,7 @@ def remove(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot = snapshot_or_404(request, snapshot_id)
     with write_transaction():  # before it is done: the search is told outside of any transaction
         audit.record(request.user, "snapshot.removed", snapshot, url=snapshot.url)
-    _, problem = take_away(Snapshot.objects.filter(pk=snapshot.pk))
+    _, problem = take_away(_alone(request, snapshot))
     if problem:
         messages.warning(request, problem)
     return redirect("snapshot", snapshot_id)
@@ -110,9 +110,14 @@ def restore(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot = snapshot_or_404(request, snapshot_id)
     with write_transaction():
         audit.record(request.user, "snapshot.restored", snapshot, url=snapshot.url)
-    _, problem = bring_back(Snapshot.objects.filter(pk=snapshot.pk))
+    _, problem = bring_back(_alone(request, snapshot))
     messages.success(request, f"It is back. {problem}")
     return redirect("snapshot", snapshot_id)
+
+
+def _alone(request: HttpRequest, snapshot: Snapshot) -> SnapshotQuerySet:
+    """The one, for what is done to many."""
+    return reachable_snapshots(request.user).filter(pk=snapshot.pk)
 
 
 def _told(found: Finding) -> str:

@@ -8,7 +8,7 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
@@ -18,7 +18,7 @@ from archivebox.config.resolve import SettingError
 from archivebox.core import steering
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
-from archivebox.web.views.crawls import crawl_page
+from archivebox.web.views.crawls import crawl_or_404, crawl_page
 
 DEEDS = {
     "pause": (control.pause, "Paused."),
@@ -39,7 +39,7 @@ class Limits(forms.Form):
 @require_POST
 def do(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     """Pause, resume, stop or discard it."""
-    crawl = _crawl(crawl_id)
+    crawl = crawl_or_404(request, crawl_id)
     name = request.POST.get("change", "")
     if name not in DEEDS:
         raise Http404("no such change")
@@ -50,14 +50,15 @@ def do(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
         messages.success(request, done)
     else:
         entry.delete()
-        messages.error(request, f"It is {Crawl.objects.get(pk=crawl.pk).status} already.")
+        crawl.refresh_from_db(fields=["status"])
+        messages.error(request, f"It is {crawl.status} already.")
     return redirect("crawl", crawl.pk)
 
 
 @require_POST
 def patterns(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     """Change which URLs belong to it: by both lists of patterns, or by one URL that is excluded."""
-    crawl = _crawl(crawl_id)
+    crawl = crawl_or_404(request, crawl_id)
     try:
         if url := request.POST.get("exclude", ""):
             count = steering.exclude(crawl, steering.literally(url), noting=_noting(request, crawl, exclude=url))
@@ -76,7 +77,7 @@ def patterns(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
 @require_POST
 def limits(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     """Change how far it goes."""
-    crawl, form = _crawl(crawl_id), Limits(request.POST)
+    crawl, form = crawl_or_404(request, crawl_id), Limits(request.POST)
     if not form.is_valid():
         return crawl_page(request, crawl, "settings", {"form_errors": form.errors, "limits": request.POST}, status=422)
     asked = form.cleaned_data
@@ -92,10 +93,6 @@ def limits(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
 def _noting(request: HttpRequest, crawl: Crawl, **detail: Any) -> Callable[[], object]:
     """What puts the change on record, in its own transaction."""
     return partial(audit.record, request.user, "crawl.changed", crawl, **detail)
-
-
-def _crawl(crawl_id: UUID) -> Crawl:
-    return get_object_or_404(Crawl.objects.select_related("created_by"), pk=crawl_id)
 
 
 def _lines(text: str) -> str:

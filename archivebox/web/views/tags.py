@@ -11,9 +11,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
+from archivebox.accounts.permission import sight_of
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.retagging import NameTakenError, merge, rename
 from archivebox.core.tag import Tag
+from archivebox.core.tagging import tags_seen_by
 from archivebox.search.facets import COUNTED, count_of, quoted
 from archivebox.web.numbers import at_most
 from archivebox.web.paging import Order, page_of
@@ -53,7 +55,7 @@ def _make(request: HttpRequest) -> HttpResponse:
 @require_POST
 def change(request: HttpRequest, tag_id: UUID) -> HttpResponse:
     """``do``: ``rename`` (to ``name``), ``merge`` (into the tag ``into``), ``delete``."""
-    tag = get_object_or_404(Tag, pk=tag_id)
+    tag = get_object_or_404(tags_seen_by(sight_of(request.user)), pk=tag_id)
     wanted, before, said = request.POST.get("do"), tag.name, ""
     try:
         with write_transaction():
@@ -101,25 +103,25 @@ def _done(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, status: int = 200) -> HttpResponse:
-    name = request.GET.get("name", "").strip()
+    name, sight = request.GET.get("name", "").strip(), sight_of(request.user)
     context = {
         "name": name,
         "is_new": bool(Tag.slug_of(name)) and not Tag.objects.filter(slug=Tag.slug_of(name)).exists(),
     }
     if name:
-        shown = _nearly(name)
+        shown = _nearly(name, tags_seen_by(sight))
     else:
-        page = page_of(Tag.objects.all(), request, SIZE, BY_NAME)
+        page = page_of(tags_seen_by(sight), request, SIZE, BY_NAME)
         shown, context["page"] = page.rows, page
-    context["lines"] = [Line(tag, at_most(count_of(f"#{quoted(tag.name)}"), COUNTED)) for tag in shown]
+    context["lines"] = [Line(tag, at_most(count_of(f"#{quoted(tag.name)}", sight), COUNTED)) for tag in shown]
     is_part = "HX-Request" in request.headers
     return render(request, "web/tags/part.html" if is_part else "web/tags/index.html", context, status=status)
 
 
-def _nearly(name: str) -> list[Tag]:
+def _nearly(name: str, tags: QuerySet[Tag]) -> list[Tag]:
     """Those with these letters in this order, the nearest first: ``rcp`` finds ``recipes``."""
     letters = ".*".join(re.escape(letter) for letter in name if not letter.isspace())
-    found: QuerySet[Tag] = Tag.objects.filter(name__iregex=letters)
+    found = tags.filter(name__iregex=letters)
     lower = name.lower()
     nearest = sorted(found, key=lambda tag: (not tag.name.lower().startswith(lower), lower not in tag.name.lower()))
     return nearest[:SIZE]

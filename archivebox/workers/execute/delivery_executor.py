@@ -150,7 +150,7 @@ def is_meant(delivery: Delivery) -> bool:
 def _is_chosen(delivery: Delivery) -> bool:
     pages = visible_snapshots(delivery.created_by).filter(pk__in=[delivery.object_id])
     query = delivery.webhook.query
-    return (select(query, among=pages, texts=False) if query else pages).exists()
+    return (select(query, sight_of(delivery.created_by), among=pages, texts=False) if query else pages).exists()
 
 
 def release(lease: Lease) -> None:

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from archivebox.base_models.visibility import EVERYTHING
 from archivebox.core.models import ArchiveResult, Snapshot, Tag
 from archivebox.search.query import QueryError, complete, select
 from tests import factories
@@ -85,18 +86,18 @@ def pages() -> dict[str, Snapshot]:
     ],
 )
 def test_a_query_means(pages: dict[str, Snapshot], query: str, meant: str) -> None:
-    found = {url.rpartition("/")[2] for url in select(query).values_list("url", flat=True)}
+    found = {url.rpartition("/")[2] for url in select(query, EVERYTHING).values_list("url", flat=True)}
     assert sorted(found) == meant.split()
     assert pages
 
 
 def test_ids_and_crawls_are_known_by_their_beginning(pages: dict[str, Snapshot]) -> None:
-    assert select(f"id:{pages['pear'].pk}").get() == pages["pear"]
-    assert select(f"crawl:{str(pages['pear'].crawl_id)[:12]}").count() == 3
+    assert select(f"id:{pages['pear'].pk}", EVERYTHING).get() == pages["pear"]
+    assert select(f"crawl:{str(pages['pear'].crawl_id)[:12]}", EVERYTHING).count() == 3
 
 
 def test_what_was_removed_is_not_among_what_others_may_see(pages: dict[str, Snapshot]) -> None:
-    assert not select("is:removed", among=Snapshot.objects.kept()).exists()
+    assert not select("is:removed", EVERYTHING, removed=False).exists()
     assert pages
 
 
@@ -105,7 +106,7 @@ def test_pages_that_were_never_begun_are_found_where_they_are_asked_for(pages: d
     Snapshot.objects.filter(pk=pages["plum"].pk).update(fence=1)
 
     def found(query: str) -> list[str]:
-        return sorted(page.url.rpartition("/")[2] for page in select(query, among=Snapshot.objects.kept()))
+        return sorted(page.url.rpartition("/")[2] for page in select(query, EVERYTHING, among=Snapshot.objects.kept()))
 
     assert found("") == found("host:*.a.example or host:a.example") == found("-is:unfetched") == ["apple", "plum"]
     assert found("is:unfetched") == found("PEAR is:unfetched") == found(f"id:{pages['pear'].pk}") == ["pear"]
@@ -114,7 +115,7 @@ def test_pages_that_were_never_begun_are_found_where_they_are_asked_for(pages: d
 
 def test_what_may_stand_there_is_proposed(pages: dict[str, Snapshot]) -> None:
     def proposed(text: str) -> list[str]:
-        return [text[: one.start] + one.text for one in complete(text, len(text))]
+        return [text[: one.start] + one.text for one in complete(text, len(text), EVERYTHING)]
 
     assert proposed("ho") == ["host:"]
     assert proposed("x -host:a") == ["x -host:a.example"]
@@ -144,10 +145,10 @@ def test_what_may_stand_there_is_proposed(pages: dict[str, Snapshot]) -> None:
 @pytest.mark.once
 def test_rare_pages_are_found_by_an_index(query: str, index: str) -> None:
     assert connection.vendor == "sqlite"
-    assert index in select(query).order_by("-pk")[:51].explain()
+    assert index in select(query, EVERYTHING).order_by("-pk")[:51].explain()
 
 
 def test_all_that_have_common_words_in_a_text_is_refused_where_they_are_too_many() -> None:
-    assert list(select("word", every=True)) == []
+    assert list(select("word", EVERYTHING, every=True)) == []
     with pytest.raises(QueryError, match="no key"):
-        select("ripe colour:red")
+        select("ripe colour:red", EVERYTHING)

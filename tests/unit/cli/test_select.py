@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
+from archivebox.base_models.visibility import EVERYTHING
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.records import PAGE, pages, record_of
 from archivebox.cli.select import age, find, find_snapshot, is_chosen, moment, snapshots
@@ -92,7 +93,7 @@ def test_snapshots_are_chosen_by_every_option(collection: DataFolder) -> None:
 def test_versions_of_a_url_are_retired_and_come_back(collection: DataFolder) -> None:
     old, new = crawl_of(A, B), crawl_of(A)
     assert collection.root.is_dir()
-    assert latest_versions([A, B, "https://c.test/"]) == {
+    assert latest_versions([A, B, "https://c.test/"], EVERYTHING) == {
         A: Snapshot.objects.get(crawl=new).pk,
         B: Snapshot.objects.get(crawl=old, url=B).pk,
     }
@@ -103,7 +104,7 @@ def test_versions_of_a_url_are_retired_and_come_back(collection: DataFolder) -> 
     assert urls(retired=True) == {A}
     assert restore(snapshots(retired=True)) == 1
     assert retire(snapshots(which=(A,))) == 2
-    assert latest_versions([A]) == {}
+    assert latest_versions([A], EVERYTHING) == {}
 
 
 def test_long_lists_come_in_pages_the_newest_first(collection: DataFolder) -> None:

@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from archivebox.base_models.visibility import EVERYTHING
 from archivebox.core import progress
 from archivebox.core.models import Snapshot
 from archivebox.core.progress import Progress, Size, progress_of, sizes_of
@@ -23,10 +24,10 @@ def test_pages_are_counted_by_state_without_those_that_were_removed() -> None:
     done, removed = crawl.snapshot_set.order_by("url")[:2]
     Snapshot.objects.filter(pk=done.pk).update(status="sealed", sealed_at=timezone.now())
     Snapshot.objects.filter(pk=removed.pk).update(retired_at=timezone.now())
-    found = progress_of(crawl)
+    found = progress_of(crawl, EVERYTHING)
     assert (found.counts, found.total, found.is_exact) == ({"sealed": 1, "queued": 3}, 4, True)
     assert found.a_minute > 0
-    assert sizes_of([other, crawl]) == [Size(1, 0), Size(4, 1)]
+    assert sizes_of([other, crawl], EVERYTHING) == [Size(1, 0), Size(4, 1)]
 
 
 def test_what_was_not_counted_to_its_end_gives_no_time_that_is_left() -> None:
@@ -40,8 +41,8 @@ def test_what_was_not_counted_to_its_end_gives_no_time_that_is_left() -> None:
 def test_counts_and_lists_of_a_crawl_are_read_from_indexes_alone() -> None:
     crawl = factories.crawl(*URLS)
     with CaptureQueriesContext(connection) as asked:
-        progress_of(crawl)
-        sizes_of([crawl])
+        progress_of(crawl, EVERYTHING)
+        sizes_of([crawl], EVERYTHING)
         list(queue_of(crawl)[:3].values_list("pk"))
     for query in asked.captured_queries:
         with connection.cursor() as cursor:

@@ -5,6 +5,7 @@ import re
 import pytest
 from django.db import IntegrityError
 
+from archivebox.base_models.visibility import EVERYTHING
 from archivebox.base_models.work import Request
 from archivebox.core.models import ArchiveResult, Snapshot, Tag
 from archivebox.core.retry import RETRIABLE, retry_missing, retry_program, retry_results
@@ -220,11 +221,11 @@ class TestRetry:
 class TestVersions:
     def test_the_latest_and_the_retired(self) -> None:
         first, second = snapshot(), snapshot()
-        assert latest_versions([first.url, NEXT]) == {first.url: second.pk}
+        assert latest_versions([first.url, NEXT], EVERYTHING) == {first.url: second.pk}
         assert list(Snapshot.objects.of_url(first.url)) == [second, first]
         assert retire(Snapshot.objects.filter(pk=second.pk)) == 1
         assert retire(Snapshot.objects.filter(pk=second.pk)) == 0
-        assert latest_versions([first.url]) == {first.url: first.pk}
+        assert latest_versions([first.url], EVERYTHING) == {first.url: first.pk}
         assert restore(Snapshot.objects.filter(pk=second.pk)) == 1
         assert retire_older(second.crawl) == 1
         assert list(Snapshot.objects.kept()) == [second]

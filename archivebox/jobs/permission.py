@@ -1,0 +1,36 @@
+"""Owns what a job may be done to, and what of it is there for whom."""
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from archivebox.accounts.permission import Who, sight_of
+from archivebox.base_models.visibility import Sight, hidden_from
+from archivebox.core.snapshot import Snapshot
+from archivebox.jobs.job import Job, JobFailure
+from archivebox.lib.jsonl import JSON
+
+_NARROW = "narrow"
+
+
+def limits(sight: Sight | None) -> dict[str, JSON]:
+    """What a job remembers of who began it: a token of an administrator may be one that does not administer."""
+    return {} if sight is None or sight.is_whole else {_NARROW: True}
+
+
+def sight_for(job: Job) -> Sight:
+    """How far whoever began it sees by now; it does nothing to what is hidden from them."""
+    sight = sight_of(job.created_by)
+    return Sight(job.created_by_id) if sight.is_whole and job.memory.get(_NARROW) else sight
+
+
+def may_have_file(who: Who, job: Job) -> bool:
+    """What an export has written is for whoever began it, and for administrators."""
+    sight = sight_of(who)
+    return sight.is_whole or job.created_by_id == sight.account
+
+
+def visible_failures(who: Who, job: Job) -> "QuerySet[JobFailure]":
+    """The pages to which it could not be done, but those that are hidden from ``who``."""
+    rows, sight = JobFailure.objects.filter(job=job), sight_of(who)
+    if sight.is_whole:
+        return rows
+    return rows.exclude(Exists(hidden_from(sight, Snapshot.objects.filter(pk=OuterRef("snapshot_id")))))
