@@ -4,6 +4,7 @@ from pathlib import Path
 
 from django.utils import timezone
 
+from archivebox.base_models.visibility import Visibility
 from archivebox.contract.presentation import Output, Role, ranked
 from archivebox.core.look import Look
 from archivebox.core.snapshot import Snapshot
@@ -12,10 +13,14 @@ from archivebox.lib import jsonl
 
 
 def version_before(snapshot: Snapshot) -> Snapshot | None:
-    """The last version of its URL that was kept before it, where both came to the same address, status and type."""
-    former: Snapshot | None = (
-        Snapshot.objects.kept().of_url(snapshot.url).filter(pk__lt=snapshot.pk, status="sealed").first()
-    )
+    """The last version of its URL that was kept before it, where both came to the same address, status and type.
+
+    Of those that are there for the same people: nobody's new version is given up for one that they do not see.
+    """
+    rows = Snapshot.objects.kept().of_url(snapshot.url).filter(visibility=snapshot.visibility)
+    if snapshot.visibility == Visibility.PRIVATE:
+        rows = rows.filter(created_by=snapshot.created_by_id)
+    former: Snapshot | None = rows.filter(pk__lt=snapshot.pk, status="sealed").first()
     return former if former is not None and former.facts == snapshot.facts else None
 
 
