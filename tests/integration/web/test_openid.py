@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -43,9 +44,17 @@ def provider(running: StandIn, collection: None) -> StandIn:
     return running
 
 
+ADDRESSES = (f"198.51.100.{number}" for number in count(1))
+
+
+def somebody() -> Client:
+    """A browser at an address of its own: tries are counted by address."""
+    return Client(SERVER_NAME="localhost", REMOTE_ADDR=next(ADDRESSES))
+
+
 @pytest.fixture
 def client() -> Client:
-    return Client(SERVER_NAME="localhost")
+    return somebody()
 
 
 def configure(**settings: str) -> None:
@@ -88,7 +97,7 @@ def test_somebody_new_comes_in_with_the_role_that_is_set_and_is_the_same_one_nex
     jane = User.objects.get(username="jane")
     assert (role_of(jane), jane.has_usable_password()) == (Role.VIEWER, False)
     provider.person["preferred_username"] = "jane-renamed"
-    again = Client(SERVER_NAME="localhost")
+    again = somebody()
     log_in(again)
     assert int(again.session["_auth_user_id"]) == jane.pk
     assert [entry.action for entry in AuditEntry.objects.order_by("pk")] == ["user.created", "user.login", "user.login"]
@@ -110,21 +119,21 @@ def test_what_is_asked_ties_the_answer_to_the_browser_by_state_nonce_and_pkce(
 
 def test_an_answer_counts_once_and_in_the_browser_that_began(provider: StandIn, client: Client) -> None:
     back = return_address(client)
-    other = Client(SERVER_NAME="localhost")
+    other = somebody()
     to_provider(other)
-    for stranger in (other, Client(SERVER_NAME="localhost")):
+    for stranger in (other, somebody()):
         refused = stranger.get(back)
         assert (refused.status_code, is_in(stranger)) == (403, False)
         assert "begun in another window" in sentence_of(refused)
     assert "/token" not in provider.asked
     kept = client.cookies["archivebox_openid"].value
     assert client.get(back).status_code == 200
-    again = Client(SERVER_NAME="localhost")
+    again = somebody()
     again.cookies["archivebox_openid"] = kept
     replayed = again.get(back)
     assert (replayed.status_code, is_in(again)) == (403, False)
     assert "takes what it answered once" in sentence_of(replayed)
-    forged = Client(SERVER_NAME="localhost")
+    forged = somebody()
     forged.cookies["archivebox_openid"] = kept[:-2]
     assert forged.get(back).status_code == 403
 
@@ -168,12 +177,12 @@ def test_what_another_key_signed_is_refused_and_a_new_key_of_the_provider_is_tak
         ("none", provider.key),
     ]
     for provider.algorithm, provider.signs in forgeries:
-        answer = log_in(Client(SERVER_NAME="localhost"))
+        answer = log_in(somebody())
         assert answer.status_code == 403, provider.algorithm
         assert "does not fit" in sentence_of(answer)
     provider.algorithm, provider.signs = "RS256", None
     first, provider.key = provider.key, RSAKey.generate_key(2048, {"kid": "second"})
-    assert log_in(Client(SERVER_NAME="localhost")).status_code == 200
+    assert log_in(somebody()).status_code == 200
     provider.key = first
 
 
@@ -223,7 +232,7 @@ def test_an_account_is_connected_by_who_is_in_it_and_opens_no_other(client: Clie
     anna, ben = User.objects.create_user("anna"), User.objects.create_user("ben")
     assert client.post("/login/provider/connect/").status_code == 302, "a log-in is needed"
     for user, status in ((anna, 200), (ben, 403)):
-        inside = Client(SERVER_NAME="localhost")
+        inside = somebody()
         inside.force_login(user)
         onward = inside.post("/login/provider/connect/")
         assert onward.status_code == 200
@@ -233,7 +242,7 @@ def test_an_account_is_connected_by_who_is_in_it_and_opens_no_other(client: Clie
     log_in(client)
     assert int(client.session["_auth_user_id"]) == anna.pk
     people.disable(User.objects.create_superuser("boss"), anna)
-    refused = log_in(Client(SERVER_NAME="localhost"))
+    refused = log_in(somebody())
     assert "is disabled" in sentence_of(refused)
     assert Identity.objects.get().user == anna
 
@@ -288,6 +297,8 @@ def test_a_provider_that_is_away_or_leads_elsewhere_is_a_sentence_and_the_passwo
     configure(OIDC_ISSUER="http://127.0.0.1:9/")
     page = client.get("/login/provider/")
     assert (page.status_code, "does not answer" in sentence_of(page)) == (502, True)
+    impatient = somebody()
+    assert [impatient.get("/login/provider/").status_code for _ in range(31)] == [502] * 30 + [429]
     assert client.post("/login/", {"username": "anna", "password": "swordfish swordfish"}).status_code == 302
 
 
