@@ -17,7 +17,7 @@ from archivebox.base_models.visibility import Visibility
 from archivebox.config.resolve import Layer, Resolved, SettingError
 from archivebox.contract.reasons import Reason
 from archivebox.core.snapshot import Snapshot, tags_of
-from archivebox.core.tag import Tag
+from archivebox.core.tag import Tag, split_tags
 from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns, refuse_private, shown
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.refused import Refused
@@ -172,6 +172,19 @@ def create_crawl(
     return crawl
 
 
+def add_seeds(crawl: Crawl, seeds: Sequence[Seed]) -> None:
+    """More seeds for a crawl, with the tags that it gave to its first ones; one that it has stays as it is."""
+    now, username = timezone.now(), crawl.created_by.username
+    there = _known_among(crawl.snapshot_set.all(), {seed.url for seed in seeds})
+    fresh = [seed for seed in seeds if seed.url not in there]
+    with write_transaction():
+        for batch in batches((planned(crawl, seed, username, now) for seed in fresh), BATCH):
+            table_of(Snapshot).insert(batch)
+        _tag(crawl, split_tags(crawl.tags_str), fresh)
+        crawl.wake()
+        notify_workers()
+
+
 def default_visibility(config: Mapping[str, JSON]) -> Visibility:
     """Who sees a crawl with these settings, and its pages, if nobody says."""
     return Visibility(resolve_settings([*base_layers(), Layer("crawl", config)]).get_text("VISIBILITY"))
@@ -192,7 +205,9 @@ def _tag(crawl: Crawl, tags: Sequence[str], seeds: Sequence[Seed]) -> None:
             wanted.setdefault(name, []).append(seed.url)
     if not wanted:
         return
-    keys = dict(crawl.snapshot_set.values_list("url", "pk"))
+    keys: dict[str, UUID] = {}
+    for some in batches({url for urls in wanted.values() for url in urls}, BATCH):
+        keys.update(crawl.snapshot_set.filter(url__in=some).values_list("url", "pk"))
     through = Snapshot.tags.through
     for name, urls in wanted.items():
         tag = Tag.named(name)

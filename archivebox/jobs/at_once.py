@@ -13,6 +13,7 @@ from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.steering import discard
 from archivebox.core.tag import Tag
+from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
 from archivebox.jobs.begin import Noting, begin, checked, in_silence
 from archivebox.jobs.carrying_out import note
@@ -114,7 +115,9 @@ def can_undo(job: Job) -> bool:
 
 
 def undo(job: Job, created_by: User) -> None:
-    """Bring back what was removed, take off the tags that were put on, discard the new versions; again does no harm."""
+    """Bring back what was removed, take off the tags that were put on, discard the crawl; again does no harm."""
+    if job.status in Job.OPEN:
+        control.cancel(job)
     if job.kind == Job.Kind.REMOVE:
         do(Job.Kind.RESTORE, created_by=created_by, former=job)
     for crawl in seen_by(sight_of(created_by), Crawl.objects.filter(pk=job.memory.get("crawl"))):

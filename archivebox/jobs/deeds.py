@@ -7,6 +7,7 @@ from uuid import UUID
 
 from archivebox.base_models.visibility import seen_by
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.intake import Seed, add_seeds, create_crawl
 from archivebox.core.recapture import add_versions, recapture
 from archivebox.core.retry import retry_failed
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
@@ -18,6 +19,7 @@ from archivebox.export.formats import FORMATS
 from archivebox.export.pages import pages_of
 from archivebox.export.verify import problems_of
 from archivebox.hooks import plugins
+from archivebox.jobs.imported import Imported
 from archivebox.jobs.job import Job
 from archivebox.jobs.permission import sight_for
 from archivebox.lib.jsonl import JSON
@@ -235,6 +237,38 @@ class Export(Deed):
         self._writer.close()
 
 
+class AddLinks(Deed):
+    """Adds the URLs of an import, in one crawl; each key of a part stands for a line."""
+
+    batch = 1_000
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(job)
+        self._seeds: list[Seed] = []
+        self._offset = 0
+
+    @classmethod
+    def check(cls, options: Options) -> dict[str, JSON]:
+        del options
+        raise ValueError("An import begins with a file: give it on the Import page, or to `archivebox add --file`.")
+
+    def prepare(self, keys: Sequence[UUID]) -> None:
+        self._seeds, self._offset = Imported(self.job.pk).read_chosen(self.job.memory["offset"], len(keys))
+
+    def write(self, keys: Sequence[UUID]) -> Failures:
+        """Nothing is added any more to a crawl that was stopped."""
+        del keys
+        self.job.memory["offset"] = self._offset
+        crawl = Crawl.objects.filter(pk=self.job.memory.get("crawl")).first()
+        if crawl is None:
+            options, label = self.job.options, f"Import of {self.job.memory['name']}"
+            crawl = create_crawl(self._seeds, created_by=self.job.created_by, label=label[:255], **options)
+            self.job.memory["crawl"] = str(crawl.pk)
+        elif crawl.status != Crawl.StatusChoices.CANCELLED:
+            add_seeds(crawl, self._seeds)
+        return {}
+
+
 def texts(options: Options, name: str) -> list[str]:
     """An option that is a list of texts."""
     value = options.get(name) or []
@@ -261,4 +295,5 @@ DEEDS: dict[str, type[Deed]] = {
     Job.Kind.EXPORT: Export,
     Job.Kind.VERIFY: Verify,
     Job.Kind.PURGE: Purge,
+    Job.Kind.IMPORT: AddLinks,
 }

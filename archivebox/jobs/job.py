@@ -38,6 +38,7 @@ class Job(StoppableItem):
         EXPORT = "export", "Export"
         VERIFY = "verify", "Verify files"
         PURGE = "purge", "Delete files of what was removed"
+        IMPORT = "import", "Import"
 
     state_machine_name = "archivebox.jobs.statemachines.JobMachine"
 

@@ -1,4 +1,4 @@
-"""Owns when files of removed pages go: a job a day, for all that was removed long enough ago."""
+"""Owns when files of removed pages, and of imports, go: a job a day, for all that was removed long enough ago."""
 
 import os
 from datetime import timedelta
@@ -9,6 +9,7 @@ from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.snapshot import Snapshot
 from archivebox.jobs.begin import MOST_KEYS, begin
+from archivebox.jobs.imported import older_than
 from archivebox.jobs.job import Job
 from archivebox.lib.files import locked
 
@@ -24,6 +25,8 @@ def purge_today(days: int) -> None:
     with locked(DATA_FOLDER.purge_stamp, blocking=False) as stamp:
         if stamp is None or _read_stamp() == today:
             return
+        for path in older_than(timezone.now() - timedelta(days=days)):
+            path.unlink(missing_ok=True)
         old = Snapshot.objects.filter(retired_at__lt=timezone.now() - timedelta(days=days))
         keys = list(old.order_by("retired_at").values_list("pk", flat=True)[:MOST_KEYS])
         if keys:

@@ -96,6 +96,11 @@ class DataFolder:
         return self.run / "reindexed"
 
     @property
+    def imports(self) -> Path:
+        """Lists of URLs that people gave to be looked at before they are added."""
+        return self.root / "imports"
+
+    @property
     def exports(self) -> Path:
         """What jobs have written for somebody to fetch; made when the first one does."""
         return self.root / "exports"

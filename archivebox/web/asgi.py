@@ -10,12 +10,13 @@ from archivebox.web.proxies import Proxies
 
 def _made() -> Application:
     os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.web.settings"
-    pages = Gate(get_asgi_application())
+    app = get_asgi_application()
     from archivebox.web import settings  # Django has read it just now, and not before
     from archivebox.web.counted import Counted  # models can be imported only once Django is set up
     from archivebox.web.live.stream import with_streams  # models can be imported only once Django is set up
+    from archivebox.web.uploads import may_upload  # models can be imported only once Django is set up
 
-    answered = with_streams(Counted(pages))
+    answered = with_streams(Counted(Gate(app, may_upload)))
     return Proxies(answered, settings.TRUSTED_PROXIES, settings.REVERSE_PROXY_USER_HEADER, settings.BELOW)
 
 

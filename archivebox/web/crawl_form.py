@@ -40,8 +40,7 @@ class CrawlForm(forms.Form):
 
     def given(self) -> Iterator[BinaryIO]:
         """What was typed, to be read."""
-        if text := self.cleaned_data.get("urls", ""):
-            yield io.BytesIO(text.encode())
+        yield from typed(self.cleaned_data.get("urls", ""))
 
     def config(self) -> dict[str, JSON]:
         """The settings of its crawl, as far as somebody chose any."""
@@ -52,6 +51,12 @@ class CrawlForm(forms.Form):
         if asked.get("plugins"):
             chosen["PLUGINS"] = list(asked["plugins"])
         return chosen
+
+
+def typed(text: str) -> Iterator[BinaryIO]:
+    """What somebody typed, if anything, to be read."""
+    if text:
+        yield io.BytesIO(text.encode())
 
 
 def _personas() -> list[str]:

@@ -7,6 +7,8 @@ from typing import IO, Any
 
 BODY_MOST = 10_000_000
 """Bytes of a form: 100,000 lines of 100 characters."""
+UPLOAD_MOST = 64_000_000
+"""Bytes that who may upload files sends at most: no list that is read as a whole is larger."""
 BODY_TIME = 120.0
 """Seconds that a body may take to arrive; nobody but its sender waits for it."""
 AT_ONCE = 16
@@ -19,10 +21,19 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+MayUpload = Callable[[Scope], Awaitable[bool]]
+
+
+async def nobody(_scope: Scope) -> bool:
+    return False
 
 
 class _TooLargeError(Exception):
-    """More bytes than a form may have."""
+    """More bytes than a body may have: so many."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most)
+        self.most = most
 
 
 class _GoneError(Exception):
@@ -32,16 +43,20 @@ class _GoneError(Exception):
 class Gate:
     """Reads bodies on the event loop, where waiting costs nothing, and only then has the app take a thread."""
 
-    def __init__(self, app: Application) -> None:
+    def __init__(self, app: Application, may_upload: MayUpload = nobody) -> None:
+        """``may_upload``: who may send more than a form holds; asked where somebody announces to do so."""
         self._app = app
+        self._may_upload = may_upload
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with SpooledTemporaryFile(_IN_MEMORY) as body:
             try:
-                await asyncio.wait_for(_read(scope, receive, body), BODY_TIME)
-            except _TooLargeError:
-                sentence = f"{BODY_MOST // 1_000_000} MB is the most; `archivebox add` takes longer lists of URLs."
+                await asyncio.wait_for(self._read(scope, receive, body), BODY_TIME)
+            except _TooLargeError as error:
+                sentence = (
+                    f"{error.most // 1_000_000} MB is the most; `archivebox add --file` takes longer lists of URLs."
+                )
                 await _refuse(send, 413, f"That is too much at once: {sentence}")
             except TimeoutError:
                 await _refuse(send, 408, f"The form did not arrive within {BODY_TIME:.0f} s.")
@@ -51,18 +66,24 @@ class Gate:
                 async with self._turns:
                     await self._app(scope, _again(body, receive), send)
 
+    async def _read(self, scope: Scope, receive: Receive, body: IO[bytes]) -> None:
+        """_TooLargeError before its first byte where it says so itself."""
+        text = dict(scope["headers"]).get(b"content-length", b"")
+        announced = int(text) if text.isdigit() else 0
+        most = UPLOAD_MOST if announced > BODY_MOST and await self._may_upload(scope) else BODY_MOST
+        if announced > most:
+            raise _TooLargeError(most)
+        await _read(receive, body, most)
 
-async def _read(scope: Scope, receive: Receive, body: IO[bytes]) -> None:
-    """Put the body into ``body``; _TooLargeError before its first byte where it says so itself."""
-    announced = dict(scope["headers"]).get(b"content-length", b"")
-    if announced.isdigit() and int(announced) > BODY_MOST:
-        raise _TooLargeError
+
+async def _read(receive: Receive, body: IO[bytes], most: int) -> None:
+    """Put the body into ``body``."""
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise _GoneError
-        if body.tell() + len(message.get("body", b"")) > BODY_MOST:
-            raise _TooLargeError
+        if body.tell() + len(message.get("body", b"")) > most:
+            raise _TooLargeError(most)
         body.write(message.get("body", b""))
         if not message.get("more_body", False):
             body.seek(0)

@@ -12,6 +12,7 @@ from archivebox.lib.links.link import Link, LinkFileError, words
 from archivebox.lib.links.text import decoded, lines, whole_text
 
 URL_KEYS = ("url", "href", "link", "uri")
+LIST_KEYS = ("items", "links")
 TITLE_KEYS = ("title", "description")
 DATE_KEYS = (
     "date",
@@ -58,9 +59,9 @@ def _read_document(file: BinaryIO) -> Iterator[Link]:
 
 
 def _entries(number: int, record: dict[str, JSON] | None) -> Iterator[Link]:
-    """The links of one object: the items of a feed (JSON Feed 1.1), else itself."""
-    items = (record or {}).get("items")
-    if isinstance(items, list):
+    """The links of one object: the items of a feed (JSON Feed 1.1), those of an old index.json, else itself."""
+    items = next((some for key in LIST_KEYS if isinstance(some := (record or {}).get(key), list)), None)
+    if items is not None and not _first(record or {}, URL_KEYS):
         yield from (_link(number, item) for item in items if isinstance(item, dict))
     else:
         yield _link(number, record)

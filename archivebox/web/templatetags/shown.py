@@ -36,6 +36,12 @@ def icon(name: str) -> SafeString:
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>', static(ICONS), name)
 
 
+@register.filter
+def number(count: int) -> str:
+    """``12,345``."""
+    return f"{count:,}"
+
+
 @register.simple_tag
 def badge(status: str) -> SafeString:
     """A status as a word and a colour; the colour never says more than the word."""

@@ -22,6 +22,7 @@ from archivebox.jobs.at_once import can_undo, do, undo
 from archivebox.jobs.begin import JobRefusedError
 from archivebox.jobs.dry_run import dry_run
 from archivebox.jobs.exports import forget_file
+from archivebox.jobs.importing import is_waiting
 from archivebox.jobs.models import Job
 from archivebox.jobs.permission import may_have_file, visible_failures
 from archivebox.lib.jsonl import JSON
@@ -150,6 +151,8 @@ def _back(request: HttpRequest) -> str:
 def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """One job, and the pages to which it could not be done. POST pauses, resumes or cancels it, or deletes its file."""
     job = get_object_or_404(Job.objects.select_related("created_by"), pk=job_id)
+    if is_waiting(job):
+        return redirect("import", job.pk)
     if request.method == "POST":
         return _change(request, job)
     page = page_of(visible_failures(request.user, job), request, FAILURES_SHOWN)

@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
@@ -22,8 +21,8 @@ from archivebox.core.retry import retry_failed
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
 from archivebox.export.verify import NO_HASHES
-from archivebox.jobs.begin import JobRefusedError, begin, next_to_freeze
-from archivebox.jobs.carrying_out import begin_anew, freeze_part, next_part, put_down, write_part
+from archivebox.jobs.begin import JobRefusedError, begin
+from archivebox.jobs.carrying_out import next_part, write_part
 from archivebox.jobs.deeds import DEEDS, GONE
 from archivebox.jobs.models import Job, JobFailure
 from archivebox.jobs.purging import purge_today
@@ -32,6 +31,7 @@ from archivebox.search.query import QueryError
 from archivebox.search.removal import remove
 from archivebox.storage.layout import DataFolder
 from tests import factories
+from tests.carrying_out import carried_out, leased
 
 pytestmark = pytest.mark.usefixtures("collection")
 URLS = [f"https://{name}.example/" for name in "abcde"]
@@ -51,37 +51,6 @@ def keys() -> Keys:
             snapshot=row, plugin="wget", status="succeeded", output_files=files, output_size=10
         )
     return [row.pk for row in rows]
-
-
-def leased(job: Job) -> Job:
-    Job.claim([job.pk], new_id())
-    taken = Job.objects.get(pk=job.pk)
-    if taken.status == "queued":
-        taken.transition("start")
-    return taken
-
-
-def carried_out(job: Job, between: Callable[[], object] = lambda: None) -> Job:
-    """What a worker does with it, on this thread."""
-    known: Job | None = leased(job)
-    assert known
-    while known and known.total is None:
-        known = freeze_part(known, next_to_freeze(known))
-    assert known
-    deed = DEEDS[known.kind](known)
-    if not deed.take_up():
-        begin_anew(known)
-        known.refresh_from_db()
-    while part := next_part(known):
-        deed.prepare(part.keys)
-        between()
-        known = write_part(known, deed, part)
-        assert known
-    deed.finish()
-    deed.close()
-    put_down(known, "seal")
-    known.refresh_from_db()
-    return known
 
 
 def do(kind: str, keys: Keys = (), query: str | None = None, **options: JSON) -> Job:  # type: ignore[assignment]  # none

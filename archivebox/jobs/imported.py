@@ -1,0 +1,102 @@
+"""Owns the files of an import: the URLs that were found in what somebody gave, and the lines that had none."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from uuid import UUID
+
+from django.utils import timezone
+
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.intake import Refusal, Seed
+from archivebox.core.understanding import Again, Understood
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The files of one import, in imports/ of the data folder."""
+
+    key: UUID
+
+    @property
+    def found(self) -> Path:
+        """URL, title, tags, and when it was archived last (empty: never): a JSON array a line."""
+        return DATA_FOLDER.imports / f"{self.key}.found.jsonl"
+
+    @property
+    def chosen(self) -> Path:
+        """Those of them that are added."""
+        return DATA_FOLDER.imports / f"{self.key}.chosen.jsonl"
+
+    @property
+    def refused(self) -> Path:
+        """Lines without a URL that can be archived: line, text, why."""
+        return DATA_FOLDER.imports / f"{self.key}.refused.csv"
+
+    def write(self, understood: Understood) -> None:
+        DATA_FOLDER.imports.mkdir(mode=0o700, exist_ok=True)
+        with self.found.open("w", encoding="utf-8") as file:
+            file.writelines(_line(seed, "") for seed in understood.fresh)
+            file.writelines(_line(known.seed, known.at.isoformat()) for known in understood.known)
+        with self.refused.open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(("line", "text", "why"))
+            rows.writerows(map(_refusal, understood.refusals))
+
+    def choose(self, again: Again, days: int) -> int:
+        """Decide which are added. Returns how many."""
+        before = timezone.now() - timedelta(days=days)
+        count = 0
+        with self.found.open(encoding="utf-8") as found, self.chosen.open("w", encoding="utf-8") as chosen:
+            for line in found:
+                if _is_wanted(json.loads(line)[3], again, before):
+                    chosen.write(line)
+                    count += 1
+        return count
+
+    def read_chosen(self, offset: int, most: int) -> tuple[list[Seed], int]:
+        """The seeds from this byte on, and the byte at which the next one begins."""
+        with self.chosen.open("rb") as file:
+            file.seek(offset)
+            lines = list(islice(file, most))
+        return [_seed(line) for line in lines], offset + sum(map(len, lines))
+
+    def first_refusals(self, most: int) -> list[dict[str, str]]:
+        with self.refused.open(encoding="utf-8", newline="") as file:
+            return list(islice(csv.DictReader(file), most))
+
+    def delete(self) -> None:
+        for path in (self.found, self.chosen, self.refused):
+            path.unlink(missing_ok=True)
+
+
+def older_than(moment: datetime) -> Iterator[Path]:
+    """Files of imports that nobody has touched since then."""
+    if DATA_FOLDER.imports.is_dir():
+        yield from (one for one in DATA_FOLDER.imports.iterdir() if one.stat().st_mtime < moment.timestamp())
+
+
+def _line(seed: Seed, archived: str) -> str:
+    columns: Iterable[object] = (seed.url, seed.title, seed.tags, archived)
+    return json.dumps(list(columns), ensure_ascii=False) + "\n"
+
+
+def _seed(line: bytes) -> Seed:
+    url, title, tags, _ = json.loads(line)
+    return Seed(url, title, tuple(tags))
+
+
+def _is_wanted(archived: str, again: Again, before: datetime) -> bool:
+    if not archived or again is Again.ALWAYS:
+        return True
+    return again is Again.IF_OLDER and datetime.fromisoformat(archived) < before
+
+
+def _refusal(refusal: Refusal) -> tuple[int | str, str, str]:
+    """A text that a table would take for a formula is shown as it is."""
+    text = refusal.text if refusal.text[:1] not in "=+-@\t\r" else f"'{refusal.text}"
+    return refusal.line or "", text, refusal.sentence

@@ -1,0 +1,158 @@
+"""Owns the pages of imports: a list is given, what was found in it is shown, and then it is added, or not."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, BinaryIO, cast
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from archivebox.accounts import audit
+from archivebox.accounts.permission import sight_of
+from archivebox.accounts.roles import Action
+from archivebox.base_models.transactions import write_transaction
+from archivebox.core.tag import split_tags
+from archivebox.core.understanding import Again
+from archivebox.hooks import base_layers, resolve_settings
+from archivebox.jobs import importing
+from archivebox.jobs.at_once import undo
+from archivebox.jobs.imported import Imported
+from archivebox.jobs.models import Job
+from archivebox.lib.links.link import LinkFileError
+from archivebox.web.access import allows, requires
+from archivebox.web.crawl_form import typed
+from archivebox.web.paging import page_of
+from archivebox.web.views.add import REFUSALS_SHOWN, AddForm
+
+PASTED = "what was pasted"
+
+
+class ListForm(forms.Form):
+    """A list, as a file or as text."""
+
+    file = forms.FileField(
+        label="A file",
+        required=False,
+        allow_empty_file=True,
+        help_text="Bookmarks of a browser, OPML, CSV, JSON, a feed, a sitemap, Markdown, HTML, or URLs one a line; "
+        "up to 64 MB and 200,000 URLs.",
+    )
+    urls = forms.CharField(
+        label="Or paste it", required=False, widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"})
+    )
+
+    def given(self) -> Iterator[BinaryIO]:
+        if file := self.cleaned_data.get("file"):
+            yield cast("BinaryIO", file.file)
+        yield from typed(self.cleaned_data.get("urls", ""))
+
+    @property
+    def name(self) -> str:
+        file = self.cleaned_data.get("file")
+        return str(file.name) if file else PASTED
+
+
+class ChoicesForm(AddForm):
+    """How what was found is to be archived."""
+
+    urls = None  # type: ignore[assignment]  # Django's way to leave a field of the parent out
+    file = None  # type: ignore[assignment]  # the same
+
+
+@requires(Action.EDIT)
+def index(request: HttpRequest) -> HttpResponse:
+    """Take a list, and go to the page that says what was found in it; the imports of before are below."""
+    asked = ListForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and asked.is_valid() and (job := _take(request, asked)):
+        return redirect("import", job.pk)
+    page = page_of(_imports(request), request)
+    lines = [(job, importing.is_waiting(job)) for job in page.rows]
+    context = {"form": asked, "page": page, "lines": lines}
+    return render(request, "web/imports/index.html", context, status=422 if request.method == "POST" else 200)
+
+
+def _take(request: HttpRequest, asked: ListForm) -> Job | None:
+    """Read it; None where it cannot be, which the form then says."""
+    try:
+        return importing.take(
+            asked.given(), asked.name, created_by=_user(request), sight=sight_of(request.user),
+            settings=resolve_settings(base_layers()), may_name_private=allows(request, Action.ADMINISTER),
+            noting=lambda job: audit.record(request.user, "import.read", job, name=asked.name),
+        )  # fmt: skip
+    except LinkFileError as error:
+        asked.add_error("file" if asked.cleaned_data.get("file") else "urls", f"That {error}.")
+        return None
+
+
+def _imports(request: HttpRequest) -> "QuerySet[Job, Any]":
+    """One's own, as a list may have what is for nobody else; administrators see all."""
+    rows, sight = Job.objects.filter(kind=Job.Kind.IMPORT).select_related("created_by"), sight_of(request.user)
+    return rows if sight.is_whole else rows.filter(created_by=sight.account)
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)  # noqa: S101 - nobody gets here without a log-in
+    return request.user
+
+
+@requires(Action.EDIT)
+def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """What was found in a list; POST adds it, gives it up, or undoes it."""
+    job = get_object_or_404(_imports(request), pk=job_id)
+    change = request.POST.get("change", "")
+    if change == "undo":
+        with write_transaction():  # before it is done: that is several transactions
+            audit.record(request.user, "job.undo", job)
+        undo(job, _user(request))
+        messages.success(request, "Undone: its pages are out of the library.")
+        return redirect("import", job.pk)
+    if not importing.is_waiting(job):
+        return _page(request, job)
+    if change == "forget":
+        importing.forget(job)
+        messages.success(request, f"The list of {job.memory['name']} is given up. Nothing was added.")
+        return redirect("imports")
+    return _add(request, job) if request.method == "POST" else _page(request, job, ChoicesForm())
+
+
+def _add(request: HttpRequest, job: Job) -> HttpResponse:
+    asked = ChoicesForm(request.POST)
+    if not asked.is_valid():
+        return _page(request, job, asked, status=422)
+    chosen = asked.cleaned_data
+    options = {"max_depth": chosen["depth"], "tags": list(split_tags(chosen["tags"])), "config": asked.config(),
+               "persona": chosen["persona"]}  # fmt: skip
+    noting = partial(audit.record, request.user, "import.begun", name=job.memory["name"])
+    again, days = Again(chosen["again"] or Again.ALWAYS), chosen["days"] or 0
+    if not importing.start(job, options, again, days, noting):
+        asked.add_error("again", "Nothing would be archived: all of it is archived already.")
+        return _page(request, job, asked, status=422)
+    return redirect("import", job.pk)
+
+
+def _page(request: HttpRequest, job: Job, asked: ChoicesForm | None = None, status: int = 200) -> HttpResponse:
+    files = Imported(job.pk)
+    has_refused = bool(job.memory["refused"]) and files.refused.is_file()
+    context = {
+        "job": job, "found": job.memory, "form": asked, "busy": job.status in Job.OPEN,
+        "has_refused": has_refused, "refused": files.first_refusals(REFUSALS_SHOWN) if has_refused else [],
+        "is_there": asked is None or files.found.is_file(),
+    }  # fmt: skip
+    return render(request, "web/imports/one.html", context, status=status)
+
+
+@requires(Action.EDIT)
+def refused(request: HttpRequest, job_id: UUID) -> FileResponse:
+    """The lines without a URL, as CSV."""
+    job = get_object_or_404(_imports(request), pk=job_id)
+    path = Imported(job.pk).refused
+    if not path.is_file():
+        raise Http404("no such file")
+    return FileResponse(
+        path.open("rb"), as_attachment=True, filename=f"not-taken-{job.pk}.csv", content_type="text/csv; charset=utf-8"
+    )

@@ -1,0 +1,42 @@
+"""Owns carrying out a job in a test, as a worker does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from archivebox.base_models.rows import new_id
+from archivebox.jobs.begin import next_to_freeze
+from archivebox.jobs.carrying_out import begin_anew, freeze_part, next_part, put_down, write_part
+from archivebox.jobs.deeds import DEEDS
+from archivebox.jobs.models import Job
+
+
+def leased(job: Job) -> Job:
+    Job.claim([job.pk], new_id())
+    taken = Job.objects.get(pk=job.pk)
+    if taken.status == "queued":
+        taken.transition("start")
+    return taken
+
+
+def carried_out(job: Job, between: Callable[[], object] = lambda: None) -> Job:
+    """What a worker does with it, on this thread."""
+    known: Job | None = leased(job)
+    assert known
+    while known and known.total is None:
+        known = freeze_part(known, next_to_freeze(known))
+    assert known
+    deed = DEEDS[known.kind](known)
+    if not deed.take_up():
+        begin_anew(known)
+        known.refresh_from_db()
+    while part := next_part(known):
+        deed.prepare(part.keys)
+        between()
+        known = write_part(known, deed, part)
+        assert known
+    deed.finish()
+    deed.close()
+    put_down(known, "seal")
+    known.refresh_from_db()
+    return known

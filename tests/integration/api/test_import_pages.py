@@ -1,0 +1,147 @@
+"""A list is looked at before it is added, added part by part, and undone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import zipfile
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+
+from archivebox.core.models import Snapshot
+from archivebox.crawls.models import Crawl
+from archivebox.jobs.carrying_out import next_part
+from archivebox.jobs.deeds import DEEDS, AddLinks
+from archivebox.jobs.imported import Imported
+from archivebox.jobs.models import Job
+from tests import factories
+from tests.carrying_out import carried_out
+from tests.integration.api.conftest import Caller, Make
+
+pytestmark = pytest.mark.database
+BOOKMARKS = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
+<DL><p>
+<DT><A HREF="https://a.example/pears" ADD_DATE="1700000000" TAGS="fruit,late">Pears</A>
+<DT><A HREF="https://b.example/" ADD_DATE="1700000001">Known</A>
+<DT><A HREF="javascript:alert(1)">A bookmarklet</A>
+<DT><A HREF="https://c.example/">Third</A>
+"""
+
+
+def give(who: Caller, content: bytes, name: str = "bookmarks.html") -> HttpResponse:
+    answer: HttpResponse = who.client.post("/import/", {"file": SimpleUploadedFile(name, content)})  # type: ignore[assignment]  # the client's own kind
+    return answer
+
+
+def page(answer: HttpResponse) -> str:
+    return answer.content.decode()
+
+
+def one(who: Caller, job: Job, **fields: str) -> HttpResponse:
+    path = f"/import/{job.pk}/"
+    answer: HttpResponse = who.client.post(path, fields) if fields else who.client.get(path)  # type: ignore[assignment]  # the client's own kind
+    return answer
+
+
+@pytest.fixture
+def editor(caller: Make) -> Caller:
+    return caller("editor")
+
+
+def test_what_was_found_is_told_before_anything_is_added_and_then_it_is(editor: Caller) -> None:
+    known = factories.crawl("https://b.example/")
+    assert give(editor, BOOKMARKS.encode()).status_code == 302
+    job = Job.objects.get()
+    told = re.sub(r"<[^>]+>", "", page(one(editor, job)))
+    assert "2 new1 archived already1 no URL" in told
+    assert "Line 5" in told
+    assert Crawl.objects.count() == 1
+    rows = list(csv.DictReader(io.StringIO(b"".join(editor.client.get(f"/import/{job.pk}/refused.csv")).decode())))
+    assert [(row["line"], row["text"]) for row in rows] == [("5", "javascript:alert(1)")]
+    assert one(editor, job, change="add", depth="0", again="never", tags="mine").status_code == 302
+    done = carried_out(Job.objects.get())
+    crawl = Crawl.objects.exclude(pk=known.pk).get()
+    assert (done.done, crawl.label) == (2, "Import of bookmarks.html")
+    found = {row.url: (row.title, {tag.name for tag in row.tags.all()}) for row in crawl.snapshot_set.all()}
+    assert found == {
+        "https://a.example/pears": ("Pears", {"fruit", "late", "mine"}),
+        "https://c.example/": ("Third", {"mine"}),
+    }
+    assert "2</b> of 2 pages added" in page(one(editor, job))
+    assert one(editor, job, change="undo").status_code == 302
+    assert list(Snapshot.objects.kept().values_list("crawl", flat=True)) == [known.pk]
+
+
+def test_it_goes_on_where_it_was_and_ends_where_its_crawl_was_stopped(
+    editor: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(AddLinks, "batch", 2)
+    give(editor, "\n".join(f"https://many.example/{n}" for n in range(7)).encode(), "list.txt")
+    job = Job.objects.get()
+    one(editor, job, change="add", depth="0")
+    looked = []
+
+    def die_once() -> None:
+        looked.append(Snapshot.objects.count())
+        if len(looked) == 2:  # what was prepared is lost, and is prepared again
+            DEEDS[Job.Kind.IMPORT](Job.objects.get()).prepare([])
+        if len(looked) == 3:
+            Crawl.objects.update(status="cancelled")
+
+    done = carried_out(Job.objects.get(), between=die_once)
+    assert (looked, done.status, next_part(done)) == ([0, 2, 4, 4], "sealed", None)
+    assert sorted(Snapshot.objects.values_list("url", flat=True)) == [f"https://many.example/{n}" for n in range(4)]
+
+
+def test_a_list_that_was_not_added_is_given_up(editor: Caller) -> None:
+    give(editor, b"https://a.example/", "list.txt")
+    job = Job.objects.get()
+    assert "not added yet" in page(editor.client.get("/import/"))  # type: ignore[arg-type]  # the client's own kind
+    assert editor.client.get(f"/jobs/{job.pk}/").headers["location"] == f"/import/{job.pk}/"
+    assert one(editor, job, change="forget").status_code == 302
+    assert not Job.objects.exists()
+    assert not Imported(job.pk).found.exists()
+
+
+def test_nothing_is_begun_where_all_is_archived_already(editor: Caller) -> None:
+    factories.crawl("https://b.example/")
+    give(editor, b"https://b.example/", "list.txt")
+    answer = one(editor, Job.objects.get(), change="add", depth="0", again="never")
+    assert (answer.status_code, "archived already" in page(answer)) == (422, True)
+
+
+def zipped() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr("index.html", b"\0" * 10_000_000)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "has no URL in it"),
+        (b"Nothing to see here.", "has no URL in it"),
+        (zipped(), "holds no text"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(1000), "holds no text"),
+        (b'<!DOCTYPE x [<!ENTITY a "b">]><rss><channel>&a;</channel></rss>', "declares XML entities"),
+    ],
+)
+def test_what_is_no_list_is_refused_with_a_sentence(editor: Caller, content: bytes, sentence: str) -> None:
+    answer = give(editor, content, "strange")
+    assert (answer.status_code, sentence in page(answer)) == (422, True), page(answer)
+    assert not Job.objects.exists()
+
+
+def test_the_index_of_an_older_archivebox_is_read(editor: Caller) -> None:
+    links = [{"url": "https://old.example/", "title": "Old", "tags": "a,b", "timestamp": "1500000000.0"}]
+    give(editor, json.dumps({"info": "", "links": links}).encode(), "index.json")
+    assert Job.objects.get().memory["fresh"] == 1
+
+
+def test_viewers_import_nothing(caller: Make) -> None:
+    assert caller("viewer").client.get("/import/").status_code == 403
