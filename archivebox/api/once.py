@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import wraps
 
 from django.contrib.auth.models import AnonymousUser
@@ -39,15 +40,12 @@ def _once(request: HttpRequest, key: str, carry_out: Callable[[], HttpResponseBa
     row, is_new = Answer.reserve(name, hashlib.sha256(request.body).hexdigest())
     if not is_new:
         return _given_before(row, request)
-    try:
+    with ExitStack() as not_done:
+        not_done.callback(row.delete)  # it may be sent again
         given = carry_out()
-    except BaseException:
-        row.delete()
-        raise
-    if given.status_code >= 400 or not isinstance(given, HttpResponse):
-        row.delete()  # nothing was done: it may be sent again
-    else:
-        row.keep(given.status_code, given.headers.get("Content-Type", ""), given.content.decode())
+        if given.status_code < 400 and isinstance(given, HttpResponse):
+            not_done.pop_all()
+            row.keep(given.status_code, given.headers.get("Content-Type", ""), given.content.decode())
     return given
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +37,7 @@ class Writer(Protocol):
     def close(self) -> None: ...
 
 
-class StreamWriter:
+class StreamWriter(ABC):
     """A format of which each page is some bytes, one behind the other."""
 
     def __init__(self, path: Path) -> None:
@@ -69,15 +70,15 @@ class StreamWriter:
     def header(self) -> bytes:
         return b""
 
+    @abstractmethod
     def write_page(self, page: Page, file: BinaryIO) -> str:
         """Write one page; why that could not be done."""
-        raise NotImplementedError
 
     def finish(self) -> None:
         with self._path.open("r+b") as file:
             file.truncate(self.length)
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - not to be overridden: there is nothing to close
         """Between two parts nothing is open."""
 
 

@@ -84,6 +84,7 @@ urlpatterns = [
     path("import/<uuid:job_id>/", imports.one, name="import"),
     path("import/<uuid:job_id>/refused.csv", imports.refused, name="import-refused"),
     path("api/", include("archivebox.api.urls")),
+    path("add/page/", add.handed_over, name="add-page"),
     path("add/preview/", add.preview, name="add-preview"),
     path("login/", login.password, name="login"),
     path("login/link/<str:token>/", login.link, name="login-link"),

@@ -1,12 +1,16 @@
 """Owns the page that takes URLs: what was understood of what somebody gives, and what will happen with it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, BinaryIO, cast
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
@@ -24,6 +28,7 @@ from archivebox.hooks import base_layers, discover_hooks, plugins, resolve_setti
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.link import LinkFileError
 from archivebox.web.access import allows, public_if
+from archivebox.web.back import public_address
 from archivebox.web.crawl_form import SCOPES, CrawlForm
 
 AGAIN = [
@@ -49,6 +54,8 @@ class AddForm(CrawlForm):
     again = forms.ChoiceField(label="Archived already", choices=AGAIN, initial=Again.ALWAYS.value, required=False)
     days = forms.IntegerField(label="Days", min_value=0, max_value=36_500, initial=30, required=False)
 
+    title = forms.CharField(label="Title", required=False, max_length=512, help_text="Until the page says its own.")
+
     def config(self) -> dict[str, JSON]:
         """The settings of its crawl, as far as somebody chose any."""
         if_changed = self.cleaned_data.get("again") == Again.IF_CHANGED
@@ -65,9 +72,8 @@ class AddForm(CrawlForm):
 def form(request: HttpRequest) -> HttpResponse:
     """Take the valid lines; say what is wrong with each other line. Other buttons look first, or keep a preset."""
     if request.method != "POST":
-        return _page(
-            request, AddForm(initial={"urls": request.GET.get("url", ""), "tags": request.GET.get("tags", "")})
-        )
+        asked_for = {"urls": "url", "title": "title", "tags": "tags"}
+        return _page(request, AddForm(initial={name: request.GET.get(key, "") for name, key in asked_for.items()}))
     if name := request.POST.get("use", ""):
         return _page(request, AddForm(initial=_with_preset(request, name)))
     asked = AddForm(request.POST, request.FILES)
@@ -83,6 +89,17 @@ def form(request: HttpRequest) -> HttpResponse:
     if "look" in request.POST or "save" in request.POST:
         return _page(request, asked, found)
     return _accept(request, asked, found)
+
+
+@login_not_required
+def handed_over(request: HttpRequest) -> HttpResponse:
+    """Where the bookmark of the form leads, from a page of somebody else, and on to the form.
+
+    A browser sends our cookie (SameSite=Strict) only where a page of ours leads. Nothing is done, and nothing said of
+    what is kept.
+    """
+    query = urlencode({name: request.GET.get(name, "") for name in ("url", "title")})
+    return render(request, "web/onward.html", {"address": f"{reverse('add')}?{query}", "title": "Going on to the form"})
 
 
 @require_POST
@@ -112,6 +129,8 @@ def _accept(request: HttpRequest, asked: AddForm, found: Understood) -> HttpResp
     seeds = found.chosen(Again(options["again"] or Again.ALWAYS), options["days"] or 0)
     if not seeds:
         return _page(request, asked, found, status=200 if found.known and not found.refusals else 422)
+    if options["title"] and len(seeds) == 1:
+        seeds = [replace(seeds[0], title=options["title"])]
     user = request.user if request.user.is_authenticated else system_user()
     with write_transaction():
         crawl = create_crawl(
@@ -143,6 +162,7 @@ def _tell(request: HttpRequest, taken: int, found: Understood) -> None:
 
 def _page(request: HttpRequest, asked: AddForm, found: Understood | None = None, status: int = 200) -> HttpResponse:
     context = _said_of(request, asked, found) if found is not None else {}
+    context["bookmark"] = f"{public_address(request)}{reverse('add-page')}"
     presets = AddPreset.objects.filter(created_by=request.user) if request.user.is_authenticated else []
     return render(request, "web/add.html", {"form": asked, "presets": presets, **context}, status=status)
 

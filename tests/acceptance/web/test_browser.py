@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from urllib.parse import unquote
 
 import pytest
 
+from tests.site.serve import Site
 from tests.webserver.browser import Browser
 from tests.webserver.fixtures import Library
 
@@ -125,3 +127,15 @@ def test_words_stand_out_from_their_ground_as_wcag_aa_asks(
     inside.size(1280, 900, dark=dark)
     inside.go(library.server.url + path.format(snapshot=library.snapshot, crawl=library.crawl))
     assert inside.value(CONTRAST) == []
+
+
+def test_the_bookmark_takes_a_page_of_another_site_to_the_form(inside: Browser, library: Library, site: Site) -> None:
+    inside.go(f"http://localhost:{library.server.port}/add/")
+    assert "Archive this page" in inside.value("document.getElementById('bookmark').textContent")
+    assert inside.value("document.getElementById('bookmark').click(), location.pathname") == "/add/"
+    code = unquote(inside.value("document.getElementById('bookmark').href").removeprefix("javascript:"))
+    inside.go(site.url_for("/article"))
+    inside.value(code.replace(",'_blank','noopener'", ",'_self'"))  # where the test can see it
+    inside.wait_for("location.pathname === '/add/' && document.readyState === 'complete'")
+    assert inside.value("document.getElementById('id_urls').value") == site.url_for("/article")
+    assert "On Keeping Pages" in inside.value("document.getElementById('id_title').value")

@@ -56,6 +56,7 @@ PAGES: dict[str, Row] = {
     "searches/<uuid:search_id>/": {"POST": OWN},
     "add/": {"GET": ADD, "POST": ADD},
     "add/preview/": {"POST": ADD},
+    "add/page/": {"GET": OPEN},
     "login/": {"GET": OPEN, "POST": OPEN},
     "login/link/<str:token>/": {"GET": OPEN, "POST": OPEN},
     "login/provider/": {"GET": OPEN},

@@ -27,6 +27,7 @@ PAGES = (
     "tokens/",
     "people/",
     "people/record/",
+    "webhooks/",
     "admin/",
 )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from html import unescape
+from urllib.parse import urlencode
 
 import pytest
 
@@ -139,6 +141,23 @@ def test_urls_go_through_the_one_door(library: Library) -> None:
         "http://added.example/ 1 eve one two",
         "http://added.example/two 1 eve one two",
     ]
+
+
+def test_the_bookmark_leads_to_the_form_with_address_and_title_and_adds_nothing(library: Library) -> None:
+    said = urlencode({"url": "http://read.example/?a=1&b=2", "title": 'On "Keeping" Pages'})
+    onward = library.server.ask(f"/add/page/?{said}")  # from a page of somebody else a browser sends no cookie
+    assert onward.status == 200
+    address = re.search(r'content="0; url=(/add/[^"]*)"', onward.text)
+    assert address
+    form = library.visitor.get(unescape(address[1])).text
+    assert ">\nhttp://read.example/?a=1&amp;b=2</textarea>" in form
+    assert 'value="On &quot;Keeping&quot; Pages"' in form
+    assert 'name="title"' not in library.visitor.get("/add/").text
+    answer = library.visitor.post("/add/", urls="http://read.example/?a=1&b=2", title="On Keeping Pages", depth="0")
+    assert "On Keeping Pages" in library.visitor.get(answer.headers["location"]).text
+    bookmark = re.search(r'id="bookmark" href="(javascript:[^"]+)"', form)
+    assert bookmark
+    assert f"http://127.0.0.1:{library.server.port}/add/page/?url=" in bookmark[1]
 
 
 def test_nothing_valid_is_said_line_by_line_and_adds_nothing(library: Library) -> None:
