@@ -11,12 +11,15 @@ import ada_url
 from selectolax.lexbor import LexborHTMLParser
 
 from archivebox.plugins.base import write_atomically
+from archivebox.plugins.base.pictures import smaller
 from archivebox.plugins.base.responses import Archive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER = "pictures"
+SIDE = 1600  # px; twice the width of the text
+QUALITY = 80  # the recording has them as they came
 STYLE = """
 body { max-width: 42em; margin: 2em auto; padding: 0 1em; font: 1.1em/1.6 serif }
 header p { color: #767676 }
@@ -40,9 +43,11 @@ class Pictures:
         digest = response.sha256
         if digest not in self._kept and response.size <= self._left:
             self._left -= response.size
-            name = f"{FOLDER}/{digest[:16]}{mimetypes.guess_extension(response.mime) or ''}"
+            data, suffix = self._archive.body(response), mimetypes.guess_extension(response.mime) or ""
+            if small := smaller(data, QUALITY, SIDE):
+                data, suffix = small, ".webp"
             os.makedirs(FOLDER, exist_ok=True)
-            self._kept[digest] = write_atomically(name, self._archive.body(response))
+            self._kept[digest] = write_atomically(f"{FOLDER}/{digest[:16]}{suffix}", data)
         return self._kept.get(digest, "")
 
 

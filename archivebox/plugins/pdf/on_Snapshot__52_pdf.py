@@ -8,6 +8,9 @@ is held exclusively: of two prints at once the browser loses one for ever.
 from __future__ import annotations
 
 import base64
+import os
+
+from shrink import shrunk
 
 from archivebox.plugins.base import Settings, failed, log, skipped, succeeded, write_atomically
 from archivebox.plugins.base.cdp import CommandFailed, TooLong
@@ -15,6 +18,7 @@ from archivebox.plugins.base.tab import Tab, open_page
 
 FILE = "output.pdf"
 FIRST_PAGES = 20
+LARGE, HUGE = 200_000, 50_000_000  # bytes of prints in which there may be photographs; above that it takes too long
 PAGE = b"/Type /Page\n"
 # Sheets of paper (Letter, less its margins: 979 px) that the page fills at least; on paper it is narrower and longer.
 SHEETS = "Math.ceil(document.documentElement.scrollHeight / 979)"
@@ -35,6 +39,15 @@ def print_page(tab: Tab, settings: Settings, pages: int) -> int:
     return data.count(PAGE)
 
 
+def make_smaller() -> None:
+    """Write the print anew with smaller photographs, once the tab is given back, and only where there may be some."""
+    if not LARGE < os.path.getsize(FILE) < HUGE:
+        return
+    with open(FILE, "rb") as file:
+        data = file.read()
+    write_atomically(FILE, shrunk(data))
+
+
 def main() -> None:
     settings = Settings()
     nodes_max, pages_max = settings.int("PDF_MAX_NODES"), settings.int("PDF_MAX_PAGES")
@@ -53,6 +66,7 @@ def main() -> None:
                 raise
             cut = True
             log(f"the first {kept} pages are kept: {error}")
+    make_smaller()
     succeeded(FILE, {"pages": kept, "cut": cut})
 
 

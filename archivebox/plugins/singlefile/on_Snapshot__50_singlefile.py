@@ -15,10 +15,12 @@ import re
 from archivebox.plugins.base import Settings, failed, find_program, log, misconfigured, succeeded, write_atomically
 from archivebox.plugins.base.cdp import CommandFailed
 from archivebox.plugins.base.inject import World
+from archivebox.plugins.base.pictures import smaller
 from archivebox.plugins.base.resources import Resources
 from archivebox.plugins.base.tab import open_page
 
 FILE = "singlefile.html"
+QUALITY = 90  # of photographs that came without loss, as PNG: the recording has them so, and here nobody sees it
 BUNDLE = "lib/single-file-bundle.js"  # a module of JavaScript that holds each script as a text
 # What the page's own addresses for bytes lead to is to be had in the page alone.
 FETCH = """() => singlefile.init({fetch: async url => {
@@ -45,7 +47,10 @@ class Supply:
             self.missing += 1
             return None
         self._left -= len(found.body)
-        return {"status": found.status, "type": found.type, "body": base64.b64encode(found.body).decode()}
+        body, kind = found.body, found.type
+        if kind.startswith("image/png") and (photograph := smaller(body, QUALITY)):
+            body, kind = photograph, "image/webp"
+        return {"status": found.status, "type": kind, "body": base64.b64encode(body).decode()}
 
 
 def read_script(program: str) -> str:

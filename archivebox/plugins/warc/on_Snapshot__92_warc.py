@@ -34,6 +34,7 @@ MARGIN = 0.9  # of the hook's time
 TEXT_MAX = 1 << 20  # bytes of the page's text in pages.jsonl
 # What is kept of other plugins, under the names that other tools use (urn:view: is a picture of the page as seen).
 RESOURCES = (
+    ("view", "screenshot/screenshot.webp", "image/webp"),
     ("view", "screenshot/screenshot.png", "image/png"),
     ("fullPage", "screenshot/full.jpg", "image/jpeg"),
     ("thumbnail", "screenshot/thumbnail.webp", "image/webp"),
