@@ -52,6 +52,7 @@ BENCHMARKS = {
     "replay": Benchmark("replay"),
     "library": Benchmark("library", env=_WEB),
     "crawl-page": Benchmark("crawl_page", env=_WEB),
+    "viewers": Benchmark("viewers", env=_WEB),
 }
 
 

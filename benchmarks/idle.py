@@ -4,23 +4,17 @@ CPU of all its processes (web server, supervisord, orchestrator, workers, fork s
 minute a round, and their memory, shared pages counted in equal parts to those who share them.
 """
 
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from benchmarks import trees
-from benchmarks.commands import ARCHIVEBOX, REPOSITORY, collection, environment
+from benchmarks.commands import collection
 from benchmarks.finding import Bound, Finding
+from benchmarks.serving import serving
 
 WORKERS = 2
 SETTLED = 15.0
 """Seconds after the first answer, in which the last imports are done and nothing is left to be swept."""
 WINDOW = 60.0
-UP = 60.0
 PROGRAMS = 4 + WORKERS
 """The least number of processes: the command, supervisord, web server, orchestrator, and its workers."""
 
@@ -28,11 +22,12 @@ PROGRAMS = 4 + WORKERS
 def run(rounds: int) -> list[Finding]:
     share = Finding("idle server, CPU share of a core", "%", Bound.MOST, 0.2, [])
     memory = Finding("idle server, proportional set size", "MB", Bound.MOST, 250, [])
-    with server() as root:
+    with collection() as data, serving(data, WORKERS=str(WORKERS)) as server:
+        time.sleep(SETTLED)
         for _ in range(rounds):
-            share.ours.append(measure_share(root))
-            memory.ours.append(trees.proportional_set_size(root))
-        share.notes = {"processes": str(len(list(trees.members(root))))}
+            share.ours.append(measure_share(server.root))
+            memory.ours.append(trees.proportional_set_size(server.root))
+        share.notes = {"processes": str(len(list(trees.members(server.root))))}
     return [share, memory]
 
 
@@ -44,43 +39,3 @@ def measure_share(root: int) -> float:
     if len(pids) < PROGRAMS or pids != set(trees.members(root)):
         raise LookupError("the server's processes are not all there, or changed while it was idle")
     return 100 * used / seconds
-
-
-@contextmanager
-def server() -> Iterator[int]:
-    """An idle server; the pid of its command."""
-    with collection() as data:
-        port = free_port()
-        env = environment(data, WORKERS=str(WORKERS), REPLAY_ADDR=f"127.0.0.1:{free_port()}")
-        command = [*ARCHIVEBOX, "server", f"127.0.0.1:{port}"]
-        log = data.parent / "server.log"  # its address for the first log-in is nothing to print
-        with log.open("w") as file, subprocess.Popen(command, cwd=REPOSITORY, env=env, stdout=file, stderr=file) as one:
-            try:
-                wait_for_answer(f"http://127.0.0.1:{port}/", one)
-                time.sleep(SETTLED)
-                yield one.pid
-            except (ChildProcessError, TimeoutError):
-                sys.stderr.write(log.read_text()[-2000:])
-                raise
-            finally:
-                one.terminate()
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
-def wait_for_answer(url: str, popen: "subprocess.Popen[bytes]") -> None:
-    """Until the server answers anything; TimeoutError after a minute, ChildProcessError if it has ended."""
-    deadline = time.monotonic() + UP
-    while time.monotonic() < deadline:
-        if popen.poll() is not None:
-            raise ChildProcessError(f"the server ended with {popen.returncode}")
-        try:
-            with urllib.request.urlopen(url, timeout=5):
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise TimeoutError(f"{url} did not answer within a minute")

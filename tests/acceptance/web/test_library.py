@@ -10,6 +10,7 @@ import pytest
 
 from tests.webserver.browser import Browser
 from tests.webserver.fixtures import Library
+from tests.webserver.server import in_collection
 
 pytestmark = [pytest.mark.browser, pytest.mark.once]
 AXE = "axe-core@4.14.1"
@@ -118,3 +119,37 @@ def test_axe_has_nothing_to_complain_of(inside: Browser, library: Library, axe: 
             )
             found[path, dark] = inside.value(said)
     assert not any(found.values()), found
+
+
+ADD = """
+import os, signal, sys
+from archivebox.base_models.users import system_user
+from archivebox.core.intake import Seed, create_crawl
+killed, *hosts = sys.argv[1:]
+if int(killed):
+    os.kill(int(killed), signal.SIGKILL)
+create_crawl([Seed(f"http://{host}/") for host in hosts], created_by=system_user())
+"""
+ROWS = "[...document.querySelectorAll('[data-row] h2')].map(title => title.textContent.trim())"
+MEANWHILE = [f"meanwhile{number}.example" for number in range(3)]
+LATER = "later.example"
+
+
+def test_an_open_library_misses_and_doubles_nothing_when_its_server_is_killed(
+    inside: Browser, library: Library
+) -> None:
+    inside.go(f"{library.server.url}/?view=cards")
+    assert inside.wait_for("Boolean(document.querySelector('[data-part=running-list] p'))")  # it listens
+    inside.value("window.isTheSamePage = true")
+    before = inside.value(ROWS)
+    killed = library.server.processes()["web"]
+    in_collection(library.server.folder, ADD, str(killed), *MEANWHILE)
+    inside.wait_for(f"{ROWS}.filter(title => title.includes('meanwhile')).length >= 3", 60)
+    in_collection(library.server.folder, ADD, "0", LATER)
+    inside.wait_for(f"{ROWS}.some(title => title.includes('later'))", 60)
+    after = inside.value(ROWS)
+    assert after[-len(before) :] == before
+    assert sorted(after[: -len(before)]) == sorted([*MEANWHILE, LATER]), "each came once"
+    assert after[0] == LATER, "the newest on top"
+    assert inside.value("window.isTheSamePage") is True
+    assert library.server.processes()["web"] != killed
