@@ -73,6 +73,7 @@ class CrawlRunExecutor(Executor):
                 )
                 if run.adopt(row):
                     self._take_on(item, run)
+                    self.expect_ready(item, run)
 
     def work_of(self, item: Planned) -> dict[str, UUID]:
         del item

@@ -178,8 +178,8 @@ class Executor(ABC):
             self._give_back(item)
             self.settle(item, could_not_start(), run.refusal)
             self._again = True
-        elif item.hook.ready:
-            self.engine.loop.call_later(self.engine.ready_time, self._is_late, item, run)
+        else:
+            self.expect_ready(item, run)
 
     def _take_on(self, item: Planned, run: HookProcess) -> None:
         item.run, item.status, item.late = run, "started", False
@@ -189,6 +189,11 @@ class Executor(ABC):
 
     def hook_started(self, item: Planned, run: HookProcess) -> None:  # noqa: B027 - a CrawlRun keeps no results
         """A hook is about to be started."""
+
+    def expect_ready(self, item: Planned, run: HookProcess) -> None:
+        """Whoever waits for it does so no longer than it may take."""
+        if item.hook.ready and not run.is_ready:
+            self.engine.loop.call_later(self.engine.ready_time, self._is_late, item, run)
 
     def _is_late(self, item: Planned, run: HookProcess) -> None:
         if item.run is run and not item.is_ready:

@@ -136,6 +136,7 @@ class SnapshotExecutor(Executor):
         self.process_ids.add(run.mark)
         if row.status == Process.StatusChoices.RUNNING and run.adopt(row):
             self.adopted.append(run)
+            self.expect_ready(item, run)
             places = self._places_for(item)
             item.place = places.take_anyway() if places is not None else None
             return

@@ -51,6 +51,19 @@ def test_hooks_that_end_while_no_worker_lives_keep_their_exit_codes(forked: Coll
     assert sorted(forked.ledger) == once_each()
 
 
+def test_an_adopted_hook_that_never_gets_ready_is_not_waited_for_longer_than_another(forked: Collection) -> None:
+    forked.settings["READY_TIME"] = "3"
+    silent = 'echo begun >> "$DATA_DIR/ledger"\nexec sleep 600\n'
+    forked.plugin("silent", {"on_Snapshot__10_silent.daemon.bg.sh": silent, "on_Snapshot__20_next.sh": "exit 0\n"})
+    forked.add()
+    forked.watch()
+    forked.wait_ledger("begun")
+    one_alive(forked, "worker").signal(signal.SIGKILL)
+    finish(forked)
+    assert forked.results()["next"]["status"] == "noresults"
+    assert len(forked.hooks("silent")) == 1
+
+
 HOLDS_DATABASE = """
 import os, sqlite3, time
 database = sqlite3.connect(os.environ["DATA_DIR"] + "/index.sqlite3", timeout=60, isolation_level=None)
