@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet
 from django.utils import timezone
 
+from archivebox.base_models.counting import CountOf
 from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.base_models.work import HELD
 from archivebox.contract.reasons import Reason, split
@@ -101,19 +102,12 @@ class Size(NamedTuple):
     done: int
 
 
-class _CountOf(Subquery):
-    """How many rows a query has."""
-
-    template = "(SELECT COUNT(*) FROM (%(subquery)s) AS counted)"
-    output_field = IntegerField()
-
-
 def sizes_of(crawls: Sequence[Crawl], sight: Sight) -> list[Size]:
     """The size of each crawl of a list as far as it is seen, by one query."""
     pages = seen_by(sight, Snapshot.objects.kept()).filter(crawl=OuterRef("pk")).order_by().values("pk")
     first, done = pages[: COUNTED_IN_LISTS + 1], pages.filter(status="sealed")[: COUNTED_IN_LISTS + 1]
     rows = Crawl.objects.filter(pk__in=[crawl.pk for crawl in crawls]).order_by()
-    found = rows.annotate(pages=_CountOf(first), done=_CountOf(done)).values_list("pk", "pages", "done")
+    found = rows.annotate(pages=CountOf(first), done=CountOf(done)).values_list("pk", "pages", "done")
     sizes = {key: Size(*numbers) for key, *numbers in found}
     return [sizes.get(crawl.pk, Size(0, 0)) for crawl in crawls]
 

@@ -20,8 +20,8 @@ from archivebox.web.back import public_address
 from archivebox.web.paging import page_of
 
 ROLES = [(Role.VIEWER.value, "viewer"), (Role.EDITOR.value, "editor"), (Role.ADMIN.value, "admin")]
-MOST = 1_000
-"""Accounts that the page shows; the API pages through more."""
+SIZE = 50
+"""Accounts that are shown at a time."""
 
 
 class InviteForm(forms.Form):
@@ -40,13 +40,16 @@ def index(request: HttpRequest) -> HttpResponse:
             form.add_error("username", str(problem))
         else:
             link, form = _link(request, user), InviteForm()
-    context = {"form": form, "link": link, "lines": _lines(), "roles": ROLES}
+    lines = _lines(request.GET.get("after", ""))
+    further = lines[SIZE - 1][0].username if len(lines) > SIZE else ""
+    context = {"form": form, "link": link, "lines": lines[:SIZE], "further": further, "roles": ROLES}
     return render(request, "web/people.html", context, status=422 if form.errors else 200)
 
 
-def _lines() -> list[tuple[User, str]]:
-    rows = User.objects.select_related("account").exclude(username=SYSTEM).order_by("username")[:MOST]
-    return [(user, role_of(user).value) for user in rows]
+def _lines(after: str) -> list[tuple[User, str]]:
+    """Those whose names come after this one, and one more than are shown."""
+    rows = User.objects.select_related("account").exclude(username=SYSTEM).filter(username__gt=after)
+    return [(user, role_of(user).value) for user in rows.order_by("username")[: SIZE + 1]]
 
 
 def _link(request: HttpRequest, user: User) -> str:

@@ -15,12 +15,12 @@ from archivebox.accounts.permission import sight_of
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.retagging import NameTakenError, merge, rename
 from archivebox.core.tag import Tag
-from archivebox.core.tagging import tags_seen_by
-from archivebox.search.facets import COUNTED, count_of, quoted
+from archivebox.core.tagging import pages_of, tags_seen_by
+from archivebox.search.facets import COUNTED
 from archivebox.web.numbers import at_most
 from archivebox.web.paging import Order, page_of
 
-SIZE = 100
+SIZE = 60
 """Tags that are shown at a time."""
 BY_NAME = Order("slug")
 
@@ -113,7 +113,8 @@ def _page(request: HttpRequest, status: int = 200) -> HttpResponse:
     else:
         page = page_of(tags_seen_by(sight), request, SIZE, BY_NAME)
         shown, context["page"] = page.rows, page
-    context["lines"] = [Line(tag, at_most(count_of(f"#{quoted(tag.name)}", sight), COUNTED)) for tag in shown]
+    counts = pages_of(shown, sight, COUNTED)
+    context["lines"] = [Line(tag, at_most(counts.get(tag.pk, 0), COUNTED)) for tag in shown]
     is_part = "HX-Request" in request.headers
     return render(request, "web/tags/part.html" if is_part else "web/tags/index.html", context, status=status)
 

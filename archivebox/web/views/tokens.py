@@ -16,6 +16,7 @@ from archivebox.accounts.roles import Action
 from archivebox.accounts.tokens import Token
 from archivebox.base_models.transactions import write_transaction
 from archivebox.web.access import requires
+from archivebox.web.paging import page_of
 
 PURPOSES = (
     ("read", "Read", "pages, results and crawls"),
@@ -41,7 +42,8 @@ def index(request: HttpRequest) -> HttpResponse:
     form, text = TokenForm(request.POST or None), ""
     if request.method == "POST" and form.is_valid():
         text, form = _make(request, form), TokenForm()
-    context = {"form": form, "tokens": _own(request).filter(revoked_at__isnull=True), "text": text}
+    page = page_of(_own(request).filter(revoked_at__isnull=True), request)
+    context = {"form": form, "page": page, "text": text}
     return render(request, "web/tokens.html", context, status=422 if form.errors else 200)
 
 

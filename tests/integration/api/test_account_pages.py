@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 
 from django.contrib.auth.models import User
+from django.db import connection
 from django.http import HttpResponse
+from django.test.utils import CaptureQueriesContext
 
+from archivebox.accounts import tokens
 from archivebox.accounts.models import AuditEntry, Token
 from archivebox.accounts.roles import Role, role_of
+from archivebox.core.models import Tag
+from archivebox.web.paging import SIZE
 from tests.integration.api.conftest import Caller, Make
 
 
@@ -57,3 +62,24 @@ def test_what_somebody_may_not_do_is_not_offered(caller: Make) -> None:
     assert 'id="add"' not in viewer
     assert 'href="/people/"' in admin
     assert 'id="add"' in admin
+
+
+def test_lists_of_accounts_tokens_and_tags_come_by_the_page_with_few_queries(caller: Make) -> None:
+    admin = caller("admin")
+    assert admin.user is not None
+    User.objects.bulk_create(User(username=f"person{number:03}") for number in range(SIZE + 5))
+    Tag.objects.bulk_create(Tag(name=f"tag {number}", slug=f"tag-{number}") for number in range(100))
+    for number in range(SIZE + 5):
+        tokens.issue(admin.user, f"token {number:03}", ["read"])
+    for path, last, word in (
+        ("/people/", f"person{SIZE + 4:03}", "More"),
+        ("/tokens/", "token 000", "Older"),
+        ("/tags/", "tag 99", "More"),
+    ):
+        with CaptureQueriesContext(connection) as asked:
+            page = admin.client.get(path).content.decode()
+        assert len(asked) < 12, path
+        assert f">{last}<" not in page, path
+        further = re.search(rf'href="(\?[^"]+)">{word}</a>', page)
+        assert further, path
+        assert f">{last}<" in admin.client.get(path + further.group(1)).content.decode(), path
