@@ -14,6 +14,7 @@ from archivebox.api.problems import ProblemError
 
 HEADER = "Idempotency-Key"
 LONGEST = 200
+_SECRET = "_archivebox_answer_is_secret"  # noqa: S105 - the name of an attribute
 View = Callable[..., HttpResponseBase]
 
 
@@ -45,8 +46,18 @@ def _once(request: HttpRequest, key: str, carry_out: Callable[[], HttpResponseBa
         given = carry_out()
         if given.status_code < 400 and isinstance(given, HttpResponse):
             not_done.pop_all()
-            row.keep(given.status_code, given.headers.get("Content-Type", ""), given.content.decode())
+            _keep(row, given, is_secret=getattr(request, _SECRET, False))
     return given
+
+
+def show_once(request: HttpRequest) -> None:
+    """The answer will hold a secret, which is stored nowhere: sent again, the request has another one."""
+    setattr(request, _SECRET, True)
+
+
+def _keep(row: Answer, given: HttpResponse, *, is_secret: bool) -> None:
+    kept = ("", "") if is_secret else (given.headers.get("Content-Type", ""), given.content.decode())
+    row.keep(given.status_code, *kept)
 
 
 def _given_before(row: Answer, request: HttpRequest) -> HttpResponse:
@@ -54,6 +65,8 @@ def _given_before(row: Answer, request: HttpRequest) -> HttpResponse:
         raise ProblemError(422, f"This {HEADER} was used for another request: take a new one.")
     if row.status is None:
         raise ProblemError(409, f"The first request with this {HEADER} is still being carried out: try again soon.")
+    if not row.content_type:
+        raise ProblemError(409, "This was done, and its answer held a secret, which is shown once: make another.")
     answer = HttpResponse(row.body, status=row.status, content_type=row.content_type)
     answer["Idempotency-Replayed"] = "true"
     return answer

@@ -17,6 +17,7 @@ from archivebox.accounts.permission import may
 from archivebox.accounts.roles import Action, Role
 from archivebox.accounts.tokens import Token
 from archivebox.api.credentials import Bearer, somebody, whoever, write_down
+from archivebox.api.once import show_once
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.people import (
@@ -57,6 +58,7 @@ def list_users(request: HttpRequest, window: Query[UserWindow]) -> UserPage:
 @router.post("/users", response={201: UserInvited}, auth=Bearer(Action.ADMINISTER))
 def invite_user(request: HttpRequest, wanted: UserIn) -> Status[UserInvited]:
     """Make an account, whose owner comes in by the link and chooses a password."""
+    show_once(request)
     user = people.invite(somebody(request), wanted.username, Role(wanted.role))
     base = getattr(settings, "BASE_URL", "") or f"{request.scheme}://{request.get_host()}"
     link = f"{base}/login/link/{people.invitation(user)}/"
@@ -108,6 +110,7 @@ def list_tokens(request: HttpRequest, window: Query[Window]) -> Page[TokenOut]:
 @router.post("/tokens", response={201: TokenMade}, auth=Bearer(Action.OWN))
 def create_token(request: HttpRequest, wanted: TokenIn) -> Status[TokenMade]:
     """Make a token for your own account. Its text is in this answer, and never again."""
+    show_once(request)
     with write_transaction():
         lifetime = timedelta(days=wanted.days)
         token, text = tokens.issue(somebody(request), wanted.label, wanted.scopes, lifetime=lifetime)

@@ -9,6 +9,7 @@ from ninja import Query, Router, Status
 from archivebox.accounts.permission import may
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, somebody, whoever, write_down
+from archivebox.api.once import show_once
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.webhooks import (
@@ -39,6 +40,7 @@ def list_webhooks(request: HttpRequest, window: Query[Window]) -> Page[WebhookOu
 @router.post("", response={201: WebhookMade}, auth=Bearer(Action.OWN))
 def create_webhook(request: HttpRequest, wanted: WebhookIn) -> Status[WebhookMade]:
     """Have an address told of events. The secret that messages are signed with is in this answer, and never again."""
+    show_once(request)
     webhook = Webhook(created_by=somebody(request), **wanted.dict())
     _put(request, "webhook.created", webhook)
     return Status(201, _made(webhook))
@@ -90,6 +92,7 @@ def remove_webhook(request: HttpRequest, webhook_id: UUID) -> Status[None]:
 @router.post("/{uuid:webhook_id}/secret", response=WebhookMade, auth=Bearer(Action.OWN))
 def renew_webhook_secret(request: HttpRequest, webhook_id: UUID) -> WebhookMade:
     """Sign with a new secret from now on."""
+    show_once(request)
     webhook = _find(request, webhook_id)
     with write_transaction():
         registering.renew_secret(webhook)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from archivebox.accounts import people, tokens
-from archivebox.accounts.models import Account, AuditEntry, Token
+from archivebox.accounts.models import Account, Answer, AuditEntry, Token
 from archivebox.accounts.roles import Role, role_of
 from archivebox.config import keys
 from archivebox.config.settings import DATA_FOLDER
@@ -27,6 +27,20 @@ def test_a_token_is_shown_once_and_kept_as_a_digest(caller: Make) -> None:
     assert timedelta(days=6) < row.expires_at - timezone.now() <= timedelta(days=7)
     assert Caller(token=made["token"]).get("/api/v1/users/me")["username"] == "viewer"
     assert Token.objects.get().last_used_at is not None
+
+
+def test_what_is_shown_once_is_not_kept_for_a_request_that_is_sent_twice(caller: Make) -> None:
+    admin = caller("admin")
+    for path, body, secret in (
+        ("tokens", {"label": "phone"}, "token"),
+        ("users", {"username": "new"}, "link"),
+        ("webhooks", {"url": "https://example.org/", "events": ["job.finished"]}, "secret"),
+    ):
+        shown = admin.post(f"/api/v1/{path}", body, Idempotency_Key="one")[secret]
+        assert "shown once" in admin.post(f"/api/v1/{path}", body, status=409, Idempotency_Key="one")["detail"]
+        assert shown not in {answer.body for answer in Answer.objects.all()}
+        assert not Answer.objects.exclude(body="").exists()
+    assert (Token.objects.count(), User.objects.filter(username="new").count()) == (1, 1)
 
 
 @pytest.mark.parametrize("end", ["revoked", "expired", "disabled", "deleted"])
