@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.http import HttpRequest
 
 from archivebox.accounts.permission import may, user_of
@@ -36,9 +36,15 @@ def add(request: HttpRequest, wanted: CrawlIn, seeds: Sequence[Seed] = ()) -> Cr
             label=wanted.label,
             persona=checked_persona(wanted.persona),
             hold=wanted.hold,
+            visibility=_visibility(user, wanted.visibility),
         )
         write_down(request, "crawl.created", crawl, urls=len(taken))
     return crawl
+
+
+def _visibility(user: User | AnonymousUser, wanted: str | None) -> str:
+    """Who sees the crawl; a passer-by, who will own nothing, does not choose."""
+    return wanted or "" if isinstance(user, User) else ""
 
 
 def checked(request: HttpRequest, wanted: CrawlPlan, seeds: Sequence[Seed] = ()) -> tuple[list[Seed], dict[str, JSON]]:

@@ -10,7 +10,7 @@ from archivebox.accounts.permission import sight_of
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Sight, seen_by
-from archivebox.core.snapshot import Snapshot
+from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.steering import discard
 from archivebox.core.tag import Tag
 from archivebox.crawls import control
@@ -25,7 +25,7 @@ from archivebox.search.query import select
 
 FEW = 20
 """Snapshots to which something is done at once."""
-QUICK = frozenset({"tag", "untag", "retry", "recapture", "remove", "restore"})
+QUICK = frozenset({"tag", "untag", "retry", "recapture", "remove", "restore", "visibility"})
 """What touches rows alone, and no files."""
 OPPOSITE = {Job.Kind.TAG: Job.Kind.UNTAG, Job.Kind.UNTAG: Job.Kind.TAG}
 
@@ -87,6 +87,8 @@ def _carry_out(job: Job, keys: Sequence[UUID], noting: Noting) -> None:
         JobPart.objects.create(job=job, number=0, keys_packed=packed(keys))
         if job.kind in OPPOSITE:
             job.memory["changed"] = _tags_to_change(job, keys)
+        if job.kind == Job.Kind.VISIBILITY:
+            job.memory["seen_by"] = _visibilities(deed.among(), keys)
         failures = deed.write(keys)
         note(job, failures)
         job.status, job.retry_at, job.ended_at = Job.StatusChoices.SEALED, None, timezone.now()
@@ -106,16 +108,27 @@ def _tags_to_change(job: Job, keys: Sequence[UUID]) -> dict[str, list[str]]:
     return {name: [str(key) for key in keys if ((slug, key) in there) is wants_it] for slug, name in slugs.items()}
 
 
+def _visibilities(rows: SnapshotQuerySet, keys: Sequence[UUID]) -> dict[str, list[str]]:
+    """Who saw which of them before."""
+    before: dict[str, list[str]] = {}
+    for key, visibility in rows.filter(pk__in=keys).values_list("pk", "visibility"):
+        before.setdefault(visibility, []).append(str(key))
+    return before
+
+
 # --- undoing ------------------------------------------------------------------------------------------------------
 
 
 def can_undo(job: Job) -> bool:
     """Whether what it did can be undone by :func:`undo`."""
-    return job.kind == Job.Kind.REMOVE or "changed" in job.memory or "crawl" in job.memory
+    return job.kind == Job.Kind.REMOVE or not job.memory.keys().isdisjoint({"changed", "crawl", "seen_by"})
 
 
 def undo(job: Job, created_by: User) -> None:
-    """Bring back what was removed, take off the tags that were put on, discard the crawl; again does no harm."""
+    """Bring back what was removed, take off the tags that were put on, discard the crawl, let those see who did.
+
+    Again does no harm.
+    """
     if job.status in Job.OPEN:
         control.cancel(job)
     if job.kind == Job.Kind.REMOVE:
@@ -126,3 +139,6 @@ def undo(job: Job, created_by: User) -> None:
         if keys:
             opposite, chosen = OPPOSITE[Job.Kind(job.kind)], [UUID(key) for key in keys]
             do(opposite, created_by=created_by, options={"tags": [name]}, snapshots=chosen)
+    for visibility, keys in job.memory.get("seen_by", {}).items():
+        chosen = [UUID(key) for key in keys]
+        do(Job.Kind.VISIBILITY, created_by=created_by, options={"visibility": visibility}, snapshots=chosen)

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 from uuid import UUID
 
-from archivebox.base_models.visibility import seen_by
+from archivebox.base_models.visibility import Visibility, seen_by
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake import Seed, add_seeds, create_crawl
 from archivebox.core.recapture import add_versions, recapture
 from archivebox.core.retry import retry_failed
+from archivebox.core.showing import show
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.core.tagging import tag, untag
@@ -37,6 +38,8 @@ class Deed:
 
     batch: ClassVar[int] = 100
     """Snapshots of one part."""
+    why_not: ClassVar[str] = GONE
+    """What is said of those that it cannot be done to."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -70,7 +73,7 @@ class Deed:
         there = list(self.among().filter(pk__in=keys).values_list("pk", flat=True))
         if there:
             self.write_rows(Snapshot.objects.filter(pk__in=there), there)
-        return dict.fromkeys(set(keys) - set(there), GONE)
+        return dict.fromkeys(set(keys) - set(there), self.why_not)
 
     def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
         """The same, to those that are there."""
@@ -135,6 +138,26 @@ class CaptureAgain(Deed):
         chosen, user = self.job.options["plugins"], self.job.created_by
         crawl = recapture(rows, created_by=user, plugins=chosen, label="Captured again")
         self.job.memory["crawl"] = str(crawl.pk)
+
+
+class ChangeVisibility(Deed):
+    """Lets others see them, or fewer."""
+
+    why_not = "Who sees it is changed by its owner and by administrators; or it is not there any more."
+
+    @classmethod
+    def check(cls, options: Options) -> dict[str, JSON]:
+        if options.get("visibility") not in Visibility.values:
+            raise ValueError(f"Choose who sees them: {', '.join(Visibility.values)}.")
+        return {"visibility": options["visibility"]}
+
+    def among(self) -> SnapshotQuerySet:
+        sight = sight_for(self.job)
+        return super().among() if sight.is_whole else super().among().filter(created_by=sight.account)
+
+    def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
+        del keys
+        show(rows, Visibility(self.job.options["visibility"]))
 
 
 class Remove(Deed):
@@ -294,6 +317,7 @@ DEEDS: dict[str, type[Deed]] = {
     Job.Kind.RESTORE: BringBack,
     Job.Kind.EXPORT: Export,
     Job.Kind.VERIFY: Verify,
+    Job.Kind.VISIBILITY: ChangeVisibility,
     Job.Kind.PURGE: Purge,
     Job.Kind.IMPORT: AddLinks,
 }

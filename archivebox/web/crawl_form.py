@@ -10,6 +10,8 @@ from django import forms
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import discover_hooks
 from archivebox.lib.jsonl import JSON
+from archivebox.web import settings
+from archivebox.web.seen_by import SEEN_BY
 
 DEPTHS = [(0, "only these pages"), (1, "and what they link to"), (2, "two links deep"), (3, "three links deep")]
 SCOPES = [("all", "anywhere"), ("domain", "within their domain"), ("host", "within their host")]
@@ -31,8 +33,11 @@ class CrawlForm(forms.Form):
     persona = forms.ChoiceField(label="Persona", required=False)
     tags = forms.CharField(label="Tags", required=False, max_length=1000, help_text="Separated by commas.")
 
+    visibility = forms.ChoiceField(label="Seen by", choices=SEEN_BY, required=False)
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.fields["visibility"].initial = settings.VISIBILITY
         capturing = sorted({hook.plugin for hook in discover_hooks("Snapshot")})
         cast("forms.MultipleChoiceField", self.fields["plugins"]).choices = [(name, name) for name in capturing]
         personas = cast("forms.ChoiceField", self.fields["persona"])

@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
-from archivebox.accounts.permission import Who, sight_of, visible_crawls, visible_snapshots
+from archivebox.accounts.permission import Who, may_show, sight_of, visible_crawls, visible_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.api.adding import add
 from archivebox.api.credentials import Bearer, whoever, write_down
@@ -16,8 +16,9 @@ from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import Counted, CrawlDetail, CrawlIn, CrawlOut, CrawlPatch
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.visibility import seen_by
+from archivebox.base_models.visibility import Visibility, seen_by
 from archivebox.core.retry import retry_missing
+from archivebox.core.showing import show_crawl
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
 from archivebox.search.removal import remove
@@ -71,12 +72,16 @@ def _find(key: UUID, who: Who) -> Crawl:
 
 @router.patch("/{uuid:crawl_id}", response=CrawlDetail, auth=Bearer(Action.EDIT))
 def change_crawl(request: HttpRequest, crawl_id: UUID, wanted: CrawlPatch) -> CrawlDetail:
-    """Give it another label."""
+    """Give it another label, or change who sees it and its pages."""
     crawl = _find(crawl_id, whoever(request))
+    if wanted.visibility is not None and not may_show(whoever(request), crawl):
+        raise ProblemError(403, "Who sees it is changed by its owner and by administrators.")
     with write_transaction():
         if wanted.label is not None:
             visible_crawls(whoever(request)).filter(pk=crawl.pk).update(label=wanted.label)
         write_down(request, "crawl.changed", crawl, **wanted.dict(exclude_unset=True))
+    if wanted.visibility is not None:
+        show_crawl(crawl, Visibility(wanted.visibility), lambda: None)
     return detail_of(crawl_id, whoever(request))
 
 

@@ -17,6 +17,7 @@ from archivebox.api.shapes.archive import CrawlDetail
 from archivebox.api.shapes.schedules import ScheduleIn, ScheduleOut, SchedulePatch
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core import scheduling
+from archivebox.core.intake import default_visibility
 from archivebox.crawls.schedule import CrawlSchedule, Template
 
 router = Router(tags=["schedules"])
@@ -43,7 +44,8 @@ def create_schedule(request: HttpRequest, wanted: ScheduleIn) -> Status[Schedule
         config=config,
     )
     own = wanted.dict(include={"label", "schedule", "timezone", "overlap", "catch_up", "recapture"})
-    schedule = CrawlSchedule(template=template, created_by=somebody(request), **own)
+    visibility = wanted.visibility or default_visibility(config)
+    schedule = CrawlSchedule(visibility=visibility, template=template, created_by=somebody(request), **own)
     _put(request, "schedule.created", schedule)
     return Status(201, _out(request, schedule.pk))
 

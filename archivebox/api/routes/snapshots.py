@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import Field, StringConstraints
 
-from archivebox.accounts.permission import Who, may, reachable_snapshots, sight_of, visible_snapshots
+from archivebox.accounts.permission import Who, may, may_show, reachable_snapshots, sight_of, visible_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.api.adding import add
 from archivebox.api.credentials import Bearer, somebody, whoever, write_down
@@ -15,9 +15,11 @@ from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import CrawlIn, ResultOut, SnapshotIn, SnapshotOut, SnapshotPatch
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.visibility import Visibility
 from archivebox.core.intake import Seed
 from archivebox.core.recapture import recapture
 from archivebox.core.retry import retry_missing
+from archivebox.core.showing import show
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.crawls import control
@@ -73,7 +75,11 @@ def _with_facts(rows: SnapshotQuerySet) -> SnapshotQuerySet:
 @router.post("", response={201: SnapshotOut}, auth=Bearer(Action.ADD))
 def create_snapshot(request: HttpRequest, wanted: SnapshotIn) -> Status[SnapshotOut]:
     """Have one page archived."""
-    crawl = add(request, CrawlIn(urls=[wanted.url], tags=wanted.tags), [Seed(wanted.url, wanted.title)])
+    crawl = add(
+        request,
+        CrawlIn(urls=[wanted.url], tags=wanted.tags, visibility=wanted.visibility),
+        [Seed(wanted.url, wanted.title)],
+    )
     return Status(201, _one(crawl.snapshot_set.all(), crawl.snapshot_set.get().pk, whoever(request)))
 
 
@@ -97,10 +103,14 @@ def _find(rows: SnapshotQuerySet, key: UUID) -> Snapshot:
 
 @router.patch("/{uuid:snapshot_id}", response=SnapshotOut, auth=Bearer(Action.EDIT))
 def change_snapshot(request: HttpRequest, snapshot_id: UUID, wanted: SnapshotPatch) -> SnapshotOut:
-    """Change its title, or put other tags on it."""
+    """Change its title, put other tags on it, or change who sees it."""
     who = whoever(request)
     snapshot = _find(visible_snapshots(who), snapshot_id)
+    if wanted.visibility is not None and not may_show(who, snapshot):
+        raise ProblemError(403, "Who sees it is changed by its owner and by administrators.")
     with write_transaction():
+        if wanted.visibility is not None:
+            show(visible_snapshots(who).filter(pk=snapshot.pk), Visibility(wanted.visibility))
         if wanted.title is not None:
             visible_snapshots(who).filter(pk=snapshot.pk).update(title=wanted.title)
         if wanted.tags is not None:

@@ -18,6 +18,7 @@ from archivebox.hooks import resolve_settings
 
 Text = Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[^\x00]*$")]
 TagName = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True, pattern=r"^[^\x00,]+$")]
+SeenBy = Literal["public", "members", "private"]
 Label = Annotated[str, StringConstraints(max_length=255, pattern=r"^[^\x00]*$")]
 
 
@@ -35,6 +36,7 @@ class SnapshotOut(Schema):
     title: str
     status: str
     reason: str
+    visibility: Annotated[str, Field(description="For whom it is there")]
     tags: list[str]
     depth: int
     final_url: str
@@ -63,6 +65,7 @@ class SnapshotOut(Schema):
             title=row.title,
             status=row.status,
             reason=row.reason,
+            visibility=row.visibility,
             tags=[tag.name for tag in row.tags.all()],
             depth=row.depth,
             final_url=row.final_url,
@@ -85,6 +88,7 @@ class SnapshotIn(Taken):
     url: Text
     title: Annotated[str, StringConstraints(max_length=512, pattern=r"^[^\x00]*$")] = ""
     tags: Annotated[list[TagName], Field(max_length=100)] = []
+    visibility: SeenBy | None = None
 
 
 class SnapshotPatch(Taken):
@@ -92,6 +96,7 @@ class SnapshotPatch(Taken):
 
     title: Annotated[str, StringConstraints(max_length=512, pattern=r"^[^\x00]*$")] | None = None
     tags: Annotated[list[TagName], Field(max_length=100)] | None = None
+    visibility: Annotated[SeenBy | None, Field(description="For its owner and administrators to change")] = None
 
 
 class FileOut(Schema):
@@ -179,6 +184,7 @@ class CrawlOut(Schema):
     label: str
     status: str
     reason: str
+    visibility: Annotated[str, Field(description="For whom it and the pages to come are there")]
     urls: Annotated[list[str], Field(description="What was asked for; of a long list, the beginning")]
     max_depth: int
     tags: list[str]
@@ -202,6 +208,7 @@ class CrawlOut(Schema):
             label=row.label,
             status=row.status,
             reason=row.reason,
+            visibility=row.visibility,
             urls=row.urls.splitlines(),
             max_depth=row.max_depth,
             tags=[name for name in row.tags_str.split(",") if name],
@@ -236,6 +243,7 @@ class CrawlPlan(Taken):
     scope: Scope | None = None
     max_urls: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
     max_size: Annotated[int, Field(ge=1, le=2**53, description="Bytes that it may receive")] | None = None
+    visibility: Annotated[SeenBy | None, Field(description="Who sees it; else as `VISIBILITY` says")] = None
     keep_unchanged: Annotated[bool | None, Field(description="False: keep new versions only where they changed")] = None
 
 
@@ -249,6 +257,7 @@ class CrawlPatch(Taken):
     """What may be changed of a crawl; what is left out stays."""
 
     label: Label | None = None
+    visibility: Annotated[SeenBy | None, Field(description="Of it, all its pages, and those to come")] = None
 
 
 class Counted(Schema):

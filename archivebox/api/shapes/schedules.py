@@ -39,6 +39,7 @@ class ScheduleOut(Schema):
     overlap: str
     catch_up: str
     recapture: Recapture
+    visibility: Annotated[str, Field(description="For whom it and its crawls are there")]
     urls: list[str]
     depth: int
     tags: list[str]
@@ -67,6 +68,7 @@ class ScheduleOut(Schema):
             overlap=row.overlap,
             catch_up=row.catch_up,
             recapture=row.recapture,
+            visibility=row.visibility,
             urls=made["urls"],
             depth=made["max_depth"],
             tags=made["tags"],

@@ -5,6 +5,7 @@ import click
 from archivebox.cli.declare import BG, PLUGINS, command, flag, option, size_in_bytes, words
 from archivebox.cli.session import Needs
 
+VISIBILITIES = ("public", "members", "private")
 PARSERS = ("auto", "url_list", "txt", "html", "rss", "netscape", "jsonl", "csv", "md", "sitemap")
 
 COMMAND = command(
@@ -27,6 +28,7 @@ COMMAND = command(
             "--if-changed", text="Of pages that say what their last version says, keep only that they were looked at."
         ),
         flag("--index-only", text="Write the rows, and run nothing until the crawl is resumed."),
+        option("--visibility", text="Who sees the pages; else VISIBILITY.", type=click.Choice(VISIBILITIES)),
         option("--persona", text="Visit the pages as this persona; else ACTIVE_PERSONA.", metavar="NAME"),
         option("--label", text="A name for this crawl.", default="", metavar="TEXT"),
         option("--max-urls", text="At most so many URLs in this crawl.", type=click.IntRange(min=1)),

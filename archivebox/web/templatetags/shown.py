@@ -17,6 +17,8 @@ from archivebox.contract.verdicts import State
 from archivebox.lib import quantities
 from archivebox.search.facets import quoted
 from archivebox.web.marks import Mark
+from archivebox.web.seen_by import ICONS as SEEN_BY_ICONS
+from archivebox.web.seen_by import SEEN_BY
 
 register = template.Library()
 
@@ -40,6 +42,21 @@ def icon(name: str) -> SafeString:
 def number(count: int) -> str:
     """``12,345``."""
     return f"{count:,}"
+
+
+@register.simple_tag
+@cache
+def seen_by_mark(visibility: str) -> SafeString:
+    """A quiet sign of who sees something, with its words for those who hover or listen."""
+    words = f"seen by {seen_by_whom(visibility)}"
+    sign = icon(SEEN_BY_ICONS[visibility])
+    return format_html('<span class="seen-by" title="{}">{}<span class="hidden">{}</span></span>', words, sign, words)
+
+
+@register.filter
+def seen_by_whom(visibility: str) -> str:
+    """Who sees something, in words."""
+    return dict(SEEN_BY)[visibility]
 
 
 @register.simple_tag

@@ -41,7 +41,7 @@ REFUSALS_SHOWN = 50
 KNOWN_SHOWN = 10
 REFUSED_KEPT = 1_000
 """Lines that were no URLs, kept with the crawl."""
-CHOICES = ("depth", "scope", "plugins", "persona", "tags", "again", "days")
+CHOICES = ("depth", "scope", "plugins", "persona", "tags", "again", "days", "visibility")
 """What a preset holds."""
 
 
@@ -136,6 +136,7 @@ def _accept(request: HttpRequest, asked: AddForm, found: Understood) -> HttpResp
         crawl = create_crawl(
             seeds, created_by=user, max_depth=options["depth"], tags=split_tags(options["tags"]),
             config=asked.config(), persona=options["persona"],
+        visibility=options["visibility"] if request.user.is_authenticated else "",
         )  # fmt: skip
         audit.record(request.user, "crawl.created", crawl, urls=len(seeds))
         _keep_refusals(crawl, found)

@@ -9,7 +9,7 @@ from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
-from archivebox.accounts.permission import sight_of, visible_crawls, visible_snapshots
+from archivebox.accounts.permission import may_show, sight_of, visible_crawls, visible_snapshots
 from archivebox.accounts.roles import Action
 from archivebox.base_models.visibility import seen_by
 from archivebox.config.core import CORE_SETTINGS
@@ -25,6 +25,7 @@ from archivebox.lib.jsonl import JSON
 from archivebox.web.access import allows, requires
 from archivebox.web.numbers import at_most
 from archivebox.web.paging import page_of
+from archivebox.web.seen_by import SEEN_BY
 
 QUEUE_SHOWN = 200
 """Lines of the queue that are shown, and tried against patterns."""
@@ -69,6 +70,7 @@ def crawl_page(
     progress = progress_of(crawl, sight_of(request.user))
     context = {
         "crawl": crawl, "title": str(crawl), "progress": progress, "busy": crawl.status in Crawl.OPEN,
+        "seen_by": SEEN_BY, "can_show": may_show(request.user, crawl),
         "deeds": deeds_of(crawl, progress) if allows(request, Action.EDIT) else [],
         "show": show, "tabs": TABS, "part": f"web/crawl_{show}.html",
         **_PARTS[show](request, crawl), **(more or {}),

@@ -31,13 +31,14 @@ from archivebox.search.query import QueryError
 from archivebox.web.access import requires
 from archivebox.web.paging import page_of
 
-OFFERED = ("tag", "untag", "retry", "recapture", "verify", "export", "remove", "restore")
+OFFERED = ("tag", "untag", "retry", "recapture", "verify", "export", "visibility", "remove", "restore")
 """Kinds that people begin."""
 CHANGES = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
 DONE = {"pause": "Paused.", "resume": "It goes on.", "cancel": "Cancelled; what is done stays done."}
 AT_ONCE = {
     "tag": "Tags were put on {}.", "untag": "Tags were taken off {}.", "retry": "What failed of {} is tried again.",
-    "recapture": "A new version of {} is being made.", "remove": "{} removed.", "restore": "{} brought back.",
+    "recapture": "A new version of {} is being made.", "remove": "{} removed.",
+    "visibility": "Who sees {} was changed.", "restore": "{} brought back.",
 }  # fmt: skip
 FAILURES_SHOWN = 50
 
@@ -112,9 +113,10 @@ def _options(request: HttpRequest) -> dict[str, JSON]:
         "plugins": [name for name in request.POST.getlist("plugins") if name],
         "reason": request.POST.get("reason", ""),
         "format": request.POST.get("format", ""),
+        "visibility": request.POST.get("visibility", ""),
     }
     wanted = {"tag": ("tags",), "untag": ("tags",), "retry": ("plugins", "reason"), "recapture": ("plugins",),
-              "export": ("format",)}  # fmt: skip
+              "export": ("format",), "visibility": ("visibility",)}  # fmt: skip
     return {name: sent[name] for name in wanted.get(request.POST.get("kind", ""), ())}
 
 

@@ -20,6 +20,7 @@ from archivebox.web.look import CHOICES, COLUMNS, look_of
 from archivebox.web.numbers import at_most
 from archivebox.web.paging import NEWEST, Order, page_of
 from archivebox.web.searching import found, reading_of
+from archivebox.web.seen_by import SEEN_BY
 from archivebox.web.terms import has, toggled
 
 SIZE = 60
@@ -44,7 +45,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "page": page, "cards": shown, "q": query, "look": look, "busy": any(card.is_busy for card in shown),
         "list_template": f"web/library/{look.view}.html", "sort": _sort(request),
         "is_newest": not query and page.newer is None and _sort(request) == "newest",
-        "reading": reading, "can_choose": allows(request, Action.EDIT), "formats": FORMATS,
+        "reading": reading, "can_choose": allows(request, Action.EDIT), "formats": FORMATS, "seen_by": SEEN_BY,
     }  # fmt: skip
     is_more = "HX-Request" in request.headers
     if not is_more:

@@ -16,7 +16,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
-from archivebox.accounts.permission import sight_of, visible_crawls, visible_schedules
+from archivebox.accounts.permission import may_show, sight_of, visible_crawls, visible_schedules
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core import scheduling
@@ -160,6 +160,7 @@ def _initial(schedule: CrawlSchedule) -> dict[str, Any]:
         "scope": made["config"].get("URL_SCOPE", "all"),
         "plugins": made["config"].get("PLUGINS", []),
         "recapture": "yes" if schedule.recapture else "",
+        "visibility": schedule.visibility,
         "unchanged": "" if made["config"].get("KEEP_UNCHANGED", True) else "look",
     }
 
@@ -169,6 +170,8 @@ def _take(request: HttpRequest, form: ScheduleForm, schedule: CrawlSchedule) -> 
     if form.is_valid():
         try:
             form.put_into(schedule, _urls(request, form))
+            if may_show(request.user, schedule):
+                schedule.visibility = form.cleaned_data["visibility"] or schedule.visibility
             _put(request, schedule)
         except ValidationError as error:
             form.add_error("urls", error)
@@ -203,7 +206,8 @@ def _urls(request: HttpRequest, form: ScheduleForm) -> list[str]:
 
 def _form_page(request: HttpRequest, form: ScheduleForm, schedule: CrawlSchedule, status: int = 200) -> HttpResponse:
     context = {
-        "form": form, "schedule": schedule, "is_new": schedule._state.adding, "usual": USUAL,
+        "form": form, "schedule": schedule, "can_show": may_show(request.user, schedule),
+        "is_new": schedule._state.adding, "usual": USUAL,
         "zones": sorted(available_timezones()),
     }  # fmt: skip
     return render(request, "web/schedules/form.html", context, status=status)

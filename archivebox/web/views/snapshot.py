@@ -6,7 +6,7 @@ from uuid import UUID
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from archivebox.accounts.permission import reachable_snapshots, sight_of
+from archivebox.accounts.permission import may_show, reachable_snapshots, sight_of
 from archivebox.accounts.roles import Action
 from archivebox.contract.formats import File, Format, Kind, formats_of
 from archivebox.contract.verdicts import State, judge
@@ -26,6 +26,7 @@ from archivebox.web.links import links_of
 from archivebox.web.presented import Place, drawn, has_template, title_of
 from archivebox.web.replayed import copy_to_prefer, frame_of, index_of
 from archivebox.web.results import lines_of
+from archivebox.web.seen_by import SEEN_BY
 from archivebox.web.stages import Stage, files_stage, stage_of
 from archivebox.web.timeline import timeline_of
 from archivebox.web.versions import strip_of
@@ -176,6 +177,8 @@ def _beside(request: HttpRequest, snapshot: Snapshot, results: list[ArchiveResul
     tags = list(snapshot.tags.all())
     return {
         "tags": tags,
+        "seen_by": SEEN_BY,
+        "can_show": may_show(request.user, snapshot),
         "tags_text": ", ".join(tag.name for tag in tags),
         "notes": snapshot.note_set.select_related("author") if request.user.is_authenticated else (),
         "links": links_of(snapshot, results, sight_of(request.user)) if allows(request, Action.LIST) else None,

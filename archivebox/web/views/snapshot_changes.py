@@ -12,19 +12,22 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
-from archivebox.accounts.permission import reachable_snapshots
+from archivebox.accounts.permission import may_show, reachable_snapshots
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.visibility import Visibility
 from archivebox.contract.formats import formats_of
 from archivebox.core.evidence import Finding
 from archivebox.core.note import LONGEST, Note
 from archivebox.core.recapture import recapture
 from archivebox.core.retry import retry_failed, retry_results
+from archivebox.core.showing import show
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import split_tags
 from archivebox.core.tagging import retag as put_tags
 from archivebox.hooks import outputs_of, plugins
 from archivebox.search.removal import bring_back
 from archivebox.search.removal import remove as take_away
+from archivebox.web.seen_by import SEEN_BY, SeenBy
 from archivebox.web.stages import verified
 from archivebox.web.views.snapshot import results_of, snapshot_or_404
 
@@ -91,6 +94,23 @@ def verify(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     else:
         level = messages.SUCCESS if found.is_whole else messages.ERROR
         messages.add_message(request, level, _told(found))
+    return redirect("snapshot", snapshot.pk)
+
+
+@require_POST
+def show_to(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
+    """Change who sees it, as its owner or an administrator."""
+    snapshot, form = snapshot_or_404(request, snapshot_id), SeenBy(request.POST)
+    if not may_show(request.user, snapshot):
+        raise PermissionDenied
+    if form.is_valid():
+        chosen = Visibility(form.cleaned_data["visibility"])
+        with write_transaction():
+            show(_alone(request, snapshot), chosen)
+            audit.record(request.user, "snapshot.visibility", snapshot, before=snapshot.visibility, after=chosen)
+        messages.success(request, f"It is seen by {dict(SEEN_BY)[chosen]} from now on.")
+    else:
+        messages.error(request, "Choose who sees it.")
     return redirect("snapshot", snapshot.pk)
 
 

@@ -18,7 +18,7 @@ OPEN = None
 LIST, READ, INSPECT, ADD, EDIT, OWN, ADMINISTER = Action
 Row = dict[str, Action | None]
 
-SNAPSHOT_CHANGES = ("tags", "notes", "retry", "capture", "verify", "remove", "restore")
+SNAPSHOT_CHANGES = ("tags", "notes", "retry", "capture", "verify", "visibility", "remove", "restore")
 
 PAGES: dict[str, Row] = {
     "": {"GET": LIST, "POST": EDIT},
@@ -31,7 +31,7 @@ PAGES: dict[str, Row] = {
     "tags/": {"GET": LIST, "POST": EDIT},
     "tags/<uuid:tag_id>/": {"GET": LIST, "POST": EDIT},
     "look/": {"POST": LIST},
-    **{f"crawls/<uuid:crawl_id>/{change}/": {"POST": EDIT} for change in ("do", "patterns", "limits")},
+    **{f"crawls/<uuid:crawl_id>/{change}/": {"POST": EDIT} for change in ("do", "patterns", "limits", "visibility")},
     "crawls/<uuid:crawl_id>/screencast/": {"GET": READ},
     "events/": {"GET": READ},
     "palette/": {"GET": LIST},

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
+from django.db import connection
 
+from archivebox.accounts.audit import AuditEntry
 from archivebox.accounts.roles import Action
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.scheduling import put
@@ -20,6 +24,9 @@ from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.schedule import CrawlSchedule, Template
 from archivebox.jobs.job import Job, JobFailure
 from archivebox.machine.models import Machine, Process
+from archivebox.replay.capability import Capability, Purpose
+from archivebox.web.sessions import digest
+from archivebox.web.viewers import look_up
 from tests import factories
 from tests.integration.api.conftest import Caller, Make
 from tests.integration.api.test_authorisation import ROWS, example
@@ -155,3 +162,49 @@ def test_what_is_hidden_is_no_version_and_not_archived_already(caller: Make, the
     factories.crawl(url, user=editor.user)
     assert [len(caller(who).get(f"/api/v1/snapshots?url={url}")["items"]) for who in ("editor", "owner")] == [1, 2]
     assert "2 versions" not in editor.client.get("/").content.decode()
+
+
+def test_its_owner_and_administrators_change_who_sees_it_and_nobody_else(caller: Make, there: dict[str, Kept]) -> None:
+    owner, editor, one = caller("owner"), caller("editor"), there[MEMBERS]
+    page, crawl = (f"/snapshots/{one.keys['snapshot_id']}/", f"/crawls/{one.keys['crawl_id']}/")
+    for address in (page, crawl):
+        assert editor.client.post(f"{address}visibility/", {"visibility": "private"}).status_code == 403
+        asked = editor.ask("PATCH", f"/api/v1{address.rstrip('/')}", {"visibility": "private"})
+        assert asked.status_code == 403, asked.content
+    owner.client.post(f"{page}visibility/", {"visibility": "private"})
+    assert editor.client.get(page).status_code == 404
+    assert editor.get(f"/api/v1{crawl.rstrip('/')}")["snapshots"] == {}
+    caller("admin").client.post(f"{crawl}visibility/", {"visibility": "public"})
+    assert editor.client.get(page).status_code == 200
+    shown = owner.ask("PATCH", f"/api/v1{crawl.rstrip('/')}", {"visibility": "private"})
+    assert json.loads(shown.content)["visibility"] == "private"
+    assert editor.client.get(crawl).status_code == editor.client.get(page).status_code == 404
+    done = [entry.detail for entry in AuditEntry.objects.filter(action__endswith=".visibility").order_by("pk")]
+    assert done == [{"before": "members", "after": "private"}, {"before": "members", "after": "public"}]
+
+
+def test_who_sees_many_is_changed_for_those_that_are_ones_own_and_can_be_undone(
+    caller: Make, there: dict[str, Kept]
+) -> None:
+    keys = [one.keys["snapshot_id"] for one in there.values()]
+    wanted = {"kind": "visibility", "visibility": "private", "id": keys}
+    caller("editor").client.post("/jobs/start/", wanted)
+    assert {page.visibility for page in Snapshot.objects.all()} == ALL_OF_THEM
+    caller("owner").client.post("/jobs/start/", wanted)
+    assert {page.visibility for page in Snapshot.objects.all()} == {PRIVATE}
+    job = Job.objects.filter(kind="visibility", created_by__username="owner").get()
+    caller("owner").client.post(f"/jobs/{job.pk}/undo/")
+    assert {page.url: page.visibility for page in Snapshot.objects.all()} == {
+        one.url: visibility for visibility, one in there.items()
+    }
+
+
+def test_a_capability_opens_nothing_from_the_moment_on_that_its_page_is_hidden(
+    caller: Make, there: dict[str, Kept], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "close", lambda: None)  # that of the test
+    editor, key = caller("editor"), UUID(there[MEMBERS].keys["snapshot_id"])
+    right = Capability(key, Purpose.FILES, digest(editor.client.session.session_key or ""))
+    assert look_up(right) is not None
+    caller("owner").client.post(f"/snapshots/{key}/visibility/", {"visibility": "private"})
+    assert look_up(right) is None
