@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
+from typing import Any
 from uuid import UUID
 
 from archivebox.contract.hook import Hook
@@ -47,6 +48,8 @@ class Planned:
     lacks: Lacks | None = None
     reason: str = ""
     """Why it is settled as it is, as its row says."""
+    files: dict[str, Any] = field(default_factory=dict)
+    """The columns that tell of its files, as they were when it ended."""
     late: bool = False
     """Its ready time is over; nobody waits for it any longer."""
 

@@ -7,6 +7,7 @@ import shutil
 from enum import Enum
 from pathlib import Path
 
+from archivebox.core.archiveresult import ArchiveResult, output_columns
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged import says_the_same, version_before
 from archivebox.hooks import discover_hooks
@@ -128,11 +129,23 @@ class Sealing:
         await self._executor.end_orphans(self._engine.stop_grace)
         self._engine.outputs.unwatch_folder(str(folder / HOOK_RUNS))
         reason = await self._keep(folder) if self._executor.process_ids else ""
+        self._correct_files(folder)
         former = None if reason else await self._unchanged_since(folder)
         is_sealed = await self._engine.journal.read(seal, self._snapshot, reason, former)
         if former is not None and is_sealed:
             await self._engine.loop.run_in_executor(None, clear_away, self._snapshot)
         self._executor.over.set_result(None)
+
+    def _correct_files(self, folder: Path) -> None:
+        """Tell of files that are gone since their hook ended: what spoke of the live page, what another has packed."""
+        for item in self._schedule.planned:
+            if item.result_id is not None and item.files and self._is_any_gone(folder / item.hook.plugin, item):
+                columns = output_columns(folder / item.hook.plugin)
+                self._engine.journal.update(ArchiveResult, item.result_id, columns, self._executor.lease)
+
+    @staticmethod
+    def _is_any_gone(folder: Path, item: Planned) -> bool:
+        return any(not os.path.lexists(folder / name) for name in item.files["output_files"])
 
     async def _unchanged_since(self, folder: Path) -> Snapshot | None:
         """The version before it that says the same, where such a new one is not wanted; one kept once stays."""

@@ -147,7 +147,7 @@ class SnapshotExecutor(Executor):
     # --- judging ----------------------------------------------------------------------------------------------
 
     def settle_run(self, item: Planned, run: HookProcess) -> None:
-        files = self._files_of(item)
+        files = item.files = self._files_of(item)
         result = outcome(self._ending_of(run, files))
         replayed, item.replay = item.replay, False
         if item.result_id is None or (replayed and (self.ending or result.status is Status.QUEUED)):

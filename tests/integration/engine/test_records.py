@@ -137,3 +137,13 @@ def test_records_of_nonsense_harm_nothing_else(each_mode: Collection) -> None:
     assert len(results) == 3 * (len(HOSTILE) + 1), "of the page and of two that were found"
     workers = each_mode.processes(worker_type="worker")
     assert [row["exit_code"] for row in workers] == [0], "no record takes a worker down"
+
+
+def test_a_file_that_another_hook_has_taken_away_is_told_of_no_more(forked: Collection) -> None:
+    forked.plugin("writes", {"on_Snapshot__24_writes.sh": "echo one > kept.txt\necho two > packed.txt\n"})
+    forked.plugin("packs", {"on_Snapshot__92_packs.sh": "mv ../writes/packed.txt packed.gz\n"})
+    forked.run(forked.add())
+    results = forked.results()
+    assert list(results["writes"]["output_files"]) == ["kept.txt"]
+    assert list(results["packs"]["output_files"]) == ["packed.gz"]
+    assert forked.row("ArchiveResult", "output_size", plugin="writes")["output_size"] == len("one\n")
