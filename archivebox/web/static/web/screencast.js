@@ -46,6 +46,7 @@
       strip.replaceChildren();
       strip.hidden = true;
     }
+    for (const screen of strip.children) screenOf(screen.dataset.page);  // its title may have come
     screens.hidden = !isBusy || (isWanted && strip.hidden);
     if (!(isBusy && isWanted && document.visibilityState === "visible")) leave();
     else if (!source) look();
