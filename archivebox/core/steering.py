@@ -77,7 +77,11 @@ def change(
         config = {**crawl.config, **settings}
         crawl.config = {name: value for name, value in config.items() if value is not None}
         crawl.max_depth = crawl.max_depth if max_depth is None else max_depth
-        _check(crawl, settings)
+        try:
+            _check(crawl, settings)
+        except SettingError:
+            crawl.refresh_from_db(fields=["config", "max_depth"])
+            raise
         now = {"config": crawl.config, "max_depth": crawl.max_depth, "modified_at": timezone.now()}
         Crawl.objects.filter(pk=crawl.pk).update(**now)
         noting()

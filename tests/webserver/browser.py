@@ -97,6 +97,13 @@ class Browser:
             where = {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}
             self.tab.call("Input.dispatchMouseEvent", where)
 
+    def press(self, *keys: str) -> None:
+        """Press keys as a person does, one after the other: letters by themselves, others by their names."""
+        for key in keys:
+            text = "\r" if key == "Enter" else key if len(key) == 1 else ""
+            self.tab.call("Input.dispatchKeyEvent", {"type": "keyDown", "key": key, "text": text})
+            self.tab.call("Input.dispatchKeyEvent", {"type": "keyUp", "key": key})
+
     def value(self, expression: str) -> Any:
         answer = self.tab.call(
             "Runtime.evaluate", {"expression": expression, "returnByValue": True, "awaitPromise": True}

@@ -1,0 +1,55 @@
+"""What people do to a crawl from its page: patterns are tried on its queue first, and hold from then on."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from archivebox.core.models import Snapshot
+from tests import factories
+
+pytestmark = pytest.mark.usefixtures("pages", "collection")
+URLS = ["https://a.example/one", "https://a.example/tag/two", "https://a.example/tag/three"]
+
+
+@pytest.fixture
+def client() -> Client:
+    client = Client(SERVER_NAME="localhost")
+    client.force_login(User.objects.create_superuser("ada", password="correct horse battery"))
+    return client
+
+
+def open_urls() -> set[str]:
+    return set(Snapshot.objects.filter(status__in=Snapshot.OPEN).values_list("url", flat=True))
+
+
+def test_what_a_pattern_would_leave_out_is_struck_through_and_let_go_when_it_is_applied(client: Client) -> None:
+    path = f"/crawls/{factories.crawl(*URLS).pk}/"
+    tried = client.get(f"{path}?show=queue&deny=/tag/").content.decode()
+    assert set(re.findall(r"<s>([^<]+)</s>", tried)) == set(URLS[1:])
+    assert "<b>2</b> of these 3 would not be fetched" in tried
+    assert "/tag/</textarea>" in tried, "what was typed is still there"
+    assert open_urls() == set(URLS), "it was only tried"
+
+    assert client.post(f"{path}patterns/", {"deny": "/tag/"}).headers["location"] == f"{path}?show=queue"
+    assert open_urls() == {URLS[0]}
+    assert "2 of its pages will not be fetched" in client.get(f"{path}?show=queue").content.decode()
+
+
+def test_one_url_of_the_queue_is_left_out_by_itself(client: Client) -> None:
+    path = f"/crawls/{factories.crawl(*URLS).pk}/"
+    client.post(f"{path}patterns/", {"exclude": URLS[1]})
+    assert open_urls() == {URLS[0], URLS[2]}
+
+
+def test_what_cannot_hold_is_refused_in_a_sentence_and_changes_nothing(client: Client) -> None:
+    path = f"/crawls/{factories.crawl(*URLS).pk}/"
+    refused = client.post(f"{path}patterns/", {"deny": "("})
+    assert refused.status_code == 422
+    assert 'role="alert"' in refused.content.decode()
+    assert client.post(f"{path}limits/", {"max_depth": "-1"}).status_code == 422
+    assert client.post(f"{path}do/", {"change": "fly"}).status_code == 404
+    assert open_urls() == set(URLS)
