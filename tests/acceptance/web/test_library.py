@@ -29,7 +29,7 @@ PATHS = [
     "/crawls/{crawl}/?show=queue",
     "/crawls/{crawl}/?show=settings",
     "/add/",
-    "/imports/",
+    "/import/",
     "/failures/",
     "/jobs/",
     "/tags/",
