@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET
 
 from archivebox.accounts.permission import sight_of, visible_crawls, visible_snapshots
 from archivebox.accounts.roles import Action
+from archivebox.base_models.literal import Literal
 from archivebox.base_models.visibility import MEMBERS, Sight, Visibility, hidden_from
 from archivebox.web.access import requires
 from archivebox.web.live.hub import Topic
@@ -59,7 +60,7 @@ def _topics(request: HttpRequest) -> Iterator[Topic]:
 def _shared(request: HttpRequest) -> Sight:
     """How far somebody sees, as one with all others where they own nothing private."""
     sight = sight_of(request.user)
-    mine = {"created_by": sight.account, "visibility": Visibility.PRIVATE}
+    mine = {"created_by": sight.account, "visibility": Literal(Visibility.PRIVATE)}
     is_more = sight.is_whole or any(
         rows.filter(**mine).exists() for rows in (visible_crawls(request.user), visible_snapshots(request.user))
     )

@@ -126,7 +126,7 @@ def _add(request: HttpRequest, job: Job) -> HttpResponse:
         return _page(request, job, asked, status=422)
     chosen = asked.cleaned_data
     options = {"max_depth": chosen["depth"], "tags": list(split_tags(chosen["tags"])), "config": asked.config(),
-               "persona": chosen["persona"]}  # fmt: skip
+               "persona": chosen["persona"], "visibility": chosen["visibility"]}  # fmt: skip
     noting = partial(audit.record, request.user, "import.begun", name=job.memory["name"])
     again, days = Again(chosen["again"] or Again.ALWAYS), chosen["days"] or 0
     if not importing.start(job, options, again, days, noting):

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from archivebox.base_models.visibility import EVERYTHING
+from archivebox.base_models.visibility import EVERYTHING, Sight
 from archivebox.core.models import ArchiveResult, Snapshot, Tag
 from archivebox.search.query import QueryError, complete, select
 from tests import factories
@@ -146,6 +146,16 @@ def test_what_may_stand_there_is_proposed(pages: dict[str, Snapshot]) -> None:
 def test_rare_pages_are_found_by_an_index(query: str, index: str) -> None:
     assert connection.vendor == "sqlite"
     assert index in select(query, EVERYTHING).order_by("-pk")[:51].explain()
+
+
+@pytest.mark.parametrize(
+    ("query", "sight", "index"),
+    [("", Sight(), "snapshot_public"), ("", Sight(1), "snapshot_in_library"), ("is:private", Sight(1), "private")],
+)
+@pytest.mark.once
+def test_what_somebody_sees_is_read_in_its_order_from_an_index(query: str, sight: Sight, index: str) -> None:
+    plan = select(query, sight).order_by("-pk")[:51].explain()
+    assert index in plan
 
 
 def test_all_that_have_common_words_in_a_text_is_refused_where_they_are_too_many() -> None:
