@@ -256,7 +256,7 @@ def test_of_a_page_that_its_scripts_build_the_copy_that_was_saved_with_them_come
     ArchiveResult.objects.filter(pk=text.pk).update(output_json={"built_by_scripts": True})
     shown = page(client, snapshot)
     assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', shown) == ["singlefile"]
-    assert "Built by scripts: as they had made it" in shown
+    assert "This page is built by scripts: this is how they had made it." in shown
     offer = 'which are off: little of it shows. <a href="?view=singlefile">'
     assert offer in page(client, snapshot, "?view=replay")
     archived = client.get(f"/web/latest/{URL}", follow=True).content.decode()
