@@ -1,5 +1,6 @@
 """Feeds of any search, RSS and JSON Feed: for readers that know no headers, by a token that opens nothing else."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -19,6 +20,8 @@ from archivebox.core.snapshot import Snapshot
 
 router = Router(tags=["feeds"])
 ITEMS = 50
+_NOT_FOR_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+"""What XML 1.0 cannot hold (section 2.2), and titles of pages may."""
 
 
 class FeedKey(Bearer):
@@ -46,16 +49,16 @@ class Wanted(Schema):
 def rss(request: HttpRequest, wanted: Query[Wanted]) -> HttpResponse:
     """The newest Snapshots of a search, as RSS."""
     base = _base(request)
-    feed = Rss201rev2Feed(_title(wanted.q), _library(base, wanted.q), "What was archived", language="en")
+    feed = Rss201rev2Feed(_as_xml(_title(wanted.q)), _library(base, wanted.q), "What was archived", language="en")
     for row in _newest(request, wanted.q):
         feed.add_item(
-            row.title or row.url,
+            _as_xml(row.title or row.url),
             _page(base, row),
             row.url,
             pubdate=row.created_at,
             unique_id=str(row.pk),
             unique_id_is_permalink=False,
-            categories=_tags(row),
+            categories=[_as_xml(name) for name in _tags(row)],
         )
     return HttpResponse(feed.writeString("utf-8"), content_type="application/rss+xml; charset=utf-8")
 
@@ -86,6 +89,10 @@ def json_feed(request: HttpRequest, wanted: Query[Wanted]) -> dict[str, Any]:
 
 def _newest(request: HttpRequest, query: str) -> Sequence[Snapshot]:
     return list(found(whoever(request), query).prefetch_related("tags").order_by("-pk")[:ITEMS])
+
+
+def _as_xml(text: str) -> str:
+    return _NOT_FOR_XML.sub("", text)
 
 
 def _title(query: str) -> str:
