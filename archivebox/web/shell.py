@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 
 from archivebox.accounts.roles import Action
+from archivebox.base_models.visibility import Visibility
 from archivebox.web import settings
 from archivebox.web.access import allows, may_see
 from archivebox.web.look import CHOICES, look_of
@@ -55,7 +56,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
         "look": look_of(request),
         "look_choices": {name: CHOICES[name] for name in ("theme", "density")},
         "index_is_open": may_see(request, "PUBLIC_INDEX"),
-        "usual_visibility": settings.VISIBILITY,
+        "usual_visibility": settings.VISIBILITY if request.user.is_authenticated else Visibility.PUBLIC.value,
         "add_is_open": may_see(request, "PUBLIC_ADD_VIEW"),
     }
 
