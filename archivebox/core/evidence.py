@@ -1,15 +1,26 @@
-"""Owns looking whether the files of a snapshot are still those that were hashed when they were kept."""
+"""Owns looking whether the files of a snapshot are still those that were hashed and signed when they were kept."""
 
 import hashlib
+import json
+import math
 import os
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import UUID
 
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.signature import MANIFEST, MANIFEST_SIZE, Checked, check
+from archivebox.core.snapshot import Snapshot
+from archivebox.lib.files import read_regular
 from archivebox.lib.jsonl import JSON
+from archivebox.lib.signatures import public_keys
 
+NO_HASHES = "No hashes were kept of it: switch the plugin `hashes` on, and capture it again."
+NAMES_SHOWN = 5
+"""Files that a sentence names."""
 TIME = 20.0
 """Seconds that one look may take: somebody waits for it."""
 _BLOCK = 1024 * 1024
@@ -27,6 +38,63 @@ class Finding:
     @property
     def is_whole(self) -> bool:
         return not (self.changed or self.missing or self.unseen)
+
+    @property
+    def problems(self) -> list[str]:
+        """A sentence for each kind of difference."""
+        told = []
+        for names, what in ((self.changed, "changed"), (self.missing, "missing")):
+            if names:
+                more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+                told.append(f"{len(names)} {what}: {', '.join(names[:NAMES_SHOWN])}{more}.")
+        if self.unseen:
+            told.append(f"{self.unseen} were not looked at: the time was over.")
+        return told
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of the evidence for one page: its files, and the signature over their hashes."""
+
+    files: Finding
+    signature: Checked
+
+    @property
+    def is_whole(self) -> bool:
+        return self.files.is_whole and self.signature.holds
+
+    @property
+    def problems(self) -> list[str]:
+        return [*self.files.problems, *([] if self.signature.holds else [self.signature.sentence])]
+
+    @property
+    def sentences(self) -> list[str]:
+        """What was found, first what is as it was."""
+        same = f"{self.files.same} file{' is' if self.files.same == 1 else 's are'} as hashed when kept."
+        return [same, *self.files.problems, self.signature.sentence]
+
+
+def verdict_on(snapshot: Snapshot, seconds: float = math.inf) -> Verdict | None:
+    """Look at its files and its signature, at most so long; None where there is nothing to compare with."""
+    try:
+        data = read_regular(snapshot.path / MANIFEST, MANIFEST_SIZE)
+        manifest = json.loads(data)
+    except (OSError, ValueError):
+        return None
+    if not files_of(manifest):
+        return None
+    checked = check(snapshot.path, data, snapshot.pk, public_keys(DATA_FOLDER.keys))
+    return Verdict(verify(snapshot.path, manifest, seconds), checked)
+
+
+def problems_of(snapshots: Iterable[Snapshot]) -> dict[UUID, str]:
+    """Snapshot → what is wrong with its evidence; nothing for one that is as it was kept."""
+    found = {snapshot.pk: verdict_on(snapshot) for snapshot in snapshots}
+    return {
+        key: NO_HASHES if verdict is None else " ".join(verdict.problems)
+        for key, verdict in found.items()
+        if verdict is None or not verdict.is_whole
+    }
 
 
 def verify(folder: Path, manifest: JSON, seconds: float = TIME) -> Finding:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from archivebox.base_models.visibility import Visibility, seen_by
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.evidence import problems_of
 from archivebox.core.intake import Seed, add_seeds, create_crawl
 from archivebox.core.recapture import add_versions, recapture
 from archivebox.core.retry import retry_failed
@@ -18,7 +19,6 @@ from archivebox.core.versions import restore, retire
 from archivebox.crawls.crawl import Crawl
 from archivebox.export.formats import FORMATS
 from archivebox.export.pages import pages_of
-from archivebox.export.verify import problems_of
 from archivebox.hooks import plugins
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.job import Job
@@ -203,7 +203,7 @@ class Purge(BringBack):
 
 
 class Verify(Deed):
-    """Compares files with the hashes that were made of them."""
+    """Compares files with the hashes that were made of them, and these with their signature."""
 
     batch = 10
 

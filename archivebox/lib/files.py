@@ -87,6 +87,18 @@ def atomic_write(path: Path, data: bytes | str, mode: int = 0o600, *, durable: b
         _fsync(path.parent)
 
 
+def read_regular(path: Path, most: int) -> bytes:
+    """What is in a file of at most so many bytes; OSError for a link, a pipe, or whatever else is none."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "no regular file")
+        if status.st_size > most:
+            raise OSError(errno.EFBIG, f"more than {most:,} bytes")
+        return file.read(most)
+
+
 def mimetype_of(name: str) -> str:
     """The media type that a file's name speaks of; ``application/octet-stream`` if it speaks of none."""
     lower = name.lower()

@@ -125,6 +125,11 @@ class DataFolder:
         return self.run / "secret-key"
 
     @property
+    def keys(self) -> Path:
+        """What hashes of pages are signed with, and every public key that did; made by the first signature."""
+        return self.root / "keys"
+
+    @property
     def login_links(self) -> Path:
         """One file a link that logs in once, named by the hash of its secret."""
         return self.run / "login-links"

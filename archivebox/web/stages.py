@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from django.urls import get_script_prefix
@@ -11,6 +12,7 @@ from django.utils.safestring import mark_safe
 from archivebox.contract.formats import File, Format, Kind, kind_of
 from archivebox.core import evidence
 from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.signature import STATEMENT, read_statement
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.moments import moment_of
@@ -101,11 +103,12 @@ def _evidence(snapshot: Snapshot, chosen: Format, main: File, _base: str) -> dic
         (name, str(entry.get("sha256") or ""), _number(entry.get("size")), entry.get("programs") or [])
         for name, entry in list(files.items())[:ROWS]
     ]
-    return {"root_hash": root, "entries": entries, "count": len(files), "bytes": size}
+    signed = read_statement(read_part(snapshot, chosen.plugin, Path(STATEMENT).name).data)
+    return {"root_hash": root, "entries": entries, "count": len(files), "bytes": size, "signed": signed}
 
 
 MANIFEST = 32 * 1024 * 1024
-"""Bytes of a manifest that is verified: that of 100,000 files."""
+"""Bytes of a manifest that is shown: that of 100,000 files."""
 
 _MAKERS: Mapping[Kind, Callable[[Snapshot, Format, File, str], dict[str, Any]]] = {
     Kind.READER: _reader,
@@ -128,11 +131,3 @@ def files_stage(snapshot: Snapshot, results: list[ArchiveResult], chosen: Format
         shown = stage_of(snapshot, one, base)
     values = {"top": top, "is_cut": is_cut, "shown": shown, "path": path if shown else "", "address": base}
     return Stage(chosen, "web/stages/files.html", values)
-
-
-def verified(snapshot: Snapshot, formats: list[Format]) -> evidence.Finding | None:
-    """Look whether its files are still those that were hashed; None where nothing was."""
-    hashed = next((one for one in formats if one.kind is Kind.EVIDENCE and one.files), None)
-    if hashed is None:
-        return None
-    return evidence.verify(snapshot.path, read_part(snapshot, hashed.plugin, hashed.files[0].name, MANIFEST).json)

@@ -1,10 +1,13 @@
 """Owns `archivebox snapshot`: looking at one, and pausing, resuming, cancelling them."""
 
+from dataclasses import asdict
+
 from archivebox.cli.crawl.body import change
 from archivebox.cli.output import Column
 from archivebox.cli.records import record_of
 from archivebox.cli.select import find_all, find_snapshot
 from archivebox.cli.session import Session
+from archivebox.core.evidence import NO_HASHES, verdict_on
 from archivebox.core.models import Snapshot
 from archivebox.crawls import control
 from archivebox.lib.quantities import size
@@ -32,6 +35,25 @@ def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's na
     records = (record_of(row, sentence=row.sentence, action=row.action) for row in results)
     session.out.table(RESULTS, records, empty="No hook has been looked at yet.")
     return 0
+
+
+def verify(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
+    """Say of its files and of the signature whether they are as they were kept."""
+    snapshot = find_snapshot(id)
+    verdict = verdict_on(snapshot)
+    if verdict is None:
+        session.out.warn(NO_HASHES)
+        return 1
+    said = verdict.signature.statement
+    record = {
+        "id": snapshot.pk,
+        "url": snapshot.url,
+        "is_whole": verdict.is_whole,
+        "sentences": verdict.sentences,
+        "signature": asdict(said) if said else None,
+    }
+    session.out.event(record, " ".join(verdict.sentences))
+    return 0 if verdict.is_whole else 1
 
 
 def pause(session: Session, *, ids: tuple[str, ...]) -> int:

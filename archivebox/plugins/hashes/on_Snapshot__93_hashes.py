@@ -10,6 +10,7 @@ from writers import RUNS, writers
 from archivebox.plugins.base import Settings, give_up_after, log, succeeded, write_atomically
 
 OUTPUT = "hashes.json"
+SIGNED = Path("signature.json")  # made by whoever seals the page; without it, the next seal signs
 
 
 def main() -> None:
@@ -21,6 +22,7 @@ def main() -> None:
         on_vanished=lambda path: log(f"{path} went away while the folder was read"),
         programs=writers(folder),
     )
+    SIGNED.unlink(missing_ok=True)  # it speaks of the hashes before
     write_atomically(OUTPUT, json.dumps(manifest, indent=1) + "\n")
     size = sum(entry["size"] for entry in manifest["files"].values())
     facts = {"root_hash": manifest["root_hash"], "files": len(manifest["files"]), "bytes": size}

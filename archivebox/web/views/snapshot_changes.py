@@ -15,8 +15,7 @@ from archivebox.accounts import audit
 from archivebox.accounts.permission import may_show, reachable_snapshots
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Visibility
-from archivebox.contract.formats import formats_of
-from archivebox.core.evidence import Finding
+from archivebox.core.evidence import NO_HASHES, TIME, verdict_on
 from archivebox.core.note import LONGEST, Note
 from archivebox.core.recapture import recapture
 from archivebox.core.retry import retry_failed, retry_results
@@ -24,14 +23,11 @@ from archivebox.core.showing import show
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import split_tags
 from archivebox.core.tagging import retag as put_tags
-from archivebox.hooks import outputs_of, plugins
+from archivebox.hooks import plugins
 from archivebox.search.removal import bring_back
 from archivebox.search.removal import remove as take_away
 from archivebox.web.seen_by import SEEN_BY, SeenBy
-from archivebox.web.stages import verified
-from archivebox.web.views.snapshot import results_of, snapshot_or_404
-
-NAMES_SHOWN = 5
+from archivebox.web.views.snapshot import snapshot_or_404
 
 
 @require_POST
@@ -86,14 +82,12 @@ def capture(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
 @require_POST
 def verify(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot = snapshot_or_404(request, snapshot_id)
-    found = verified(snapshot, formats_of(results_of(snapshot), outputs_of))
+    found = verdict_on(snapshot, TIME)
     if found is None:
-        messages.warning(
-            request, "No hashes were kept of this page. Switch the plugin `hashes` on, and capture it again."
-        )
+        messages.warning(request, NO_HASHES)
     else:
         level = messages.SUCCESS if found.is_whole else messages.ERROR
-        messages.add_message(request, level, _told(found))
+        messages.add_message(request, level, " ".join(found.sentences))
     return redirect("snapshot", snapshot.pk)
 
 
@@ -138,18 +132,6 @@ def restore(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
 def _alone(request: HttpRequest, snapshot: Snapshot) -> SnapshotQuerySet:
     """The one, for what is done to many."""
     return reachable_snapshots(request.user).filter(pk=snapshot.pk)
-
-
-def _told(found: Finding) -> str:
-    """What a look at the files found, in sentences."""
-    told = [f"{found.same} file{' is' if found.same == 1 else 's are'} as hashed when kept."]
-    for names, what in ((found.changed, "changed"), (found.missing, "missing")):
-        if names:
-            more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-            told.append(f"{len(names)} {what}: {', '.join(names[:NAMES_SHOWN])}{more}.")
-    if found.unseen:
-        told.append(f"{found.unseen} were not looked at: the time was over.")
-    return " ".join(told)
 
 
 def _person(request: HttpRequest) -> User:

@@ -7,10 +7,13 @@ import shutil
 from enum import Enum
 from pathlib import Path
 
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult, output_columns
+from archivebox.core.signature import MANIFEST, is_unsigned, sign
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged import says_the_same, version_before
 from archivebox.hooks import discover_hooks
+from archivebox.lib.signatures import KeyUnusableError
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import forget
 from archivebox.storage.layout import HOOK_RUNS
@@ -128,24 +131,26 @@ class Sealing:
         folder = self._executor.call.object_dir
         await self._executor.end_orphans(self._engine.stop_grace)
         self._engine.outputs.unwatch_folder(str(folder / HOOK_RUNS))
-        reason = await self._keep(folder) if self._executor.process_ids else ""
-        self._correct_files(folder)
+        waits = is_unsigned(folder)
+        reason = await self._keep(folder) if self._executor.process_ids or waits else ""
+        self._correct_files(folder, signed_in=Path(MANIFEST).parent.name if waits else "")
         former = None if reason else await self._unchanged_since(folder)
         is_sealed = await self._engine.journal.read(seal, self._snapshot, reason, former)
         if former is not None and is_sealed:
             await self._engine.loop.run_in_executor(None, clear_away, self._snapshot)
         self._executor.over.set_result(None)
 
-    def _correct_files(self, folder: Path) -> None:
-        """Tell of files that are gone since their hook ended: what spoke of the live page, what another has packed."""
+    def _correct_files(self, folder: Path, signed_in: str) -> None:
+        """Tell of files that changed since their hook ended: what spoke of the live page, or was packed, or signed."""
         for item in self._schedule.planned:
-            if item.result_id is not None and item.files and self._is_any_gone(folder / item.hook.plugin, item):
+            is_other = item.hook.plugin == signed_in or self._is_any_gone(folder / item.hook.plugin, item)
+            if item.result_id is not None and is_other:
                 columns = output_columns(folder / item.hook.plugin)
                 self._engine.journal.update(ArchiveResult, item.result_id, columns, self._executor.lease)
 
     @staticmethod
     def _is_any_gone(folder: Path, item: Planned) -> bool:
-        return any(not os.path.lexists(folder / name) for name in item.files["output_files"])
+        return any(not os.path.lexists(folder / name) for name in item.files.get("output_files", ()))
 
     async def _unchanged_since(self, folder: Path) -> Snapshot | None:
         """The version before it that says the same, where such a new one is not wanted; one kept once stays."""
@@ -158,13 +163,15 @@ class Sealing:
         return former if is_same else None
 
     async def _keep(self, folder: Path) -> str:
-        """Tidy the folder and see that it survives a power cut; the reason code, where it cannot be used.
+        """Tidy and sign the folder and see that it survives a power cut; the reason code, where it cannot be used.
 
         A full disk is waited out: a Snapshot whose files may vanish is not sealed.
         """
         while True:
             try:
                 await self._engine.loop.run_in_executor(None, tidy, folder)
+                if is_unsigned(folder):
+                    await self._engine.loop.run_in_executor(None, sign_hashes, self._snapshot)
                 await make_durable(self._engine.loop, folder)
             except OSError as error:
                 log.warning("Not on the disk: %s action=sync_failed snapshot=%s", error, self._snapshot.pk)
@@ -182,6 +189,14 @@ def clear_away(snapshot: Snapshot) -> None:
     except SearchUnavailableError as problem:
         log.warning("The search index is not up to date: %s action=index_not_told", problem)
     shutil.rmtree(snapshot.path)
+
+
+def sign_hashes(snapshot: Snapshot) -> None:
+    """Sign what was hashed. A page is kept without its signature where there is no key: the next seal makes it."""
+    try:
+        sign(snapshot.path, DATA_FOLDER.keys, snapshot.pk, snapshot.url)
+    except KeyUnusableError as error:
+        log.warning("Not signed: %s action=not_signed snapshot=%s", error, snapshot.pk)
 
 
 def tidy(object_dir: Path) -> None:

@@ -16,11 +16,12 @@ from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
+from archivebox.core.evidence import NO_HASHES
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.retry import retry_failed
+from archivebox.core.signature import UNSIGNED, sign
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
-from archivebox.export.verify import NO_HASHES
 from archivebox.jobs.begin import JobRefusedError, begin
 from archivebox.jobs.carrying_out import next_part, write_part
 from archivebox.jobs.deeds import DEEDS, GONE
@@ -121,21 +122,26 @@ def test_what_failed_is_tried_again_and_pages_get_new_versions_in_one_crawl(keys
     assert sorted(crawl.snapshot_set.values_list("url", flat=True)) == URLS
 
 
-def test_files_are_compared_with_their_hashes(keys: Keys) -> None:
+def test_files_are_compared_with_their_hashes_and_these_with_their_signature(
+    keys: Keys, collection: DataFolder
+) -> None:
     for key in keys[1:]:
         folder = Snapshot.objects.get(pk=key).path
         names = ("wget/all.warc.gz", "wget/index.html")
         hashes = {name: {"sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest()} for name in names}
         (folder / "hashes").mkdir()
         (folder / "hashes" / "hashes.json").write_text(json.dumps({"files": hashes}))
+        if key != keys[4]:
+            sign(folder, collection.keys, key, "https://any.example/")
     folder = Snapshot.objects.get(pk=keys[1]).path
     (folder / "wget" / "index.html").write_text("other")
     (folder / "wget" / "all.warc.gz").unlink()
     done = do("verify", keys)
-    assert (done.done, done.failed) == (3, 2)
+    assert (done.done, done.failed) == (2, 3)
     said = dict(JobFailure.objects.filter(job=done).values_list("snapshot_id", "sentence"))
     assert said[keys[0]] == NO_HASHES
-    assert said[keys[1]] == "wget/all.warc.gz is missing; wget/index.html was changed."
+    assert said[keys[1]] == "1 changed: wget/index.html. 1 missing: wget/all.warc.gz."
+    assert said[keys[4]] == UNSIGNED
 
 
 def exported(keys: Keys, format: str) -> Path:  # noqa: A002 - the option's name

@@ -18,6 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from archivebox import hooks
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import ArchiveResult, Note, Snapshot
+from archivebox.core.signature import sign
 from archivebox.core.unchanged import give_up
 from archivebox.lib.files import mimetype_of
 from tests import factories
@@ -242,6 +243,16 @@ def test_verifying_names_what_changed(client: Client, snapshot: Snapshot) -> Non
     assert "1 file is as hashed when kept." in verified(client, snapshot)
     (snapshot.path / "title" / "title.txt").write_text("two")
     assert "1 changed: title/title.txt." in verified(client, snapshot)
+    (snapshot.path / "title" / "title.txt").write_text("one")
+    assert "It is not signed" in verified(client, snapshot)
+    sign(snapshot.path, DATA_FOLDER.keys, snapshot.pk, snapshot.url)
+    assert re.search(
+        r"1 file is as hashed when kept. The signature of \S+ by this collection", verified(client, snapshot)
+    )
+    shown = page(client, snapshot, "?view=hashes-evidence")
+    assert (snapshot.path / "hashes" / "signature.pem").read_text() in shown
+    (snapshot.path / "hashes" / "hashes.json").write_text(json.dumps(manifest, indent=1))
+    assert "The list of hashes is not the one that was signed" in verified(client, snapshot)
 
 
 def test_of_a_page_that_its_scripts_build_the_copy_that_was_saved_with_them_comes_first(

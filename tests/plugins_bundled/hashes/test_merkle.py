@@ -245,7 +245,10 @@ def run_hook(folder: Path) -> SimpleNamespace:
 
 def test_the_hook_writes_the_manifest_and_is_repeatable(folder: Path) -> None:
     first = run_hook(folder)
+    signature = folder / "hashes" / "signature.json"
+    signature.write_text("of the first")
     second = run_hook(folder)
+    assert not signature.exists(), "it speaks of other hashes"
 
     manifest: Manifest = first.manifest
     assert manifest == second.manifest == build_manifest(folder, EXCLUDED)

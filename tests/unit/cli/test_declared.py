@@ -46,7 +46,8 @@ def test_the_commands_that_people_are_promised_are_there() -> None:
         "config set", "config explain", "config list", "doctor", "version", "help", "manage", "process list",
         "process tree", "process show", "process tail", "process kill", "machine list", "binary list", "install",
         "plugin list", "plugin show", "plugin run", "plugin lint", "crawl list", "crawl pause", "crawl resume",
-        "crawl cancel", "snapshot show", "snapshot pause", "snapshot resume", "snapshot cancel", "server",
+        "crawl cancel", "snapshot show", "snapshot verify", "snapshot pause", "snapshot resume", "snapshot cancel",
+        "server",
     }  # fmt: skip
     assert promised <= {" ".join(path) for path in ALL}
 

@@ -1,0 +1,116 @@
+"""Owns the signature over the hashes of a snapshot: making it, and saying whether it holds."""
+
+import hashlib
+import json
+import stat
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from uuid import UUID
+
+from django.utils import timezone
+
+from archivebox.lib.files import atomic_write, read_regular
+from archivebox.lib.signatures import ALGORITHM, is_signed_by, key_id, public_pem, signing_key
+
+MANIFEST = "hashes/hashes.json"
+"""What the plugin that hashes leaves in the folder of a snapshot; the signature lies beside it."""
+STATEMENT = "hashes/signature.json"
+"""What is signed, to the byte. Written last: while it is not there, the hashes are not signed."""
+SIGNATURE = "hashes/signature.sig"
+PUBLIC_KEY = "hashes/signature.pem"
+
+MANIFEST_SIZE = 256 * 1024 * 1024
+"""Bytes of the longest list of hashes that is signed: that of a million files."""
+STATEMENT_SIZE = 64 * 1024
+
+UNSIGNED = "It is not signed: it will be when something of it is tried again."
+DOES_NOT_FIT = "The signature does not fit: signature.json or signature.sig was changed."
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What the signature says: this list of hashes was made of this page, and was here at this time."""
+
+    algorithm: str
+    key_id: str
+    public_key: str
+    file: str
+    sha256: str
+    snapshot: str
+    url: str
+    signed_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of a look at a signature; ``statement`` is None where there is none that can be read."""
+
+    holds: bool
+    sentence: str
+    statement: Statement | None = None
+
+
+def is_unsigned(folder: Path) -> bool:
+    """Whether there are hashes that wait for their signature."""
+    return (folder / MANIFEST).exists() and not (folder / STATEMENT).exists()
+
+
+def sign(folder: Path, keys: Path, snapshot_id: UUID, url: str) -> None:
+    """Sign the hashes in ``folder``, with the key in ``keys``; KeyUnusableError, OSError if it cannot be."""
+    key = signing_key(keys)
+    public = public_pem(key)
+    mode = stat.S_IMODE((folder / MANIFEST).stat().st_mode)  # for those who may read the hashes
+    statement = Statement(
+        algorithm=ALGORITHM,
+        key_id=key_id(public),
+        public_key=public,
+        file=Path(MANIFEST).name,
+        sha256=hashlib.sha256(read_regular(folder / MANIFEST, MANIFEST_SIZE)).hexdigest(),
+        snapshot=str(snapshot_id),
+        url=url,
+        signed_at=timezone.now().isoformat(timespec="seconds"),
+    )
+    data = (json.dumps(asdict(statement), ensure_ascii=False, indent=1) + "\n").encode()
+    for name, content in ((PUBLIC_KEY, public), (SIGNATURE, key.sign(data)), (STATEMENT, data)):
+        atomic_write(folder / name, content, mode)
+
+
+def check(folder: Path, manifest: bytes, snapshot_id: UUID, trusted: AbstractSet[str]) -> Checked:
+    """Whether ``manifest`` is what was signed for this snapshot, by one of the ``trusted`` public keys."""
+    try:
+        data = read_regular(folder / STATEMENT, STATEMENT_SIZE)
+        signature = read_regular(folder / SIGNATURE, STATEMENT_SIZE)
+    except FileNotFoundError:
+        return Checked(holds=False, sentence=UNSIGNED)
+    except OSError as error:
+        return Checked(holds=False, sentence=f"The signature cannot be read: {error.strerror}.")
+    said = read_statement(data)
+    if said is None or not is_signed_by(said.public_key, signature, data):
+        return Checked(holds=False, sentence=DOES_NOT_FIT)
+    problem = _problem_of(said, manifest, snapshot_id, trusted)
+    sentence = problem or f"The signature of {said.signed_at} by this collection's key {said.key_id} holds."
+    return Checked(not problem, sentence, said)
+
+
+def _problem_of(said: Statement, manifest: bytes, snapshot_id: UUID, trusted: AbstractSet[str]) -> str:
+    """What is wrong although the signature is that of its statement."""
+    if said.public_key not in trusted:
+        return (
+            f"It is signed by a key that is none of this collection's ({said.key_id}). Anybody can make one: put it "
+            "into keys/ if its owner says it is theirs."
+        )
+    if said.snapshot != str(snapshot_id):
+        return f"The signature is that of another page: {said.url}."
+    if said.sha256 != hashlib.sha256(manifest).hexdigest():
+        return f"The list of hashes is not the one that was signed: {MANIFEST} was changed after {said.signed_at}."
+    return ""
+
+
+def read_statement(data: bytes) -> Statement | None:
+    """What a signature.json says; None for what is none."""
+    try:
+        document = json.loads(data)
+        return Statement(**{field.name: str(document[field.name]) for field in fields(Statement)})
+    except (ValueError, KeyError, TypeError):
+        return None
