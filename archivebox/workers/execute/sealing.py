@@ -113,7 +113,10 @@ class Sealing:
         started = item.run.started_at if item.run is not None else None
         if started is None:
             return self.final_changed
-        runs = [other.run for other in self._schedule.made_from(item)]
+        sources = self._schedule.made_from(item)
+        if any(other.is_queued for other in sources):
+            return True  # one that is derived itself, and made again
+        runs = [other.run for other in sources]
         return any(run.ended_at > started for run in runs if run is not None and run.ended_at is not None)
 
     def _start_end_hooks(self) -> None:

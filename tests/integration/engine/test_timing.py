@@ -211,9 +211,11 @@ def test_derived_hooks_run_again_after_a_late_result(each_mode: Collection) -> N
         },
     )
     each_mode.plugin("end", {"on_SnapshotEnd__10_end.sh": note("end")})
+    chain = {"on_Snapshot__93_chain.sh": {"derived": True, "sources": ["derived"]}}
+    each_mode.plugin("chain", {"on_Snapshot__93_chain.sh": "echo x > x\n"}, config={"x-hooks": chain})
     each_mode.run(each_mode.add())
     assert each_mode.ledger == ["derived-starts", "finite-ends", "derived-starts", "end-starts", "end-ends"]
-    assert len(each_mode.hooks("derived")) == 2
+    assert len(each_mode.hooks("derived")) == len(each_mode.hooks("chain")) == 2
     assert len(each_mode.hooks("other")) == 1, "what it is made from did not change"
     assert each_mode.results()["derived"]["output_files"]["list.txt"]["size"] == len("late.txt\n")
     assert each_mode.results()["derived"]["status"] == "succeeded"
