@@ -16,7 +16,6 @@ from archivebox.core.signature import MANIFEST, MANIFEST_SIZE, Checked, check
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.files import read_regular
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.signatures import public_keys
 
 NO_HASHES = "No hashes were kept of it: switch the plugin `hashes` on, and capture it again."
 NAMES_SHOWN = 5
@@ -54,28 +53,36 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of the evidence for one page: its files, and the signature over their hashes."""
+    """What became of the evidence for one page: its files, and what was signed and stamped, their hashes."""
 
     files: Finding
     signature: Checked
+    stamp: Checked | None
+    """None where no authority was asked."""
+
+    @property
+    def checked(self) -> list[Checked]:
+        return [one for one in (self.signature, self.stamp) if one is not None]
 
     @property
     def is_whole(self) -> bool:
-        return self.files.is_whole and self.signature.holds
+        return self.files.is_whole and all(one.holds for one in self.checked)
 
     @property
     def problems(self) -> list[str]:
-        return [*self.files.problems, *([] if self.signature.holds else [self.signature.sentence])]
+        return [*self.files.problems, *(one.sentence for one in self.checked if not one.holds)]
 
     @property
     def sentences(self) -> list[str]:
         """What was found, first what is as it was."""
         same = f"{self.files.same} file{' is' if self.files.same == 1 else 's are'} as hashed when kept."
-        return [same, *self.files.problems, self.signature.sentence]
+        return [same, *self.files.problems, *(one.sentence for one in self.checked)]
 
 
 def verdict_on(snapshot: Snapshot, seconds: float = math.inf) -> Verdict | None:
     """Look at its files and its signature, at most so long; None where there is nothing to compare with."""
+    from archivebox.core.timestamp import check_stamp  # its libraries cost 40 ms, and a look at the evidence is rare
+
     try:
         data = read_regular(snapshot.path / MANIFEST, MANIFEST_SIZE)
         manifest = json.loads(data)
@@ -83,8 +90,9 @@ def verdict_on(snapshot: Snapshot, seconds: float = math.inf) -> Verdict | None:
         return None
     if not files_of(manifest):
         return None
-    checked = check(snapshot.path, data, snapshot.pk, public_keys(DATA_FOLDER.keys))
-    return Verdict(verify(snapshot.path, manifest, seconds), checked)
+    checked = check(snapshot.path, data, snapshot.pk, DATA_FOLDER.keys)
+    stamp = check_stamp(snapshot.path, data, DATA_FOLDER.keys)
+    return Verdict(verify(snapshot.path, manifest, seconds), checked, stamp)
 
 
 def problems_of(snapshots: Iterable[Snapshot]) -> dict[UUID, str]:

@@ -11,7 +11,6 @@ from uuid import UUID
 from django.utils import timezone
 
 from archivebox.lib.files import atomic_write, read_regular
-from archivebox.lib.signatures import ALGORITHM, is_signed_by, key_id, public_pem, signing_key
 
 MANIFEST = "hashes/hashes.json"
 """What the plugin that hashes leaves in the folder of a snapshot; the signature lies beside it."""
@@ -26,6 +25,10 @@ STATEMENT_SIZE = 64 * 1024
 
 UNSIGNED = "It is not signed: it will be when something of it is tried again."
 DOES_NOT_FIT = "The signature does not fit: signature.json or signature.sig was changed."
+
+
+class KeyUnusableError(Exception):
+    """A key that cannot be read, or made; the message says which, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,17 @@ def is_unsigned(folder: Path) -> bool:
 
 def sign(folder: Path, keys: Path, snapshot_id: UUID, url: str) -> None:
     """Sign the hashes in ``folder``, with the key in ``keys``; KeyUnusableError, OSError if it cannot be."""
-    key = signing_key(keys)
-    public = public_pem(key)
+    from archivebox.lib import signatures  # cryptography costs 30 ms, which most commands and pages need not pay
+
+    try:
+        key = signatures.signing_key(keys)
+    except (OSError, ValueError) as error:
+        raise KeyUnusableError(f"{keys / signatures.SIGNING_KEY}: {error}") from error
+    public = signatures.public_pem(key)
     mode = stat.S_IMODE((folder / MANIFEST).stat().st_mode)  # for those who may read the hashes
     statement = Statement(
-        algorithm=ALGORITHM,
-        key_id=key_id(public),
+        algorithm=signatures.ALGORITHM,
+        key_id=signatures.key_id(public),
         public_key=public,
         file=Path(MANIFEST).name,
         sha256=hashlib.sha256(read_regular(folder / MANIFEST, MANIFEST_SIZE)).hexdigest(),
@@ -76,8 +84,10 @@ def sign(folder: Path, keys: Path, snapshot_id: UUID, url: str) -> None:
         atomic_write(folder / name, content, mode)
 
 
-def check(folder: Path, manifest: bytes, snapshot_id: UUID, trusted: AbstractSet[str]) -> Checked:
-    """Whether ``manifest`` is what was signed for this snapshot, by one of the ``trusted`` public keys."""
+def check(folder: Path, manifest: bytes, snapshot_id: UUID, keys: Path) -> Checked:
+    """Whether ``manifest`` is what was signed for this snapshot, by one of the public keys in ``keys``."""
+    from archivebox.lib import signatures  # as above: a look at the evidence is rare
+
     try:
         data = read_regular(folder / STATEMENT, STATEMENT_SIZE)
         signature = read_regular(folder / SIGNATURE, STATEMENT_SIZE)
@@ -86,9 +96,11 @@ def check(folder: Path, manifest: bytes, snapshot_id: UUID, trusted: AbstractSet
     except OSError as error:
         return Checked(holds=False, sentence=f"The signature cannot be read: {error.strerror}.")
     said = read_statement(data)
-    if said is None or not is_signed_by(said.public_key, signature, data):
+    if said is None or not signatures.is_signed_by(said.public_key, signature, data):
         return Checked(holds=False, sentence=DOES_NOT_FIT)
-    problem = _problem_of(said, manifest, snapshot_id, trusted)
+    if said.key_id != signatures.key_id(said.public_key):  # nobody borrows the name of another's key
+        return Checked(holds=False, sentence=DOES_NOT_FIT)
+    problem = _problem_of(said, manifest, snapshot_id, signatures.public_keys(keys))
     sentence = problem or f"The signature of {said.signed_at} by this collection's key {said.key_id} holds."
     return Checked(not problem, sentence, said)
 

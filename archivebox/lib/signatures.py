@@ -22,20 +22,16 @@ SIGNING_KEY = "signing-key.pem"
 """The one private key among the public ones; without it, the next signature makes another."""
 
 
-class KeyUnusableError(Exception):
-    """A key that cannot be read, or made; the message says which, and why."""
-
-
 def signing_key(folder: Path) -> Ed25519PrivateKey:
-    """The key that this folder's owner signs with: made on first use, 0600, and its public half beside it for good."""
-    try:
-        key = _read_or_make(folder)
-        public = public_pem(key)
-        path = folder / f"{key_id(public)}.pem"
-        if not path.exists():
-            atomic_write(path, public, 0o600, durable=True)
-    except (OSError, ValueError, UnsupportedAlgorithm) as error:
-        raise KeyUnusableError(f"{folder / SIGNING_KEY}: {error}") from error
+    """The key that this folder's owner signs with: made on first use, 0600, and its public half beside it for good.
+
+    OSError or ValueError for one that cannot be read, or made.
+    """
+    key = _read_or_make(folder)
+    public = public_pem(key)
+    path = folder / f"{key_id(public)}.pem"
+    if not path.exists():
+        atomic_write(path, public, 0o600, durable=True)
     return key
 
 
@@ -53,7 +49,10 @@ def _read_or_make(folder: Path) -> Ed25519PrivateKey:
 
 
 def _private_key(data: bytes) -> Ed25519PrivateKey:
-    key = load_pem_private_key(data, password=None)
+    try:
+        key = load_pem_private_key(data, password=None)
+    except (TypeError, UnsupportedAlgorithm) as error:
+        raise ValueError(str(error)) from error
     if not isinstance(key, Ed25519PrivateKey):
         raise ValueError(f"This is no {ALGORITHM} key.")  # noqa: TRY004 - the file's content is at fault
     return key
@@ -66,7 +65,7 @@ def public_pem(key: Ed25519PrivateKey) -> str:
 def public_keys(folder: Path) -> frozenset[str]:
     """All that ever signed here, as PEM, and those that somebody put beside them."""
     paths = (path for path in folder.glob("*.pem") if path.name != SIGNING_KEY)
-    return frozenset(path.read_text() for path in paths)
+    return frozenset(path.read_text(errors="replace") for path in paths)
 
 
 def key_id(pem: str) -> str:

@@ -14,6 +14,7 @@ from archivebox.core import evidence
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.signature import STATEMENT, read_statement
 from archivebox.core.snapshot import Snapshot
+from archivebox.core.timestamp import STAMP, stamped_at
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.moments import moment_of
 from archivebox.web.addresses import address_of
@@ -104,7 +105,15 @@ def _evidence(snapshot: Snapshot, chosen: Format, main: File, _base: str) -> dic
         for name, entry in list(files.items())[:ROWS]
     ]
     signed = read_statement(read_part(snapshot, chosen.plugin, Path(STATEMENT).name).data)
-    return {"root_hash": root, "entries": entries, "count": len(files), "bytes": size, "signed": signed}
+    stamped = stamped_at(read_part(snapshot, Path(STAMP).parent.name, Path(STAMP).name).data)
+    return {
+        "root_hash": root,
+        "entries": entries,
+        "count": len(files),
+        "bytes": size,
+        "signed": signed,
+        "stamped": stamped,
+    }
 
 
 MANIFEST = 32 * 1024 * 1024

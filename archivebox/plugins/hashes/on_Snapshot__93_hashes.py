@@ -10,6 +10,7 @@ from writers import RUNS, writers
 from archivebox.plugins.base import Settings, give_up_after, log, succeeded, write_atomically
 
 OUTPUT = "hashes.json"
+STAMPS = "timestamp"  # the plugin that has these hashes stamped
 SIGNED = Path("signature.json")  # made by whoever seals the page; without it, the next seal signs
 
 
@@ -18,7 +19,7 @@ def main() -> None:
     folder = Path("..").resolve()
     manifest = build_manifest(
         folder,
-        excluded=(RUNS, Path.cwd().name),  # the engine writes its own while we read
+        excluded=(RUNS, Path.cwd().name, STAMPS),  # written while we read, or of what we write
         on_vanished=lambda path: log(f"{path} went away while the folder was read"),
         programs=writers(folder),
     )

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult, output_columns
-from archivebox.core.signature import MANIFEST, is_unsigned, sign
+from archivebox.core.signature import MANIFEST, KeyUnusableError, is_unsigned, sign
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged import says_the_same, version_before
 from archivebox.hooks import discover_hooks
-from archivebox.lib.signatures import KeyUnusableError
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import forget
 from archivebox.storage.layout import HOOK_RUNS

@@ -26,7 +26,8 @@ def signed(made: Collection) -> dict[str, str]:
 
 
 def test_after_a_failure_of_power_between_hashes_and_signature_it_is_signed(forked: Collection) -> None:
-    forked.names.append("hashes")
+    forked.names += ["hashes", "timestamp"]
+    forked.settings |= {"TIMESTAMP_ENABLED": "true", "TIMESTAMP_URL": "http://127.0.0.1:9/"}
     forked.plugin("words", {"on_Snapshot__57_words.sh": BODY, "on_SnapshotEnd__10_end.sh": END})
     crawl = forked.add()
     forked.watch()
@@ -37,5 +38,8 @@ def test_after_a_failure_of_power_between_hashes_and_signature_it_is_signed(fork
     (forked.root / "go").touch()
     forked.run(crawl)
 
+    stamp = forked.results()["timestamp"]
+    assert (stamp["status"], bool(stamp["retry_at"])) == ("backoff", True)
+    assert "127.0.0.1:9 cannot be reached" in stamp["output_str"]
     assert signed(forked)["url"] == "http://one.test/"
     assert (forked.root / "keys" / SIGNING_KEY).stat().st_mode & 0o777 == 0o600

@@ -20,12 +20,13 @@ from archivebox.core.signature import (
     STATEMENT,
     UNSIGNED,
     Checked,
+    KeyUnusableError,
     check,
     is_unsigned,
     read_statement,
     sign,
 )
-from archivebox.lib.signatures import SIGNING_KEY, KeyUnusableError, key_id, public_keys, signing_key
+from archivebox.lib.signatures import SIGNING_KEY, key_id, public_keys, signing_key
 
 PAGE = uuid.UUID(int=7)
 URL = "https://one.example/ü?a=1"
@@ -50,7 +51,7 @@ def folder(tmp_path: Path, keys: Path) -> Path:
 
 
 def checked(folder: Path, keys: Path, page: uuid.UUID = PAGE) -> Checked:
-    return check(folder, (folder / MANIFEST).read_bytes(), page, public_keys(keys))
+    return check(folder, (folder / MANIFEST).read_bytes(), page, keys)
 
 
 def test_what_was_signed_holds_and_says_by_which_key_and_when(folder: Path, keys: Path) -> None:
@@ -108,13 +109,12 @@ def test_after_a_change_of_keys_what_the_old_one_signed_still_holds(folder: Path
 
 
 def test_the_key_is_its_owners_alone_and_one_that_cannot_be_read_is_said_and_left(keys: Path, folder: Path) -> None:
-    del folder
     private = keys / SIGNING_KEY
     assert (keys.stat().st_mode & 0o777, private.stat().st_mode & 0o777) == (0o700, 0o600)
     assert "PRIVATE" not in "".join(public_keys(keys))
     private.write_text("no key")
     with pytest.raises(KeyUnusableError, match=SIGNING_KEY):
-        signing_key(keys)
+        sign(folder, keys, PAGE, URL)
     assert private.read_text() == "no key"
 
 
@@ -128,15 +128,16 @@ def test_a_stranger_verifies_it_with_openssl_as_the_document_says(folder: Path) 
     signature, key, digest = (
         next(line for line in commands if word in line) for word in ("-verify", "DER", "-sha256 h")
     )
+    files = next(line for line in commands if "--check" in line)
     where = folder / "hashes"
     statement = json.loads((folder / STATEMENT).read_text())
 
     assert "Verified Successfully" in told(signature, where)
     assert told(key, where).split()[-1][:32] == statement["key_id"] == key_id((folder / PUBLIC_KEY).read_text())
     assert told(digest, where).split()[-1] == statement["sha256"]
-    assert told(commands[-1], folder) == ""
+    assert told(files, folder) == ""
     (folder / "words.txt").write_text("other")
-    assert told(commands[-1], folder) == "words.txt: FAILED\n"
+    assert told(files, folder) == "words.txt: FAILED\n"
     (folder / STATEMENT).write_bytes((folder / STATEMENT).read_bytes() + b" ")
     assert "Verified Successfully" not in told(signature, where)
 
