@@ -2,8 +2,9 @@
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Self
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -16,7 +17,7 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Visibility
 from archivebox.config.resolve import Layer, Resolved, SettingError
 from archivebox.contract.reasons import Reason
-from archivebox.core.snapshot import Snapshot, tags_of
+from archivebox.core.snapshot import Snapshot, bookmarked_at_of, tags_of
 from archivebox.core.tag import Tag, split_tags
 from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns, refuse_private, shown
 from archivebox.crawls.crawl import Crawl
@@ -26,6 +27,8 @@ from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.addresses import Address
 from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
+from archivebox.lib.links.dates import moment_of
+from archivebox.lib.links.link import Link
 from archivebox.lib.networks import Opened, is_private, is_public, literal
 from archivebox.lib.resolver import resolve
 from archivebox.lib.urls import BadUrl, Url, parse_url, path_domain
@@ -48,6 +51,12 @@ class Seed:
     """Where it is not that of the crawl."""
     config: Mapping[str, JSON] = field(default_factory=dict, hash=False)
     """Settings of this page alone."""
+    bookmarked_at: datetime | None = None
+    """What the list that named it gives as its date."""
+
+    @classmethod
+    def of_link(cls, link: Link) -> Self:
+        return cls(link.url, link.title, link.tags, bookmarked_at=moment_of(link.date))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +102,7 @@ def check_seeds(
         else:
             url = answer.url.href
             if url not in seeds:
-                seeds[url] = given if given.url == url else Seed(url, given.title, given.tags)
+                seeds[url] = given if given.url == url else replace(given, url=url)
     return list(seeds.values()), refusals
 
 
@@ -193,7 +202,7 @@ def default_visibility(config: Mapping[str, JSON]) -> Visibility:
 def planned(crawl: Crawl, seed: Seed, username: str, now: datetime) -> tuple[UUID, dict[str, object]]:
     """The row of a seed, for :meth:`Table.insert`."""
     key, columns = Snapshot.plan_row(crawl=crawl, url=seed.url, username=username, now=now, title=seed.title[:512])
-    own = {"visibility": seed.visibility, "config": dict(seed.config)}
+    own = {"visibility": seed.visibility, "config": dict(seed.config), "bookmarked_at": seed.bookmarked_at}
     return key, columns | {name: value for name, value in own.items() if value}
 
 
@@ -273,6 +282,7 @@ def _write_found(parent: Snapshot, fresh: Mapping[str, Mapping[str, JSON]]) -> N
             parent_snapshot_id=parent.pk,
             depth=record["depth"],
             title=str(record.get("title") or "")[:512],
+            bookmarked_at=bookmarked_at_of(record),
             config=dict(parent.config),
         )
         for url, record in fresh.items()

@@ -63,7 +63,14 @@ def add_versions(crawl: Crawl, snapshots: "models.QuerySet[Snapshot]") -> None:
 def _seeds(snapshots: "models.QuerySet[Snapshot]") -> dict[str, Seed]:
     rows = snapshots.order_by("id").select_related("crawl").prefetch_related("tags")
     return {
-        row.url: Seed(row.url, row.title, tuple(tag.name for tag in row.tags.all()), row.visibility, _settings_of(row))
+        row.url: Seed(
+            row.url,
+            row.title,
+            tuple(tag.name for tag in row.tags.all()),
+            row.visibility,
+            _settings_of(row),
+            row.bookmarked_at,
+        )
         for row in rows
     }
 

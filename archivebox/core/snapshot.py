@@ -28,6 +28,7 @@ from archivebox.core.tag import Tag
 from archivebox.crawls.crawl import Crawl, Domain
 from archivebox.hooks import discover_hooks, outputs_of, resolve_settings
 from archivebox.lib.jsonl import JSON
+from archivebox.lib.links.dates import moment_of
 from archivebox.lib.urls import path_domain_of
 from archivebox.machine.process import Process, ProcessQuerySet
 from archivebox.webhooks.outbox import is_wanted, tell
@@ -96,6 +97,9 @@ class Snapshot(StoppableItem, VisibleRow):
     current_step = models.IntegerField(default=0)
     finishing = models.BooleanField(default=False, help_text="past step 9: only finite background hooks still run")
     sealed_at = models.DateTimeField(null=True, blank=True)
+    bookmarked_at = models.DateTimeField(
+        null=True, blank=True, help_text="kept, published or changed then, as the list says that named it"
+    )
     retired_at = models.DateTimeField(null=True, blank=True, help_text="removed or replaced; undone until retention")
 
     objects: ClassVar[models.Manager[Any]] = SnapshotQuerySet.as_manager()
@@ -180,6 +184,7 @@ class Snapshot(StoppableItem, VisibleRow):
             parent_snapshot=parent,
             depth=depth if depth is not None else parent.depth + 1 if parent else 0,
             title=str(record.get("title") or "")[:512],
+            bookmarked_at=bookmarked_at_of(record),
             config=dict(parent.config) if parent else {},
             created_by_id=owner.pk,
         )
@@ -344,6 +349,11 @@ def tags_of(record: Mapping[str, JSON]) -> list[Tag]:
     given = record.get("tags")
     names = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else []
     return [tag for name in names[:MOST_TAGS] if (tag := Tag.named(str(name))) is not None]
+
+
+def bookmarked_at_of(record: Mapping[str, JSON]) -> datetime | None:
+    """The date of a record, in any of the usual ways; None where it has none."""
+    return moment_of(str(record.get("bookmarked_at") or ""))
 
 
 # --- asked for every page ---------------------------------------------------------------------------------------

@@ -92,8 +92,7 @@ def _through_the_door(
     """What the door takes of these; lines keep the numbers that they have in the file."""
     urls = [link for link in links if not link.problem]
     refusals = [_unreadable(link) for link in links if link.problem]
-    given = (Seed(link.url, link.title, link.tags) for link in urls)
-    seeds, refused = check_seeds(given, settings, may_name_private=may_name_private)
+    seeds, refused = check_seeds(map(Seed.of_link, urls), settings, may_name_private=may_name_private)
     refusals += [Refusal(urls[one.line - 1].line, one.text, one.code, one.sentence) for one in refused]
     return seeds, sorted(refusals, key=lambda refusal: refusal.line)
 

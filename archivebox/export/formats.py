@@ -90,7 +90,7 @@ class JsonLines(StreamWriter):
         return ""
 
 
-COLUMNS = ("id", "created_at", "url", "title", "tags", "status", "kept", "failed", "bytes", "reasons")
+COLUMNS = ("id", "created_at", "bookmarked_at", "url", "title", "tags", "status", "kept", "failed", "bytes", "reasons")
 
 
 class Csv(StreamWriter):
@@ -107,6 +107,7 @@ class Csv(StreamWriter):
                 (
                     str(one.pk),
                     one.created_at.isoformat(),
+                    "" if one.bookmarked_at is None else one.bookmarked_at.isoformat(),
                     one.url,
                     one.title,
                     ",".join(page.tags),

@@ -36,6 +36,7 @@ class Page:
             "url": one.url,
             "title": one.title,
             "created_at": one.created_at.isoformat(),
+            "bookmarked_at": None if one.bookmarked_at is None else one.bookmarked_at.isoformat(),
             "status": one.status,
             "reason": one.reason,
             "final_url": one.final_url,

@@ -14,6 +14,7 @@ from django.utils import timezone
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake import Refusal, Seed
 from archivebox.core.understanding import Again, Understood
+from archivebox.lib.links.link import Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Imported:
 
     @property
     def found(self) -> Path:
-        """URL, title, tags, and when it was archived last (empty: never): a JSON array a line."""
+        """URL, title, tags, when it was archived last (empty: never), its date: a JSON array a line."""
         return DATA_FOLDER.imports / f"{self.key}.found.jsonl"
 
     @property
@@ -81,13 +82,14 @@ def older_than(moment: datetime) -> Iterator[Path]:
 
 
 def _line(seed: Seed, archived: str) -> str:
-    columns: Iterable[object] = (seed.url, seed.title, seed.tags, archived)
+    date = "" if seed.bookmarked_at is None else seed.bookmarked_at.isoformat()
+    columns: Iterable[object] = (seed.url, seed.title, seed.tags, archived, date)
     return json.dumps(list(columns), ensure_ascii=False) + "\n"
 
 
 def _seed(line: bytes) -> Seed:
-    url, title, tags, _ = json.loads(line)
-    return Seed(url, title, tuple(tags))
+    url, title, tags, _, date = json.loads(line)
+    return Seed.of_link(Link(0, url, title, tuple(tags), date=date))
 
 
 def _is_wanted(archived: str, again: Again, before: datetime) -> bool:

@@ -78,7 +78,7 @@ def create_snapshot(request: HttpRequest, wanted: SnapshotIn) -> Status[Snapshot
     crawl = add(
         request,
         CrawlIn(urls=[wanted.url], tags=wanted.tags, visibility=wanted.visibility),
-        [Seed(wanted.url, wanted.title)],
+        [Seed(wanted.url, wanted.title, bookmarked_at=wanted.bookmarked_at)],
     )
     return Status(201, _one(crawl.snapshot_set.all(), crawl.snapshot_set.get().pk, whoever(request)))
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Schema
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import AwareDatetime, ConfigDict, Field, StringConstraints
 
 from archivebox.accounts.permission import Who, may
 from archivebox.accounts.roles import Action
@@ -20,6 +20,7 @@ Text = Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[^\x00]*$")
 TagName = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True, pattern=r"^[^\x00,]+$")]
 SeenBy = Literal["public", "members", "private"]
 Label = Annotated[str, StringConstraints(max_length=255, pattern=r"^[^\x00]*$")]
+_BOOKMARKED = "When it was kept, published or last changed, as the list says that named it"
 
 
 class Taken(Schema):
@@ -42,6 +43,7 @@ class SnapshotOut(Schema):
     final_url: str
     http_status: int
     mime_type: str
+    bookmarked_at: Annotated[datetime | None, Field(description=_BOOKMARKED)]
     crawl_id: UUID
     parent_snapshot_id: UUID | None
     created_at: datetime
@@ -71,6 +73,7 @@ class SnapshotOut(Schema):
             final_url=row.final_url,
             http_status=row.http_status,
             mime_type=row.mime_type,
+            bookmarked_at=row.bookmarked_at,
             crawl_id=row.crawl_id,
             parent_snapshot_id=row.parent_snapshot_id,
             created_at=row.created_at,
@@ -88,6 +91,7 @@ class SnapshotIn(Taken):
     url: Text
     title: Annotated[str, StringConstraints(max_length=512, pattern=r"^[^\x00]*$")] = ""
     tags: Annotated[list[TagName], Field(max_length=100)] = []
+    bookmarked_at: Annotated[AwareDatetime | None, Field(description=_BOOKMARKED)] = None
     visibility: SeenBy | None = None
 
 

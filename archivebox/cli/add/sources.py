@@ -93,7 +93,7 @@ class Reader:
                 sentence = f"Line {entry.line} was not taken: {entry.problem}."
                 self._refuse(Refusal(entry.line, entry.url, Reason.BAD_URL.value, sentence), name)
         urls = [entry for entry in batch if not entry.problem]
-        seeds, refusals = check_seeds((Seed(entry.url, entry.title, entry.tags) for entry in urls), self.settings)
+        seeds, refusals = check_seeds(map(Seed.of_link, urls), self.settings)
         for refusal in refusals:
             entry = urls[refusal.line - 1]
             self._refuse(Refusal(entry.line, refusal.text, refusal.code, refusal.sentence), name)

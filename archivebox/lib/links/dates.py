@@ -16,9 +16,15 @@ def iso(text: str) -> str:
     text = text.strip()
     try:
         moment = _of_number(int(text)) if re.fullmatch(r"\d{9,17}", text) else _of_words(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
     except (ValueError, OverflowError, TypeError):
         return ""
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+
+
+def moment_of(text: str) -> datetime | None:
+    """The same as a moment; None for what is no date."""
+    date = iso(text)
+    return datetime.fromisoformat(date) if date else None
 
 
 def _of_number(number: int) -> datetime:

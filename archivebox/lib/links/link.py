@@ -14,7 +14,7 @@ class LinkFileError(ValueError):
 class Link:
     """One entry. ``problem`` says why there is no URL in it; ``line`` is 0 where no line is known.
 
-    ``date``: when it was published or kept, ISO 8601 in UTC; ``text``: what is said of it, as HTML.
+    ``date``: when it was kept, published or last changed, ISO 8601 in UTC; ``text``: what is said of it, as HTML.
     """
 
     line: int

@@ -14,10 +14,11 @@ from archivebox.lib.links.text import decoded, lines, whole_text
 URL_KEYS = ("url", "href", "link", "uri")
 LIST_KEYS = ("items", "links")
 TITLE_KEYS = ("title", "description")
+OWN_DATE_KEY = "bookmarked_at"
 DATE_KEYS = (
+    OWN_DATE_KEY,
     "date",
     "date_published",
-    "bookmarked_at",
     "added",
     "created",
     "created_at",
@@ -82,7 +83,9 @@ def _first(record: dict[str, JSON], keys: tuple[str, ...]) -> str:
 
 
 def _date(record: dict[str, JSON]) -> str:
-    return next((date for key in DATE_KEYS if (date := iso(str(record.get(key) or "")))), "")
+    """A record of ours was made when it was archived: what it says of the time before is one field alone."""
+    keys = (OWN_DATE_KEY,) if OWN_DATE_KEY in record else DATE_KEYS
+    return next((date for key in keys if (date := iso(str(record.get(key) or "")))), "")
 
 
 def _tags(value: JSON) -> tuple[str, ...]:

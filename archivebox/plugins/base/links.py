@@ -96,7 +96,7 @@ def report(
     records = [_record(url, link) for url, link in kept.items()]
     write_atomically(FILE, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
     for url, link in kept.items():
-        told = {"title": link.title if titles else "", "tags": link.tags}
+        told = {"title": link.title if titles else "", "tags": link.tags, "bookmarked_at": link.date}
         found(url, **{name: value for name, value in told.items() if value})
     if also is not None:
         also(kept.values())

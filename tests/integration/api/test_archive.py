@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -11,6 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.tagging import tag
 from archivebox.crawls.models import Crawl
+from archivebox.export.pages import pages_of
+from archivebox.lib import jsonl
+from archivebox.lib.links.formats import read_links
 from archivebox.machine.models import Machine, Process
 from tests import factories
 from tests.integration.api.conftest import Caller, Make
@@ -109,6 +113,17 @@ def test_only_who_administers_names_hosts_of_a_private_network(editor: Caller, c
     assert "private network" in editor.post("/api/v1/snapshots", body, status=422)["detail"]
     assert "private network" in caller("admin", "write").post("/api/v1/snapshots", body, status=422)["detail"]
     assert caller("admin", "admin").post("/api/v1/snapshots", body)["url"] == "http://10.0.0.1/"
+
+
+def test_the_date_of_a_bookmark_is_kept_shown_and_given_out(editor: Caller, caller: Make) -> None:
+    body = {"url": "https://dated.example/", "bookmarked_at": "2023-11-14T23:13:20+01:00"}
+    key = editor.post("/api/v1/snapshots", body)["id"]
+    assert editor.get(f"/api/v1/snapshots/{key}")["bookmarked_at"] == "2023-11-14T22:13:20Z"
+    assert "2023-11-14 22:13" in caller("viewer").client.get(f"/snapshots/{key}/").content.decode()
+    (page,) = pages_of(Snapshot.objects.filter(pk=key))
+    (link,) = read_links(io.BytesIO(jsonl.dumps(page.record())))
+    assert link.date == "2023-11-14T22:13:20+00:00"
+    assert "body.bookmarked_at" in str(editor.post("/api/v1/snapshots", {**body, "bookmarked_at": "soon"}, status=422))
 
 
 def test_a_snapshot_gets_another_title_and_other_tags(editor: Caller) -> None:

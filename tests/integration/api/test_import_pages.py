@@ -7,6 +7,7 @@ import io
 import json
 import re
 import zipfile
+from datetime import UTC, datetime
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -66,10 +67,10 @@ def test_what_was_found_is_told_before_anything_is_added_and_then_it_is(editor: 
     done = carried_out(Job.objects.get())
     crawl = Crawl.objects.exclude(pk=known.pk).get()
     assert (done.done, crawl.label) == (2, "Import of bookmarks.html")
-    found = {row.url: (row.title, {tag.name for tag in row.tags.all()}) for row in crawl.snapshot_set.all()}
-    assert found == {
-        "https://a.example/pears": ("Pears", {"fruit", "late", "mine"}),
-        "https://c.example/": ("Third", {"mine"}),
+    pages = crawl.snapshot_set.all()
+    assert {row.url: (row.title, {tag.name for tag in row.tags.all()}, row.bookmarked_at) for row in pages} == {
+        "https://a.example/pears": ("Pears", {"fruit", "late", "mine"}, datetime.fromtimestamp(1_700_000_000, UTC)),
+        "https://c.example/": ("Third", {"mine"}, None),
     }
     assert "2</b> of 2 pages added" in page(one(editor, job))
     assert one(editor, job, change="undo").status_code == 302

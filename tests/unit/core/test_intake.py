@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
@@ -122,9 +124,10 @@ class TestCreateCrawl:
 class TestFound:
     def test_depth_and_lineage(self) -> None:
         page = snapshot(max_depth=1)
-        assert take(page, "https://example.com/a", "https://b.example/") == (2, {})
+        assert take(page, "https://example.com/a", "https://b.example/", bookmarked_at="2023-11-14") == (2, {})
         child = Snapshot.objects.get(url="https://b.example/")
         assert (child.depth, child.parent_snapshot, child.created_by) == (1, page, page.created_by)
+        assert child.bookmarked_at == datetime(2023, 11, 14, tzinfo=UTC)
         assert take(child, "https://c.example/") == (0, {"too_deep": 1})
         assert take(page, "https://d.example/", depth=2) == (0, {"too_deep": 1})
 

@@ -67,6 +67,7 @@ def test_dates_come_along(name: str) -> None:
         ("Tue, 14 Nov 2023 22:13:20 GMT", "2023-11-14T22:13:20+00:00"),
         ("2023", ""),
         ("yesterday", ""),
+        ("0001-01-01T00:00:00+14:00", ""),
         ("", ""),
     ],
 )
@@ -126,6 +127,13 @@ def test_links_of_markdown_are_found_in_every_form_and_not_in_code() -> None:
         (3, "https://c.test/x", ""),
         (5, "https://d.test/", "Two"),
     ]
+
+
+def test_a_record_of_ours_was_not_bookmarked_when_it_was_archived() -> None:
+    record = b'{"url": "https://a.test/", "bookmarked_at": %s, "created_at": "2024-01-01"}'
+    (plain,) = read_links(io.BytesIO(record % b"null"))
+    (dated,) = read_links(io.BytesIO(record % b'"2023-11-14"'))
+    assert (plain.date, dated.date) == ("", "2023-11-14T00:00:00+00:00")
 
 
 def test_a_sitemap_and_an_index_of_them_give_their_addresses() -> None:
