@@ -14,8 +14,10 @@ def _made() -> Application:
     from archivebox.web import settings  # Django has read it just now, and not before
     from archivebox.web.counted import Counted  # models can be imported only once Django is set up
     from archivebox.web.live.stream import with_streams  # models can be imported only once Django is set up
+    from archivebox.web.preload import preload  # views can be imported only once Django is set up
     from archivebox.web.uploads import may_upload  # models can be imported only once Django is set up
 
+    preload()
     answered = with_streams(Counted(Gate(app, may_upload)))
     return Proxies(answered, settings.TRUSTED_PROXIES, settings.REVERSE_PROXY_USER_HEADER, settings.BELOW)
 
