@@ -11,7 +11,7 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from archivebox.accounts.openid.provider import Secrets
+from archivebox.accounts.openid.exchange import Secrets
 from archivebox.web import settings
 
 _COOKIE = f"{settings.COOKIE_PREFIX}archivebox_openid"

@@ -6,7 +6,7 @@ from django.db import IntegrityError
 from archivebox.accounts import audit, people
 from archivebox.accounts.identity import Identity
 from archivebox.accounts.openid.configured import Claims, Configured, claim
-from archivebox.accounts.openid.provider import OpenIDError
+from archivebox.accounts.openid.exchange import OpenIDError
 from archivebox.accounts.people import PeopleError
 from archivebox.accounts.roles import Role, role_of
 from archivebox.base_models.transactions import write_transaction

@@ -1,7 +1,7 @@
 """Owns what an OpenID provider is asked, and what of its answers is believed.
 
 The protocol is Authlib's and joserfc's: OpenID Connect Core 1.0, section 3.1 (authorization code flow), Discovery 1.0,
-PKCE (RFC 7636).
+PKCE (RFC 7636). They cost 0.3 s and 18 MB: import it where a provider is set.
 """
 
 import logging
@@ -22,6 +22,7 @@ from joserfc.jwk import KeySet
 from requests import RequestException
 
 from archivebox.accounts.openid.configured import Claims, Configured, claim
+from archivebox.accounts.openid.exchange import OpenIDError, Secrets
 
 log = logging.getLogger(__name__)
 
@@ -35,23 +36,6 @@ KNOWN_FOR = 3600.0
 """Seconds that what a provider says of itself, and its keys, are remembered."""
 SUBJECT_MOST = 255
 """Letters of a subject (OpenID Connect Core 1.0, section 2)."""
-
-
-class OpenIDError(Exception):
-    """Why somebody does not come in: a sentence, and what to do next; ``status`` is that of the answer."""
-
-    def __init__(self, sentence: str, status: int = 403) -> None:
-        super().__init__(sentence)
-        self.status = status
-
-
-@dataclass(frozen=True, slots=True)
-class Secrets:
-    """What ties an answer of the provider to the browser that began: nobody else can make or use it."""
-
-    state: str
-    nonce: str
-    verifier: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST
 from archivebox.accounts import audit, entering
 from archivebox.accounts.openid import admission
 from archivebox.accounts.openid.configured import configured, takes_passwords
-from archivebox.accounts.openid.provider import Provider
+from archivebox.accounts.openid.exchange import to_ask
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config import keys
@@ -100,7 +100,7 @@ def leave(request: HttpRequest) -> HttpResponse:
     provider = configured() if request.session.get(BY_PROVIDER) else None
     logout(request)
     here = public_address(request) + reverse("login")
-    address = Provider(provider, here).log_out_address(here) if provider else ""
+    address = to_ask(provider, here).log_out_address(here) if provider else ""
     if not address:
         return redirect("login")
     return render(request, "web/onward.html", {"address": address, "title": "You are logged out here"})

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from archivebox.accounts.openid import admission
 from archivebox.accounts.openid.configured import Configured, configured
-from archivebox.accounts.openid.provider import OpenIDError, Provider
+from archivebox.accounts.openid.exchange import OpenIDError, to_ask
 from archivebox.accounts.roles import Action
 from archivebox.web import guesses
 from archivebox.web.access import requires
@@ -89,7 +89,7 @@ def _entered(request: HttpRequest, provider: Configured, attempt: Attempt) -> Ht
     if error := request.GET.get("error", ""):
         raise OpenIDError(_REFUSED.get(error, "{} did not log you in. Log in again.").format(provider.name))
     counted = _counted(request)
-    claims = Provider(provider, _come_back(request)).claims(
+    claims = to_ask(provider, _come_back(request)).claims(
         request.GET.get("code", ""), attempt.secrets, request.GET.get("iss", "")
     )
     if attempt.connects:
@@ -107,7 +107,7 @@ def _entered(request: HttpRequest, provider: Configured, attempt: Attempt) -> Ht
 
 def _ask(request: HttpRequest, attempt: Attempt) -> str:
     provider, counted = _provider(), _counted(request)
-    address = Provider(provider, _come_back(request)).address(attempt.secrets)
+    address = to_ask(provider, _come_back(request)).address(attempt.secrets)
     counted.succeeded()
     return address
 
