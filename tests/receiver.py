@@ -35,10 +35,14 @@ class Post:
 
 @dataclass
 class Receiver:
-    """What has come in. ``answers``: statuses of the next answers, then 204 for ever; 0: none at all."""
+    """What has come in. ``answers``: statuses of the next answers, then 204 for ever; 0: none at all.
+
+    ``fields``: of each answer.
+    """
 
     url: str = ""
     answers: list[int] = field(default_factory=list)
+    fields: dict[str, str] = field(default_factory=lambda: {"Location": "/elsewhere"})
     posts: list[Post] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
 
@@ -57,7 +61,8 @@ def receiver(certificate: Path | None = None) -> Iterator[Receiver]:
                 made.over.wait()
                 return
             self.send_response(answer)
-            self.send_header("Location", "/elsewhere")
+            for name, value in made.fields.items():
+                self.send_header(name, value)
             self.end_headers()
 
         def log_message(self, *words: object) -> None:

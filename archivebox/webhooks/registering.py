@@ -58,12 +58,16 @@ def _checked_url(text: str, reach: Reach) -> str:
     if url.username or url.password:
         raise WebhookRefusedError("url", "Leave the password out: every message is signed, which says who sent it.")
     if not reach.admits_host(url.host, url.effective_port or 0):
-        raise WebhookRefusedError(
-            "url",
-            f"{url.host} is on a private network. An administrator may register it, once its name stands in "
-            "PRIVATE_NETWORK_ALLOWLIST.",
-        )
+        raise WebhookRefusedError("url", private(url.host))
     return url.without_fragment
+
+
+def private(host: str) -> str:
+    """Why nothing is sent there, and what to do."""
+    return (
+        f"{host} is on a private network. An administrator may register it, once its name stands in "
+        "PRIVATE_NETWORK_ALLOWLIST."
+    )
 
 
 def _checked_events(events: Sequence[str]) -> list[str]:

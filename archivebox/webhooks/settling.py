@@ -17,6 +17,7 @@ from archivebox.webhooks.webhook import Webhook
 AGAIN_AFTER = tuple(timedelta(seconds=one) for one in (5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400))
 """How long after each try that failed comes the next, as the specification of Standard Webhooks has it: three days."""
 LONGEST_WAIT = AGAIN_AFTER[-1]
+"""Whatever a receiver wishes."""
 KEPT = timedelta(days=30)
 """How long deliveries stay on record."""
 BATCH = 100
@@ -25,11 +26,15 @@ BATCH = 100
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One try. ``http_status``: 0 where there was no answer; ``problem``: the sentence of why there was none."""
+    """One try. ``http_status``: 0 where there was no answer; ``problem``: the sentence of why there was none.
+
+    ``retry_after``: seconds for which the receiver wishes to be left alone.
+    """
 
     http_status: int
     took: timedelta
     problem: str = ""
+    retry_after: float = 0.0
 
     @property
     def is_taken(self) -> bool:
@@ -39,6 +44,11 @@ class Tried:
     def sentence(self) -> str:
         """Why it failed."""
         return "" if self.is_taken else self.problem or f"It answered {self.http_status}, and should answer 2xx."
+
+    def wait(self, failures: int) -> timedelta:
+        """How long nothing more is sent after so many tries that failed before: by the list, or as it wishes."""
+        usual = AGAIN_AFTER[min(failures, len(AGAIN_AFTER) - 1)]
+        return max(usual, timedelta(seconds=min(self.retry_after, LONGEST_WAIT.total_seconds())))
 
 
 def settle(known: Delivery, tried: Tried) -> None:
@@ -81,9 +91,9 @@ def _has_failed(delivery: Delivery, tried: Tried, columns: dict[str, object], no
         delivery.transition("fail", **columns)
         disable(webhook, "It answered 410 (Gone): it wants no more messages.")
     elif delivery.tries < len(AGAIN_AFTER):
-        wait = AGAIN_AFTER[delivery.tries] if webhook.is_enabled else None
-        delivery.update_and_requeue(owner=None, retry_at=wait and now + wait, **columns)
-        until = now + AGAIN_AFTER[min(webhook.failures, len(AGAIN_AFTER) - 1)]
+        again_at = now + tried.wait(delivery.tries) if webhook.is_enabled else None
+        delivery.update_and_requeue(owner=None, retry_at=again_at, **columns)
+        until = now + tried.wait(webhook.failures)
         _move(webhook, until, retry_at__lt=until)
     else:
         delivery.transition("fail", **columns)

@@ -1,18 +1,29 @@
-"""Owns sending one message by HTTP POST (RFC 9112) where the rules let it go; what is answered is not read."""
+"""Owns sending one message by HTTP POST (RFC 9112) where the rules let it go; of the answer, its head is read."""
 
 import asyncio
 import re
 import ssl
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from functools import cache
+from typing import NamedTuple
 
 from archivebox.lib.egress.asking import Place
 from archivebox.lib.egress.dialing import Connection, Dialer
 from archivebox.lib.urls import Url
 
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-5]\d\d)(?: |\r)")
+_RETRY_AFTER = re.compile(rb"\r\nretry-after:[ \t]*([^\r\n]*)", re.IGNORECASE)
 _INFORMATIONAL = range(100, 200)
+
+
+class Answer(NamedTuple):
+    """What the head of an answer says. ``retry_after``: seconds for which it wishes to be left alone."""
+
+    status: int
+    retry_after: float = 0.0
 
 
 class BadAnswerError(OSError):
@@ -38,8 +49,8 @@ class Message:
         return "\r\n".join(lines).encode("ascii") + self.body
 
 
-async def post(dialer: Dialer, message: Message, seconds: float) -> int:
-    """Send it, all within so many seconds; the status of the answer. Redirects are answers like others.
+async def post(dialer: Dialer, message: Message, seconds: float) -> Answer:
+    """Send it, all within so many seconds. Redirects are answers like others.
 
     NotConnected where it may not or cannot go there; TimeoutError; OSError, IncompleteReadError and LimitOverrunError
     where the connection or the answer broke, SSLError among them.
@@ -52,15 +63,15 @@ async def post(dialer: Dialer, message: Message, seconds: float) -> int:
             connection.writer.close()
 
 
-async def _exchange(connection: Connection, message: Message) -> int:
+async def _exchange(connection: Connection, message: Message) -> Answer:
     reader, writer = connection.reader, connection.writer
     if message.url.scheme == "https":
         await writer.start_tls(trusting_the_system(), server_hostname=message.place.host)
     writer.write(message.written())
     await writer.drain()
-    while (status := _status_of(await reader.readuntil(b"\r\n\r\n"))) in _INFORMATIONAL:
+    while (status := _status_of(head := await reader.readuntil(b"\r\n\r\n"))) in _INFORMATIONAL:
         pass
-    return status
+    return Answer(status, _wish_of(head))
 
 
 def _status_of(head: bytes) -> int:
@@ -68,6 +79,16 @@ def _status_of(head: bytes) -> int:
     if found is None:
         raise BadAnswerError("what came back is no answer in HTTP/1")
     return int(found[1])
+
+
+def _wish_of(head: bytes) -> float:
+    """Retry-After: seconds or a date (RFC 9110, 10.2.3); 0 for nothing, or what cannot be understood."""
+    found = _RETRY_AFTER.search(head)
+    wish = found[1].decode("latin-1").strip() if found else ""
+    try:
+        return float(wish) if wish.isdecimal() else max(0.0, parsedate_to_datetime(wish).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 @cache

@@ -1,5 +1,6 @@
 """Owns the pages of webhooks: the list, one with what was sent to it, and the form that makes or changes one."""
 
+from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
@@ -24,6 +26,8 @@ from archivebox.webhooks.registering import WebhookRefusedError
 from archivebox.webhooks.webhook import Event, Webhook
 from archivebox.workers.egress.policies import reach_of
 
+SOON = timedelta(seconds=15)
+"""Until the next try of a message: its page waits for that."""
 FIELDS = ("url", "label", "events", "query")
 
 
@@ -93,13 +97,21 @@ def one(request: HttpRequest, webhook_id: UUID) -> HttpResponse:
 
 
 def _page(request: HttpRequest, webhook: Webhook, *, secret: str = "") -> HttpResponse:
+    page = page_of(Delivery.objects.filter(webhook=webhook), request)
     context = {
         "webhook": webhook,
         "secret": secret,
-        "page": page_of(Delivery.objects.filter(webhook=webhook), request),
+        "page": page,
+        "busy": not secret and any(map(_is_on_its_way, page.rows)),
         "told": [event for event in Event if event in webhook.events],
     }
     return render(request, "web/webhooks/one.html", context)
+
+
+def _is_on_its_way(delivery: Delivery) -> bool:
+    """Whether somebody who looks will soon see what comes of it."""
+    is_due = delivery.retry_at is not None and delivery.retry_at < timezone.now() + SOON
+    return delivery.status == Delivery.StatusChoices.QUEUED and (delivery.owner is not None or is_due)
 
 
 @requires(Action.OWN, to_change=Action.OWN)

@@ -17,10 +17,11 @@ from archivebox.base_models.visibility import seen_by
 from archivebox.config.resolve import SettingError
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.schedule import CrawlSchedule
-from archivebox.lib.egress import Dialer, Message, NotConnected, post
+from archivebox.lib.egress import Answer, Dialer, Message, NotConnected, Why, post
 from archivebox.lib.urls import parse_url
 from archivebox.search.query import select
 from archivebox.webhooks.delivery import Delivery
+from archivebox.webhooks.registering import private
 from archivebox.webhooks.settling import Tried, settle
 from archivebox.webhooks.signing import signed_fields
 from archivebox.workers.egress.policies import dialer_of
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 15.0
 """Seconds for a whole try, as the specification of Standard Webhooks advises: 15 to 30."""
+NO_ANSWER = Answer(0)
 FIELDS = {"User-Agent": f"ArchiveBox/{__version__}", "Content-Type": "application/json"}
 
 
@@ -59,11 +61,8 @@ class DeliveryExecutor:
         self._task = engine.in_background(self._deliver(loaded))
 
     async def _deliver(self, loaded: LoadedDelivery) -> None:
-        began = time.monotonic()
-        status, problem = 0, loaded.problem
-        if loaded.dialer is not None:
-            status, problem = await send(loaded.dialer, loaded.delivery)
-        tried = Tried(status, timedelta(seconds=time.monotonic() - began), problem)
+        unsent = Tried(0, timedelta(), loaded.problem)
+        tried = unsent if loaded.dialer is None else await send(loaded.dialer, loaded.delivery)
         if not tried.is_taken:
             log.info("Not taken: %s action=delivery_failed delivery=%s", tried.sentence, self.lease.pk)
         await self.engine.journal.read(settle, loaded.delivery, tried)
@@ -97,21 +96,29 @@ class DeliveryExecutor:
         self._is_over()
 
 
-async def send(dialer: Dialer, delivery: Delivery) -> tuple[int, str]:
-    """One try: the status of the answer, or 0 and the sentence of why there was none."""
+async def send(dialer: Dialer, delivery: Delivery) -> Tried:
+    """One try, and how long it took."""
+    began = time.monotonic()
+    answer, problem = await _answer(dialer, delivery)
+    return Tried(answer.status, timedelta(seconds=time.monotonic() - began), problem, answer.retry_after)
+
+
+async def _answer(dialer: Dialer, delivery: Delivery) -> tuple[Answer, str]:
+    """The answer, or the sentence of why there was none."""
     body = delivery.body.encode()
     signed = signed_fields(delivery.webhook.secret, str(delivery.pk), int(time.time()), body)
     message = Message(parse_url(delivery.webhook.url), FIELDS | signed, body)
     try:
         return await post(dialer, message, PATIENCE), ""
     except NotConnected as error:
-        return 0, error.sentence
+        is_private = error.why is Why.PRIVATE_ADDRESS
+        return NO_ANSWER, private(message.place.host) if is_private else error.sentence
     except TimeoutError:
-        return 0, f"There was no answer within {PATIENCE:.0f} seconds."
+        return NO_ANSWER, f"There was no answer within {PATIENCE:.0f} seconds."
     except ssl.SSLCertVerificationError as error:
-        return 0, f"Its certificate cannot be trusted: {error.verify_message}."
+        return NO_ANSWER, f"Its certificate cannot be trusted: {error.verify_message}."
     except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
-        return 0, f"The connection broke before there was an answer: {error}."
+        return NO_ANSWER, f"The connection broke before there was an answer: {error}."
 
 
 # --- on the database thread -------------------------------------------------------------------------------------

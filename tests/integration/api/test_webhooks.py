@@ -102,7 +102,9 @@ def test_a_person_makes_tests_changes_and_removes_one(caller: Make) -> None:
     path = f"/webhooks/{one.pk}/"
     assert one.secret in page
     assert one.secret not in viewer.client.get(path).content.decode()
+    assert b"every 1s" not in viewer.client.get(path).content
     send(viewer, f"{path}do/", change="test")
+    assert b"every 1s" in viewer.client.get(path).content, "who waits sees what comes of it"
     assert "webhook.test" in viewer.client.get(path).content.decode()
     Delivery.objects.update(tries=1, http_status=500, problem="It answered 500, and should answer 2xx.")
     assert "Send now" in viewer.client.get(path).content.decode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import timedelta
 
@@ -21,6 +22,7 @@ from archivebox.crawls.schedule import Template
 from archivebox.jobs.begin import begin
 from archivebox.jobs.carrying_out import put_down
 from archivebox.jobs.models import Job
+from archivebox.lib.egress import Dialer, Rules
 from archivebox.lib.networks import Reach
 from archivebox.webhooks import registering
 from archivebox.webhooks.models import Delivery, Webhook
@@ -28,7 +30,7 @@ from archivebox.webhooks.outbox import tell_test
 from archivebox.webhooks.settling import AGAIN_AFTER, KEPT, Tried, send_again, settle
 from archivebox.webhooks.signing import signed_fields
 from archivebox.webhooks.webhook import Event
-from archivebox.workers.execute.delivery_executor import is_meant
+from archivebox.workers.execute.delivery_executor import is_meant, send
 from archivebox.workers.execute.snapshot_rows import seal
 from archivebox.workers.queue.reclaim import end_impossible_waits
 from tests import factories
@@ -44,12 +46,13 @@ def webhook(*events: Event, role: str = "viewer", query: str = "") -> Webhook:
     return made
 
 
-def tried(delivery: Delivery, status: int) -> Delivery:
+def tried(delivery: Delivery, status: int, retry_after: float = 0.0) -> Delivery:
     """The message after one more try, by a worker, with this answer; 0: none."""
     worker = factories.row(process_type="worker", status="running").pk
     Delivery.objects.filter(pk=delivery.pk).update(retry_at=timezone.now())
     assert Delivery.claim([delivery.pk], worker)
-    settle(Delivery.objects.get(pk=delivery.pk), Tried(status, timedelta(seconds=0.5), "" if status else "Silence."))
+    outcome = Tried(status, timedelta(seconds=0.5), "" if status else "Silence.", retry_after)
+    settle(Delivery.objects.get(pk=delivery.pk), outcome)
     return Delivery.objects.get(pk=delivery.pk)
 
 
@@ -153,6 +156,21 @@ def test_what_is_not_taken_is_tried_for_three_days_and_its_webhook_is_switched_o
     assert (last.status, last.problem, last.retry_at) == ("failed", "Silence.", None)
     assert made.problem == "For three days it took nothing. The last time: Silence."
     assert Delivery.objects.get(pk=other.pk).retry_at is None, "what waits is held"
+
+
+@pytest.mark.usefixtures("collection")
+@pytest.mark.parametrize(("wish", "seconds"), [(600, 600), (1, 5), (1e9, 86_400)])
+def test_who_wishes_to_be_left_alone_is_for_a_day_at_most(wish: float, seconds: int) -> None:
+    made = webhook()
+    first, other = tell_test(made), tell_test(made)
+    assert abs(waits(tried(first, 429, wish)) - timedelta(seconds=seconds)) < timedelta(seconds=4)
+    assert abs(waits(other) - timedelta(seconds=seconds)) < SOON
+
+
+def test_a_private_address_is_refused_in_words_of_webhooks() -> None:
+    message = Delivery(webhook=Webhook(url="http://127.0.0.1:9/"), body="{}")
+    answer = asyncio.run(send(Dialer(Rules()), message))
+    assert (answer.http_status, answer.sentence) == (0, registering.private("127.0.0.1"))
 
 
 @pytest.mark.usefixtures("collection")
