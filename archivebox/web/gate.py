@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
+from django.template.loader import render_to_string
+
 BODY_MOST = 10_000_000
 """Bytes of a form: 100,000 lines of 100 characters."""
 UPLOAD_MOST = 64_000_000
@@ -13,6 +15,8 @@ BODY_TIME = 120.0
 """Seconds that a body may take to arrive; nobody but its sender waits for it."""
 AT_ONCE = 16
 """Requests that the app answers at a time: each costs a thread and a database connection."""
+POLICY = b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'"
+"""What the page of a refusal may load: the look of the app."""
 _IN_MEMORY = 64 * 1024
 """Bytes of a body that are not written to a temporary file."""
 
@@ -55,11 +59,12 @@ class Gate:
                 await asyncio.wait_for(self._read(scope, receive, body), BODY_TIME)
             except _TooLargeError as error:
                 sentence = (
-                    f"{error.most // 1_000_000} MB is the most; `archivebox add --file` takes longer lists of URLs."
+                    f"{error.most // 1_000_000} MB is the most. `archivebox add --file` takes longer lists of URLs."
                 )
-                await _refuse(send, 413, f"That is too much at once: {sentence}")
+                await _refuse(scope, send, 413, "That is too much at once", sentence)
             except TimeoutError:
-                await _refuse(send, 408, f"The form did not arrive within {BODY_TIME:.0f} s.")
+                sentence = f"It did not arrive within {BODY_TIME:.0f} s. Send it again, or less at once."
+                await _refuse(scope, send, 408, "That took too long", sentence)
             except _GoneError:
                 return
             else:
@@ -105,7 +110,17 @@ def _again(body: IO[bytes], receive: Receive) -> Receive:
     return from_the_start
 
 
-async def _refuse(send: Send, status: int, sentence: str) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+async def _refuse(scope: Scope, send: Send, status: int, title: str, sentence: str) -> None:
+    """As a page for who reads pages, else as text."""
+    if b"text/html" in dict(scope["headers"]).get(b"accept", b""):
+        kind, body = "text/html", str(render_to_string("web/error.html", {"title": title, "sentence": sentence}))
+    else:
+        kind, body = "text/plain", f"{title}: {sentence}"
+    headers = [
+        (b"content-type", f"{kind}; charset=utf-8".encode()),
+        (b"content-security-policy", POLICY),
+        (b"cache-control", b"no-store"),
+        (b"connection", b"close"),
+    ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": sentence.encode()})
+    await send({"type": "http.response.body", "body": body.encode()})

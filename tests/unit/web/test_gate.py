@@ -24,7 +24,7 @@ async def editors(scope: Scope) -> bool:
     return bool(scope["is_editor"])
 
 
-async def status_of(size: int, *, is_editor: bool) -> int:
+async def answer_to(size: int, *, is_editor: bool, accept: bytes = b"*/*") -> list[Message]:
     sent: list[Message] = []
 
     async def receive() -> Message:
@@ -33,9 +33,9 @@ async def status_of(size: int, *, is_editor: bool) -> int:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    headers = [(b"content-length", str(size).encode())]
+    headers = [(b"content-length", str(size).encode()), (b"accept", accept)]
     await Gate(app, editors)({"headers": headers, "is_editor": is_editor}, receive, send)
-    return int(sent[0]["status"])
+    return sent
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,12 @@ async def status_of(size: int, *, is_editor: bool) -> int:
     ],
 )
 def test_a_body_may_be_as_large_as_who_sends_it_may(size: int, is_editor: bool, status: int) -> None:
-    assert asyncio.run(status_of(size, is_editor=is_editor)) == status
+    assert asyncio.run(answer_to(size, is_editor=is_editor))[0]["status"] == status
+
+
+def test_who_reads_pages_is_refused_by_one() -> None:
+    _, text = asyncio.run(answer_to(BODY_MOST + 1, is_editor=False))
+    assert text["body"].startswith(b"That is too much at once: 10 MB is the most.")
+    start, page = asyncio.run(answer_to(BODY_MOST + 1, is_editor=False, accept=b"text/html,*/*;q=0.8"))
+    assert (b"content-type", b"text/html; charset=utf-8") in start["headers"]
+    assert b"<h1>That is too much at once</h1>" in page["body"]
