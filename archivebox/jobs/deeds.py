@@ -250,8 +250,11 @@ class Export(Deed):
         return super().write(keys) | self._found
 
     def finish(self) -> None:
+        """There is no file where none of the pages had anything for it."""
+        if not self.job.done:
+            self._path.unlink(missing_ok=True)
+            return
         if not self._whole.exists():
-            self._path.touch()
             self._writer.finish()
             self._path.replace(self._whole)
         self.job.memory["file"] = self._whole.name

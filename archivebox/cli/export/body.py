@@ -10,10 +10,13 @@ from archivebox.cli.records import record_of
 from archivebox.cli.select import pointed_at
 from archivebox.cli.session import Session
 from archivebox.cli.waiting import wait_for_job
+from archivebox.core.models import Snapshot
 from archivebox.jobs.begin import begin
-from archivebox.jobs.models import Job
+from archivebox.jobs.models import Job, JobFailure
 from archivebox.lib.quantities import size
 from archivebox.search.query import QueryError
+
+FAILURES_SHOWN = 20
 
 
 def run(session: Session, *, terms: tuple[str, ...], format: str, output: str | None, bg: bool) -> int:  # noqa: A002 - the option's name
@@ -35,11 +38,26 @@ def run(session: Session, *, terms: tuple[str, ...], format: str, output: str | 
 def _hand_out(session: Session, job: Job, output: str | None) -> int:
     """Say where the file is, and which pages are not in it."""
     job.refresh_from_db()
+    _tell_failures(session, job)
     if job.file is None:
-        session.out.warn(job.problem or "Nothing was written.")
+        session.out.warn(job.problem or f"Nothing was written: {_why_nothing(job)}")
         return 1
     path = Path(shutil.move(job.file, output)) if output else job.file
     sentence = f"{counted(job.done, 'page')} in {path}, {size(path.stat().st_size)}."
-    more = f" Not whole: {counted(job.failed, 'page')}, see `archivebox job show {job.pk}`." if job.failed else ""
+    more = f" Not whole: {counted(job.failed, 'page')}." if job.failed else ""
     session.out.event(record_of(job, file=str(path), size=path.stat().st_size), sentence + more)
     return 0
+
+
+def _tell_failures(session: Session, job: Job) -> None:
+    """A line for each page that is not in it, of many for the first."""
+    failures = list(JobFailure.objects.filter(job=job).order_by("pk")[:FAILURES_SHOWN])
+    urls = dict(Snapshot.objects.filter(pk__in=[one.snapshot_id for one in failures]).values_list("pk", "url"))
+    for one in failures:
+        session.out.warn(f"{urls.get(one.snapshot_id, one.snapshot_id)}: {one.sentence}")
+    if job.failed > len(failures):
+        session.out.warn(f"And {job.failed - len(failures):,} more: `archivebox job show {job.pk}` lists them.")
+
+
+def _why_nothing(job: Job) -> str:
+    return "none of the pages has anything for it." if job.total else "no page matches."

@@ -64,6 +64,8 @@ def test_pages_are_exported_and_the_job_is_on_record(cli: Type, collection: Path
     ]
     assert cli("job", "show", str(table["id"])).code == 0
     assert cli("job", "cancel", str(table["id"])).code == 2
+    nothing = cli("export", "#no-such-tag", "--format=warc")
+    assert (nothing.code, "no page matches" in nothing.err) == (1, True)
     assert "is no key" in cli("export", "colour:red").err
     assert cli("list", "--query", "#fruit title:*").code == 0
     assert cli("list", "--query", "-#fruit").records == []

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import shutil
 import zipfile
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.evidence import NO_HASHES
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.retry import retry_failed
@@ -163,6 +165,15 @@ def test_exports_hold_each_page_once(keys: Keys) -> None:
         assert archive.testzip() is None
         assert sum(name.endswith("/wget/index.html") for name in archive.namelist()) == 5
         assert archive.read("index.html").decode().count("<li>") == 5
+
+
+def test_an_export_of_nothing_leaves_no_file(keys: Keys) -> None:
+    shutil.rmtree(DATA_FOLDER.exports, ignore_errors=True)
+    for snapshot in Snapshot.objects.all():
+        (snapshot.path / "wget" / "all.warc.gz").unlink()
+    done = do("export", keys, format="warc")
+    assert (done.done, done.failed, done.file) == (0, 5, None)
+    assert not any(DATA_FOLDER.exports.iterdir())
 
 
 @pytest.mark.parametrize("format", ["jsonl", "zip"])
