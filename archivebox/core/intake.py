@@ -20,7 +20,7 @@ from archivebox.contract.reasons import Reason
 from archivebox.core.snapshot import Snapshot, bookmarked_at_of, tags_of
 from archivebox.core.tag import Tag, split_tags
 from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns, refuse_private, shown
-from archivebox.crawls.crawl import Crawl
+from archivebox.crawls.crawl import URLS_KEPT, Crawl
 from archivebox.crawls.refused import Refused
 from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.hooks import base_layers, resolve_settings
@@ -160,7 +160,7 @@ def create_crawl(
     held = {"status": Crawl.StatusChoices.PAUSED, "retry_at": None} if hold else {}
     crawl = Crawl.plan(
         created_by=created_by,
-        urls=[seed.url for seed in itertools.islice(seeds, BATCH)],
+        urls=[seed.url for seed in itertools.islice(seeds, URLS_KEPT)],
         max_depth=max_depth,
         tags_str=",".join(tags),
         config=dict(config or {}),

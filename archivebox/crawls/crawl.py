@@ -30,6 +30,9 @@ from archivebox.webhooks.webhook import Event
 LONGEST_HOLD_OFF = 3600.0
 """Seconds for which a host may put us off at a time; it can do so again."""
 
+URLS_KEPT, URLS_LONGEST = 1_000, 65_536
+"""URLs and characters of them that its row keeps of what was given; its Snapshots are all of it."""
+
 
 class CrawlQuerySet(WorkQuerySet["Crawl"]):
     """Crawls, in the words people ask for them."""
@@ -63,7 +66,8 @@ class Crawl(StoppableItem, VisibleRow):
         ]
 
     def __str__(self) -> str:
-        return self.label or self.urls.partition("\n")[0] or str(self.pk)
+        more = f" and {self.more_urls} more" if self.more_urls else ""
+        return self.label or f"{self.first_url}{more}" or str(self.pk)
 
     @classmethod
     def plan(cls, *, created_by: User, urls: Sequence[str], **fields: Any) -> Self:
@@ -73,10 +77,21 @@ class Crawl(StoppableItem, VisibleRow):
         return cls(
             id=key,
             created_by=created_by,
-            urls="\n".join(urls)[:65536],
+            urls="\n".join(urls)[:URLS_LONGEST],
             output_dir=DATA_FOLDER.relative(folder),
             **fields,
         )
+
+    @property
+    def first_url(self) -> str:
+        return self.urls.partition("\n")[0]
+
+    @property
+    def more_urls(self) -> str:
+        """How many it was given besides: ``9``; ``999+`` where no more of them are kept; empty for none."""
+        count = self.urls.count("\n")
+        is_all = count + 1 < URLS_KEPT and len(self.urls) < URLS_LONGEST
+        return f"{count:,}{'' if is_all else '+'}" if count else ""
 
     @property
     def path(self) -> Path:

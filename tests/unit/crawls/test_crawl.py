@@ -7,6 +7,7 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
+from archivebox.crawls.crawl import URLS_KEPT
 from archivebox.crawls.models import Crawl, CrawlRun, CrawlSchedule, Domain
 from archivebox.machine.models import Machine
 from tests.factories import crawl, row
@@ -75,7 +76,7 @@ def test_processes_and_names() -> None:
     one = crawl("https://example.com/1", "https://example.com/2")
     hook = row(process_type="hook", crawl_id=one.pk)
     assert list(one.process_set) == [hook]
-    assert str(one) == "https://example.com/1"
+    assert str(one) == "https://example.com/1 and 1 more"
     assert str(CrawlSchedule(schedule="daily")) == "daily"
     assert list(Crawl.objects.all().open()) == [one]
     assert [layer.name for layer in one.layers()] == ["file", "machine", "environment", "persona", "crawl"]
@@ -85,3 +86,11 @@ def test_a_host_is_one_row() -> None:
     Domain.objects.create(name="example.com")
     with pytest.raises(IntegrityError):
         Domain.objects.create(name="example.com")
+
+
+def test_a_crawl_is_called_by_its_label_or_its_first_url_and_how_many_more() -> None:
+    urls = [f"https://example.com/{number}" for number in range(URLS_KEPT)]
+    named = {count: str(Crawl(urls="\n".join(urls[:count]))) for count in (1, 10, URLS_KEPT)}
+    first = "https://example.com/0"
+    assert named == {1: first, 10: f"{first} and 9 more", URLS_KEPT: f"{first} and 999+ more"}
+    assert str(Crawl(urls="\n".join(urls), label="Mine")) == "Mine"
