@@ -149,7 +149,11 @@ class PageNow(NamedTuple):
     @property
     def told(self) -> list[Pill]:
         """Those of which there is something to tell already."""
-        return [pill for pill in self.pills if pill.status != "queued"]
+        return [pill for pill in self.pills if pill.status not in ("queued", "skipped")]
+
+    @property
+    def left_out(self) -> list[str]:
+        return [pill.plugin for pill in self.pills if pill.status == "skipped"]
 
     @property
     def waiting(self) -> list[str]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.db import connection
+from django.template.loader import render_to_string
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from archivebox.base_models.rows import new_id
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.core import progress
 from archivebox.core.models import Snapshot
-from archivebox.core.progress import Progress, Size, progress_of, sizes_of
+from archivebox.core.progress import PageNow, Pill, Progress, Size, progress_of, sizes_of
 from archivebox.core.steering import queue_of
 from tests import factories
 
 pytestmark = pytest.mark.usefixtures("collection")
 URLS = [f"https://{name}.example/" for name in "abcde"]
+SHOWN = {"wget": "succeeded", "git": "skipped", "pdf": "failed", "ytdlp": "skipped", "title": "noresults"}
 
 
 @pytest.mark.database
@@ -50,3 +55,18 @@ def test_counts_and_lists_of_a_crawl_are_read_from_indexes_alone() -> None:
             plan = "\n".join(str(row[-1]) for row in cursor.fetchall())
         assert "SCAN core_snapshot" not in plan, plan
         assert "TEMP B-TREE" not in plan, plan
+
+
+@pytest.mark.once
+def test_what_was_left_out_of_a_page_is_one_pill() -> None:
+    pills = [Pill(name, status, "", None, None, 0) for name, status in SHOWN.items()]
+    key = new_id()
+    page = PageNow(key, key, URLS[0], "", "sealed", 0, "members", 1, tuple(pills))
+    html = render_to_string("web/live/page_row.html", {"page": page})
+    assert re.findall(r'<li class="pill [a-z]+" title="[^"]*">(\w[\w ]*)<', html) == [
+        "wget",
+        "pdf",
+        "title",
+        "2 left out",
+    ]
+    assert 'title="git, ytdlp"' in html
