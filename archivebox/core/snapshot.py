@@ -41,7 +41,10 @@ MOST_TAGS = 100
 """Tags taken from one record."""
 PATCHED_TEXTS = {"title": 512, "final_url": 2000, "mime_type": 255}
 """Columns of text that a hook of the page may set, and their most characters."""
+PATCHED_NUMBERS = {"http_status": 999, "quality": 100}
+"""Columns of a number that a hook of the page may set, and the largest."""
 _PUBLIC, _PRIVATE = Q(visibility=Visibility.PUBLIC), Q(visibility=Visibility.PRIVATE)
+_MEASURED = Q(quality__isnull=False)
 _IN_LIBRARY = Q(retired_at__isnull=True) & (~Q(status="cancelled") | Q(fence__gt=0))
 
 
@@ -68,6 +71,10 @@ class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
         """Those that people look at where they do not ask for others."""
         return self.kept().but_unfetched()
 
+    def measured(self) -> Self:
+        """Those of which it is known how much their replay has."""
+        return self.filter(quality__isnull=False)
+
     def of_url(self, url: str) -> Self:
         return self.filter(url=url).order_by("-id")
 
@@ -92,6 +99,9 @@ class Snapshot(StoppableItem, VisibleRow):
     )
     http_status = models.PositiveSmallIntegerField(default=0, help_text="of the last answer (RFC 9110, 15); 0: none")
     mime_type = models.CharField(max_length=255, blank=True, default="", help_text="without parameters, lower case")
+    quality = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="percent of the page that its replay has; null: not known"
+    )
     tags = models.ManyToManyField(Tag, blank=True, related_name="snapshot_set")
     config = models.JSONField(default=dict, blank=True)
     current_step = models.IntegerField(default=0)
@@ -125,6 +135,11 @@ class Snapshot(StoppableItem, VisibleRow):
             models.Index(fields=["visibility", "id"], condition=_PUBLIC, name="snapshot_public"),
             models.Index(fields=["visibility", "id"], condition=_PRIVATE, name="snapshot_private"),
             models.Index(fields=["id"], condition=_IN_LIBRARY, name="snapshot_in_library"),
+            # The worst first; of what a passer-by sees, too, for whom SQLite takes no other.
+            models.Index(fields=["quality", "id"], condition=_MEASURED, name="snapshot_of_quality"),
+            models.Index(
+                fields=["visibility", "quality", "id"], condition=_PUBLIC & _MEASURED, name="snapshot_public_quality"
+            ),
             models.Index(fields=["id"], condition=Q(status="cancelled", fence=0), name="snapshot_unfetched"),
             # The page of a crawl: its newest, those in one state, how many were done of late.
             models.Index(fields=["crawl", "id"], condition=Q(retired_at__isnull=True), name="snapshot_of_crawl"),
@@ -338,9 +353,10 @@ def patched_columns(record: Mapping[str, JSON]) -> dict[str, str | int]:
         value = record.get(name)
         if isinstance(value, str):
             columns[name] = " ".join(value.split())[:longest]
-    status = record.get("http_status")
-    if isinstance(status, int) and not isinstance(status, bool) and 0 <= status < 1000:
-        columns["http_status"] = status
+    for name, largest in PATCHED_NUMBERS.items():
+        number = record.get(name)
+        if isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= largest:
+            columns[name] = number
     return columns
 
 

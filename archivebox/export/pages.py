@@ -42,6 +42,7 @@ class Page:
             "final_url": one.final_url,
             "http_status": one.http_status,
             "mime_type": one.mime_type,
+            "quality": one.quality,
             "crawl_id": str(one.crawl_id),
             "depth": one.depth,
             "tags": list(self.tags),

@@ -19,7 +19,7 @@ CHOICES = {
     "opens": ("page", "copy", "original"),
 }
 """What can be chosen of each; the first is what nobody has chosen."""
-COLUMNS = ("when", "host", "status", "kept", "tags", "versions", "size", "type", "crawl")
+COLUMNS = ("when", "host", "status", "kept", "tags", "versions", "size", "quality", "type", "crawl")
 """Of the table, beside the title."""
 
 

@@ -44,6 +44,7 @@ class SnapshotOut(Schema):
     http_status: int
     mime_type: str
     bookmarked_at: Annotated[datetime | None, Field(description=_BOOKMARKED)]
+    quality: Annotated[int | None, Field(description="Percent of the page that its replay has; null: not known")]
     crawl_id: UUID
     parent_snapshot_id: UUID | None
     created_at: datetime
@@ -74,6 +75,7 @@ class SnapshotOut(Schema):
             http_status=row.http_status,
             mime_type=row.mime_type,
             bookmarked_at=row.bookmarked_at,
+            quality=row.quality,
             crawl_id=row.crawl_id,
             parent_snapshot_id=row.parent_snapshot_id,
             created_at=row.created_at,

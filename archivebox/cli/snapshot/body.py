@@ -21,6 +21,7 @@ RESULTS = (
 )
 LABELS = {
     "id": "id", "url": "URL", "final_url": "led to", "http_status": "HTTP status", "mime_type": "type",
+    "quality": "quality",
     "title": "title", "status": "status", "reason": "reason", "created_at": "added", "bookmarked_at": "dated",
     "sealed_at": "sealed", "retired_at": "removed", "depth": "depth", "tags": "tags", "retry_at": "looks again",
     "crawl_id": "crawl", "folder": "folder",

@@ -12,7 +12,7 @@ from archivebox.base_models.visibility import EVERYTHING, Sight, Visibility, see
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
-from archivebox.search.query.keys import TYPES
+from archivebox.search.query.keys import TYPES, UNKNOWN
 from archivebox.search.query.times import floor_of, moment
 from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, Words
 from archivebox.search.query.values import distinct_values
@@ -23,6 +23,7 @@ Texts = Mapping[tuple[str, ...], list[UUID]]
 NOTHING = Q(pk__in=[])
 FULL_ID = 32
 MOST_MEDIA_TYPES = 1_000
+_COMPARED = {"": "", "<": "__lt", "<=": "__lte", ">": "__gt", ">=": "__gte"}
 
 
 def condition(node: Node, texts: Texts, sight: Sight) -> Q:
@@ -142,6 +143,15 @@ def _is_latest(sight: Sight) -> Q:
     return ~Q(Exists(newer))
 
 
+def _quality(value: str) -> Q:
+    """Bad pages are few, and looked up in the index of quality; good ones are most of those that any order has."""
+    if value == UNKNOWN:
+        return Q(quality__isnull=True)
+    sign, number = value.rstrip("0123456789"), int(value.lstrip("<>="))
+    compared = Q(**{f"quality{_COMPARED[sign]}": number})
+    return Q(pk__in=Snapshot.objects.filter(compared).values("pk")) if sign in ("<", "<=") else compared
+
+
 def _visibility(value: str) -> Q:
     """Shown to SQLite (Literal): what few see has an index of its own."""
     return Q(visibility=Literal(value))
@@ -173,6 +183,7 @@ _OF_KEY: dict[str, Callable[[str], Q]] = {
     "visibility": _visibility,
     "type": lambda value: _media_types(TYPES[value]),
     "mime": _mime,
+    "quality": _quality,
     "crawl": lambda value: _begins("crawl_id", value),
     "id": lambda value: _begins("pk", value),
 }

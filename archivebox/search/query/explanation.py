@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from archivebox.search.query.keys import shown_host
+from archivebox.search.query.keys import UNKNOWN, shown_host
 from archivebox.search.query.parser import parse
 from archivebox.search.query.times import moment
 from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, Words
@@ -44,6 +44,7 @@ _OF_A_RESULT = {
     "queued": "{} waits",
     "started": "{} runs",
 }
+_SIGNS = {"": "", "<": "less than ", "<=": "at most ", ">": "more than ", ">=": "at least "}
 
 
 def explain(text: str) -> str:
@@ -99,6 +100,13 @@ def _day(text: str) -> str:
     return day if is_whole else f"{day}, {when:%H:%M} UTC"
 
 
+def _quality(value: str) -> str:
+    if value == UNKNOWN:
+        return "whose quality is not known"
+    sign, number = value.rstrip("0123456789"), value.lstrip("<>=")
+    return f"of a quality of {_SIGNS[sign]}{number} %"
+
+
 _OF_KEY: dict[str, Callable[[str], str]] = {
     "is": lambda value: _STATES[value],
     "host": _host,
@@ -112,6 +120,7 @@ _OF_KEY: dict[str, Callable[[str], str]] = {
     "visibility": lambda value: _VISIBILITIES[value],
     "type": lambda value: f"of type {value}",
     "mime": lambda value: f"of media type {value}",
+    "quality": _quality,
     "crawl": lambda value: f"of crawl {value[:8]}",
     "id": lambda value: f"with an id that begins with {value}",
 }

@@ -58,7 +58,11 @@ TYPES: dict[str, tuple[str, ...]] = {
 }
 """Type of a page → its media types (RFC 9110, 8.3), or how these begin."""
 
+UNKNOWN = "unknown"
+"""The quality of a page of which nothing was measured."""
+
 _ID = re.compile(r"[0-9a-f]{8,32}")
+_QUALITY = re.compile(r"(<=|>=|<|>)?[0-9]{1,3}")
 
 
 def _as_it_is(value: str) -> str:
@@ -89,6 +93,13 @@ def shown_host(domain: str) -> str:
 def _time(value: str) -> str:
     moment(value)
     return value
+
+
+def _quality(value: str) -> str:
+    """``<80`` and its like; a number alone is that number."""
+    if value.lower() == UNKNOWN or _QUALITY.fullmatch(value):
+        return value.lower()
+    raise ValueError(f"{value!r} is no quality: give a percentage such as <80, >=95 or 100, or {UNKNOWN}.")
 
 
 def _id(value: str) -> str:
@@ -137,6 +148,7 @@ KEYS: dict[str, Key] = {
     "visibility": Key("visibility:private", "who sees the page", _one_of(VISIBILITIES), VISIBILITIES),
     "type": Key("type:pdf", "what the URL turned out to be", _one_of(TYPES), _TYPES),
     "mime": Key("mime:image/png", "media type of what the URL led to; mime:image is any image", _lower),
+    "quality": Key("quality:<80", "percent of the page that its replay has, or unknown", _quality),
     "crawl": Key("crawl:0199c2f0", "of the crawl whose id begins so", _id),
     "id": Key("id:0199c2f0", "the page whose id begins so", _id),
 }

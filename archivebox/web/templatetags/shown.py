@@ -17,6 +17,7 @@ from archivebox.contract.verdicts import State
 from archivebox.lib import quantities
 from archivebox.search.facets import quoted
 from archivebox.web.marks import Mark
+from archivebox.web.quality import BAD
 from archivebox.web.seen_by import ICONS as SEEN_BY_ICONS
 from archivebox.web.seen_by import SEEN_BY
 
@@ -51,6 +52,16 @@ def seen_by_mark(visibility: str) -> SafeString:
     words = f"seen by {seen_by_whom(visibility)}"
     sign = icon(SEEN_BY_ICONS[visibility])
     return format_html('<span class="seen-by" title="{}">{}<span class="hidden">{}</span></span>', words, sign, words)
+
+
+@register.simple_tag
+@cache
+def quality_mark(percent: int | None) -> SafeString | str:
+    """Nothing but where a page's replay lacks much of it."""
+    if percent is None or percent >= BAD:
+        return ""
+    words = f"Its replay has {percent} % of the page"
+    return format_html('<span class="lacks" title="{}">{}{} % there</span>', words, icon("scan-text"), percent)
 
 
 @register.filter

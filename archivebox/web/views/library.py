@@ -25,7 +25,7 @@ from archivebox.web.terms import has, toggled
 
 SIZE = 60
 """Pages that are shown at a time."""
-ORDERS: Mapping[str, Order] = {"newest": NEWEST, "oldest": Order(), "host": Order("domain")}
+ORDERS: Mapping[str, Order] = {"newest": NEWEST, "oldest": Order(), "host": Order("domain"), "worst": Order("quality")}
 """By what the list can be sorted: what has an index."""
 _CHOICES = {"views": CHOICES["view"], "opens": CHOICES["opens"], "columns": COLUMNS, "sorts": ORDERS}
 FACETS_KEPT = 30
@@ -39,6 +39,7 @@ def index(request: HttpRequest) -> HttpResponse:
     query, look = request.GET.get("q", "").strip(), look_of(request).chosen({"view": request.GET.get("view", "")})
     reading = reading_of(query)
     rows = visible_snapshots(request.user).none() if reading.problem else found(request, query)
+    rows = rows.measured() if _sort(request) == "worst" else rows
     page = page_of(rows, request, SIZE, ORDERS[_sort(request)])
     shown = cards(request, page.rows)
     context = {

@@ -24,6 +24,7 @@ from archivebox.web.cards import cards
 from archivebox.web.headers import replay
 from archivebox.web.links import links_of
 from archivebox.web.presented import Place, drawn, has_template, title_of
+from archivebox.web.quality import quality_of
 from archivebox.web.replayed import copy_to_prefer, frame_of, index_of
 from archivebox.web.results import lines_of
 from archivebox.web.seen_by import SEEN_BY
@@ -55,6 +56,7 @@ def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
         "card": card,
         "strip": strip_of(snapshot, sight_of(request.user)),
         "busy": not showing.verdict.is_final,
+        "quality": quality_of(snapshot.quality, results),
     }
     if not showing.is_full:
         context |= _beside(request, snapshot, results) | _below(request, snapshot, results, showing.base)

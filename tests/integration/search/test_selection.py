@@ -24,8 +24,10 @@ def pages() -> dict[str, Snapshot]:
         "http://b.example:81/fig",
     ]
     rows = {one.url.rpartition("/")[2]: one for one in factories.crawl(*urls).snapshot_set.all()}
-    Snapshot.objects.filter(pk=rows["pear"].pk).update(title="A ripe Pear", status="sealed", mime_type="text/html")
-    Snapshot.objects.filter(pk=rows["plum"].pk).update(status="sealed", mime_type="image/png", depth=1)
+    Snapshot.objects.filter(pk=rows["pear"].pk).update(
+        title="A ripe Pear", status="sealed", mime_type="text/html", quality=40
+    )
+    Snapshot.objects.filter(pk=rows["plum"].pk).update(status="sealed", mime_type="image/png", depth=1, quality=80)
     Snapshot.objects.filter(pk=rows["fig"].pk).update(retired_at=timezone.now())
     rows["pear"].tags.add(Tag.named("To Read"))  # type: ignore[arg-type]  # the name has letters
     rows["plum"].tags.add(Tag.named("fruit"))  # type: ignore[arg-type]  # the name has letters
@@ -79,6 +81,13 @@ def pages() -> dict[str, Snapshot]:
         ("type:page", "pear"),
         ("mime:image", "plum"),
         ("mime:text/html", "pear"),
+        ("quality:<80", "pear"),
+        ("quality:<=80", "pear plum"),
+        ("quality:>40", "plum"),
+        ("quality:>=40", "pear plum"),
+        ("quality:80", "plum"),
+        ("quality:unknown", "apple"),
+        ("-quality:<80", "apple plum"),
         ("after:1d before:2999", "apple pear plum"),
         ("before:1d", ""),
         ("text:pear", ""),
@@ -138,6 +147,7 @@ def test_what_may_stand_there_is_proposed(pages: dict[str, Snapshot]) -> None:
         ("is:failed", "result_failed"),
         ("plugin:wget status:failed", "result_failed_in"),
         ("status:paused", "snapshot_open"),
+        ("quality:<80", "snapshot_of_quality"),
         ("", "snapshot_in_library"),
         ("is:unfetched", "snapshot_unfetched"),
     ],
@@ -156,6 +166,14 @@ def test_rare_pages_are_found_by_an_index(query: str, index: str) -> None:
 def test_what_somebody_sees_is_read_in_its_order_from_an_index(query: str, sight: Sight, index: str) -> None:
     plan = select(query, sight).order_by("-pk")[:51].explain()
     assert index in plan
+
+
+@pytest.mark.parametrize("sight", [EVERYTHING, Sight(1), Sight()], ids=["all", "member", "passer-by"])
+@pytest.mark.once
+def test_the_worst_pages_are_read_in_their_order_from_an_index(sight: Sight) -> None:
+    plan = select("", sight).measured().order_by("quality", "pk")[:61].explain()
+    assert ("snapshot_public_quality" if sight == Sight() else "snapshot_of_quality") in plan
+    assert "TEMP B-TREE" not in plan
 
 
 def test_all_that_have_common_words_in_a_text_is_refused_where_they_are_too_many() -> None:

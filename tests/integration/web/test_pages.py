@@ -64,7 +64,14 @@ def test_a_facet_narrows_the_list_and_gives_it_back(library: Library) -> None:
     assert links(narrowed)["news 70"] == "?q=story+is%3Afailed+%23news"
 
 
-@pytest.mark.parametrize(("sort", "first"), [("oldest", list(range(60))), ("host", sorted(range(70), key=str)[:60])])
+@pytest.mark.parametrize(
+    ("sort", "first"),
+    [
+        ("oldest", list(range(60))),
+        ("host", sorted(range(70), key=str)[:60]),
+        ("worst", sorted(range(70), key=lambda number: (number % 7, number))[:60]),
+    ],
+)
 def test_the_list_can_be_sorted_and_still_pages_by_key(library: Library, sort: str, first: list[int]) -> None:
     page = library.visitor.get(f"/?sort={sort}").text
     assert shown(page) == first

@@ -274,6 +274,43 @@ def test_of_a_page_that_its_scripts_build_the_copy_that_was_saved_with_them_come
     assert f'which are off. <a href="/snapshots/{snapshot.pk}/?view=singlefile">' in archived
 
 
+def test_how_much_of_the_page_replay_has_is_said_with_what_it_lacks(client: Client, snapshot: Snapshot) -> None:
+    assert "<dt>Quality</dt><dd>not measured</dd>" in page(client, snapshot)
+    missing = [["https://example.org/<b>.js", "no answer"], "no pair"]
+    measures = [
+        {"name": "resources", "percent": 62, "sentence": "5 of 8.", "missing": missing, "missing_count": 3},
+        {"name": "picture", "percent": None, "sentence": "Not compared."},
+        "no measure",
+    ]
+    left(snapshot, "quality", {}, output_json={"measures": measures})
+    left(snapshot, "article", {}, output_json={"measures": "no list"})
+    Snapshot.objects.filter(pk=snapshot.pk).update(quality=62)
+
+    shown = page(client, snapshot).partition('class="menu quality"')[2].partition("</details>")[0]
+    assert re.search(r'class="badge wait">in part\s*<span class="num">62 %', shown)
+    assert "https://example.org/&lt;b&gt;.js</span><small>no answer</small>" in shown
+    assert "and 2 more" in shown
+    assert f'action="/snapshots/{snapshot.pk}/capture/"' in shown
+    assert 'Picture<span class="num">\u2013</span></dt><dd>Not compared.</dd>' in shown
+    assert "Its replay has 62 % of the page" in client.get("/").content.decode()
+
+
+@pytest.mark.parametrize(("percent", "word"), [(100, "whole"), (99, "nearly whole"), (79, "in part"), (49, "poor")])
+def test_a_quality_has_a_word_and_lists_mark_the_bad_alone(
+    client: Client, snapshot: Snapshot, percent: int, word: str
+) -> None:
+    Snapshot.objects.filter(pk=snapshot.pk).update(quality=percent)
+    assert f">{word} " in page(client, snapshot)
+    listed = client.get("/?sort=worst").content.decode()
+    assert (f"{percent} % there" in listed) == (percent < 80)
+    assert "the worst first, of those that were measured" in listed
+
+
+def test_an_order_in_which_no_page_has_a_place_says_so(client: Client, snapshot: Snapshot) -> None:
+    assert snapshot.quality is None
+    assert "Nothing was measured yet" in client.get("/?sort=worst").content.decode()
+
+
 def test_that_a_page_was_looked_at_again_and_had_not_changed_stands_beside_its_version(client: Client) -> None:
     version, dropped = kept(URL), kept(URL)
     give_up(dropped, version)

@@ -136,6 +136,14 @@ class TestFromJsonl:
         assert Snapshot.from_jsonl(record, {"snapshot": page}) == page  # type: ignore[arg-type]
         assert (again(page).title, again(page).status) == ("", "queued")
 
+    @pytest.mark.parametrize(
+        ("given", "kept"), [(0, 0), (100, 100), (101, None), (-1, None), (True, None), ("9", None)]
+    )
+    def test_a_quality_is_a_percentage(self, given: object, kept: int | None) -> None:
+        page = snapshot()
+        Snapshot.from_jsonl({"id": str(page.pk), "quality": given}, {"snapshot": page})  # type: ignore[dict-item]
+        assert again(page).quality == kept
+
     def test_a_patch_of_another_is_refused(self) -> None:
         page, other = snapshot(), snapshot("https://example.com/other")
         assert Snapshot.from_jsonl({"id": str(other.pk), "title": "x"}, {"snapshot": page}) is None

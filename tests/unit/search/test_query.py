@@ -40,6 +40,7 @@ MADE_OTHERWISE = {"text", "plugin", "reason"}
         ("plugin:a plugin:b reason:timeout", Every((Result("a", "", "timeout"), Result("b", "", "timeout")))),
         ("status:queued", Field("status", "queued")),
         ("-status:failed", Not(Result(status="failed"))),
+        ("quality:<80", Field("quality", "<80")),
         ("crawl:0199C2F0-1", Field("crawl", "0199c2f01")),
     ],
 )
@@ -61,6 +62,7 @@ def test_a_query_says(text: str, said: Node) -> None:
         ("is:new", 3, "is none of open, done"),
         ("a after:soon", 8, "no time"),
         ("id:xyz", 3, "no id"),
+        ("quality:bad", 8, "no quality"),
         ("host:%", 5, "no host"),
         ("word " * MOST_PARTS, 500, "at most"),
         ("(" * 90 + "a" + ")" * 5, 84, "never closed"),

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Say how much of the page its replay has: of what it asked for, of the words that it showed, of its article.
+
+Nothing is loaded for it: the recorder's log is read, and the page as it was sent and as it was shown.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from resources import is_whole, measure_resources
+from words import measure_words
+
+from archivebox.plugins.base import Settings, give_up_after, noresults, patch_snapshot, succeeded
+from archivebox.plugins.base.responses import Archive, Response
+
+PICTURE = {"name": "picture", "percent": None, "sentence": "Not compared: that takes another load of the page."}
+
+
+def main() -> None:
+    give_up_after(Settings().timeout("QUALITY"))
+    responses = Archive().responses()
+    if not any(map(is_page, responses)):
+        noresults("nothing of the page was recorded, so there is nothing to compare")
+    measures = [measure_resources(responses), *measure_words(Path("..")), PICTURE]
+    worst = min(percent for one in measures if isinstance(percent := one["percent"], int))
+    patch_snapshot(quality=worst)
+    succeeded(f"{worst} %", {"measures": measures})
+
+
+def is_page(response: Response) -> bool:
+    """Whether it is the page's own document, whole, and no redirect to it."""
+    return response.is_main and is_whole(response) and not response.redirected_to
+
+
+if __name__ == "__main__":
+    main()
