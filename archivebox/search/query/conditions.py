@@ -6,6 +6,8 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Coalesce
+from django.db.models.lookups import GreaterThanOrEqual
 
 from archivebox.base_models.literal import Literal, one_of
 from archivebox.base_models.visibility import EVERYTHING, Sight, Visibility, seen_by
@@ -23,7 +25,6 @@ Texts = Mapping[tuple[str, ...], list[UUID]]
 NOTHING = Q(pk__in=[])
 FULL_ID = 32
 MOST_MEDIA_TYPES = 1_000
-_COMPARED = {"": "", "<": "__lt", "<=": "__lte", ">": "__gt", ">=": "__gte"}
 
 
 def condition(node: Node, texts: Texts, sight: Sight) -> Q:
@@ -144,12 +145,16 @@ def _is_latest(sight: Sight) -> Q:
 
 
 def _quality(value: str) -> Q:
-    """Bad pages are few, and looked up in the index of quality; good ones are most of those that any order has."""
+    """Bad pages are few, and looked up in their index; good ones are most of any list, which Coalesce leaves as it is."""
     if value == UNKNOWN:
         return Q(quality__isnull=True)
     sign, number = value.rstrip("0123456789"), int(value.lstrip("<>="))
-    compared = Q(**{f"quality{_COMPARED[sign]}": number})
-    return Q(pk__in=Snapshot.objects.filter(compared).values("pk")) if sign in ("<", "<=") else compared
+    if sign in ("<", "<="):
+        most = number - (sign == "<")
+        return Q(pk__in=Snapshot.objects.filter(quality__lte=most).values("pk"))
+    if sign in (">", ">="):
+        return Q(GreaterThanOrEqual(Coalesce("quality", -1), number + (sign == ">")))
+    return Q(quality=number)
 
 
 def _visibility(value: str) -> Q:
