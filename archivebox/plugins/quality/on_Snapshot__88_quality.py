@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from resources import is_whole, measure_resources
+from resources import can_be_replayed, is_whole, measure_resources
 from words import measure_words
 
 from archivebox.plugins.base import Settings, give_up_after, noresults, patch_snapshot, succeeded
@@ -30,7 +30,8 @@ def main() -> None:
 
 def is_page(response: Response) -> bool:
     """Whether it is the page's own document, whole, and no redirect to it."""
-    return response.is_main and is_whole(response) and not response.redirected_to
+    is_there = can_be_replayed(response) and is_whole(response)
+    return is_there and response.is_main and not response.redirected_to
 
 
 if __name__ == "__main__":

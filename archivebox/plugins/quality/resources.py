@@ -32,7 +32,7 @@ CALLED_OFF = (
 
 def measure_resources(responses: Iterable[Response]) -> dict[str, object]:
     """The measure: in percent, as a sentence, and what is missing, each with why."""
-    asked = [each for each in responses if each.method == "GET" and each.url.startswith(("http://", "https://"))]
+    asked = [each for each in responses if can_be_replayed(each)]
     whole = {each.url for each in asked if is_whole(each)}
     missing = {each.url: why for each in asked if each.url not in whole and (why := loss_of(each))}
     count = len(whole) + len(missing)
@@ -51,8 +51,13 @@ def _sentence(whole: int, count: int) -> str:
     return f"{whole:,} of the {count:,} files that the page asked for are kept whole."
 
 
+def can_be_replayed(response: Response) -> bool:
+    """Whether this is a request that a replay may repeat."""
+    return response.method == "GET" and response.url.startswith(("http://", "https://"))
+
+
 def is_whole(response: Response) -> bool:
-    """Whether this answer can be replayed as it was given."""
+    """Whether this answer is kept as it was given."""
     is_answer = response.status not in {0, NOT_MODIFIED, *NOT_NOW}
     return is_answer and not response.truncated and "record" in response.record
 

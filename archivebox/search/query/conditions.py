@@ -145,7 +145,7 @@ def _is_latest(sight: Sight) -> Q:
 
 
 def _quality(value: str) -> Q:
-    """Bad pages are few, and looked up in their index; good ones are most of any list, which Coalesce leaves as it is."""
+    """Bad pages are few, and looked up in their index; good ones are most of a list: Coalesce hides them from it."""
     if value == UNKNOWN:
         return Q(quality__isnull=True)
     sign, number = value.rstrip("0123456789"), int(value.lstrip("<>="))
