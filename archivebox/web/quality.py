@@ -15,7 +15,7 @@ BAD = 80
 _WORDS = ((100, "whole", "good"), (BAD, "nearly whole", "good"), (50, "in part", "wait"), (0, "poor", "bad"))
 """From so many percent: a word, and the colour beside it."""
 MOST = 20
-"""Measures, and missing files, that are shown."""
+"""Measures of one plugin, and missing files of one measure, that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +62,20 @@ def quality_of(percent: int | None, results: Iterable[ArchiveResult]) -> Quality
     if percent is None:
         return None
     said = (one.output_json.get("measures") for one in results if isinstance(one.output_json, dict))
-    measures = [measure for one in said if isinstance(one, list) for measure in _measures(one)]
-    return Quality(percent, tuple(measures[:MOST]))
+    entries = (entry for one in said if isinstance(one, list) for entry in one[:MOST])
+    return Quality(percent, tuple(_measure(entry) for entry in entries if isinstance(entry, dict)))
 
 
-def _measures(said: list[JSON]) -> Iterator[Measure]:
-    for one in said:
-        if isinstance(one, dict) and isinstance(one.get("name"), str):
-            percent, count = one.get("percent"), one.get("missing_count")
-            missing = tuple(_pairs(one.get("missing")))
-            yield Measure(
-                str(one["name"]),
-                percent if isinstance(percent, int) else None,
-                str(one.get("sentence") or ""),
-                missing,
-                max(count - len(missing), 0) if isinstance(count, int) else 0,
-            )
+def _measure(said: dict[str, JSON]) -> Measure:
+    percent, count = said.get("percent"), said.get("missing_count")
+    missing = tuple(_pairs(said.get("missing")))
+    return Measure(
+        str(said.get("name", "")),
+        percent if isinstance(percent, int) else None,
+        str(said.get("sentence", "")),
+        missing,
+        max(count - len(missing), 0) if isinstance(count, int) else 0,
+    )
 
 
 def _pairs(said: JSON) -> Iterator[tuple[str, str]]:

@@ -35,7 +35,7 @@ def _measure(name: str, what: str, shown: str, there: str) -> dict[str, object]:
     if percent is None:
         return _unknown(name, "Nothing to compare: the page showed no words.")
     if percent == 100:
-        return {"name": name, "percent": percent, "sentence": f"All {what.removeprefix('the ')} are in it."}
+        return {"name": name, "percent": percent, "sentence": f"All {what.removeprefix('the ')} are in its replay."}
     sentence = (
         f"{percent} % of {what} are in the page as it was sent; scripts, which are off in replay, wrote the rest."
     )

@@ -287,7 +287,7 @@ def test_how_much_of_the_page_replay_has_is_said_with_what_it_lacks(client: Clie
     Snapshot.objects.filter(pk=snapshot.pk).update(quality=62)
 
     shown = page(client, snapshot).partition('class="menu quality"')[2].partition("</details>")[0]
-    assert re.search(r'class="badge wait">in part\s*<span class="num">62 %', shown)
+    assert re.search(r'class="badge wait">replay in part\s*<span class="num">62 %', shown)
     assert "https://example.org/&lt;b&gt;.js</span><small>no answer</small>" in shown
     assert "and 2 more" in shown
     assert f'action="/snapshots/{snapshot.pk}/capture/"' in shown
@@ -300,7 +300,7 @@ def test_a_quality_has_a_word_and_lists_mark_the_bad_alone(
     client: Client, snapshot: Snapshot, percent: int, word: str
 ) -> None:
     Snapshot.objects.filter(pk=snapshot.pk).update(quality=percent)
-    assert f">{word} " in page(client, snapshot)
+    assert f">replay {word} " in page(client, snapshot)
     listed = client.get("/?sort=worst").content.decode()
     assert (f"{percent} % there" in listed) == (percent < 80)
     assert "the worst first, of those that were measured" in listed
