@@ -61,7 +61,7 @@ def quality_mark(percent: int | None) -> SafeString | str:
     if percent is None or percent >= BAD:
         return ""
     words = f"Its replay has {percent} % of the page"
-    return format_html('<span class="lacks" title="{}">{}{} % there</span>', words, icon("scan-text"), percent)
+    return format_html('<span class="lacks" title="{}">{}replay {} %</span>', words, icon("scan-text"), percent)
 
 
 @register.filter

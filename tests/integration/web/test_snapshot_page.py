@@ -302,7 +302,7 @@ def test_a_quality_has_a_word_and_lists_mark_the_bad_alone(
     Snapshot.objects.filter(pk=snapshot.pk).update(quality=percent)
     assert f">replay {word} " in page(client, snapshot)
     listed = client.get("/?sort=worst").content.decode()
-    assert (f"{percent} % there" in listed) == (percent < 80)
+    assert (f"replay {percent} %<" in listed) == (percent < 80)
     assert "the worst first, of those that were measured" in listed
 
 

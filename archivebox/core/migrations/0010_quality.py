@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('core', '0008_visible_indexes'),
+        ('core', '0009_bookmarked_at'),
         ('crawls', '0006_visibility'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
