@@ -115,7 +115,8 @@ class Ending:
 
     @property
     def died_of_term(self) -> bool:
-        return self.exit_code in BY_TERM
+        """Whether TERM has ended it, or nobody saw what did after we had told it to stop."""
+        return self.exit_code in BY_TERM or (self.exit_code is None and self.end_reason is EndReason.SEALED)
 
     @property
     def may_be_stopped(self) -> bool:
@@ -124,9 +125,10 @@ class Ending:
 
     @property
     def is_lost(self) -> bool:
-        """Nobody saw its end, or it fell together with its worker."""
+        """Nobody saw its end, which we did not ask for, or it fell together with its worker."""
+        unseen = self.exit_code is None and self.end_reason is not EndReason.SEALED
         fell_with_its_worker = self.unwatched and self.exit_code == -signal.SIGKILL
-        return self.end_reason is EndReason.LOST or self.exit_code is None or fell_with_its_worker
+        return self.end_reason is EndReason.LOST or unseen or fell_with_its_worker
 
 
 BACK_TO_QUEUE = Outcome(Status.QUEUED, Reason.RELEASED, retry=True, counts=False)

@@ -40,6 +40,9 @@ class Phase(Enum):
     SEALING = "sealing"
 
 
+_WINDING_DOWN = frozenset({Phase.STEPS, Phase.STOPPING, Phase.CLOSING_PAGE, Phase.FINISHING})
+
+
 class Sealing:
     """The phases of one Snapshot after its last step; ``advance`` is called after each event and never waits."""
 
@@ -56,22 +59,25 @@ class Sealing:
 
     def advance(self) -> None:
         """TERM to all background hooks at once; the page last; then what is derived; then the seal."""
-        if self.phase is Phase.STEPS:
-            self.phase = Phase.STOPPING
-            self._stop([i for i in self._schedule.running() if i.is_endless and not i.hook.session])
-        if self.phase is Phase.STOPPING and not self._running(finite=False, session=False):
-            self.phase = Phase.CLOSING_PAGE
-            self._stop([i for i in self._schedule.running() if i.hook.session])
-        if self.phase is Phase.CLOSING_PAGE and not self._running(finite=False, session=True):
-            self._finish() if self._downloads_left() else self._derive()
-        if self.phase is Phase.FINISHING and not self._downloads_left():
-            self._derive()
+        if self.phase in _WINDING_DOWN:
+            self._wind_down()
         elif self.phase is Phase.DERIVING and not self._derived_left():
             self.phase = Phase.ENDING
             self._start_end_hooks()
         if self.phase is Phase.ENDING and all(item.is_settled for item in self._end_hooks):
             self.phase = Phase.SEALING
             self._task = self._engine.in_background(self._seal())
+
+    def _wind_down(self) -> None:
+        """From the beginning each time: what was told to stop may have been started again, with its page or alone."""
+        if self._stop(session=False):
+            self.phase = Phase.STOPPING
+        elif self._stop(session=True):
+            self.phase = Phase.CLOSING_PAGE
+        elif not self._downloads_left():
+            self._derive()
+        elif self.phase is not Phase.FINISHING:
+            self._finish()
 
     async def finish(self) -> bool:
         """Wait for the seal, if it has begun; False if it has not."""
@@ -80,11 +86,11 @@ class Sealing:
         await self._task
         return True
 
-    def _stop(self, items: list[Planned]) -> None:
+    def _stop(self, *, session: bool) -> bool:
+        """Whether background hooks of this kind run that do not end by themselves; they are told to."""
+        items = [item for item in self._schedule.running() if item.is_endless and item.hook.session == session]
         self._executor.stop_background(items, self._engine.seal_grace)
-
-    def _running(self, *, finite: bool, session: bool) -> bool:
-        return any(item.hook.finite == finite and item.hook.session == session for item in self._schedule.running())
+        return bool(items)
 
     def _downloads_left(self) -> bool:
         return any(item.hook.finite and (item.is_queued or item.is_running) for item in self._schedule.planned)

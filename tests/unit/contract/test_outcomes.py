@@ -29,7 +29,7 @@ def row(exit_code: int | None, says: str | None = None, end: EndReason = EndReas
     return Ending(exit_code, end, Status(says) if says else None, **more)
 
 
-def told(exit_code: int, says: str | None = None, **more: Any) -> Ending:
+def told(exit_code: int | None, says: str | None = None, **more: Any) -> Ending:
     """A background hook that was told to stop at the end."""
     return row(exit_code, says, EndReason.SEALED, background=True, **more)
 
@@ -88,6 +88,9 @@ TABLE: list[tuple[str, Ending, Status, str, bool]] = [
     ("told, none, status of its own", told(5), Status.NORESULTS, "", False),
     ("told, a daemon died of it, files", told(-15, **DAEMON, **FILES), Status.SUCCEEDED, "", False),
     ("told, a daemon deaf to it", told(-9, **DAEMON), Status.NORESULTS, "", False),
+    ("told, a daemon, its end unseen", told(None, **DAEMON, **FILES), Status.SUCCEEDED, "", False),
+    ("told, plain, its end unseen", told(None, **FILES), Status.QUEUED, "unfinished", True),
+    ("released, its end unseen", row(None, end=EndReason.SEALED, released=True), Status.QUEUED, "released", True),
     ("told, plain, died of it", told(-15, **FILES), Status.QUEUED, "unfinished", True),
     ("told, plain, its runner says so", told(143, **FILES), Status.QUEUED, "unfinished", True),
     ("told by who died, plain", row(-15, end=EndReason.SIGNALLED, background=True), Status.QUEUED, "unfinished", True),
