@@ -12,7 +12,6 @@ import pytest
 
 from tests.acceptance.cli.conftest import CHECKOUT, Type
 
-
 URL = "https://example.com/page"
 SOFT = """echo '{"type": "ArchiveResult", "status": "failed", "output_str": "gone"}'\n"""
 
