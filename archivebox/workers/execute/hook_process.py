@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 
 ROOT_FIRST = 2.0
 """Seconds that a background hook has at the end to wind its programs down in order, before they are told as well."""
+LISTENS_AFTER = 1.0
+"""Seconds after its start until a background hook that is silent is told to stop: it may not listen yet."""
 PID_FILE_AFTER = 0.1
 """Seconds until a foreground hook has its pid file: most have ended by then, and it costs 0.1 ms to make and remove."""
 
@@ -79,7 +81,7 @@ class HookProcess:
         """The end of what it printed for people, once it has ended."""
         self._timers: list[asyncio.TimerHandle] = []
         """What is to happen while it runs."""
-        self.deadline = engine.loop.time()
+        self.deadline = self._listens_at = engine.loop.time()
         """Loop time at which its own timeout is over."""
         self._ending: asyncio.Task[None] | None = None
         self.left_out = ""
@@ -123,6 +125,7 @@ class HookProcess:
             self._write_pid(identity.pid)  # others of the page may look for it
         else:
             self._timers.append(self.engine.loop.call_later(PID_FILE_AFTER, self._write_pid, identity.pid))
+        self._listens_at = self.engine.loop.time() + LISTENS_AFTER
         self._listen(self.call.timeout)
         return True
 
@@ -302,6 +305,8 @@ class HookProcess:
         self._ending = self.engine.in_background(self._end_tree(grace))
 
     async def _end_tree(self, grace: float) -> None:
+        if self.end_reason is EndReason.SEALED and self.hook.may_be_cut_off:
+            await asyncio.sleep(self._listens_at - self.engine.loop.time())
         listens = self.end_reason is EndReason.SEALED and self.hook.background
         alone = min(ROOT_FIRST, grace / 2) if listens else 0.0
         await self.tree().end(grace=grace, root_first=alone)

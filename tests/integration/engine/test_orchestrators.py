@@ -167,7 +167,8 @@ def test_a_second_interrupt_ends_everything_at_once_and_on_record(forked: Collec
     assert forked.row("Snapshot", "status", "owner") == {"status": "started", "owner": None}
     assert not list((forked.root / "run" / "workers").iterdir())
     (run,) = forked.hooks("deaf")
-    assert (run["exit_code"], run["end_reason"]) == (-signal.SIGKILL, "signalled")
+    assert run["exit_code"] == -signal.SIGKILL
+    assert run["end_reason"] in {"sealed", "signalled"}  # by its worker, if that saw it die, or by who came after
 
 
 def test_who_comes_while_an_orchestrator_winds_down_begins_when_it_has_ended(forked: Collection) -> None:
