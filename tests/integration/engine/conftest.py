@@ -5,7 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.engine.driver import MODES, Collection, collection
+from tests.integration.engine.driver import MODES, USUAL, Collection, collection
+
+ALSO_COLD = {"test_control", "test_deaths", "test_orchestrators", "test_outcomes", "test_timing"}
+"""What runs cold in every run: starts, ends, judging. The rest does with ENGINE_MODE=cold; portable starts are cold."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is run cold for nothing that the other two ways would not show."""
+    left_out = [item for item in items if USUAL != "cold" and _is_spared(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _is_spared(item: pytest.Item) -> bool:
+    params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return params.get("each_mode") == "cold" and item.path.stem not in ALSO_COLD
 
 
 @pytest.fixture(params=["forked", *[pytest.param(mode, marks=pytest.mark.once) for mode in MODES if mode != "forked"]])
