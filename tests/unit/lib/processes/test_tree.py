@@ -141,7 +141,7 @@ def test_daemons_that_fork_every_two_milliseconds_and_ignore_term_are_caught(sta
 @pytest.mark.skipif(PORTABLE, reason="there is no subreaper on this path")
 def test_a_double_fork_without_environment_is_seen_as_a_stray(starter: Starter) -> None:
     body = (
-        "script = '/usr/bin/setsid /bin/sleep 300 > /dev/null & echo $!'\n"
+        "script = '/usr/bin/setsid /bin/bash -c \\'echo $$; exec /bin/sleep 300 > /dev/null\\' &'\n"
         "left(int(subprocess.check_output(['env', '-i', '/bin/bash', '-c', script])))"
     )
     tree, left = tree_of(starter, body)
