@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 ROOT_FIRST = 2.0
 """Seconds that a background hook has at the end to wind its programs down in order, before they are told as well."""
 LISTENS_AFTER = 1.0
-"""Seconds after its start until a background hook that is silent is told to stop: it may not listen yet."""
+"""Seconds that a background hook runs at least until it is told to stop, where nothing says that it handles TERM."""
 PID_FILE_AFTER = 0.1
 """Seconds until a foreground hook has its pid file: most have ended by then, and it costs 0.1 ms to make and remove."""
 
@@ -81,8 +81,10 @@ class HookProcess:
         """The end of what it printed for people, once it has ended."""
         self._timers: list[asyncio.TimerHandle] = []
         """What is to happen while it runs."""
-        self.deadline = self._listens_at = engine.loop.time()
+        self.deadline = engine.loop.time()
         """Loop time at which its own timeout is over."""
+        self._listens_at = self.deadline
+        """Loop time from which on it may be told to stop, where nothing says that it handles TERM."""
         self._ending: asyncio.Task[None] | None = None
         self.left_out = ""
         """The reason code, where it printed more than is taken."""

@@ -136,6 +136,12 @@ class Sealing:
     # --- the seal ---------------------------------------------------------------------------------------------
 
     async def _seal(self) -> None:
+        try:
+            await self._keep_and_seal()
+        except OSError as error:
+            self._executor.fail(error)
+
+    async def _keep_and_seal(self) -> None:
         folder = self._executor.call.object_dir
         await self._executor.end_orphans(self._engine.stop_grace)
         self._engine.outputs.unwatch_folder(str(folder / HOOK_RUNS))
@@ -191,12 +197,15 @@ class Sealing:
 
 
 def clear_away(snapshot: Snapshot) -> None:
-    """Delete the files of a version that is not kept. What a power cut leaves of them, retention takes."""
+    """Delete the files of a version that is not kept. What is left of them, retention takes."""
     try:
         forget([snapshot])
     except SearchUnavailableError as problem:
         log.warning("The search index is not up to date: %s action=index_not_told", problem)
-    shutil.rmtree(snapshot.path)
+    try:
+        shutil.rmtree(snapshot.path)
+    except OSError as error:
+        log.warning("Not deleted: %s action=files_left snapshot=%s", error, snapshot.pk)
 
 
 def sign_hashes(snapshot: Snapshot) -> None:

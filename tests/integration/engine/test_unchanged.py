@@ -38,3 +38,13 @@ def test_a_new_version_is_kept_where_the_page_says_something_else(forked: Collec
 
     wanted = capture(forked, "One three", keep_unchanged=True)
     assert kept(forked) == sorted([first, changed, wanted]), "kept, unless somebody says otherwise"
+
+
+def test_a_folder_that_cannot_be_deleted_ends_no_worker(forked: Collection) -> None:
+    away = 'mv "$SNAP_DIR" "$SNAP_DIR.away" && ln -s "$SNAP_DIR.away" "$SNAP_DIR"\n'
+    says = {"on_Snapshot__57_words.sh": "echo one > words.txt\n", "on_Snapshot__58_away.sh": away}
+    forked.plugin("words", says, config={"x-outputs": [{"role": "text", "file": "*.txt"}]})
+    first = capture(forked, "")
+    capture(forked, "")
+    assert kept(forked) == [first]
+    assert {row["exit_code"] for row in forked.processes(worker_type="worker")} == {0}
