@@ -37,7 +37,8 @@ _BY_ENV = re.compile(r"#!\s*/usr/bin/env\s+(?:-\S+\s+|\w+=\S*\s+)*([A-Za-z0-9_][
 _TAKES_ANYTHING = "ignore_unknown_options"
 _OLDER_IMPORT = re.compile(r"^\s*(?:import|from)\s+(?:feedparser|requests|rich_click)\b", re.MULTILINE)
 _INLINE = re.compile(r"^# /// script\s*$\n((?:^#(?: .*)?$\n)+?)^# ///\s*$", re.MULTILINE)
-_NEWER_DIALECT = re.compile(r"\babx_?(?:plugins|pkg)\b|emit_?archive_?result", re.IGNORECASE)
+_NEWER_DIALECT = tuple(map(re.compile, (r"abx_?(?:plugins|pkg)\b", r"emit_?archive_?result")))
+"""Each begins with a letter as it is, which is looked for ten times as fast as either of two, or in either case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,15 @@ def read_script(text: str, extension: str, *, executable: bool) -> Script:
         runner=runner[1] if interpreter == "self" and (runner := _BY_ENV.match(text)) else "",
         options=accepted_options(text, extension),
         packages=packages_of(text) if interpreter == "python" else (),
-        newer_dialect=bool(_NEWER_DIALECT.search(text)),
+        newer_dialect=is_of_newer_dialect(text),
         digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
     )
+
+
+def is_of_newer_dialect(text: str) -> bool:
+    """Whether a script names what hooks of the newer dialect share."""
+    lower = text.lower()
+    return any(pattern.search(lower) for pattern in _NEWER_DIALECT)
 
 
 def interpreter_of(text: str, extension: str, *, executable: bool) -> Interpreter:

@@ -74,11 +74,9 @@ class OwnProcess(StartedProcess):
                 return UUID(named)
             except ValueError:
                 pass  # set by somebody else; the walk below finds the truth
-        for ancestor in psutil.Process().parents():
-            row: Self | None = cls.objects.get_by_pid(ancestor.pid)
-            if row is not None:
-                return row.pk
-        return None
+        ancestors = [ancestor.pid for ancestor in psutil.Process().parents()]
+        known = {row.identity: row.pk for row in cls.objects.here().running().filter(pid__in=ancestors)}
+        return next((known[identity] for identity in map(Identity.of, ancestors) if identity in known), None)
 
     @classmethod
     def _detect_type(cls) -> str:
