@@ -27,24 +27,22 @@ from archivebox.hooks import (
 from archivebox.machine.binary import Binary, binary_paths
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.executor import take_programs
+from archivebox.workers.execute.held import Held
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.machine_locks import PREFIX, let_go, of_machine, take_machine_locks
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 
 
-class BinaryExecutor:
+class BinaryExecutor(Held):
     """Asks one provider after another for one program."""
 
     def __init__(self, engine: Engine, lease: Lease, loaded: "LoadedBinary") -> None:
-        self.engine = engine
-        self.lease = lease
+        super().__init__(engine, lease)
         self.binary, self.call = loaded
-        self.over: asyncio.Future[None] = engine.loop.create_future()
         self.run: HookProcess | None = None
         self._ended: asyncio.Future[None] | None = None
         self._found = False
-        self.ending = False
         self._task = engine.in_background(self._ask_providers())
         self._stopping = ""
 
@@ -60,7 +58,7 @@ class BinaryExecutor:
         await self.engine.journal.read(
             settle, self.lease, self._found, "\n".join(filter(None, problems)), self._stopping
         )
-        self.over.set_result(None)
+        self.let_go()
 
     async def _ask(self, hook: Hook) -> str:
         """One provider; returns why it could not, for people."""
@@ -96,9 +94,6 @@ class BinaryExecutor:
         del run
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
-
-    def advance(self) -> None:
-        """It goes on by itself, from one provider to the next."""
 
     def hooks(self) -> list[HookProcess]:
         return [] if self.run is None else [self.run]

@@ -156,8 +156,7 @@ class CrawlRunExecutor(Executor):
         if event == "seal":
             await self._run_end_hooks()
         await self.engine.journal.read(_put_down, self.lease, event)
-        if not self.over.done():
-            self.over.set_result(None)
+        self.let_go()
 
     async def _run_end_hooks(self) -> None:
         self._end_hooks = [
@@ -171,8 +170,7 @@ class CrawlRunExecutor(Executor):
 
     async def abandon(self) -> None:
         await self.end_everything(EndReason.CANCELLED, 0.0)
-        if not self.over.done():
-            self.over.set_result(None)
+        self.let_go()
 
 
 # --- on the database thread -------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from archivebox.webhooks.settling import Tried, settle
 from archivebox.webhooks.signing import signed_fields
 from archivebox.workers.egress.policies import dialer_of
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.held import Held
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 
@@ -50,14 +50,11 @@ class LoadedDelivery(NamedTuple):
     problem: str = ""
 
 
-class DeliveryExecutor:
+class DeliveryExecutor(Held):
     """Sends one message once, and puts on record what came of it."""
 
     def __init__(self, engine: Engine, lease: Lease, loaded: LoadedDelivery) -> None:
-        self.engine = engine
-        self.lease = lease
-        self.over: asyncio.Future[None] = engine.loop.create_future()
-        self.ending = False
+        super().__init__(engine, lease)
         self._task = engine.in_background(self._deliver(loaded))
 
     async def _deliver(self, loaded: LoadedDelivery) -> None:
@@ -66,18 +63,7 @@ class DeliveryExecutor:
         if not tried.is_taken:
             log.info("Not taken: %s action=delivery_failed delivery=%s", tried.sentence, self.lease.pk)
         await self.engine.journal.read(settle, loaded.delivery, tried)
-        self._is_over()
-
-    def _is_over(self) -> None:
-        if not self.over.done():
-            self.over.set_result(None)
-
-    def advance(self) -> None:
-        """It goes on by itself."""
-
-    def hooks(self) -> list[HookProcess]:
-        """It has none."""
-        return []
+        self.let_go()
 
     async def obey(self, event: str) -> None:
         """Nobody asks anything of a message but to be put down: what is removed is gone when it is settled."""
@@ -93,7 +79,7 @@ class DeliveryExecutor:
         self.ending = True
         self._task.cancel()
         await asyncio.wait([self._task])
-        self._is_over()
+        self.let_go()
 
 
 async def send(dialer: Dialer, delivery: Delivery) -> Tried:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,6 +19,7 @@ from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import Identity, Strays
 from archivebox.machine.process import Process
 from archivebox.workers.execute.engine import Engine
+from archivebox.workers.execute.held import Held
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.machine_locks import let_go, of_machine, take_machine_locks
 from archivebox.workers.execute.places import Places, become_late_in_time
@@ -30,7 +31,7 @@ from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder, p
 log = logging.getLogger(__name__)
 
 
-class Executor(ABC):
+class Executor(Held):
     """A leased object whose hooks this worker runs.
 
     Everything happens in :meth:`advance`, which is called after each event and does what can be done then: nothing in
@@ -40,14 +41,11 @@ class Executor(ABC):
     event: str
 
     def __init__(self, engine: Engine, lease: Lease, call: Call, schedule: Schedule) -> None:
-        self.engine = engine
-        self.lease = lease
+        super().__init__(engine, lease)
         self.call = replace(call, binaries=engine.programs.paths, versions=engine.programs.versions)
         self.schedule = schedule
         self.process_ids: set[str] = set()
         self.adopted: list[HookProcess] = []
-        self.ending = False
-        self.over: asyncio.Future[None] = engine.loop.create_future()
         self._by_run: dict[HookProcess, Planned] = {}
         self._machine_locks: dict[Planned, tuple[int, ...]] = {}
         self._wants_machine: dict[Planned, asyncio.Task[None]] = {}
@@ -76,7 +74,7 @@ class Executor(ABC):
     def take_records(self, run: HookProcess, records: Sequence[Record]) -> None:
         """Records a hook printed, other than of its own result."""
 
-    def before_step(self) -> None:  # noqa: B027 - a CrawlRun keeps no step
+    def before_step(self) -> None:
         """A step has begun."""
 
     def knows_too_little(self, item: Planned) -> bool:
@@ -124,8 +122,7 @@ class Executor(ABC):
     async def _put_aside(self, reason: str) -> None:
         await self.end_everything(EndReason.SEALED, self.engine.stop_grace)
         await self.engine.journal.read(put_aside, self.lease, reason)
-        if not self.over.done():
-            self.over.set_result(None)
+        self.let_go()
 
     def go_on(self) -> None:
         """Something has changed within a pass: another one follows it."""
@@ -187,7 +184,7 @@ class Executor(ABC):
         self.process_ids.add(run.mark)
         self.hook_started(item, run)
 
-    def hook_started(self, item: Planned, run: HookProcess) -> None:  # noqa: B027 - a CrawlRun keeps no results
+    def hook_started(self, item: Planned, run: HookProcess) -> None:
         """A hook is about to be started."""
 
     def expect_ready(self, item: Planned, run: HookProcess) -> None:

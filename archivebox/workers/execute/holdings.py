@@ -1,8 +1,6 @@
-"""Owns what a worker has in its hands: pages, runs of crawls, programs, jobs, messages; and what all answer to."""
+"""Owns what a worker has in its hands: pages, runs of crawls, programs, jobs and messages."""
 
-import asyncio
 from collections.abc import Mapping
-from typing import Protocol
 from uuid import UUID
 
 from archivebox.workers.execute import (
@@ -16,7 +14,7 @@ from archivebox.workers.execute.binary_executor import BinaryExecutor
 from archivebox.workers.execute.crawl_executor import CrawlRunExecutor
 from archivebox.workers.execute.delivery_executor import DeliveryExecutor
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.held import Held
 from archivebox.workers.execute.job_executor import JobExecutor
 from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
 from archivebox.workers.queue.lease import Lease
@@ -28,29 +26,6 @@ Loaded = (
     | job_executor.LoadedJob
     | delivery_executor.LoadedDelivery
 )
-
-
-class Held(Protocol):
-    """One leased object that this worker works on. ``over`` is done once it is put down or its lease is lost."""
-
-    over: asyncio.Future[None]
-    ending: bool
-    """From here on nothing of it is started."""
-
-    def advance(self) -> None:
-        """Do what can be done now; never waits."""
-
-    def hooks(self) -> list[HookProcess]:
-        """Processes of its hooks, ended ones included."""
-
-    async def obey(self, event: str) -> None:
-        """Do what somebody asked of its holder (``pause``, ``cancel``, ``release``), and put it down."""
-
-    async def put_down(self) -> None:
-        """The worker stops: back to the queue with it, once its trees have ended."""
-
-    async def abandon(self) -> None:
-        """The lease is lost: end its trees, and write nothing but what happened to processes."""
 
 
 class Holdings:

@@ -1,6 +1,5 @@
 """A Job in the hands of a worker: part after part, what takes long on a thread of its own."""
 
-import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,7 @@ from archivebox.jobs.job import Job
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.held import Held
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 
@@ -33,14 +32,11 @@ class LoadedJob(NamedTuple):
     job: Job
 
 
-class JobExecutor:
+class JobExecutor(Held):
     """Carries out one job, and lets pages be worked on between two of its parts."""
 
     def __init__(self, engine: Engine, lease: Lease, loaded: LoadedJob) -> None:
-        self.engine = engine
-        self.lease = lease
-        self.over: asyncio.Future[None] = engine.loop.create_future()
-        self.ending = False
+        super().__init__(engine, lease)
         self._job = loaded.job
         self._deed: Deed = DEEDS[loaded.job.kind](loaded.job)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="job")
@@ -58,7 +54,7 @@ class JobExecutor:
             self._thread.shutdown()
         if problem or not self.ending:
             await self.engine.journal.read(partial(put_down, self._job, "seal", problem=problem))
-            self._is_over()
+            self.let_go()
 
     async def _go_on(self) -> None:
         """Until all is done, or somebody wants it to stop."""
@@ -79,7 +75,7 @@ class JobExecutor:
         """How far it is now; None: the lease is lost, and nothing more may be done."""
         if job is None:
             self.ending = True
-            self._is_over()
+            self.let_go()
         else:
             self._job = self._deed.job = job
 
@@ -91,23 +87,12 @@ class JobExecutor:
         self._deed.close()
         connections.close_all()
 
-    def _is_over(self) -> None:
-        if not self.over.done():
-            self.over.set_result(None)
-
-    def advance(self) -> None:
-        """It goes on by itself, from one part to the next."""
-
-    def hooks(self) -> list[HookProcess]:
-        """It has none."""
-        return []
-
     async def obey(self, event: str) -> None:
         self.ending = True
         await self._task
         if not self.over.done():
             await self.engine.journal.read(put_down, self._job, event)
-            self._is_over()
+            self.let_go()
 
     async def put_down(self) -> None:
         await self.obey("release")
@@ -115,7 +100,7 @@ class JobExecutor:
     async def abandon(self) -> None:
         self.ending = True
         await self._task
-        self._is_over()
+        self.let_go()
 
 
 # --- on the database thread -------------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ class Sealing:
         is_sealed = await self._engine.journal.read(seal, self._snapshot, reason, former)
         if former is not None and is_sealed:
             await self._engine.loop.run_in_executor(None, clear_away, self._snapshot)
-        self._executor.over.set_result(None)
+        self._executor.let_go()
 
     def _correct_files(self, folder: Path, signed_in: str) -> None:
         """Tell of files that changed since their hook ended: what spoke of the live page, or was packed, or signed."""

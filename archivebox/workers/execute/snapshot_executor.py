@@ -294,11 +294,9 @@ class SnapshotExecutor(Executor):
         reason = EndReason.CANCELLED if self._cancelled else EndReason.SEALED
         await self.end_everything(reason, self.engine.stop_grace)
         await self.engine.journal.read(put_down, self.snapshot, event)
-        if not self.over.done():
-            self.over.set_result(None)
+        self.let_go()
 
     async def abandon(self) -> None:
         """The lease is lost: end its trees, and write nothing but what happened to processes."""
         await self.end_everything(EndReason.CANCELLED, 0.0)
-        if not self.over.done():
-            self.over.set_result(None)
+        self.let_go()
