@@ -1,6 +1,6 @@
 """Owns what is done to a few Snapshots while somebody waits: a job like any other, written when it is over."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -9,17 +9,16 @@ from django.utils import timezone
 from archivebox.accounts.permission import sight_of
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.visibility import Sight, seen_by
+from archivebox.base_models.visibility import seen_by
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.steering import discard
 from archivebox.core.tag import Tag
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
-from archivebox.jobs.begin import Noting, begin, checked, in_silence
+from archivebox.jobs.begin import JobRequest, Noting, begin, in_silence
 from archivebox.jobs.carrying_out import note
 from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.job import Job, JobPart, packed
-from archivebox.jobs.permission import limits
 from archivebox.lib.jsonl import JSON
 from archivebox.search.query import select
 
@@ -30,48 +29,29 @@ QUICK = frozenset({"tag", "untag", "retry", "recapture", "remove", "restore", "v
 OPPOSITE = {Job.Kind.TAG: Job.Kind.UNTAG, Job.Kind.UNTAG: Job.Kind.TAG}
 
 
-def do(
-    kind: str,
-    *,
-    created_by: User,
-    options: Mapping[str, JSON] | None = None,
-    query: str | None = None,
-    snapshots: Sequence[UUID] = (),
-    former: Job | None = None,
-    noting: Noting = in_silence,
-    sight: Sight | None = None,
-) -> Job:
+def do(request: JobRequest, *, noting: Noting = in_silence) -> Job:
     """What :func:`begin` takes; done when this returns where that is quick, else a job that workers carry out.
 
     JobRefusedError, QueryError, SearchUnavailableError: nothing is done.
     """
-    options = checked(kind, options or {})
-    keys = _chosen(kind, query, snapshots, former, sight or sight_of(created_by)) if kind in QUICK else []
+    job = request.job()
+    keys = _chosen(request) if request.kind in QUICK else []
     if not 0 < len(keys) <= FEW:
-        return begin(
-            kind,
-            created_by=created_by,
-            options=options,
-            query=query,
-            snapshots=snapshots,
-            former=former,
-            noting=noting,
-            sight=sight,
-        )
-    job = Job(kind=kind, options=options, query=query or "", total=len(keys), created_by=created_by)
-    job.memory |= limits(sight)
+        return begin(request, noting=noting)
+    job.total = len(keys)
     _carry_out(job, keys, noting)
     return job
 
 
-def _chosen(kind: str, query: str | None, snapshots: Sequence[UUID], former: Job | None, sight: Sight) -> list[UUID]:
+def _chosen(request: JobRequest) -> list[UUID]:
     """Those that are meant; of more than FEW one more than that."""
-    if query is not None:
-        rows = select(query, sight, among=DEEDS[kind].rows(), every=True).order_by("-pk")
+    if request.query is not None:
+        sight, among = request.sight or sight_of(request.created_by), DEEDS[request.kind].rows()
+        rows = select(request.query, sight, among=among, every=True).order_by("-pk")
         return list(rows.values_list("pk", flat=True)[: FEW + 1])
-    if former is not None:
+    if (former := request.former) is not None:
         return _keys_of(former) if former.total is not None and former.total <= FEW else []
-    return list(dict.fromkeys(snapshots))
+    return list(dict.fromkeys(request.snapshots))
 
 
 def _keys_of(job: Job) -> list[UUID]:
@@ -132,13 +112,14 @@ def undo(job: Job, created_by: User) -> None:
     if job.status in Job.OPEN:
         control.cancel(job)
     if job.kind == Job.Kind.REMOVE:
-        do(Job.Kind.RESTORE, created_by=created_by, former=job)
+        do(JobRequest(Job.Kind.RESTORE, created_by=created_by, former=job))
     for crawl in seen_by(sight_of(created_by), Crawl.objects.filter(pk=job.memory.get("crawl"))):
         discard(crawl)
     for name, keys in job.memory.get("changed", {}).items():
         if keys:
             opposite, chosen = OPPOSITE[Job.Kind(job.kind)], [UUID(key) for key in keys]
-            do(opposite, created_by=created_by, options={"tags": [name]}, snapshots=chosen)
+            do(JobRequest(opposite, created_by=created_by, options={"tags": [name]}, snapshots=chosen))
     for visibility, keys in job.memory.get("seen_by", {}).items():
         chosen = [UUID(key) for key in keys]
-        do(Job.Kind.VISIBILITY, created_by=created_by, options={"visibility": visibility}, snapshots=chosen)
+        options: dict[str, JSON] = {"visibility": visibility}
+        do(JobRequest(Job.Kind.VISIBILITY, created_by=created_by, options=options, snapshots=chosen))

@@ -1,6 +1,7 @@
 """Owns the beginning of a job: what was asked for is checked, its Snapshots are decided on."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -33,51 +34,58 @@ class JobRefusedError(ValueError):
     """What was asked for cannot be done; the message is a sentence for people."""
 
 
-def begin(
-    kind: str,
-    *,
-    created_by: User,
-    options: Mapping[str, JSON] | None = None,
-    query: str | None = None,
-    snapshots: Sequence[UUID] = (),
-    former: Job | None = None,
-    noting: Noting = in_silence,
-    sight: Sight | None = None,
-) -> Job:
-    """Have workers do something to ``snapshots``, to all that ``query`` means when the job begins, or to those of a
-    ``former`` job; of all of these to what ``created_by`` sees, or, with ``sight``, to no more than that. ``noting`` is
-    called in the transaction of its beginning.
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """What is to be done to ``snapshots``, to all that ``query`` means when it begins, or to those of a ``former`` job.
 
-    JobRefusedError where options are missing or wrong or there is nothing to do it to; QueryError.
+    Of all of these to what ``created_by`` sees, or, with ``sight``, to no more than that.
     """
-    known = checked(kind, options or {})
-    keys = list(dict.fromkeys(snapshots))
-    if query is not None:
-        parse(query)
-    elif former is None and not 0 < len(keys) <= MOST_KEYS:
+
+    kind: str
+    _: KW_ONLY
+    created_by: User
+    options: Mapping[str, JSON] = field(default_factory=dict)
+    query: str | None = None
+    snapshots: Sequence[UUID] = ()
+    former: Job | None = None
+    sight: Sight | None = None
+
+    def job(self) -> Job:
+        """Its row, not written yet; JobRefusedError where there is no such job, or options are missing or wrong."""
+        if self.kind not in DEEDS:
+            raise JobRefusedError(f"There is no job {self.kind!r}; there are {', '.join(DEEDS)}.")
+        try:
+            options = DEEDS[self.kind].check(self.options)
+        except ValueError as error:
+            raise JobRefusedError(str(error)) from None
+        job = Job(kind=self.kind, options=options, query=self.query or "", created_by=self.created_by)
+        job.memory |= limits(self.sight)
+        return job
+
+
+def begin(request: JobRequest, *, noting: Noting = in_silence) -> Job:
+    """Have workers do it; ``noting`` is called in the transaction of its beginning.
+
+    JobRefusedError where it cannot be done, or there is nothing to do it to; QueryError.
+    """
+    job, keys, former = request.job(), list(dict.fromkeys(request.snapshots)), request.former
+    if request.query is not None:
+        parse(request.query)
+    elif former is not None:
+        job.total = former.total
+    elif 0 < len(keys) <= MOST_KEYS:
+        job.total = len(keys)
+    else:
         raise JobRefusedError(f"Choose pages: between 1 and {MOST_KEYS:,}, or all that a query means.")
-    total = None if query is not None else len(keys) if former is None else former.total
-    job = Job(kind=kind, options=known, query=query or "", total=total, created_by=created_by)
-    job.memory |= limits(sight)
     with write_transaction():
         job.save(force_insert=True)
         if former is not None:
             _copy_parts(job, former)
-        elif query is None:
+        elif request.query is None:
             _write_parts(job, keys, 0)
         noting(job)
         notify_workers()
     return job
-
-
-def checked(kind: str, options: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The options as the job keeps them; JobRefusedError."""
-    if kind not in DEEDS:
-        raise JobRefusedError(f"There is no job {kind!r}; there are {', '.join(DEEDS)}.")
-    try:
-        return DEEDS[kind].check(options)
-    except ValueError as error:
-        raise JobRefusedError(str(error)) from None
 
 
 def next_to_freeze(job: Job) -> list[UUID]:

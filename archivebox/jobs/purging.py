@@ -8,7 +8,7 @@ from django.utils import timezone
 from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.snapshot import Snapshot
-from archivebox.jobs.begin import MOST_KEYS, begin
+from archivebox.jobs.begin import MOST_KEYS, JobRequest, begin
 from archivebox.jobs.imported import older_than
 from archivebox.jobs.job import Job
 from archivebox.lib.files import locked
@@ -30,7 +30,7 @@ def purge_today(days: int) -> None:
         old = Snapshot.objects.filter(retired_at__lt=timezone.now() - timedelta(days=days))
         keys = list(old.order_by("retired_at").values_list("pk", flat=True)[:MOST_KEYS])
         if keys:
-            begin(Job.Kind.PURGE, created_by=system_user(), snapshots=keys)
+            begin(JobRequest(Job.Kind.PURGE, created_by=system_user(), snapshots=keys))
         os.pwrite(stamp, today.encode(), 0)
 
 

@@ -18,7 +18,7 @@ from archivebox.api.shapes.work import JobOut
 from archivebox.base_models.transactions import write_transaction
 from archivebox.crawls import control
 from archivebox.jobs.at_once import do
-from archivebox.jobs.begin import MOST_KEYS, JobRefusedError
+from archivebox.jobs.begin import MOST_KEYS, JobRefusedError, JobRequest
 from archivebox.jobs.job import Job
 
 router = Router(tags=["jobs"])
@@ -48,18 +48,17 @@ def begin_job(request: HttpRequest, wanted: JobIn) -> Status[JobOut]:
     """Do it: at once to a few (200), else workers do (202). Deleting files for good (`purge`) is for administrators."""
     if wanted.kind == "purge" and not may(whoever(request), Action.ADMINISTER):
         raise ProblemError(403, "Deleting files for good is for administrators.", needs="administer")
+    asked = JobRequest(
+        wanted.kind,
+        created_by=somebody(request),
+        options=wanted.options,
+        query=wanted.query,
+        snapshots=wanted.snapshots,
+        sight=sight_of(whoever(request)),
+    )
+    detail = {"query": wanted.query, "snapshots": len(wanted.snapshots)}
     try:
-        job = do(
-            wanted.kind,
-            created_by=somebody(request),
-            sight=sight_of(whoever(request)),
-            options=wanted.options,
-            query=wanted.query,
-            snapshots=wanted.snapshots,
-            noting=lambda job: write_down(
-                request, f"job.{job.kind}", job, query=wanted.query, snapshots=len(wanted.snapshots)
-            ),
-        )
+        job = do(asked, noting=lambda job: write_down(request, f"job.{job.kind}", job, **detail))
     except JobRefusedError as error:
         raise ProblemError(422, str(error)) from None
     return Status(202 if job.status in Job.OPEN else 200, JobOut.all_of([job])[0])

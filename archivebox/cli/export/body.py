@@ -11,7 +11,7 @@ from archivebox.cli.select import pointed_at
 from archivebox.cli.session import Session
 from archivebox.cli.waiting import wait_for_job
 from archivebox.core.models import Snapshot
-from archivebox.jobs.begin import begin
+from archivebox.jobs.begin import JobRequest, begin
 from archivebox.jobs.models import Job, JobFailure
 from archivebox.lib.quantities import size
 from archivebox.search.query import QueryError
@@ -24,8 +24,9 @@ def run(session: Session, *, terms: tuple[str, ...], format: str, output: str | 
     if output and (bg or Path(output).exists()):
         raise BadInputError(f"{output} is there already." if not bg else "--output waits for the file: leave out --bg.")
     query = " ".join(terms)
+    wanted = JobRequest(Job.Kind.EXPORT, created_by=system_user(), query=query, options={"format": format})
     try:
-        job = begin(Job.Kind.EXPORT, created_by=system_user(), query=query, options={"format": format})
+        job = begin(wanted)
     except QueryError as error:
         raise BadInputError(pointed_at(query, error)) from None
     if bg:

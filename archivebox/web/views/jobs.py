@@ -19,7 +19,7 @@ from archivebox.core.tag import split_tags
 from archivebox.crawls import control
 from archivebox.export.formats import FORMATS, line
 from archivebox.jobs.at_once import can_undo, do, undo
-from archivebox.jobs.begin import JobRefusedError
+from archivebox.jobs.begin import JobRefusedError, JobRequest
 from archivebox.jobs.dry_run import dry_run
 from archivebox.jobs.exports import forget_file
 from archivebox.jobs.importing import is_waiting
@@ -65,10 +65,8 @@ def start(request: HttpRequest) -> HttpResponse:
         if kind == Job.Kind.REMOVE and "sure" not in request.POST:
             return _ask(request, query, keys)
         options, user = _options(request), _user(request)
-        job = do(
-            kind, created_by=user, options=options, query=query, snapshots=keys, former=former,
-            noting=lambda job: audit.record(user, f"job.{kind}", job, query=query, snapshots=len(keys)),
-        )  # fmt: skip
+        wanted = JobRequest(kind, created_by=user, options=options, query=query, snapshots=keys, former=former)
+        job = do(wanted, noting=lambda job: audit.record(user, f"job.{kind}", job, query=query, snapshots=len(keys)))
     except (JobRefusedError, QueryError, SearchUnavailableError) as refused:
         return render(request, "web/jobs/refused.html", {"sentence": str(refused), "back": _back(request)}, status=422)
     if job.status in Job.OPEN or job.failed:

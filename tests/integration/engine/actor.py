@@ -30,7 +30,7 @@ from archivebox.crawls import control  # noqa: E402
 from archivebox.crawls.models import Crawl, CrawlRun, CrawlSchedule, Refused  # noqa: E402
 from archivebox.crawls.schedule import Template  # noqa: E402
 from archivebox.hooks import base_layers, resolve_settings  # noqa: E402
-from archivebox.jobs.begin import begin  # noqa: E402
+from archivebox.jobs.begin import JobRequest, begin  # noqa: E402
 from archivebox.jobs.models import Job  # noqa: E402
 from archivebox.lib.networks import Opened, Reach  # noqa: E402
 from archivebox.machine.models import Binary, Machine, Process  # noqa: E402
@@ -90,7 +90,7 @@ def let_come(schedules: list[str], seconds: float = 0.0) -> int:
 
 def begin_job(kind: str, query: str, options: dict[str, Any]) -> str:
     """Have workers do something to all pages that a query means."""
-    return str(begin(kind, created_by=system_user(), query=query, options=options).pk)
+    return str(begin(JobRequest(kind, created_by=system_user(), query=query, options=options)).pk)
 
 
 def webhook(url: str, events: list[str]) -> list[str]:

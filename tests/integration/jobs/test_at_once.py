@@ -9,7 +9,7 @@ from archivebox.base_models.users import system_user
 from archivebox.core.models import Snapshot
 from archivebox.core.tagging import tag
 from archivebox.jobs.at_once import FEW, can_undo, do, undo
-from archivebox.jobs.begin import JobRefusedError
+from archivebox.jobs.begin import JobRefusedError, JobRequest
 from archivebox.jobs.models import Job, JobFailure
 from tests import factories
 
@@ -33,7 +33,7 @@ def tagged() -> list[str]:
 
 def test_tags_are_put_on_and_undone_where_they_were_new(user: User, pages: list[Snapshot]) -> None:
     tag([pages[0].pk], ["old"])
-    job = do("tag", created_by=user, options={"tags": ["old"]}, snapshots=[page.pk for page in pages])
+    job = do(JobRequest("tag", created_by=user, options={"tags": ["old"]}, snapshots=[page.pk for page in pages]))
     assert (job.status, job.retry_at, job.done) == ("sealed", None, 3)
     assert tagged() == URLS
     undo(job, user)
@@ -42,39 +42,39 @@ def test_tags_are_put_on_and_undone_where_they_were_new(user: User, pages: list[
 
 def test_tags_that_were_taken_off_come_back_where_they_were(user: User, pages: list[Snapshot]) -> None:
     tag([pages[0].pk], ["old"])
-    job = do("untag", created_by=user, options={"tags": ["old"]}, query="")
+    job = do(JobRequest("untag", created_by=user, options={"tags": ["old"]}, query=""))
     assert tagged() == []
     undo(job, user)
     assert tagged() == URLS[:1]
 
 
 def test_what_was_removed_comes_back_and_new_versions_go(user: User, pages: list[Snapshot]) -> None:
-    removed = do("remove", created_by=user, query="host:a.example")
+    removed = do(JobRequest("remove", created_by=user, query="host:a.example"))
     assert Snapshot.objects.kept().count() == 2
     undo(removed, user)
     assert Snapshot.objects.kept().count() == 3
-    again = do("recapture", created_by=user, snapshots=[pages[0].pk])
+    again = do(JobRequest("recapture", created_by=user, snapshots=[pages[0].pk]))
     assert Snapshot.objects.kept().count() == 4
     undo(again, user)
     assert Snapshot.objects.kept().count() == 3
-    assert not can_undo(do("retry", created_by=user, query=""))
+    assert not can_undo(do(JobRequest("retry", created_by=user, query="")))
 
 
 def test_many_and_what_takes_long_are_left_to_workers(user: User, pages: list[Snapshot]) -> None:
-    assert do("verify", created_by=user, snapshots=[pages[0].pk]).status == "queued"
+    assert do(JobRequest("verify", created_by=user, snapshots=[pages[0].pk])).status == "queued"
     factories.crawl(*(f"https://many.example/{number}" for number in range(FEW)))
-    assert do("tag", created_by=user, options={"tags": ["old"]}, query="").status == "queued"
-    assert do("remove", created_by=user, query="host:nowhere.example").status == "queued"
+    assert do(JobRequest("tag", created_by=user, options={"tags": ["old"]}, query="")).status == "queued"
+    assert do(JobRequest("remove", created_by=user, query="host:nowhere.example")).status == "queued"
 
 
 def test_what_is_refused_leaves_nothing(user: User, pages: list[Snapshot]) -> None:
     with pytest.raises(JobRefusedError, match="Name one tag"):
-        do("tag", created_by=user, snapshots=[pages[0].pk])
+        do(JobRequest("tag", created_by=user, snapshots=[pages[0].pk]))
     assert not Job.objects.exists()
 
 
 def test_a_page_that_is_gone_is_said(user: User, pages: list[Snapshot]) -> None:
     Snapshot.objects.filter(pk=pages[0].pk).delete()
-    job = do("tag", created_by=user, options={"tags": ["old"]}, snapshots=[page.pk for page in pages])
+    job = do(JobRequest("tag", created_by=user, options={"tags": ["old"]}, snapshots=[page.pk for page in pages]))
     assert (job.done, job.failed) == (2, 1)
     assert JobFailure.objects.get(job=job).snapshot_id == pages[0].pk

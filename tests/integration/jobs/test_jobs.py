@@ -24,7 +24,7 @@ from archivebox.core.retry import retry_failed
 from archivebox.core.signature import UNSIGNED, sign
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
-from archivebox.jobs.begin import JobRefusedError, begin
+from archivebox.jobs.begin import JobRefusedError, JobRequest, begin
 from archivebox.jobs.carrying_out import next_part, write_part
 from archivebox.jobs.deeds import DEEDS, GONE
 from archivebox.jobs.models import Job, JobFailure
@@ -57,7 +57,7 @@ def keys() -> Keys:
 
 
 def do(kind: str, keys: Keys = (), query: str | None = None, **options: JSON) -> Job:  # type: ignore[assignment]  # none
-    return carried_out(begin(kind, created_by=system_user(), options=options, query=query, snapshots=keys))
+    return carried_out(begin(JobRequest(kind, created_by=system_user(), options=options, query=query, snapshots=keys)))
 
 
 def test_what_a_query_means_is_decided_at_the_beginning(keys: Keys) -> None:
@@ -71,7 +71,7 @@ def test_what_a_query_means_is_decided_at_the_beginning(keys: Keys) -> None:
 
 
 def test_a_part_is_done_once_whoever_tries_it_again(keys: Keys) -> None:
-    job = leased(begin("tag", created_by=system_user(), snapshots=keys, options={"tags": ["x"]}))
+    job = leased(begin(JobRequest("tag", created_by=system_user(), snapshots=keys, options={"tags": ["x"]})))
     deed, part = DEEDS["tag"](job), next_part(job)
     assert part
     assert write_part(job, deed, part)
@@ -84,7 +84,7 @@ def test_a_part_is_done_once_whoever_tries_it_again(keys: Keys) -> None:
 
 
 def test_what_is_removed_meanwhile_is_a_failure_with_its_reason(keys: Keys) -> None:
-    job = begin("tag", created_by=system_user(), snapshots=keys, options={"tags": ["x"]})
+    job = begin(JobRequest("tag", created_by=system_user(), snapshots=keys, options={"tags": ["x"]}))
     remove(Snapshot.objects.filter(pk=keys[0]))
     done = carried_out(job)
     assert (done.done, done.failed) == (4, 1)
@@ -179,7 +179,7 @@ def test_an_export_of_nothing_leaves_no_file(keys: Keys) -> None:
 @pytest.mark.parametrize("format", ["jsonl", "zip"])
 def test_an_export_goes_on_behind_what_was_whole(keys: Keys, format: str) -> None:  # noqa: A002 - the option's name
     """A worker died after it had written a part that is not on record: the next one writes it again, in its place."""
-    job = leased(begin("export", created_by=system_user(), snapshots=keys, options={"format": format}))
+    job = leased(begin(JobRequest("export", created_by=system_user(), snapshots=keys, options={"format": format})))
     deed, part = DEEDS["export"](job), next_part(job)
     assert part
     deed.take_up()
@@ -208,7 +208,7 @@ def test_a_cell_is_never_a_formula(keys: Keys) -> None:
 
 
 def test_a_job_is_paused_resumed_and_cancelled(keys: Keys) -> None:
-    job = begin("tag", created_by=system_user(), snapshots=keys, options={"tags": ["x"]})
+    job = begin(JobRequest("tag", created_by=system_user(), snapshots=keys, options={"tags": ["x"]}))
     assert control.pause(job)
     assert Job.claim([job.pk], new_id()) == {}
     assert control.resume(job)
@@ -233,9 +233,9 @@ def test_what_cannot_be_done_is_refused_before_anything_happens(
     keys: Keys, kind: str, options: dict[str, JSON], sentence: str
 ) -> None:
     with pytest.raises(JobRefusedError, match=sentence):
-        begin(kind, created_by=system_user(), options=options, snapshots=keys)
+        begin(JobRequest(kind, created_by=system_user(), options=options, snapshots=keys))
     with pytest.raises(JobRefusedError, match="Choose pages"):
-        begin("verify", created_by=system_user())
+        begin(JobRequest("verify", created_by=system_user()))
     with pytest.raises(QueryError):
-        begin("verify", created_by=system_user(), query="is:what")
+        begin(JobRequest("verify", created_by=system_user(), query="is:what"))
     assert not Job.objects.exists()

@@ -19,15 +19,16 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl, CrawlSchedule
 from archivebox.crawls.schedule import Template
-from archivebox.jobs.begin import begin
+from archivebox.jobs.begin import JobRequest, begin
 from archivebox.jobs.carrying_out import put_down
 from archivebox.jobs.models import Job
 from archivebox.lib.egress import Dialer, Rules
 from archivebox.lib.networks import Reach
 from archivebox.webhooks import registering
+from archivebox.webhooks.delivery import AGAIN_AFTER
 from archivebox.webhooks.models import Delivery, Webhook
 from archivebox.webhooks.outbox import tell_test
-from archivebox.webhooks.settling import AGAIN_AFTER, KEPT, Tried, send_again, settle
+from archivebox.webhooks.settling import KEPT, Tried, send_again, settle
 from archivebox.webhooks.signing import signed_fields
 from archivebox.webhooks.webhook import Event
 from archivebox.workers.execute.delivery_executor import is_meant, send
@@ -46,7 +47,7 @@ def webhook(*events: Event, role: str = "viewer", query: str = "") -> Webhook:
     return made
 
 
-def tried(delivery: Delivery, status: int, retry_after: float = 0.0) -> Delivery:
+def tried(delivery: Delivery, status: int, retry_after: int = 0) -> Delivery:
     """The message after one more try, by a worker, with this answer; 0: none."""
     worker = factories.row(process_type="worker", status="running").pk
     Delivery.objects.filter(pk=delivery.pk).update(retry_at=timezone.now())
@@ -87,7 +88,9 @@ def test_what_happens_is_told_in_its_own_transaction_to_those_who_want_it() -> N
     finished = scheduling.run_now(again)
     finished.transition("start")
     finished.transition("seal")
-    job = begin("tag", created_by=crawl.created_by, options={"tags": ["x"]}, snapshots=[crawl.snapshot_set.get().pk])
+    job = begin(
+        JobRequest("tag", created_by=crawl.created_by, options={"tags": ["x"]}, snapshots=[crawl.snapshot_set.get().pk])
+    )
     put_down(Job.objects.get(pk=job.pk), "seal")
     told = list(Delivery.objects.filter(webhook=every).order_by("pk").values_list("event", flat=True))
     assert told == ["crawl.paused", "crawl.cancelled", "schedule.started", "crawl.finished", "job.finished"]
