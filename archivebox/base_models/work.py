@@ -30,6 +30,11 @@ LEASE = timedelta(seconds=float(os.environ.get("ARCHIVEBOX_LEASE_SECONDS") or 30
 RENEW_EVERY = LEASE.total_seconds() / 3
 """Seconds between two renewals of a lease."""
 
+LONGEST_BACK_OFF = timedelta(hours=1)
+"""After which what failed is tried again at the latest, give or take a fifth."""
+MOST_BACK_OFF = LONGEST_BACK_OFF * 1.25
+"""No back-off ends later than this."""
+
 FREE_AND_WANTED = Q(owner__isnull=True, retry_at__isnull=False)
 HELD = Q(owner__isnull=False)
 
@@ -68,6 +73,11 @@ class WorkQuerySet(models.QuerySet[Item]):
         """Free items whose time has come, the longest waiting first."""
         return self.free().filter(retry_at__lte=now or timezone.now()).order_by("retry_at")
 
+    def waiting_in_vain(self, now: datetime) -> Self:
+        """Free items that wait for longer than any may: a clock that has been set back since wrote that."""
+        too_long = self.free().filter(retry_at__gt=now + self.model.LONGEST_WAIT)
+        return too_long.exclude(status="sealed", retry_at__lte=now + MOST_BACK_OFF)
+
     def held_by(self, owner: UUID) -> Self:
         return self.filter(owner=owner)
 
@@ -105,6 +115,8 @@ class WorkItem(Row):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
 
     state_machine_name: ClassVar[str]
+    LONGEST_WAIT: ClassVar[timedelta] = timedelta(minutes=1)
+    """What is open is due at once, or within seconds; what is sealed may wait for a back-off."""
     transition_columns: Mapping[str, object] = MappingProxyType({})
 
     class Meta:

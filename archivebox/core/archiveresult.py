@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from archivebox.base_models.literal import Literal, one_of
 from archivebox.base_models.transitions import TabledQuerySet, TabledRow
+from archivebox.base_models.work import LONGEST_BACK_OFF
 from archivebox.contract import reasons
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import LAST_STEP
@@ -45,7 +46,6 @@ from archivebox.machine.process import Process
 FAILED = Q(status="failed")
 MAX_ATTEMPTS = 3
 FIRST_BACK_OFF = timedelta(minutes=1)
-LONGEST_BACK_OFF = timedelta(hours=1)
 IN_ITS_OWN_WORDS = DECLARABLE_REASONS | {Reason.DECLARED, Reason.NOT_APPLICABLE}
 """Reasons of which the hook itself says more."""
 BROKE = frozenset({Reason.CRASHED, Reason.SIGNALLED, Reason.TIMEOUT, Reason.USAGE_ERROR, Reason.MISSING_MODULE})

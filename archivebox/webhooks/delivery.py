@@ -1,5 +1,6 @@
 """Deliveries as rows: one message to one webhook, and what came of it."""
 
+from datetime import timedelta
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -7,6 +8,9 @@ from django.db import models
 
 from archivebox.base_models.work import FREE_AND_WANTED, HELD, WorkItem, WorkQuerySet
 from archivebox.webhooks.webhook import Webhook
+
+AGAIN_AFTER = tuple(timedelta(seconds=one) for one in (5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400))
+"""How long after each try that failed comes the next, as the specification of Standard Webhooks has it: three days."""
 
 
 class DeliveryQuerySet(WorkQuerySet["Delivery"]):
@@ -22,6 +26,8 @@ class Delivery(WorkItem):
         FAILED = "failed", "failed"
 
     state_machine_name = "archivebox.webhooks.statemachines.DeliveryMachine"
+    LONGEST_WAIT = AGAIN_AFTER[-1]
+    """Whatever a receiver wishes."""
 
     # Without a constraint: a message written while its webhook is removed must not undo the change that it tells of.
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, db_constraint=False, db_index=False)

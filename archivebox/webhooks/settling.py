@@ -10,14 +10,10 @@ from django.utils import timezone
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.rows import first_id
 from archivebox.base_models.transactions import write_transaction
-from archivebox.webhooks.delivery import Delivery
+from archivebox.webhooks.delivery import AGAIN_AFTER, Delivery
 from archivebox.webhooks.outbox import look_again
 from archivebox.webhooks.webhook import Webhook
 
-AGAIN_AFTER = tuple(timedelta(seconds=one) for one in (5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400))
-"""How long after each try that failed comes the next, as the specification of Standard Webhooks has it: three days."""
-LONGEST_WAIT = AGAIN_AFTER[-1]
-"""Whatever a receiver wishes."""
 KEPT = timedelta(days=30)
 """How long deliveries stay on record."""
 BATCH = 100
@@ -34,7 +30,7 @@ class Tried:
     http_status: int
     took: timedelta
     problem: str = ""
-    retry_after: float = 0.0
+    retry_after: int = 0
 
     @property
     def is_taken(self) -> bool:
@@ -48,7 +44,7 @@ class Tried:
     def wait(self, failures: int) -> timedelta:
         """How long nothing more is sent after so many tries that failed before: by the list, or as it wishes."""
         usual = AGAIN_AFTER[min(failures, len(AGAIN_AFTER) - 1)]
-        return max(usual, timedelta(seconds=min(self.retry_after, LONGEST_WAIT.total_seconds())))
+        return max(usual, timedelta(seconds=min(self.retry_after, Delivery.LONGEST_WAIT.total_seconds())))
 
 
 def settle(known: Delivery, tried: Tried) -> None:

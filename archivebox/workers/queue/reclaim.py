@@ -9,20 +9,18 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from django.db import models, transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.work import WorkItem
+from archivebox.base_models.work import MOST_BACK_OFF, WorkItem
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.archiveresult import LONGEST_BACK_OFF, ArchiveResult
+from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.jobs.job import Job
@@ -33,14 +31,8 @@ from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns
 from archivebox.webhooks.delivery import Delivery
-from archivebox.webhooks.settling import LONGEST_WAIT
 
 log = logging.getLogger(__name__)
-
-MOST_BACK_OFF = LONGEST_BACK_OFF * 1.25
-"""Above the longest back-off, which varies by a fifth: sealed Snapshots and their Crawls wait for one."""
-MOST_WAIT = timedelta(minutes=1)
-"""What is open is due at once, or within seconds."""
 
 LEASED: tuple[type[WorkItem], ...] = (Snapshot, CrawlRun, Binary, Crawl, Job, Delivery)
 
@@ -93,11 +85,8 @@ def reclaim(worker_id: UUID) -> int:
 def end_impossible_waits() -> int:
     """What waits for longer than anything may was written by a clock that has been set back since: it is due."""
     now = timezone.now()
-    in_vain = Q(retry_at__gt=now + MOST_BACK_OFF)
-    in_vain_while_open = Q(retry_at__gt=now + MOST_WAIT) & ~Q(status="sealed")
-    waiting: list[models.QuerySet[Any]] = [ArchiveResult.objects.in_back_off().filter(in_vain)]
-    waiting += [model.rows().free().filter(in_vain | in_vain_while_open) for model in LEASED if model is not Delivery]
-    waiting.append(Delivery.rows().free().filter(retry_at__gt=now + LONGEST_WAIT))
+    waiting: list[models.QuerySet[Any]] = [model.rows().waiting_in_vain(now) for model in LEASED]
+    waiting.append(ArchiveResult.objects.in_back_off().filter(retry_at__gt=now + MOST_BACK_OFF))
     if not any(rows.exists() for rows in waiting):
         return 0
     with write_transaction():
