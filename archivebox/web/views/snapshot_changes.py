@@ -12,9 +12,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
-from archivebox.accounts.permission import may_show, reachable_snapshots
+from archivebox.accounts.permission import reachable_snapshots
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.visibility import Visibility
 from archivebox.core.evidence import NO_HASHES, TIME, verdict_on
 from archivebox.core.note import LONGEST, Note
 from archivebox.core.recapture import recapture
@@ -26,7 +25,7 @@ from archivebox.core.tagging import retag as put_tags
 from archivebox.hooks import plugins
 from archivebox.search.removal import bring_back
 from archivebox.search.removal import remove as take_away
-from archivebox.web.seen_by import SEEN_BY, SeenBy
+from archivebox.web.seen_by import SEEN_BY, chosen
 from archivebox.web.views.snapshot import snapshot_or_404
 
 
@@ -94,17 +93,12 @@ def verify(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
 @require_POST
 def show_to(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     """Change who sees it, as its owner or an administrator."""
-    snapshot, form = snapshot_or_404(request, snapshot_id), SeenBy(request.POST)
-    if not may_show(request.user, snapshot):
-        raise PermissionDenied
-    if form.is_valid():
-        chosen = Visibility(form.cleaned_data["visibility"])
+    snapshot = snapshot_or_404(request, snapshot_id)
+    if seen_by := chosen(request, snapshot):
         with write_transaction():
-            show(_alone(request, snapshot), chosen)
-            audit.record(request.user, "snapshot.visibility", snapshot, before=snapshot.visibility, after=chosen)
-        messages.success(request, f"It is seen by {dict(SEEN_BY)[chosen]} from now on.")
-    else:
-        messages.error(request, "Choose who sees it.")
+            show(_alone(request, snapshot), seen_by)
+            audit.record(request.user, "snapshot.visibility", snapshot, before=snapshot.visibility, after=seen_by)
+        messages.success(request, f"It is seen by {dict(SEEN_BY)[seen_by]} from now on.")
     return redirect("snapshot", snapshot.pk)
 
 

@@ -7,22 +7,19 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
-from archivebox.accounts.permission import may_show
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.visibility import Visibility
 from archivebox.config.resolve import SettingError
 from archivebox.core import steering
 from archivebox.core.showing import show_crawl
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
-from archivebox.web.seen_by import SEEN_BY, SeenBy
+from archivebox.web.seen_by import SEEN_BY, chosen
 from archivebox.web.views.crawls import crawl_or_404, crawl_page
 
 DEEDS = {
@@ -98,16 +95,11 @@ def limits(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
 @require_POST
 def show_to(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     """Change who sees it, all its pages, and those to come, as its owner or an administrator."""
-    crawl, form = crawl_or_404(request, crawl_id), SeenBy(request.POST)
-    if not may_show(request.user, crawl):
-        raise PermissionDenied
-    if form.is_valid():
-        chosen = Visibility(form.cleaned_data["visibility"])
-        change = {"before": crawl.visibility, "after": chosen.value}
-        show_crawl(crawl, chosen, partial(audit.record, request.user, "crawl.visibility", crawl, **change))
-        messages.success(request, f"It and all its pages are seen by {dict(SEEN_BY)[chosen]} from now on.")
-    else:
-        messages.error(request, "Choose who sees it.")
+    crawl = crawl_or_404(request, crawl_id)
+    if seen_by := chosen(request, crawl):
+        change = {"before": crawl.visibility, "after": seen_by.value}
+        show_crawl(crawl, seen_by, partial(audit.record, request.user, "crawl.visibility", crawl, **change))
+        messages.success(request, f"It and all its pages are seen by {dict(SEEN_BY)[seen_by]} from now on.")
     return redirect("crawl", crawl.pk)
 
 
