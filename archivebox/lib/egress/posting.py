@@ -3,15 +3,14 @@
 import asyncio
 import re
 import ssl
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import NamedTuple
 
 from archivebox.lib.egress.asking import Place
 from archivebox.lib.egress.dialing import Connection, Dialer
+from archivebox.lib.retry_after import seconds_of
 from archivebox.lib.urls import Url
 
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-5]\d\d)(?: |\r)")
@@ -23,7 +22,7 @@ class Answer(NamedTuple):
     """What the head of an answer says. ``retry_after``: seconds for which it wishes to be left alone."""
 
     status: int
-    retry_after: float = 0.0
+    retry_after: int = 0
 
 
 class BadAnswerError(OSError):
@@ -81,14 +80,9 @@ def _status_of(head: bytes) -> int:
     return int(found[1])
 
 
-def _wish_of(head: bytes) -> float:
-    """Retry-After: seconds or a date (RFC 9110, 10.2.3); 0 for nothing, or what cannot be understood."""
+def _wish_of(head: bytes) -> int:
     found = _RETRY_AFTER.search(head)
-    wish = found[1].decode("latin-1").strip() if found else ""
-    try:
-        return float(wish) if wish.isdecimal() else max(0.0, parsedate_to_datetime(wish).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return 0.0
+    return seconds_of(found[1].decode("latin-1").strip()) if found else 0
 
 
 @cache

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-import time
+
+from archivebox.plugins.base.retry_after import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,19 +25,9 @@ def declared_type(response: Params) -> str:
 
 def retry_after(response: Params) -> int:
     """Return the seconds for which the server wishes to be left alone (RFC 9110, 10.2.3); 0 where it says nothing."""
-    wish = _header(response, "retry-after").strip()
-    if response.get("status") not in PUTS_OFF or not wish:
+    if response.get("status") not in PUTS_OFF:
         return 0
-    return int(wish) if wish.isdecimal() else _seconds_until(wish)
-
-
-def _seconds_until(date: str) -> int:
-    from email.utils import parsedate_to_datetime  # 15 ms, for which hardly a server asks
-
-    try:
-        return max(0, int(parsedate_to_datetime(date).timestamp() - time.time()))
-    except ValueError:
-        return 0
+    return seconds_of(_header(response, "retry-after").strip())
 
 
 def _header(response: Params, name: str) -> str:

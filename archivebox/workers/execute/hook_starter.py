@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 
 PRELOAD = (
     "archivebox.plugins.base.programs",
+    "archivebox.plugins.base.retry_after",
     "archivebox.plugins.base.tab",
     "argparse",
     "gettext",
