@@ -1,6 +1,7 @@
 """What has one owner is written in one place."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,3 +107,20 @@ def test_an_entrance_asks_for_rows_that_are_there_for_whoever_asks() -> None:
         (str(path.relative_to(source.PACKAGE)), model) for path in paths for model in rows_of_all(source.parse(path))
     }
     assert found == OF_ROWS_THAT_ARE_SEEN
+
+
+LINUX_ALONE = re.compile(
+    r"\b(?:os\.(?:pipe2|pidfd_open|memfd_create|eventfd|splice|fdatasync|copy_file_range|posix_fa\w+|sched_\w+|O_PATH|O_TMPFILE)"
+    r"|socket\.(?:SOCK_NONBLOCK|SOCK_CLOEXEC|SO_PEERCRED|MSG_CMSG_CLOEXEC)|select\.(?:epoll|EPOLL\w+)"
+    r"|signal\.(?:pidfd_send_signal|sigtimedwait)|resource\.prlimit|time\.CLOCK_BOOTTIME)\b"
+)
+"""What Python has on Linux, and does not have on macOS."""
+LOOK_FIRST = {"plugins/base/programs.py", "plugins/base/tab.py", "plugins/chrome/memory.py"}
+"""Plugins that use it where it is there."""
+
+
+def test_what_macos_does_not_have_is_called_where_there_is_another_way() -> None:
+    callers = {
+        str(path.relative_to(source.PACKAGE)) for path in source.modules() if LINUX_ALONE.search(path.read_text())
+    }
+    assert {path for path in callers if not path.startswith("lib/processes/")} == LOOK_FIRST

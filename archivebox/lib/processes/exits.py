@@ -3,10 +3,16 @@
 import errno
 import json
 import os
+import resource
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from archivebox.lib.processes.identity import Identity
+
+_MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
+"""Bytes in which ru_maxrss counts (getrusage(2))."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +27,12 @@ class ExitStatus:
     user_seconds: float = 0.0
     system_seconds: float = 0.0
     max_rss: int = 0
+
+    @classmethod
+    def of_wait(cls, status: int, usage: resource.struct_rusage) -> Self:
+        """What wait4(2) says."""
+        code = os.waitstatus_to_exitcode(status)
+        return cls(code, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * _MAXRSS_UNIT)
 
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})

@@ -59,10 +59,8 @@ class PortableChild(Child):
                 self._status = UNSEEN
                 return self._status
             if pid:
-                code = os.waitstatus_to_exitcode(status)
-                self._popen.returncode = code
-                unit = 1024 if os.uname().sysname != "Darwin" else 1  # ru_maxrss is in kB, on macOS in bytes
-                self._status = ExitStatus(code, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * unit)
+                self._status = ExitStatus.of_wait(status, usage)
+                self._popen.returncode = self._status.exit_code
         return self._status
 
     def reap(self) -> None:

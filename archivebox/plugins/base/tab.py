@@ -216,7 +216,9 @@ def read_json(path: str) -> Params | None:
 
 
 def _tell(holder: int, ticks: int) -> None:
-    """Send USR1 to exactly that process: it ends whoever does not know it."""
+    """Send USR1 to exactly that process, where the system can (Linux): it ends whoever does not know it."""
+    if not hasattr(signal, "pidfd_send_signal"):
+        return
     descriptor = base.open_process(holder, ticks)
     if descriptor is None:
         raise TargetGone("the tab's holder is gone")

@@ -29,5 +29,4 @@ def status_of(pid: int) -> ExitStatus | None:
         return processes.UNSEEN
     if done == 0:
         return None
-    code = os.waitstatus_to_exitcode(status)
-    return ExitStatus(code, usage.ru_utime, usage.ru_stime, usage.ru_maxrss * 1024)
+    return ExitStatus.of_wait(status, usage)

@@ -40,6 +40,7 @@ from archivebox.workers.queue import watchers
 from archivebox.workers.supervise import recovery
 from archivebox.workers.supervise.children import WorkerHandle, status_of
 from archivebox.workers.supervise.restarts import Restarts
+from archivebox.workers.supervise.wakeup import wakeup_pipe
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +80,7 @@ class Orchestrator:
         self._way_is_wanted = False
         self._born = time.monotonic()
         self._was_watched = False
-        self._wake_r, self._wake_w = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._wake_r, self._wake_w = wakeup_pipe()
         self._watched = FileWatcher(POLL_WATCHERS)
 
     # --- the loop ---------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from archivebox.workers.queue import watchers
 from archivebox.workers.queue.room import Room
 from archivebox.workers.queue.watchers import Only
 from archivebox.workers.supervise import orchestrator, recovery
+from archivebox.workers.supervise.wakeup import wakeup_pipe
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +103,7 @@ class Watch:
         self.room = Room(DATA_FOLDER.root, resolve_settings(base_layers()).get_int("DISK_FREE_MIN"), tell)
         self._not_ours: set[Identity] = set()
         self._early_deaths = 0
-        self._signals_r, self._signals_w = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._signals_r, self._signals_w = wakeup_pipe()
         self._lock: int | None = None
 
     def __enter__(self) -> Self:

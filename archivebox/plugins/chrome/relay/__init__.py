@@ -177,7 +177,8 @@ class Relay:
         self, family: int, address: str | tuple[str, int], welcome: Callable[[socket.socket], None]
     ) -> tuple[str, int]:
         """Call `welcome` with whoever connects to an address; returns the address as it has become."""
-        listener = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setblocking(False)
         listener.bind(address)
         listener.listen()
 
