@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from archivebox.lib.processes.children import Child, block_on_pidfd, keep, release
+from archivebox.lib.processes.children import Child, block_on_pidfd, keep
 from archivebox.lib.processes.exits import UNSEEN, ExitStatus, read_exit_record
 from archivebox.lib.processes.identity import Identity
 from archivebox.lib.processes.linux import P_PIDFD, exit_code_of, waitid
@@ -61,16 +61,13 @@ class AdoptedChild(Child):
         """Whether it has ended, although its record may still be on the way."""
         return self._status is not None or self._ended_at is not None or self._has_ended()
 
-    def reap(self) -> None:
+    def _bury(self) -> None:
         """Forget the exit record and the descriptor, and the zombie should it be ours."""
-        if self.peek() is None:
-            raise RuntimeError(f"pid {self.identity.pid} still runs")
         self.exit_record.unlink(missing_ok=True)
         if self._pidfd is not None:
             self._wait_on(self._pidfd, reap=True)
             os.close(self._pidfd)
             self._pidfd = None
-        release(self)
 
     def block(self, seconds: float | None) -> None:
         if self.ended or not block_on_pidfd(self.identity, seconds):

@@ -18,9 +18,16 @@ class Child(ABC):
     def peek(self) -> ExitStatus | None:
         """Its status, without reaping; None: it still runs (or its status is still on the way)."""
 
-    @abstractmethod
     def reap(self) -> None:
         """Let it go: call only after its row is committed. RuntimeError while it runs; twice does nothing."""
+        if self.peek() is None:
+            raise RuntimeError(f"pid {self.identity.pid} still runs")
+        self._bury()
+        _unreaped.pop(self.identity, None)
+
+    @abstractmethod
+    def _bury(self) -> None:
+        """Let the kernel forget its status, and let go of what was kept for its end."""
 
     def open_pidfd(self) -> int | None:
         """A descriptor that becomes readable at its end; None: it has ended, or there are no pidfds."""
@@ -37,10 +44,6 @@ _unreaped: dict[Identity, Child] = {}
 def keep(child: Child) -> None:
     """Hold on to ``child`` until it is reaped: a dropped Popen reaps the zombie behind our back."""
     _unreaped[child.identity] = child
-
-
-def release(child: Child) -> None:
-    _unreaped.pop(child.identity, None)
 
 
 def unreaped() -> dict[Identity, Child]:

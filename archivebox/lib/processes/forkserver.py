@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from archivebox.lib.processes.children import Child, block_on, block_on_pidfd, keep, release
+from archivebox.lib.processes.children import Child, block_on, block_on_pidfd, keep
 from archivebox.lib.processes.exits import UNSEEN, ExitStatus
 from archivebox.lib.processes.identity import Identity
 from archivebox.lib.processes.launch import MARK, Launch
@@ -341,13 +341,10 @@ class ForkedChild(Child):
             self._status = poll_directly(self.identity)
         return self._status
 
-    def reap(self) -> None:
-        if self.peek() is None:
-            raise RuntimeError(f"pid {self.identity.pid} still runs")
+    def _bury(self) -> None:
         if not self._reaped and not self._server.reap_pid(self.identity.pid):
             reap_directly(self.identity)
         self._reaped = True
-        release(self)
 
     def block(self, seconds: float | None) -> None:
         """Woken by the process itself too: another thread may take the message that we would sleep on."""

@@ -6,7 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from archivebox.lib.processes.children import Child, release
+from archivebox.lib.processes.children import Child
 from archivebox.lib.processes.exits import UNSEEN, ExitStatus
 from archivebox.lib.processes.identity import Identity
 from archivebox.lib.processes.launch import Launch
@@ -63,10 +63,8 @@ class PortableChild(Child):
                 self._popen.returncode = self._status.exit_code
         return self._status
 
-    def reap(self) -> None:
-        if self.peek() is None:
-            raise RuntimeError(f"pid {self.identity.pid} still runs")
-        release(self)
+    def _bury(self) -> None:
+        """The look at its status has reaped it."""
 
     def block(self, seconds: float | None) -> None:
         time.sleep(POLL_SECONDS if seconds is None else max(0.0, min(POLL_SECONDS, seconds)))

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
-from archivebox.lib.processes.children import Child, block_on_pidfd, keep, release
+from archivebox.lib.processes.children import Child, block_on_pidfd, keep
 from archivebox.lib.processes.exits import UNSEEN, ExitStatus
 from archivebox.lib.processes.identity import Identity
 from archivebox.lib.processes.launch import Launch
@@ -145,14 +145,11 @@ class OwnChild(Child):
     def open_pidfd(self) -> int:
         return os.pidfd_open(self.identity.pid)  # nobody else gets the pid of a child that is not reaped
 
-    def reap(self) -> None:
-        if self.peek() is None:
-            raise RuntimeError(f"pid {self.identity.pid} still runs")
+    def _bury(self) -> None:
         if self._popen is not None:
             self._popen.wait()
         else:
             self._reap_forked()
-        release(self)
 
     def _reap_forked(self) -> None:
         with contextlib.suppress(ChildProcessError):  # a second call
