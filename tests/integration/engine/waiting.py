@@ -69,6 +69,20 @@ def codes(made: Collection) -> dict[str, tuple[int | None, str]]:
     return {name: (made.hooks(name)[-1]["exit_code"], made.hooks(name)[-1]["end_reason"]) for name in CODES}
 
 
+def check_ends(made: Collection) -> None:
+    """Each has ended once, with its own exit code, seen by whoever adopted it.
+
+    Where nobody is a subreaper nobody sees how another's child ended: the row says so, and the hook has run again.
+    """
+    assert codes(made) == BY_ITSELF
+    if made.mode != "portable":
+        assert sorted(made.ledger) == once_each()
+        return
+    assert {row["end_reason"] for name in CODES for row in made.hooks(name)[:-1]} == {"lost"}
+    again = [f"{name}-{word}" for name in CODES for word in ("starts", "ends")]
+    assert sorted(made.ledger) == sorted([*once_each(), *again])
+
+
 def finish(made: Collection) -> None:
     (made.root / "go").touch()
     made.wait_sealed()
