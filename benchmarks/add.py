@@ -13,7 +13,7 @@ from benchmarks.commands import ARCHIVEBOX, chromium, collection, environment, l
 from benchmarks.finding import Bound, Finding, interleaved
 
 PLUGINS = "title,dom,screenshot,headers"
-OUTPUTS = ("title/title.txt", "dom/output.html", "screenshot/screenshot.png", "headers/headers.json")
+OUTPUTS = ("title/title.txt", "dom/output.html", "screenshot/thumbnail.webp", "headers/headers.json")
 
 
 def run(rounds: int) -> list[Finding]:

@@ -43,7 +43,7 @@ WARM_UP = 2
 MADE: tuple[str, ...] = (
     "singlefile/singlefile.html",
     "pdf/output.pdf",
-    "screenshot/screenshot.png",
+    "screenshot/thumbnail.webp",
     "article/article.html",
 )
 MADE += ("dom/output.html", "warc/index.cdxj", "hashes/hashes.json")

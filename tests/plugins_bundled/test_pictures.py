@@ -6,12 +6,13 @@ import io
 import random
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops, ImageDraw
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import DictionaryObject, NameObject, NumberObject, StreamObject
 
 from archivebox.plugins.base.pictures import smaller
 from archivebox.plugins.pdf.shrink import shrunk
+from archivebox.plugins.screenshot import drawn
 
 SIZE = (200, 150)
 NOISE = random.Random("noise").randbytes(SIZE[0] * SIZE[1] * 3)
@@ -92,3 +93,38 @@ def test_a_print_has_its_photographs_as_jpeg_and_its_drawings_as_they_are() -> N
 
 def test_a_print_that_cannot_be_read_stays_as_it_is() -> None:
     assert shrunk(b"%PDF-1.7 torn") == b"%PDF-1.7 torn"
+
+
+def view_of_text() -> Image.Image:
+    """A screen full of words, packed as badly as the browser packs for speed."""
+    view = Image.new("RGB", (1440, 1200), "white")
+    for number, line in enumerate(range(0, view.height, 12)):
+        ImageDraw.Draw(view).text((number % 7, line), f"On Keeping Pages {number} " * 12, "#222")
+    return view
+
+
+def test_a_picture_of_words_is_much_smaller_and_the_same_pixel_by_pixel() -> None:
+    view = view_of_text()
+    png = packed(view, "PNG", compress_level=1)
+    copy = drawn.packed(png, view)
+    assert copy is not None
+    assert len(copy) < len(png) / 2
+    with Image.open(io.BytesIO(copy)) as picture:
+        assert picture.format == "WEBP"
+        assert ImageChops.difference(picture.convert("RGB"), view).getbbox() is None
+
+
+def test_a_picture_of_photographs_is_as_small_as_the_eye_needs_it_and_a_small_one_stays() -> None:
+    noise = Image.frombytes("RGB", (600, 500), random.Random("view").randbytes(600 * 500 * 3))
+    png = packed(noise, "PNG")
+    assert len(drawn.packed(png, noise) or png) < len(png) / 2
+    assert drawn.packed(packed(DRAWING, "PNG"), DRAWING) is None
+
+
+@pytest.mark.parametrize(("size", "small"), [((1440, 2000), (360, 225)), ((1440, 600), (360, 150))])
+def test_a_list_shows_the_top_of_a_picture_and_no_more_than_there_is(
+    size: tuple[int, int], small: tuple[int, int]
+) -> None:
+    with Image.open(io.BytesIO(drawn.thumbnail(Image.new("RGB", size, "#2a9d8f")))) as picture:
+        assert picture.size == small
+        assert picture.convert("RGB").getpixel((5, small[1] - 1)) != (0, 0, 0), "nothing is drawn below the picture"

@@ -54,6 +54,8 @@ PRELOAD_LATER = (
     "html",
     "mimetypes",
     "secrets",
+    "PIL.PngImagePlugin",
+    "PIL.WebPImagePlugin",
     "archivebox.plugins.base.html_text",
     "archivebox.plugins.base.links",
     "archivebox.plugins.base.page_reader",

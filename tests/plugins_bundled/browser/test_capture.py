@@ -61,7 +61,7 @@ def test_the_thumbnail_is_the_top_of_the_page_in_a_few_kilobytes(crawl: Crawl, s
     assert page.run(SCREENSHOT).status == "succeeded"
     thumbnail = page.folder / "screenshot" / "thumbnail.webp"
     assert thumbnail.stat().st_size < 12_000
-    with Image.open(thumbnail) as small, Image.open(page.folder / "screenshot" / "screenshot.png") as large:
+    with Image.open(thumbnail) as small, Image.open(page.folder / "screenshot" / "screenshot.webp") as large:
         assert (small.format, small.size) == ("WEBP", (360, 225))
         top = large.convert("L").crop((0, 0, 1440, 900)).resize(small.size)
         differences = ImageChops.difference(top, small.convert("L")).histogram()

@@ -1,6 +1,4 @@
 // Shows what the crawl's browser sees, while pages are at work and somebody looks: the server takes no picture else.
-//   [data-only="id"] shows the tab of this page alone
-//   .now, [data-busy] say that pages are at work
 "use strict";
 {
   const screens = document.querySelector(".screens"), strip = screens.querySelector("ul"), choice = screens.querySelector("button");
@@ -20,8 +18,7 @@
   }
 
   function show(event) {
-    const {open: all, pictures} = JSON.parse(event.data), {only} = screens.dataset;
-    const open = all.filter(page => !only || page === only);
+    const {open, pictures} = JSON.parse(event.data);
     for (const screen of [...strip.children]) if (!open.includes(screen.dataset.page)) screen.remove();
     for (const page of open) {
       const screen = screenOf(page);
@@ -43,7 +40,7 @@
 
   /** Begin or end to look, as it has become. */
   function decide() {
-    const isBusy = document.querySelector(".now:not([hidden]), [data-busy]") !== null;
+    const isBusy = document.querySelector(".now:not([hidden])") !== null;
     choice.textContent = isWanted ? "Stop watching" : "Watch";
     if (!isBusy || !isWanted) {
       strip.replaceChildren();
@@ -63,8 +60,6 @@
   document.addEventListener("visibilitychange", decide);
   addEventListener("pagehide", leave);
   addEventListener("pageshow", decide);
-  const changes = new MutationObserver(decide);
-  changes.observe(document.querySelector("main"), {childList: true});
-  changes.observe(document.querySelector("main .head"), {childList: true, subtree: true});
+  new MutationObserver(decide).observe(document.querySelector("main"), {childList: true});
   decide();
 }
