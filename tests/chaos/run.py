@@ -295,6 +295,7 @@ def run(seconds: float, folder: Path, *, seed: int | None = None, server: Cluste
         (made.root / "ledger").symlink_to(folder / "ledger")  # not on a disk that is filled
         chaos = Chaos(made, number, site, Trouble(made, random.Random(number), disk, server))
         held.callback(chaos.end_commands)
+        print(f"CHAOS_SEED={number}")
         chaos.rage(seconds)
         chaos.kill_everything()
         chaos.finish()

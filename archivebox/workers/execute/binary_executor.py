@@ -25,6 +25,7 @@ from archivebox.hooks import (
     resolve_settings,
 )
 from archivebox.machine.binary import Binary, binary_paths
+from archivebox.machine.process import Process
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.executor import take_programs
 from archivebox.workers.execute.held import Held
@@ -32,6 +33,7 @@ from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.machine_locks import PREFIX, let_go, of_machine, take_machine_locks
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
+from archivebox.workers.queue.reclaim import close_rows
 
 
 class BinaryExecutor(Held):
@@ -68,6 +70,7 @@ class BinaryExecutor(Held):
         except OSError as error:
             return f"{hook.plugin}: {error}"
         try:
+            await self.engine.journal.read(close_former, self.binary)
             self.run = HookProcess(self.engine, self, prepare_hook(hook, self.call), {"binary_id": self.binary.pk})
             self.run.pass_fds = locks
             self._ended = self.engine.loop.create_future()
@@ -188,6 +191,14 @@ def load(binary_id: UUID, owner: UUID) -> LoadedBinary | None:
         binaries=binary_paths(binary.machine_id),
     )
     return LoadedBinary(binary, call)
+
+
+def close_former(binary: Binary) -> None:
+    """What a former holder was installing with has ended: until then it had the lock."""
+    if binary.fence > 1:
+        with write_transaction():
+            hooks = Process.objects.here().running().of_type(Process.TypeChoices.HOOK)
+            close_rows(hooks.filter(binary_id=binary.pk), reapers_live=False)
 
 
 def take_found(binary_id: UUID, records: Sequence[Record]) -> None:

@@ -61,11 +61,10 @@ class CrawlRunExecutor(Executor):
         self.restarts = 0
         self.failures: list[str] = []
         self._end_hooks: list[Planned] = []
-        for row in loaded.running:
-            self._take_up(row)
+        self.end_leftovers([row for row in loaded.running if not self._take_up(row)])
 
-    def _take_up(self, row: Process) -> None:
-        """Go on with a browser that an earlier worker started."""
+    def _take_up(self, row: Process) -> bool:
+        """Go on with a browser that an earlier worker started; whether that can be."""
         for item in self.schedule.planned:
             if (item.hook.plugin, item.hook.file_name) == (row.plugin, row.hook_name) and item.run is None:
                 run = HookProcess(
@@ -74,6 +73,8 @@ class CrawlRunExecutor(Executor):
                 if run.adopt(row):
                     self._take_on(item, run)
                     self.expect_ready(item, run)
+                    return True
+        return False
 
     def work_of(self, item: Planned) -> dict[str, UUID]:
         del item
@@ -286,5 +287,6 @@ def _leased(run: UUID, owner: UUID) -> models.QuerySet[CrawlRun]:
 
 @PreparedQuery
 def _running_hooks(crawl: UUID) -> models.QuerySet[Process]:
+    """The latest first: where there are two of one hook, the end of the other was not committed."""
     hooks = Crawl(pk=crawl).process_set.running().of_type(Process.TypeChoices.HOOK)
-    return hooks.filter(snapshot_id=None, binary_id=None).order_by("id")
+    return hooks.filter(snapshot_id=None, binary_id=None).order_by("-id")

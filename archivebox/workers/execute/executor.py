@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
@@ -21,6 +21,7 @@ from archivebox.machine.process import Process
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.held import Held
 from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.leftovers import end_leftover
 from archivebox.workers.execute.machine_locks import let_go, of_machine, take_machine_locks
 from archivebox.workers.execute.places import Places, become_late_in_time
 from archivebox.workers.execute.schedule import Lacks, Planned, Schedule
@@ -50,6 +51,7 @@ class Executor(Held):
         self._machine_locks: dict[Planned, tuple[int, ...]] = {}
         self._wants_machine: dict[Planned, asyncio.Task[None]] = {}
         self._idle: asyncio.Future[None] | None = None
+        self._leftovers: list[asyncio.Task[None]] = []
         self._advancing = False
         self._again = False
 
@@ -310,6 +312,10 @@ class Executor(Held):
             await self._idle
         await self.end_orphans(grace)
 
+    def end_leftovers(self, rows: Iterable[Process]) -> None:
+        """End hooks of former holders that nobody goes on with; whatever ends this object waits for that."""
+        self._leftovers += [self.engine.in_background(end_leftover(self.engine, row)) for row in rows]
+
     async def end_orphans(self, grace: float) -> None:
         """End what hooks of this object left behind: orphans come to this worker, which is a subreaper.
 
@@ -319,7 +325,7 @@ class Executor(Held):
         ends = [run.tree().end(grace=grace) for run in self.adopted]
         if self._left_behind():
             ends.append(Strays(self._left_behind).end(grace=grace))
-        await asyncio.gather(*ends)
+        await asyncio.gather(*ends, *self._leftovers)
 
     def _left_behind(self) -> list[Identity]:
         """Where nobody is a subreaper, all that bear a mark are looked at."""

@@ -55,6 +55,7 @@ class SnapshotExecutor(Executor):
         self.sealing = Sealing(self, self.snapshot)
         for row, item in loaded.running:
             self._take_up(row, item)
+        self.end_leftovers(loaded.leftovers)
         self.page.complete()
 
     # --- what it is made of -----------------------------------------------------------------------------------

@@ -52,15 +52,16 @@ class Loaded:
         self.is_retry = is_retry
         self.call = call_of(snapshot)
         self.running: list[tuple[Process, Planned]] = []
+        self.leftovers: list[Process] = []
         self.planned = self._plan()
         self.step = self._first_step()
 
     def _plan(self) -> list[Planned]:
         results = {(row[1], row[2]): Known(*row) for row in _results_of(self.snapshot.pk)}
-        latest: dict[UUID | None, Process] = {}
+        hooks: Sequence[Process] = ()
         if self.snapshot.fence > 1:  # somebody held it before
-            hooks = self.snapshot.process_set.of_type(Process.TypeChoices.HOOK).order_by("id")
-            latest = {row.archiveresult_id: row for row in hooks}
+            hooks = list(self.snapshot.process_set.of_type(Process.TypeChoices.HOOK).order_by("id"))
+        latest = {row.archiveresult_id: row for row in hooks}
         planned = []
         for hook in discover_hooks("Snapshot"):
             result = results.pop((hook.plugin, hook.file_name), None)
@@ -73,6 +74,8 @@ class Loaded:
             elif result.retry_at is not None and result.retry_at <= timezone.now():
                 item.status = "queued"
             planned.append(item)
+        taken_up = {row.pk for row, _ in self.running}
+        self.leftovers = [row for row in hooks if row.status == "running" and row.pk not in taken_up]
         self._give_up(results.values())
         return planned
 

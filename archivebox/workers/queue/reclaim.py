@@ -125,7 +125,7 @@ def _find_by_mark(process_id: str) -> Identity | None:
         bearers = processes.marked(DATA_FOLDER.root).items()
         found = [identity for identity, mark in bearers if mark == process_id]
         if found:
-            return min(found, key=lambda identity: identity.start_ticks)
+            return min(found, key=lambda identity: (identity.start_ticks, identity.pid))  # a tick is long: 10 ms
         time.sleep(pause)
     return None
 

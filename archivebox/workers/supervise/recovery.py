@@ -55,10 +55,15 @@ def _be_the_only_machine() -> int:
 
 
 def _reclaim_ownerless() -> int:
-    """Leases of workers that do not run: their lock files were lost with the folder's run/."""
+    """Leases of workers that do not run: their lock files were lost with the folder's run/.
+
+    Those of which there is one are reclaimed with their log of starts; who has died since we looked, by the first beat.
+    """
+    locked = {UUID(path.name) for path in DATA_FOLDER.workers.glob("*-*")}
     workers = Process.objects.of_type(Process.TypeChoices.WORKER)
     held_elsewhere = workers.exclude(machine=Machine.current()) if is_fleet() else workers.none()
-    kept = set(workers.running().values_list("pk", flat=True)) | set(held_elsewhere.values_list("pk", flat=True))
+    running, elsewhere = (set(rows.values_list("pk", flat=True)) for rows in (workers.running(), held_elsewhere))
+    kept = locked | running | elsewhere
     count = 0
     for model in LEASED:
         owners = set(model.rows(owner__isnull=False).values_list("owner", flat=True))
@@ -66,10 +71,13 @@ def _reclaim_ownerless() -> int:
     return count
 
 
-def end_orphans() -> int:
-    """End processes of ours that serve nothing any more; live hooks of open Snapshots are left to adopters."""
+def end_orphans(*, adopters: bool = True) -> int:
+    """End processes of ours that serve nothing any more.
+
+    ``adopters``: live hooks of what is open are left to workers that will take them up.
+    """
     found = processes.marked(DATA_FOLDER.root)
-    unwanted = {mark for identity, mark in found.items() if not _is_wanted(mark, identity)}
+    unwanted = {mark for identity, mark in found.items() if not _is_wanted(mark, identity, adopters=adopters)}
     if unwanted:
         gone = Strays(partial(_bearers, unwanted)).end_blocking(grace=1.0)
         log.info("Ended stray processes action=orphans_ended hooks=%d gone=%s", len(unwanted), gone)
@@ -80,7 +88,7 @@ def _bearers(marks: set[str]) -> list[Identity]:
     return [identity for identity, mark in processes.marked(DATA_FOLDER.root).items() if mark in marks]
 
 
-def _is_wanted(mark: str, identity: Identity) -> bool:
+def _is_wanted(mark: str, identity: Identity, *, adopters: bool) -> bool:
     """Whether a marked process is one of ours that is meant to run: a command, a server, or a hook to be adopted."""
     try:
         row = Process.objects.filter(pk=UUID(mark)).first()
@@ -92,6 +100,8 @@ def _is_wanted(mark: str, identity: Identity) -> bool:
         return row.worker_type != "forkserver" or row.status == Process.StatusChoices.RUNNING
     if row.status != Process.StatusChoices.RUNNING:
         return False
+    if not adopters:
+        return row.parent is not None and row.parent.status == Process.StatusChoices.RUNNING  # a command's own
     if row.snapshot_id is not None:
         return Snapshot.objects.filter(pk=row.snapshot_id, status="started").exists()
     if row.binary_id is not None:
@@ -113,7 +123,11 @@ def _forget_leftovers() -> None:
 
 
 def close_the_last() -> None:
-    """At an orchestrator's end: what is a zombie now came to a parent outside, and will not be reaped by us."""
+    """At an orchestrator's end nothing is left: no hook runs, whoever its parent is by now, and no row says so.
+
+    What is a zombie now came to a parent outside, and will not be reaped by us.
+    """
     reclaim_dead_workers()
+    end_orphans(adopters=False)
     with write_transaction():
         close_rows(Process.objects.here().running(), reapers_live=False)

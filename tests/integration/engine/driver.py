@@ -312,12 +312,20 @@ class Collection:
         ]
         open_results = [r for r in self.results().values() if r["status"] not in FINAL][:20]
         lines += [f"result {row['hook_name']} {row['status']} {row['reason']}" for row in open_results]
-        running = self.processes(status="running")
-        lines += [f"process {r['process_type']} {r['hook_name']} {r['pid']}" for r in running]
+        lines += [f"alive {identity.pid}" for identity in self.live()]
+        for row in self.processes(status="running"):
+            lines += [f"process {row['process_type']} {row['hook_name']} {row['pid']}", *self._runs_beside(row)]
         for log in (self.root / "logs" / "orchestrator.log", self.base / "watcher.log"):
             if log.exists():
                 lines += [f"--- {log.name}", *log.read_text(errors="replace").splitlines()[-15:]]
         return "\n".join(lines)
+
+    def _runs_beside(self, row: Row) -> list[str]:
+        """All runs of that hook for that page or crawl: which should have ended, or been taken up."""
+        work = ("crawl_id", "snapshot_id", "hook_name")
+        fields = ("pk", "parent_id", "pid", "status", "end_reason", "started_at", "ended_at")
+        where = self.rows("Process", *work, pk=row["pk"])[0]
+        return [f"  {run}" for run in self.rows("Process", *fields, **where)] if row["hook_name"] else []
 
     def end(self) -> None:
         """Whatever happened in the test: end every process of this collection, and its rows' reader."""
