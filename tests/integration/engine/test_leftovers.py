@@ -24,13 +24,15 @@ def test_the_daemon_of_a_plugin_that_has_gone_is_ended_by_whoever_takes_its_craw
     forked.plugin("gone", {"on_Crawl__10_gone.daemon.bg.sh": HOLDS})
     forked.plugin("page", {"on_Snapshot__20_page.sh": WAITS})
     forked.add()
-    forked.watch()
+    watcher = forked.watch()
     forked.wait("the page at work", lambda: forked.hooks("page"))
     shutil.rmtree(forked.root / "plugins" / "gone")
-    worker = one_alive(forked, "worker")
+    orchestrator, worker = one_alive(forked, "orchestrator"), one_alive(forked, "worker")
     worker.signal(signal.SIGSTOP)  # else it would put everything down
-    one_alive(forked, "orchestrator").signal(signal.SIGKILL)
+    watcher.kill()
+    orchestrator.signal(signal.SIGKILL)
     worker.signal(signal.SIGKILL)
+    forked.watch()
     finish(forked)
     (daemon,) = forked.hooks("gone")
     assert daemon["end_reason"] == "sealed"
