@@ -112,10 +112,11 @@ def carry_out(target: str, needs: Needs, given: Globals, params: Mapping[str, ob
 def _prepare_and_run(session: Session, target: str, needs: Needs, given: Globals, params: Mapping[str, object]) -> int:
     module_name, _, function = target.partition(":")
     session.folder = DataFolder(choose_data_dir(given.data_dir))
-    if needs is not Needs.NOTHING:
-        refuse_others(session.folder)
-        _set_up_django(session.folder, needs)
-    body = importlib.import_module(module_name)
+    with _without_collections():
+        if needs is not Needs.NOTHING:
+            refuse_others(session.folder)
+            _set_up_django(session.folder, needs)
+        body = importlib.import_module(module_name)
     _refuse_early(body, params)
     if needs in (Needs.COLLECTION, Needs.PAGES, Needs.NEW) or (needs is Needs.ANY and session.is_collection):
         session.open(create=needs is Needs.NEW)
@@ -130,18 +131,23 @@ def _refuse_early(body: ModuleType, params: Mapping[str, object]) -> None:
         check(params)
 
 
-def _set_up_django(folder: DataFolder, needs: Needs) -> None:
+@contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
     """Imports make hundreds of thousands of objects that stay: looking for garbage among them costs 100 of 380 ms."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _set_up_django(folder: DataFolder, needs: Needs) -> None:
     if needs is Needs.PAGES:
         require_collection(folder)  # the key that its pages are signed with is made in it
         os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.web.settings"
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "archivebox.config.settings")
-    gc.disable()
-    try:
-        importlib.import_module("django").setup()
-    finally:
-        gc.freeze()
-        gc.enable()
+    importlib.import_module("django").setup()
 
 
 def _process_model() -> "type[Process]":

@@ -37,15 +37,15 @@ class OwnProcess(StartedProcess):
         return row
 
     @classmethod
-    def _record_self(cls, process_id: UUID | None = None) -> Self:
+    def _record_self(cls, process_id: UUID | None = None, **fields: object) -> Self:
         row = cls(
             id=process_id or new_id(),
             machine=Machine.current(),
-            parent_id=cls._find_parent_id(),
             process_type=cls._detect_type(),
             cmd=[without_credentials(word) for word in command_line(os.getpid()) or sys.argv],
             pwd=str(Path.cwd()),
         )
+        row.take(fields if "parent_id" in fields else {"parent_id": cls._find_parent_id(), **fields})
         row.take_identity(Identity.current())
         row.save(force_insert=True)
         return row
@@ -55,13 +55,11 @@ class OwnProcess(StartedProcess):
         """Record this process under an id that its starter chose (``--process-id``), who may have made the row."""
         row: Self | None = cls.objects.filter(pk=process_id).first()
         if row is None:
-            row = cls._record_self(process_id)
+            row = cls._record_self(process_id, **fields)
         else:
+            row.take(fields)
             row.take_identity(Identity.current())
-            row.save(update_fields=[*IDENTITY, "modified_at"])
-        for name, value in fields.items():
-            setattr(row, name, value)
-        row.save(update_fields=[*fields, "modified_at"])
+            row.save(update_fields=[*fields, *IDENTITY, "modified_at"])
         _current["process"] = row
         return row
 

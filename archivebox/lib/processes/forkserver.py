@@ -48,7 +48,7 @@ class ForkServerGone(Exception):  # noqa: N818  a state that callers expect, wit
 class ForkServer:
     """One warm Python, and the children forked from it.
 
-    ``preload`` names modules, and ``later`` those that it imports while nobody asks for anything; ``sys_path`` has
+    ``preload`` names modules, and ``later`` those that it imports once nobody asks for anything; ``sys_path`` has
     folders to find them in. ``data_dir`` and ``process_id`` mark the server itself. Thread-safe. It dies with the
     *thread* that called ``start`` (PR_SET_PDEATHSIG): one that stays.
     """

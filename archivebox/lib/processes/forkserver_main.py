@@ -30,6 +30,7 @@ from typing import NamedTuple, NoReturn
 MARK = b"ARCHIVEBOX_PROCESS_ID="
 MARK_LENGTH = 36
 MESSAGE_SIZE = 1 << 18
+LATER_AFTER = 0.25  # seconds without a request: whoever starts with us, a browser, has the cores to itself until then
 NOT_STARTED = 125  # exit code of a child whose worker died before it said go: it ran nothing
 
 
@@ -87,20 +88,22 @@ class Server:
         self.channel = channel
         self.spawn_log = spawn_log
         self.memory = memory
-        self.later = later  # modules that are imported while nobody asks for anything
+        self.later = later  # modules that are imported once nobody asks for anything
         self.poll = select.epoll()
         self.poll.register(channel.fileno(), select.EPOLLIN)
         self.children: dict[int, int] = {}  # pidfd -> pid
         self.codes: dict[str, tuple[tuple[int, int], CodeType]] = {}
 
     def serve(self) -> Job:
+        patience = LATER_AFTER
         while True:
-            ready = self.poll.poll(0 if self.later else None)
+            ready = self.poll.poll(patience if self.later else None)
             for fd, _ in ready:
                 if fd in self.children:
                     self.report(fd)
                 elif (job := self.take()) is not None:
                     return job
+            patience = LATER_AFTER if ready else 0
             if not ready:
                 preload([self.later.pop(0)])
                 keep_out_of_collections()
