@@ -30,7 +30,7 @@ from typing import NamedTuple, NoReturn
 MARK = b"ARCHIVEBOX_PROCESS_ID="
 MARK_LENGTH = 36
 MESSAGE_SIZE = 1 << 18
-LATER_AFTER = 0.25  # seconds without a request: whoever starts with us, a browser, has the cores to itself until then
+LATER_AFTER = 0.1  # seconds without a request: whoever starts with us, a browser, has the cores to itself until then
 NOT_STARTED = 125  # exit code of a child whose worker died before it said go: it ran nothing
 
 

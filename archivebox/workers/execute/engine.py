@@ -124,13 +124,14 @@ class Engine:
         return {identity for identity in fosters if not identity.is_zombie()}
 
     async def close(self) -> None:
+        self.outputs.let_go()
         self.starter.end_server()
         self.exits.close()
-        self.outputs.close()
         self.tabs.close()
         self.ways.close()
         await self.journal.close()
         self.starter.close()
+        self.outputs.close()
 
 
 def share(whole: int, workers: int) -> int:

@@ -66,7 +66,7 @@ PRELOAD_LATER = (
     "sqlite3",
     "urllib.request",
 )
-"""Modules that hooks of most pages import, up to 20 ms each: warm by the time that a page has been quiet."""
+"""Modules that hooks of most pages import, up to 20 ms each: warm once the browser has started."""
 
 
 class HookStarter:

@@ -42,6 +42,10 @@ class Outputs:
         """Let go of a folder in which nothing runs any more."""
         self._watcher.remove(folder)
 
+    def let_go(self) -> None:
+        """Let go of all folders: nothing runs any more."""
+        self._watcher.let_go()
+
     def _changed(self, paths: Sequence[str]) -> None:
         for path in paths:
             if path not in self._readers:

@@ -294,11 +294,12 @@ class Worker:
 
     async def _put_everything_down(self) -> None:
         """Release every item: trees end first, rows go back to the queue, nothing is counted as an attempt."""
+        self._doorbell.let_go()
         if self._tasks:
             await asyncio.wait(self._tasks)
         await asyncio.gather(*(held.put_down() for held in self.held.all.values()))
-        self._doorbell.close()
         await self.engine.close()
+        self._doorbell.close()
 
 
 # --- on the database thread -------------------------------------------------------------------------------------

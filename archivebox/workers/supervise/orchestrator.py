@@ -318,6 +318,7 @@ class Orchestrator:
 
     def _wind_down(self) -> None:
         """The workers first: what their hooks still have to fetch goes out until then."""
+        self._watched.let_go()
         self._end(self.workers)
         self._end(self.egress)
         processes.Strays(processes.orphans).end_blocking(grace=0.5)

@@ -229,6 +229,8 @@ class Watch:
 
     def leave(self) -> None:
         """Watch no longer: when nobody does, the orchestrator winds down; ours is waited for."""
+        if self._watcher is not None:
+            self._watcher.let_go()
         self.path.unlink(missing_ok=True)
         if self._lock is not None:
             os.close(self._lock)

@@ -45,6 +45,10 @@ def test_what_was_let_go_is_not_told(watcher: FileWatcher, tmp_path: Path) -> No
     watcher.remove(tmp_path)
     (tmp_path / "new").write_text("x")
     assert watcher.changed() == []
+    watcher.add(tmp_path, MASK)
+    watcher.let_go()
+    (tmp_path / "newer").write_text("x")
+    assert watcher.changed() == []
     watcher.close()
 
 
