@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -46,15 +47,14 @@ def environment(folder: Path) -> dict[str, str]:
     return {**ours, "PYTHONPATH": str(CHECKOUT), **database_of(folder)}
 
 
-@pytest.fixture
-def cli(tmp_path: Path) -> Type:
-    """Runs ``archivebox …`` in an empty folder; ``stdin`` is text or bytes, none is an empty one."""
+def typist(folder: Path) -> Type:
+    """Runs ``archivebox …`` in a folder; ``stdin`` is text or bytes, none is an empty one."""
 
     def type_(*words: str, stdin: str | bytes = b"", cwd: Path | None = None, **env: str) -> Typed:
         done = subprocess.run(
             [sys.executable, "-m", "archivebox", *words],
-            cwd=cwd or tmp_path,
-            env={**environment(tmp_path), **env},
+            cwd=cwd or folder,
+            env={**environment(folder), **env},
             input=stdin.encode() if isinstance(stdin, str) else stdin,
             capture_output=True,
             timeout=120,
@@ -66,7 +66,24 @@ def cli(tmp_path: Path) -> Type:
 
 
 @pytest.fixture
-def collection(cli: Type, tmp_path: Path) -> Path:
+def cli(tmp_path: Path) -> Type:
+    """Types in an empty folder."""
+    return typist(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def initialised(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What ``init`` makes, once: it takes 2 s of CPU."""
+    folder = tmp_path_factory.mktemp("initialised")
+    assert typist(folder)("init").code == 0
+    return folder / "data"
+
+
+@pytest.fixture
+def collection(cli: Type, tmp_path: Path, initialised: Path) -> Path:
     """An empty collection in ``./data``."""
-    assert cli("init").code == 0
+    if database_of(tmp_path):
+        assert cli("init").code == 0
+    else:
+        shutil.copytree(initialised, tmp_path / "data")
     return tmp_path / "data"

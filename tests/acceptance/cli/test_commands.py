@@ -13,9 +13,25 @@ from pathlib import Path
 import pytest
 
 from archivebox.contract import reasons
-from tests.acceptance.cli.conftest import Type, environment
+from tests.acceptance.cli.conftest import Type, environment, typist
 
 GOOD = "https://example.com/page"
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an empty collection, for commands that change nothing."""
+    folder = tmp_path_factory.mktemp("untouched")
+    assert typist(folder)("init").code == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def one_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a collection that has a page, for commands that leave it as it is."""
+    folder = tmp_path_factory.mktemp("one-page")
+    assert typist(folder)("add", "--bg", GOOD).code == 0
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -44,12 +60,10 @@ def test_without_a_collection_a_command_says_so_and_makes_none(cli: Type, tmp_pa
         ["version", "--verbose"], ["update", "--bg"], ["init"], ["manage", "cleanup_processes", "--older-than=30d"],
     ],
 )  # fmt: skip
-def test_every_command_speaks_json_lines_in_a_pipe(cli: Type, collection: Path, words: list[str]) -> None:
-    cli("add", "--bg", GOOD)
-    done = cli(*words)
+def test_every_command_speaks_json_lines_in_a_pipe(one_page: Path, words: list[str]) -> None:
+    done = typist(one_page)(*words)
     assert done.code == 0, done.err
     assert all(isinstance(record["type"], str) for record in done.records)
-    assert collection.is_dir()
 
 
 @pytest.mark.parametrize(
@@ -83,12 +97,12 @@ def test_every_command_speaks_json_lines_in_a_pipe(cli: Type, collection: Path, 
         (["help", "nothing"], "no command"),
     ],
 )
-def test_bad_input_is_a_sentence_and_status_2(cli: Type, collection: Path, words: list[str], reason: str) -> None:
-    done = cli(*words)
+def test_bad_input_is_a_sentence_and_status_2(untouched: Path, words: list[str], reason: str) -> None:
+    done = typist(untouched)(*words)
     assert done.code == 2
     assert reason in done.err
     assert "Traceback" not in done.err
-    assert not (collection / "logs" / "cli.log").read_text()
+    assert not (untouched / "data" / "logs" / "cli.log").read_text()
 
 
 @pytest.mark.database

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from archivebox.lib.processes import Identity, marked
 from tests.databases import database_of, drop_database_of
+from tests.empty import make_empty
 
 REPOSITORY = Path(__file__).parents[3]
 TINY = REPOSITORY / "tests" / "plugins"
@@ -98,7 +99,8 @@ class Collection:
     def __post_init__(self) -> None:
         self.root = self.base / "data"
         self.home = self.base / "home"
-        (self.root / "plugins").mkdir(parents=True)
+        make_empty(self.root)
+        (self.root / "plugins").mkdir(exist_ok=True)
         self.home.mkdir()
 
     # --- what it is made of -----------------------------------------------------------------------------------

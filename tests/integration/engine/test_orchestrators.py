@@ -69,8 +69,8 @@ def test_all_killed_in_one_moment_then_one_start_finishes_everything(each_mode: 
 
 def test_all_but_the_hooks_killed_then_one_start_adopts_or_ends_them(forked: Collection) -> None:
     begin(forked)
-    hooks = {identity_of(row) for row in forked.wait("all on record", lambda: on_record(forked))}
-    everything = {*forked.live(), Identity.of(forked.watchers[0].pid)} - hooks
+    rows = {row["pk"]: identity_of(row) for row in forked.wait("all on record", lambda: on_record(forked))}
+    everything = {*forked.live(), Identity.of(forked.watchers[0].pid)} - set(rows.values())
     for signum in (signal.SIGSTOP, signal.SIGKILL):  # held first: who is left for a moment starts or ends nothing
         for identity in everything:
             assert identity is not None
@@ -80,7 +80,7 @@ def test_all_but_the_hooks_killed_then_one_start_adopts_or_ends_them(forked: Col
     forked.wait("taken over", lambda: forked.rows("Snapshot", "owner", owner__isnull=False))
     finish(forked)
     for name, code in CODES.items():
-        first = next(row for row in forked.hooks(name) if identity_of(row) in hooks)
+        first = next(row for row in forked.hooks(name) if row["pk"] in rows)
         assert first["end_reason"] in {"exited", "lost"}, "what still runs is adopted, not ended"
         assert first["exit_code"] in {code, None}, "pid 1 reaped it; before Linux 6.15 nobody can know"
         assert len(forked.hooks(name)) == (1 if first["exit_code"] == code else 2)
