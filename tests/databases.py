@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import os
 import uuid
-from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 
+_names: dict[Path, str] = {}
+"""Of the databases that were made, by data folder."""
 
-@cache
-def database_of(folder: Path) -> dict[str, str]:  # noqa: ARG001 - what is remembered by
+
+def database_of(folder: Path) -> dict[str, str]:
     """The environment that leads commands on this data folder to a database no other test has; SQLite needs none."""
     url = os.environ.get("DATABASE_URL", "")
     if not url:
         return {}
+    if folder not in _names:
+        _create(folder)
+    return {"DATABASE_URL": urlunsplit(urlsplit(url)._replace(path=f"/{_names[folder]}"))}
+
+
+def copy_database(of: Path, to: Path) -> None:
+    """Make the database of a data folder a copy of another's, which nobody uses; of SQLite the folder has it."""
+    if database_of(of):
+        _create(to, f' TEMPLATE "{_names[of]}"')
+
+
+def _create(folder: Path, template: str = "") -> None:
     name = f"own_{uuid.uuid4().hex}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"'.encode())
-    return {"DATABASE_URL": urlunsplit(urlsplit(url)._replace(path=f"/{name}"))}
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"{template}'.encode())
+    _names[folder] = name
 
 
 def forget_database_of(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import hashlib
 import os
 import shutil
 import subprocess
@@ -10,6 +11,8 @@ import sys
 import tempfile
 from functools import cache
 from pathlib import Path
+
+from tests.databases import copy_database, database_of
 
 CHECKOUT = Path(__file__).parents[1]
 MAKE = """
@@ -21,11 +24,12 @@ open_collection(create=True)
 
 
 def make_empty(folder: Path) -> None:
-    """Have an empty collection in ``folder``; on a server whoever opens it first makes the tables."""
-    if os.environ.get("DATABASE_URL"):
-        folder.mkdir(parents=True)
-    else:
-        shutil.copytree(_migrated(), folder)
+    """Have an empty collection in ``folder``, with a database of its own."""
+    first = _migrated()
+    shutil.copytree(first, folder)
+    copy_database(first, folder)
+    for stamp in (folder / "run").glob("schema.*"):
+        stamp.write_text(stamp.read_text().replace(_signature(first), _signature(folder)))
 
 
 @cache
@@ -33,5 +37,10 @@ def _migrated() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="archivebox-empty-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     env = {**os.environ, "DATA_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "archivebox.config.settings"}
-    subprocess.run([sys.executable, "-c", MAKE], cwd=CHECKOUT, env=env, check=True)
+    subprocess.run([sys.executable, "-c", MAKE], cwd=CHECKOUT, env=env | database_of(folder), check=True)
     return folder
+
+
+def _signature(folder: Path) -> str:
+    """By which the stamp of a collection names the database that was migrated."""
+    return hashlib.sha256(database_of(folder).get("DATABASE_URL", "").encode()).hexdigest()

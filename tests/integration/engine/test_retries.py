@@ -187,7 +187,8 @@ def test_a_retry_that_was_asked_for_survives_the_death_of_the_worker(forked: Col
     forked.wait("the retry", lambda: forked.results()["gone"]["status"] == "succeeded")
     forked.wait_sealed()
     forked.leave()
-    assert forked.ledger == ["tries", "at-work", "tries"]
+    lost = ["at-work"] if forked.mode == "portable" else []  # nobody saw how it ended
+    assert forked.ledger == ["tries", "at-work", "tries", *lost]
 
 
 def test_a_hook_that_is_gone_keeps_no_page_from_its_end(forked: Collection) -> None:
