@@ -26,7 +26,7 @@ open_collection(create=True)
 def make_empty(folder: Path) -> None:
     """Have an empty collection in ``folder``, with a database of its own."""
     first = _migrated()
-    shutil.copytree(first, folder)
+    shutil.copytree(first, folder, dirs_exist_ok=True)
     copy_database(first, folder)
     for stamp in (folder / "run").glob("schema.*"):
         stamp.write_text(stamp.read_text().replace(_signature(first), _signature(folder)))
