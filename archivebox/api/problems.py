@@ -13,7 +13,10 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from archivebox.accounts.people import PeopleError
+from archivebox.accounts.permission import may
+from archivebox.accounts.roles import Action
 from archivebox.base_models.transitions import TransitionRefusedError
+from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
 from archivebox.lib.jsonl import JSON
 from archivebox.search.backend import SearchUnavailableError
@@ -22,6 +25,8 @@ from archivebox.search.query import QueryError
 log = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
+_SET_UP = frozenset({"file", "environment"})
+"""Layers of settings that are nobody's request."""
 _OURS = frozenset({"wanted", "window"})
 """What functions call their parameters, which is nobody else's business."""
 View = Callable[..., HttpResponseBase]
@@ -95,7 +100,19 @@ def _no_search(_request: HttpRequest, error: SearchUnavailableError) -> HttpResp
     return answer(503, str(error))
 
 
-def _bad_setting(_request: HttpRequest, error: SettingError | PeopleError) -> HttpResponse:
+def _bad_setting(request: HttpRequest, error: SettingError) -> HttpResponse:
+    return _misconfigured(request, error) if error.layer in _SET_UP else answer(422, str(error))
+
+
+def _misconfigured(request: HttpRequest, error: ConfError | SettingError) -> HttpResponse:
+    """What the file says may be a secret: who administers the collection is told, others whom to ask."""
+    sentence = "The settings of this archive cannot be read. Ask whoever looks after it."
+    if may(getattr(request, "auth", None) or request.user, Action.ADMINISTER):
+        sentence = f"{error}. Mend it in ArchiveBox.conf, or with `archivebox config set`, and ask again."
+    return answer(503, sentence)
+
+
+def _no_such_person(_request: HttpRequest, error: PeopleError) -> HttpResponse:
     return answer(422, str(error))
 
 
@@ -115,8 +132,9 @@ _HANDLERS: dict[type[Exception], Callable[..., HttpResponse]] = {
     Http404: _not_there,
     ValidationError: _not_valid,
     TransitionRefusedError: _refused,
+    ConfError: _misconfigured,
     SettingError: _bad_setting,
-    PeopleError: _bad_setting,
+    PeopleError: _no_such_person,
     QueryError: _bad_query,
     SearchUnavailableError: _no_search,
     RequestDataTooBig: _too_large,

@@ -124,12 +124,12 @@ class Output:
         line = jsonl.text(record)
         self._write(self._stdout, _C1.sub(lambda found: f"\\u{ord(found[0]):04x}", line))
 
-    def event(self, record: Record, sentence: str) -> None:
-        """What happened: a sentence on a terminal, a JSON line in a pipe."""
-        if self.is_for_people:
-            self.say(sentence)
-        else:
+    def event(self, record: Record, *lines: str) -> None:
+        """What happened: lines on a terminal, a JSON line in a pipe."""
+        if not self.is_for_people:
             self.record(record)
+        for line in lines if self.is_for_people else ():
+            self.say(line)
 
     def table(self, columns: Sequence[Column], records: Iterable[Record], *, empty: str = "") -> int:
         """Records as a table, or one JSON line each, as they come. Returns how many there were."""

@@ -97,8 +97,10 @@ def carry_out(target: str, needs: Needs, given: Globals, params: Mapping[str, ob
     try:
         with _signals():
             code = _prepare_and_run(session, target, needs, given, params)
-    except (BadInputError, CollectionError, SettingError, ConfError) as problem:
+    except (BadInputError, CollectionError, SettingError) as problem:
         code, error = BAD_INPUT, str(problem)
+    except ConfError as problem:
+        code, error = BAD_INPUT, f"{problem}. Mend it there, and try again."
     except StoppedError as stop:
         code, error = stop.exit_code, "Stopped. What had been accepted is kept, and goes on with `archivebox run`."
     except BrokenPipeError:

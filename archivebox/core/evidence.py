@@ -12,9 +12,10 @@ from pathlib import Path
 from uuid import UUID
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.signature import MANIFEST, MANIFEST_SIZE, Checked, check
+from archivebox.core.archiveresult import ArchiveResult, output_columns
+from archivebox.core.signature import MANIFEST, MANIFEST_SIZE, Checked, KeyUnusableError, check, is_unsigned, sign
 from archivebox.core.snapshot import Snapshot
-from archivebox.lib.files import read_regular
+from archivebox.lib.files import fsync_tree, read_regular
 from archivebox.lib.jsonl import JSON
 
 NO_HASHES = "No hashes were kept of it: switch the plugin `hashes` on, and capture it again."
@@ -103,6 +104,30 @@ def problems_of(snapshots: Iterable[Snapshot]) -> dict[UUID, str]:
         for key, verdict in found.items()
         if verdict is None or not verdict.is_whole
     }
+
+
+def sign_kept(snapshot: Snapshot) -> str:
+    """Sign a page that was kept without a signature, if it is as it was hashed; else why it is not signed."""
+    verdict = verdict_on(snapshot)
+    if verdict is None:
+        return NO_HASHES
+    if not is_unsigned(snapshot.path):
+        return ""
+    if not verdict.files.is_whole:
+        return f"It is not as it was kept, and is not signed. {' '.join(verdict.files.problems)}"
+    try:
+        sign(snapshot.path, DATA_FOLDER.keys, snapshot.pk, snapshot.url)
+        fsync_tree((snapshot.path / MANIFEST).parent)
+    except KeyUnusableError as error:
+        return f"It is not signed: {error}."
+    return ""
+
+
+def list_signature(snapshot: Snapshot) -> None:
+    """Have the result of the hashes name what lies beside them by now."""
+    folder = Path(MANIFEST).parent.name
+    rows = ArchiveResult.objects.filter(snapshot=snapshot, plugin=folder)
+    rows.update(**output_columns(snapshot.path / folder))
 
 
 def verify(folder: Path, manifest: JSON, seconds: float = TIME) -> Finding:

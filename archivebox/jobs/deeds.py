@@ -7,7 +7,7 @@ from uuid import UUID
 
 from archivebox.base_models.visibility import Visibility, seen_by
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.evidence import problems_of
+from archivebox.core.evidence import list_signature, problems_of, sign_kept
 from archivebox.core.intake import Seed, add_seeds, create_crawl
 from archivebox.core.recapture import add_versions, recapture
 from archivebox.core.retry import retry_failed
@@ -218,6 +218,35 @@ class Verify(Deed):
         return super().write(keys) | self._found
 
 
+class Sign(Deed):
+    """Signs the hashes of pages that were kept without a signature, where their files are as they were hashed."""
+
+    batch = 10
+    why_not = "It is not there any more, or at work: then it is signed at its end."
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(job)
+        self._found: Failures = {}
+
+    @classmethod
+    def rows(cls) -> SnapshotQuerySet:
+        return super().rows().filter(status=Snapshot.StatusChoices.SEALED)
+
+    def prepare(self, keys: Sequence[UUID]) -> None:
+        pages = self.among().filter(pk__in=keys).only("output_dir", "url")
+        self._found = {page.pk: problem for page in pages if (problem := sign_kept(page))}
+
+    def write(self, keys: Sequence[UUID]) -> Failures:
+        return super().write(keys) | self._found
+
+    def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
+        """The signature is among the files that the hashes' result names."""
+        del keys
+        for page in rows.only("output_dir"):
+            if page.pk not in self._found:
+                list_signature(page)
+
+
 class Export(Deed):
     """Writes them into one file, which lies in exports/ when it is whole."""
 
@@ -320,6 +349,7 @@ DEEDS: dict[str, type[Deed]] = {
     Job.Kind.RESTORE: BringBack,
     Job.Kind.EXPORT: Export,
     Job.Kind.VERIFY: Verify,
+    Job.Kind.SIGN: Sign,
     Job.Kind.VISIBILITY: ChangeVisibility,
     Job.Kind.PURGE: Purge,
     Job.Kind.IMPORT: AddLinks,

@@ -37,6 +37,7 @@ class Job(StoppableItem):
         RESTORE = "restore", "Bring back"
         EXPORT = "export", "Export"
         VERIFY = "verify", "Verify files"
+        SIGN = "sign", "Sign"
         VISIBILITY = "visibility", "Change who sees it"
         PURGE = "purge", "Delete files of what was removed"
         IMPORT = "import", "Import"

@@ -7,12 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from archivebox.lib.warc import read_headers
 from archivebox.replay.files import NotThereError, open_beneath
 from archivebox.replay.index import Location
-
-_LINE_MOST = 1 << 16
-"""Bytes of one header line."""
-_LINES_MOST = 1000
 
 
 @contextmanager
@@ -26,18 +23,7 @@ def opened(folder: Path, place: Location) -> Iterator[tuple[Mapping[str, str], B
         file.seek(place.offset)
         record = cast("BinaryIO", gzip.GzipFile(fileobj=file)) if place.is_packed else file
         try:
-            _head(record)  # the record's own
-            yield _head(record), record
+            read_headers(record)  # the record's own
+            yield read_headers(record), record
         except (EOFError, gzip.BadGzipFile) as error:
             raise NotThereError from error
-
-
-def _head(file: BinaryIO) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for _ in range(_LINES_MOST):
-        line = file.readline(_LINE_MOST)
-        if line in {b"\r\n", b"\n", b""}:
-            break
-        name, _, value = line.partition(b":")
-        headers[name.strip().lower().decode("latin-1")] = value.strip().decode("utf-8", "replace")
-    return headers

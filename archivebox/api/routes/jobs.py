@@ -22,7 +22,9 @@ from archivebox.jobs.begin import MOST_KEYS, JobRefusedError, JobRequest
 from archivebox.jobs.job import Job
 
 router = Router(tags=["jobs"])
-Kind = Literal["tag", "untag", "retry", "recapture", "remove", "restore", "export", "verify", "visibility", "purge"]
+Kind = Literal[
+    "tag", "untag", "retry", "recapture", "remove", "restore", "export", "verify", "sign", "visibility", "purge"
+]
 Change = Literal["pause", "resume", "cancel"]
 STEERED = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
 

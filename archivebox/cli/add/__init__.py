@@ -6,7 +6,7 @@ from archivebox.cli.declare import BG, PLUGINS, command, flag, option, size_in_b
 from archivebox.cli.session import Needs
 
 VISIBILITIES = ("public", "members", "private")
-PARSERS = ("auto", "url_list", "txt", "html", "rss", "netscape", "jsonl", "csv", "md", "sitemap")
+PARSERS = ("auto", "url_list", "txt", "html", "rss", "netscape", "jsonl", "csv", "md", "sitemap", "warc")
 
 COMMAND = command(
     "add",

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from archivebox import __version__
+from archivebox.config.conffile import ConfError
+from archivebox.config.resolve import SettingError
 from archivebox.lib import jsonl
 from archivebox.lib.jsonl import JSON
 
@@ -100,6 +102,6 @@ def _called(params: Mapping[str, JSON], tools: Mapping[str, Tool]) -> JSON:
         raise _RefusedError(NO_PARAMETERS, f"It needs {', '.join(missing)}.")
     try:
         text, failed = tool.call(arguments), False
-    except ToolError as error:
+    except (ToolError, ConfError, SettingError) as error:
         text, failed = str(error), True
     return {"content": [{"type": "text", "text": text}], "isError": failed}

@@ -13,6 +13,7 @@ COMMAND = group(
             "Compare its files with their hashes, and these with their signature; exit status 1 if anything differs.",
             [word("id", "ID|URL")],
         ),
+        command("sign", "snapshot.body:sign", "Sign what was kept without a signature, if it is as it was.", [IDS]),
         command("pause", "snapshot.body:pause", "Stop it without losing anything.", [IDS]),
         command("resume", "snapshot.body:resume", "Let it go on.", [IDS]),
         command("cancel", "snapshot.body:cancel", "End it; what is archived stays.", [IDS]),

@@ -7,7 +7,7 @@ from archivebox.cli.output import Column
 from archivebox.cli.records import record_of
 from archivebox.cli.select import find_all, find_snapshot
 from archivebox.cli.session import Session
-from archivebox.core.evidence import NO_HASHES, verdict_on
+from archivebox.core.evidence import NO_HASHES, list_signature, sign_kept, verdict_on
 from archivebox.core.models import Snapshot
 from archivebox.crawls import control
 from archivebox.lib.quantities import size
@@ -55,6 +55,18 @@ def verify(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's 
     }
     session.out.event(record, " ".join(verdict.sentences))
     return 0 if verdict.is_whole else 1
+
+
+def sign(session: Session, *, ids: tuple[str, ...]) -> int:
+    code = 0
+    for snapshot in find_all(Snapshot, ids):
+        if problem := sign_kept(snapshot):
+            session.out.warn(f"{snapshot.pk}: {problem}")
+            code = 1
+        else:
+            list_signature(snapshot)
+            session.out.event(record_of(snapshot), f"{snapshot.pk} is signed.")
+    return code
 
 
 def pause(session: Session, *, ids: tuple[str, ...]) -> int:

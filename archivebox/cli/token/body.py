@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from django.contrib.auth.models import User
-
 from archivebox.accounts import audit, tokens
 from archivebox.accounts.tokens import Token
 from archivebox.base_models.transactions import write_transaction
-from archivebox.cli.errors import BadInputError
+from archivebox.cli.accounts import account
 from archivebox.cli.output import Column
 from archivebox.cli.select import find
 from archivebox.cli.session import Session
@@ -28,14 +26,15 @@ COLUMNS = (
 def create(
     session: Session, *, label: str, user: str | None, scope: tuple[str, ...], days: int, never_expires: bool
 ) -> int:
-    owner = _account(user)
+    owner = account(user)
     with write_transaction():
         lifetime = None if never_expires else timedelta(days=days)
         token, text = tokens.issue(owner, label, scope or ("read",), lifetime=lifetime)
         audit.record(None, "token.created", token, label=token.label, account=owner.username, scopes=token.scopes)
     session.out.event(
         {**_record(token), "token": text},
-        f"{text}\nIt is {owner.username}'s, for {', '.join(token.scopes)}. Keep it now: it cannot be shown again.",
+        text,
+        f"It is {owner.username}'s, for {', '.join(token.scopes)}. Keep it now: it cannot be shown again.",
     )
     return 0
 
@@ -57,17 +56,6 @@ def revoke(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's 
         audit.record(None, "token.revoked", token, label=token.label, account=token.user.username)
     session.out.event(_record(token), f"{token} opens nothing any more.")
     return 0
-
-
-def _account(name: str | None) -> User:
-    """The account of this name, else the oldest administrator."""
-    active = User.objects.filter(is_active=True)
-    found = active.filter(username=name) if name else active.filter(is_superuser=True).order_by("pk")
-    user = found.first()
-    if user is None:
-        what = f"an account {name}" if name else "an administrator yet"
-        raise BadInputError(f"There is not {what}. `archivebox manage createsuperuser` makes one.")
-    return user
 
 
 def _records(rows: "tokens.TokenQuerySet") -> Iterator[dict[str, object]]:

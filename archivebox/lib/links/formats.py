@@ -2,6 +2,7 @@
 
 import importlib
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import BinaryIO, cast
@@ -28,6 +29,7 @@ class Format(StrEnum):
     CSV = "csv"
     MD = "md"
     SITEMAP = "sitemap"
+    WARC = "warc"
 
 
 _READERS = {
@@ -40,6 +42,7 @@ _READERS = {
     Format.CSV: "tables:read",
     Format.MD: "markdown:read",
     Format.SITEMAP: "sitemaps:read",
+    Format.WARC: "archives:read",
 }
 """Loaded when the format comes: feedparser alone costs 60 ms, and most that is given is a list."""
 
@@ -59,6 +62,7 @@ def read_links(file: BinaryIO, kind: Format = Format.AUTO, base: str = "") -> It
 
 # --- which kind it is -----------------------------------------------------------------------------------------
 
+_WARC, _PACKED, _ZIPPED = b"WARC/", b"\x1f\x8b", b"PK\x03\x04"
 _FEED = re.compile(r"<(rss|feed|rdf:RDF|opml)[\s>]")
 _SITEMAP = re.compile(r"<(urlset|sitemapindex)[\s>]")
 _HTML = re.compile(r"<(!doctype html|html|head|body|a\s[^>]*href)", re.IGNORECASE)
@@ -70,6 +74,8 @@ _MARKDOWN = re.compile(r"\]\(https?://|^\[[^\]]+\]:\s", re.MULTILINE | re.IGNORE
 
 def detect(head: bytes) -> Format:
     """What kind of file begins with ``head``; LinkFileError if it is no text at all."""
+    if _is_web_archive(head):
+        return Format.WARC
     encoding = encoding_of(head)
     if b"\0" in head and encoding != "utf-16" and _is_binary(head):
         raise LinkFileError("holds no text, but bytes of some other kind. Give a list of URLs, one a line")
@@ -98,6 +104,16 @@ def _detect_text(text: str) -> Format:
     if _is_list(lines):
         return Format.URL_LIST
     return Format.MD if _MARKDOWN.search(text) else Format.TXT
+
+
+def _is_web_archive(head: bytes) -> bool:
+    """A WARC, packed or not; or a zip, which is a WACZ or nothing with links in it."""
+    if not head.startswith(_PACKED):
+        return head.startswith((_WARC, _ZIPPED))
+    try:
+        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, len(_WARC)) == _WARC
+    except zlib.error:
+        return False
 
 
 def _is_binary(head: bytes) -> bool:

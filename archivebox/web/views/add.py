@@ -49,7 +49,9 @@ class AddForm(CrawlForm):
     """What is given, and how it is to be archived."""
 
     file = forms.FileField(
-        label="Or a file", required=False, help_text="Bookmarks, a feed, a sitemap, HTML, Markdown, CSV, JSON, a list."
+        label="Or a file",
+        required=False,
+        help_text="Bookmarks, a feed, a sitemap, HTML, Markdown, CSV, JSON, WARC, WACZ, a list.",
     )
     again = forms.ChoiceField(label="Archived already", choices=AGAIN, initial=Again.ALWAYS.value, required=False)
     days = forms.IntegerField(label="Days", min_value=0, max_value=36_500, initial=30, required=False)

@@ -39,8 +39,8 @@ class ListForm(forms.Form):
         label="A file",
         required=False,
         allow_empty_file=True,
-        help_text="Bookmarks of a browser, OPML, CSV, JSON, a feed, a sitemap, Markdown, HTML, or URLs one a line; "
-        "up to 64 MB and 200,000 URLs.",
+        help_text="Bookmarks of a browser, OPML, CSV, JSON, a feed, a sitemap, Markdown, HTML, WARC, WACZ, or URLs "
+        "one a line; up to 64 MB and 200,000 URLs.",
     )
     urls = forms.CharField(
         label="Or paste it", required=False, widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"})

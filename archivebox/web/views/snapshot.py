@@ -51,11 +51,14 @@ def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     showing = Showing(
         request, snapshot, results, card.base(Purpose.SCRIPTS if _wants_scripts(request) else Purpose.FILES)
     )
+    busy = not showing.verdict.is_final
     context = showing.context() | {
         "snapshot": snapshot,
         "card": card,
         "strip": strip_of(snapshot, sight_of(request.user)),
-        "busy": not showing.verdict.is_final,
+        "busy": busy,
+        "is_at_work": busy and snapshot.status == Snapshot.StatusChoices.STARTED,
+        "is_watchable": busy and request.user.is_authenticated and not showing.is_full,
         "quality": quality_of(snapshot.quality, results),
     }
     if not showing.is_full:

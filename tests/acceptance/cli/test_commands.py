@@ -398,3 +398,26 @@ def test_a_schedule_is_made_looked_at_run_paused_and_removed(cli: Type, collecti
     assert cli("schedule", "pause", str(made["id"])).record["next_at"] is None
     assert cli("schedule", "remove", str(made["id"])).code == 0
     assert cli("schedule", "list").records == []
+
+
+def test_a_webhook_is_made_tried_and_removed_and_its_secret_shown_once(cli: Type, collection: Path) -> None:
+    assert collection.is_dir()
+    url = "https://example.org/hook"
+    nobody = cli("webhook", "add", url)
+    assert (nobody.code, "createsuperuser" in nobody.err) == (2, True)
+    cli(
+        "manage", "createsuperuser", "--noinput", "--username=admin", "--email=", DJANGO_SUPERUSER_PASSWORD="a-long-one"
+    )
+    wrong = cli("webhook", "add", url, "--event", "moon.rising")
+    assert (wrong.code, "crawl.finished" in wrong.err) == (2, True)
+    made = cli("webhook", "add", url, "--event", "crawl.finished").record
+    assert (made["user"], made["events"]) == ("admin", ["crawl.finished"])
+    key = str(made["id"])
+    sent = cli("webhook", "test", key)
+    assert "archivebox run" in sent.err
+    shown, delivery = cli("webhook", "show", key).records
+    assert "secret" not in shown
+    assert (delivery["event"], delivery["status"]) == ("webhook.test", "queued")
+    assert cli("webhook", "resend", str(delivery["id"])).record["status"] == "queued"
+    assert cli("webhook", "remove", key).code == 0
+    assert cli("webhook", "list").records == []

@@ -109,6 +109,24 @@ def test_a_long_paste_is_counted_before_it_is_taken(inside: Browser, library: Li
     assert said == "400 new 1 archived already 40 no URL 59 given twice"
 
 
+WARC = (
+    "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://warc.example/\r\nContent-Length: 42\r\n\r\n"
+    "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n\r\n\r\n"
+)
+DROP = """(() => { const dropped = new DataTransfer(); dropped.items.add(new File([WARC], "old.warc"));
+  document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: dropped, bubbles: true, cancelable: true})); })()"""
+
+
+def test_a_web_archive_that_is_dropped_on_the_form_is_taken(inside: Browser, library: Library) -> None:
+    inside.go(f"{library.server.url}/add/")
+    inside.value(DROP.replace("WARC", json.dumps(WARC), 1))
+    inside.wait_for("document.querySelector('.tally')?.innerText.replace(/\\s+/g, ' ').startsWith('1 new')")
+    inside.value("document.querySelector('#add-form [value=archive]').click()")
+    inside.wait_for("location.pathname.startsWith('/crawls/') && document.title.includes('warc.example')")
+    crawl = inside.value("location.pathname")
+    library.visitor.post(f"{crawl}do/", form_at=crawl, change="discard")
+
+
 def test_more_of_the_list_comes_in_its_place(inside: Browser, library: Library) -> None:
     inside.go(f"{library.server.url}/?view=cards")
     assert inside.value("document.querySelectorAll('[data-row]').length") == 60

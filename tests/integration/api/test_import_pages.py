@@ -127,7 +127,7 @@ def zipped() -> bytes:
     [
         (b"", "has no URL in it"),
         (b"Nothing to see here.", "has no URL in it"),
-        (zipped(), "holds no text"),
+        (zipped(), "no WACZ"),
         (b"\x89PNG\r\n\x1a\n" + bytes(1000), "holds no text"),
         (b'<!DOCTYPE x [<!ENTITY a "b">]><rss><channel>&a;</channel></rss>', "declares XML entities"),
     ],

@@ -90,3 +90,18 @@ def test_a_measurement_that_takes_long_is_not_made_again_at_once() -> None:
     sparing = metrics.Sparing(measure)
     assert sparing.collect() is sparing.collect()
     assert len(made) == 1
+
+
+def test_settings_that_cannot_be_read_are_said_to_whoever_can_mend_them(
+    caller: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PRIVATE_NETWORK_ALLOWLIST")  # of the tests
+    admin, editor, wanted = caller("admin"), caller("editor"), {"urls": ["https://example.org/"]}
+    try:
+        DATA_FOLDER.conf.write_text("what is this\n")
+        assert "ArchiveBox.conf line 1" in admin.post("/api/v1/crawls", wanted, status=503)["detail"]
+        DATA_FOLDER.conf.write_text('PRIVATE_NETWORK_ALLOWLIST = ["nowhere/99"]\n')
+        said = editor.post("/api/v1/crawls", wanted, status=503)["detail"]
+    finally:
+        DATA_FOLDER.conf.unlink()
+    assert said == "The settings of this archive cannot be read. Ask whoever looks after it."

@@ -21,7 +21,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.evidence import NO_HASHES
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.retry import retry_failed
-from archivebox.core.signature import UNSIGNED, sign
+from archivebox.core.signature import STATEMENT, UNSIGNED, sign
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.begin import JobRefusedError, JobRequest, begin
@@ -144,6 +144,13 @@ def test_files_are_compared_with_their_hashes_and_these_with_their_signature(
     assert said[keys[0]] == NO_HASHES
     assert said[keys[1]] == "1 changed: wget/index.html. 1 missing: wget/all.warc.gz."
     assert said[keys[4]] == UNSIGNED
+    Snapshot.objects.update(status="sealed")
+    signed = do("sign", keys)
+    assert (signed.done, signed.failed) == (4, 1)
+    assert JobFailure.objects.get(job=signed).sentence == NO_HASHES
+    assert do("verify", keys[4:]).done == 1
+    (folder / STATEMENT).unlink()
+    assert "not as it was kept" in JobFailure.objects.get(job=do("sign", keys[1:2])).sentence
 
 
 def exported(keys: Keys, format: str) -> Path:  # noqa: A002 - the option's name

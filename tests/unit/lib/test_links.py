@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -213,7 +214,7 @@ def test_a_stray_nul_is_a_bad_line_and_a_file_full_of_them_no_text() -> None:
         "https://b.test/",
     ]
     with pytest.raises(LinkFileError, match="holds no text"):
-        read(b"PK\3\4" + bytes(500))
+        read(b"\x89PNG" + bytes(500))
 
 
 def test_bad_lines_of_json_say_why() -> None:
@@ -296,3 +297,50 @@ def test_a_gigabyte_is_read_as_far_as_it_is_asked_for() -> None:
     found = _first(read_links(io.BufferedReader(file)), 1_000)
     assert {entry.url for entry in found} == {"https://example.com/a-page-of-the-archive"}
     assert file.at < 1_000_000
+
+
+def record(url: str, kind: str = "text/html; charset=utf-8", status: int = 200) -> bytes:
+    answer = f"HTTP/1.1 {status} Whatever\r\nContent-Type: {kind}\r\n\r\n".encode() + b"x" * 100_000
+    head = f"WARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2026-01-02T03:04:05Z\r\n"
+    return f"WARC/1.1\r\n{head}Content-Length: {len(answer)}\r\n\r\n".encode() + answer + b"\r\n\r\n"
+
+
+def zipped(**files: str | bytes) -> bytes:
+    with zipfile.ZipFile(whole := io.BytesIO(), "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "/").replace("_", "."), content)
+    return whole.getvalue()
+
+
+RECORDS = [
+    record("https://a.test/"),
+    record("https://a.test/x.css", "text/css"),
+    record("https://a.test/no", status=404),
+]
+PACKED = b"".join(map(gzip.compress, RECORDS))
+
+
+@pytest.mark.parametrize("warc", [b"".join(RECORDS), PACKED, zipped(archive__one_warc_gz=PACKED)])
+def test_the_pages_of_a_web_archive_are_its_links(warc: bytes) -> None:
+    assert [(one.url, one.date) for one in read(warc)] == [("https://a.test/", "2026-01-02T03:04:05+00:00")]
+
+
+def test_a_wacz_names_its_pages_itself() -> None:
+    pages = '{"format": "json-pages-1.0"}\n{"url": "https://b.test/", "title": "B", "ts": "2026-01-02T03:04:05Z"}\n'
+    found = read(zipped(pages__pages_jsonl=pages, archive__one_warc_gz=PACKED))
+    assert [(one.url, one.title, one.date) for one in found] == [("https://b.test/", "B", "2026-01-02T03:04:05+00:00")]
+
+
+@pytest.mark.parametrize(
+    ("broken", "sentence"),
+    [
+        (PACKED[:-20], "no whole web archive"),
+        (RECORDS[0] + b"something else", "no WARC"),
+        (zipped(letter_txt="dear"), "no WACZ"),
+        (zipped(archive__one_warc_gz=PACKED)[:-30], "no whole web archive"),
+        (b"WARC/1.1\r\nContent-Length: many\r\n\r\n", "without its length"),
+    ],
+)
+def test_a_broken_web_archive_is_said_to_be_one(broken: bytes, sentence: str) -> None:
+    with pytest.raises(LinkFileError, match=sentence):
+        read(broken)

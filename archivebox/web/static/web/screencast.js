@@ -1,4 +1,6 @@
 // Shows what the crawl's browser sees, while pages are at work and somebody looks: the server takes no picture else.
+//   [data-only="id"] shows the tab of this page alone
+//   .now, [data-busy] say that pages are at work
 "use strict";
 {
   const screens = document.querySelector(".screens"), strip = screens.querySelector("ul"), choice = screens.querySelector("button");
@@ -18,7 +20,8 @@
   }
 
   function show(event) {
-    const {open, pictures} = JSON.parse(event.data);
+    const {open: all, pictures} = JSON.parse(event.data), {only} = screens.dataset;
+    const open = all.filter(page => !only || page === only);
     for (const screen of [...strip.children]) if (!open.includes(screen.dataset.page)) screen.remove();
     for (const page of open) {
       const screen = screenOf(page);
@@ -40,7 +43,7 @@
 
   /** Begin or end to look, as it has become. */
   function decide() {
-    const isBusy = document.querySelector(".now:not([hidden])") !== null;
+    const isBusy = document.querySelector(".now:not([hidden]), [data-busy]") !== null;
     choice.textContent = isWanted ? "Stop watching" : "Watch";
     if (!isBusy || !isWanted) {
       strip.replaceChildren();
@@ -60,6 +63,8 @@
   document.addEventListener("visibilitychange", decide);
   addEventListener("pagehide", leave);
   addEventListener("pageshow", decide);
-  new MutationObserver(decide).observe(document.querySelector("main"), {childList: true});
+  const changes = new MutationObserver(decide);
+  changes.observe(document.querySelector("main"), {childList: true});
+  changes.observe(document.querySelector("main .head"), {childList: true, subtree: true});
   decide();
 }

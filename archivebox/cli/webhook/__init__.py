@@ -1,0 +1,37 @@
+"""Owns the options of `archivebox webhook`."""
+
+from archivebox.cli.declare import IDS, LIMIT, command, group, option, word
+
+COMMAND = group(
+    "webhook",
+    "Addresses that are told what happens here: make, look at, try and remove them.",
+    [
+        command(
+            "add",
+            "webhook.body:add",
+            "Have an address told of events. The secret that its messages are signed with is printed, this once.",
+            [
+                word("url", "URL"),
+                option(
+                    "--event",
+                    text="What it is told of, such as crawl.finished; may be given more than once.",
+                    default=["snapshot.sealed", "snapshot.failed"],
+                    show_default=True,
+                    multiple=True,
+                    metavar="NAME",
+                ),
+                option("--query", "-q", text="Of pages, only those that this query means.", default=""),
+                option("--label", text="What it is for.", default="", metavar="TEXT"),
+                option("--user", text="Whose it is; without it, the administrator's.", metavar="NAME"),
+            ],
+        ),
+        command("list", "webhook.body:list_", "Webhooks, the newest first.", [LIMIT]),
+        command("show", "webhook.body:show", "One webhook, and what was sent to it.", [word("id", "ID"), LIMIT]),
+        command("test", "webhook.body:test", "Send it a test, to see whether messages come.", [IDS]),
+        command("resend", "webhook.body:resend", "Send messages again, by the ids that `show` lists.", [IDS]),
+        command("enable", "webhook.body:enable", "Switch it on; what waited is sent.", [IDS]),
+        command("disable", "webhook.body:disable", "Switch it off; what waits is held.", [IDS]),
+        command("secret", "webhook.body:secret", "Sign with a new secret, which is printed.", [word("id", "ID")]),
+        command("remove", "webhook.body:remove", "Send it nothing more, and forget what was sent.", [IDS]),
+    ],
+)

@@ -1,0 +1,30 @@
+// A form with data-uploads says how much of its file has gone; without this the browser sends it all the same.
+"use strict";
+document.addEventListener("submit", event => {
+  const form = event.target;
+  if (!form.matches("[data-uploads]") || !form.elements.file.files.length) return;
+  event.preventDefault();
+  const progress = form.querySelector("[data-progress]"), bar = progress.querySelector("progress");
+  const sending = new XMLHttpRequest();
+
+  /** How far it is, from 0 to 1; without a number, something goes on that takes its time. */
+  function tell(words, value) {
+    progress.querySelector("span").textContent = words;
+    if (value === undefined) bar.removeAttribute("value");
+    else bar.value = value;
+  }
+
+  sending.upload.onprogress = ({loaded, total}) => tell("It is on its way.", loaded / total);
+  sending.upload.onload = () => tell("It is here, and is being read.");
+  sending.onerror = () => tell(`It did not get through. ${form.dataset.uploads}`, 0);
+  sending.onload = () => {
+    const page = new DOMParser().parseFromString(sending.responseText, "text/html");
+    if (sending.responseURL !== location.href) location.assign(sending.responseURL);
+    else document.querySelector("main").replaceWith(page.querySelector("main"));
+  };
+  sending.onloadend = () => { form.inert = false; };
+  sending.open("POST", location.href);
+  sending.send(new FormData(form));
+  form.inert = true;
+  progress.hidden = false;
+});
