@@ -1,9 +1,11 @@
-"""Pages of the local site replayed from what was recorded of them: against the live page, pixel by pixel, and in time.
+"""Pages of the local site replayed from what was recorded of them: beside the picture that was kept, and in time.
 
-Static pages: their scripts run while they are looked at live, and are off in the replay, as they are for people.
+Each is shown as the app shows it, in a frame of its own origin: static pages without their scripts, those that live by
+them with.
 """
 
 import asyncio
+import base64
 import hashlib
 import http.client
 import tempfile
@@ -17,13 +19,16 @@ from uuid import UUID
 
 from granian.constants import HTTPModes, Interfaces
 from granian.server.embed import Server
-from PIL import Image, ImageChops
 
 from archivebox.base_models.rows import new_id
 from archivebox.plugins.base.responses import Response, read_index
-from archivebox.replay import capability
+from archivebox.plugins.chrome.likeness import packed_alike, read_picture, share_alike
+from archivebox.replay import addresses, capability
 from archivebox.replay.addresses import Place
+from archivebox.replay.capability import Purpose
+from archivebox.replay.index import indices
 from archivebox.replay.listener import Listener
+from archivebox.replay.origins import sandbox
 from benchmarks.finding import Bound, Finding
 from tests.plugins_bundled.browser.chain import NAVIGATE, SETTLE, Crawl
 from tests.site.serve import Site
@@ -31,15 +36,22 @@ from tests.webserver.browser import Browser
 from tests.webserver.server import free_ports
 
 STATIC = (
-    "/article", "/unicode", "/colour", "/tall", "/iframe", "/frame", "/post", "/csp", "/title-entities", "/folded",
-    "/own-scroller", "/image-only", "/redirect", "/404", "/bookmarks.html", "/svg.svg", "/page.txt", "/image.png",
-    "/known/encyclopedia-en-1", "/known/news-zh-1", "/pipermail/local/2024-January/thread.html",
+    "/", "/article", "/unicode", "/colour", "/tall", "/iframe", "/frame", "/post", "/csp", "/title-entities", "/folded",
+    "/own-scroller", "/image-only", "/redirect", "/404", "/meta-refresh", "/tree/", "/tree/c/c3", "/bookmarks.html",
+    "/svg.svg", "/page.txt", "/links.md", "/data.json", "/feed.rss", "/broken.html",
+    "/bad-encoding", "/wrong-type", "/no-type", "/big-dom", "/long-print", "/known/encyclopedia-en-1",
+    "/known/news-zh-1", "/known/blog-ar-1", "/pipermail/local/2024-January/thread.html",
 )  # fmt: skip
-MOVING = ("/video", "/lazy", "/network", "/cookie-banner", "/spa/")
-"""Of these only what was captured is asked for again: their pictures are their scripts' work."""
+LIVING = ("/script-built", "/shadow", "/lazy", "/video", "/preloader", "/playlist")
+"""What of these is seen is their scripts' work, or moves."""
+OTHERS = ("/network", "/cookie-banner")
+"""Of these only what was captured is asked for again: their pictures are never the same twice."""
+PICTURE = "screenshot/on_Snapshot__51_screenshot.py"
 PACK = "warc/on_Snapshot__92_warc.py"
 CHANGED = ("text/html", "application/xhtml+xml", "text/css")
 """What comes with other bytes than were recorded."""
+FLAGS = ("--disable-site-isolation-trials", "--force-color-profile=srgb")
+"""As pages are captured; a frame of another origin is then seen by the same eyes as the page around it."""
 
 
 @dataclass(frozen=True)
@@ -50,25 +62,46 @@ class Recording:
     url: str
     folder: Path
 
+    @property
+    def shown(self) -> str:
+        """The URL whose replay is shown."""
+        return indices.of(self.folder).page(self.url, (self.folder / "chrome" / "final_url.txt").read_text())
+
 
 def run(rounds: int) -> list[Finding]:
     found = Finding("captured answers that replay gives", "%", Bound.LEAST, 99, [])
-    differing = Finding("pixels that differ, static pages", "%", Bound.MOST, 1, [], quantile=1.0)
+    asked = Finding("what replayed pages ask for and get", "%", Bound.LEAST, 99, [], quantile=0.01)
+    still = Finding("pixels unlike the kept picture, static pages", "%", Bound.MOST, 1, [], quantile=1.0)
+    living = Finding("the same, pages that live by scripts, which run", "%", Bound.MOST, 1, [], quantile=1.0)
     first = Finding("first byte of a replayed page", "s", Bound.MOST, 0.05, [], quantile=0.95)
-    with tempfile.TemporaryDirectory() as folder, Site() as site, Browser() as browser:
+    with tempfile.TemporaryDirectory() as folder, Site() as site, Browser(*FLAGS) as browser:
         with Crawl(Path(folder), CHROME_QUIET_TIME="0.2") as crawl:
-            recordings = [record(crawl, number, site.url_for(path)) for number, path in enumerate(STATIC + MOVING)]
-        browser.size(1280, 1600)
-        with listener({one.key: one.folder for one in recordings}) as port:
-            for one in recordings:
+            paths = enumerate(STATIC + LIVING + OTHERS)
+            recordings = {path: record(crawl, number, site.url_for(path)) for number, path in paths}
+        with listener({one.key: one.folder for one in recordings.values()}) as port:
+            for one in recordings.values():
                 found.ours.append(share_found(one, port))
                 first.ours.extend(first_byte(one, port) for _ in range(rounds))
-            for one in recordings[: len(STATIC)]:
-                share = difference(browser, one, port, Path(folder))
-                differing.ours.append(share)
-                if share:
-                    differing.notes[one.url] = share
-    return [found, differing, first]
+            frames = Frames(browser, site.url_for("/colour"), port)
+            for path in STATIC:
+                compare(frames, recordings[path], path, still, asked)
+            for path in LIVING:
+                compare(frames, recordings[path], path, living, asked, scripts=True)
+    return [found, asked, still, living, first]
+
+
+def compare(
+    frames: "Frames", one: Recording, path: str, looks: Finding, asked: Finding, *, scripts: bool = False
+) -> None:
+    picture = str(next((one.folder / "screenshot").glob("screenshot.*")))
+    kept = read_picture(picture)
+    shown = packed_alike(picture, read_picture(frames.show(one, kept.size, scripts=scripts)))
+    looks.ours.append(100 * (1 - share_alike(kept, shown)))
+    looks.notes[path] = looks.ours[-1]
+    wanted = frames.wanted(one)
+    lacking = [url for url in wanted if indices.of(one.folder).find(url) is None]
+    asked.ours.append(100 - 100 * len(lacking) / len(wanted))
+    asked.notes |= {path: " ".join(lacking)} if lacking else {}
 
 
 def record(crawl: Crawl, number: int, url: str) -> Recording:
@@ -76,6 +109,7 @@ def record(crawl: Crawl, number: int, url: str) -> Recording:
     recorder = snapshot.record()
     snapshot.run(NAVIGATE)
     snapshot.run(SETTLE)
+    snapshot.run(PICTURE)
     recorder.stop()
     snapshot.close()
     snapshot.run(PACK)
@@ -121,8 +155,8 @@ def ask(port: int, path: str, host: str) -> tuple[int, bytes]:
     return answer.status, body
 
 
-def place_of(one: Recording) -> Place:
-    return Place(capability.grant(one.key, "public"), "http://127.0.0.1:8000", "20261122090000")
+def place_of(one: Recording, purpose: Purpose = Purpose.FILES) -> Place:
+    return Place(capability.grant(one.key, "public", purpose), "http://127.0.0.1:8000", "20261122090000")
 
 
 def share_found(one: Recording, port: int) -> float:
@@ -158,22 +192,40 @@ def first_byte(one: Recording, port: int) -> float:
     return seconds
 
 
-def difference(browser: Browser, one: Recording, port: int, folder: Path) -> float:
-    """Per cent of the pixels of the whole page that are not the same, live and replayed."""
-    addresses = (one.url, f"http://{one.key}.localhost:{port}{place_of(one).address(one.url)}")
-    live, replayed = (picture(browser, address, folder / f"{number}.png") for number, address in enumerate(addresses))
-    if live.size != replayed.size:
-        return 100.0
-    bands = ImageChops.difference(live, replayed).split()
-    largest = bands[0]
-    for band in bands[1:]:
-        largest = ImageChops.lighter(largest, band)
-    return 100 * (1 - largest.histogram()[0] / (live.width * live.height))
+class Frames:
+    """A browser in which recorded pages are shown as in the app: in a frame, whose origin is the snapshot's own."""
+
+    def __init__(self, browser: Browser, around: str, port: int) -> None:
+        self._browser, self._around, self._port = browser, around, port
+        browser.tab.call("Network.enable")
+
+    def show(self, one: Recording, size: tuple[int, int], *, scripts: bool) -> bytes:
+        """The picture of a page in a frame of this size."""
+        self._browser.size(*size)
+        self._browser.go(self._around)
+        place = place_of(one, Purpose.SCRIPTS if scripts else Purpose.FILES)
+        address = f"http://{one.key}.localhost:{self._port}{place.address(one.shown)}"
+        self._browser.value(FRAME % (sandbox(own=True, scripts=scripts), address))
+        time.sleep(2 if scripts else 0.3)  # pictures are decoded and painted after the load, scripts go on after it
+        answer = self._browser.tab.call("Page.captureScreenshot", {"format": "png"})
+        return base64.b64decode(answer["data"])
+
+    def wanted(self, one: Recording) -> set[str]:
+        """The recorded URLs that the page has asked for since it was shown."""
+        origin, urls = f"http://{one.key}.localhost:{self._port}/", set()
+        while event := self._browser.tab.next_event(0.05):
+            if event.method == "Network.requestWillBeSent" and event.params["request"]["url"].startswith(origin):
+                token, _, path = event.params["request"]["url"].removeprefix(origin).partition("/")
+                urls.add(addresses.read(token, path)[1])
+        return urls
 
 
-def picture(browser: Browser, address: str, path: Path) -> Image.Image:
-    browser.go(address)
-    time.sleep(0.3)  # pictures are decoded and painted after the load
-    browser.picture(path, whole=True)
-    with Image.open(path) as image:
-        return image.convert("RGB")
+FRAME = """new Promise(shown => {
+  document.documentElement.innerHTML = "<body style='margin: 0; background: #fff'></body>";
+  const frame = document.createElement("iframe");
+  frame.style = "border: 0; display: block; width: 100vw; height: 100vh";
+  frame.sandbox = "%s";
+  frame.onload = shown;
+  frame.src = "%s";
+  document.body.append(frame);
+})"""

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import ClassVar
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from archivebox.base_models.visibility import Visibility, seen_by
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.evidence import list_signature, problems_of, sign_kept
 from archivebox.core.intake import Seed, add_seeds, create_crawl
+from archivebox.core.quality import UNMEASURED, add_picture
 from archivebox.core.recapture import add_versions, recapture
 from archivebox.core.retry import retry_failed
 from archivebox.core.showing import show
@@ -247,6 +249,42 @@ class Sign(Deed):
                 list_signature(page)
 
 
+class Compare(Deed):
+    """Measures how much their replay looks like the picture that was kept."""
+
+    batch = 2
+    why_not = "It is not there any more, or is at work: compare it when that is done."
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(job)
+        self._browser = ExitStack()
+        self._shares: dict[UUID, float] = {}
+        self._found: Failures = {}
+
+    @classmethod
+    def rows(cls) -> SnapshotQuerySet:
+        return super().rows().filter(status=Snapshot.StatusChoices.SEALED)
+
+    def take_up(self) -> bool:
+        from archivebox.replay.likeness import Comparing  # parsers, 30 ms that no other work of workers needs
+
+        self._comparing = self._browser.enter_context(Comparing())
+        return True
+
+    def prepare(self, keys: Sequence[UUID]) -> None:
+        self._shares, self._found = self._comparing.compare(self.among().filter(pk__in=keys))
+
+    def write(self, keys: Sequence[UUID]) -> Failures:
+        failures = super().write(keys) | self._found
+        for key in self._shares.keys() - failures.keys():
+            if not add_picture(key, self._shares[key]):
+                failures[key] = UNMEASURED
+        return failures
+
+    def close(self) -> None:
+        self._browser.close()
+
+
 class Export(Deed):
     """Writes them into one file, which lies in exports/ when it is whole."""
 
@@ -350,6 +388,7 @@ DEEDS: dict[str, type[Deed]] = {
     Job.Kind.EXPORT: Export,
     Job.Kind.VERIFY: Verify,
     Job.Kind.SIGN: Sign,
+    Job.Kind.COMPARE: Compare,
     Job.Kind.VISIBILITY: ChangeVisibility,
     Job.Kind.PURGE: Purge,
     Job.Kind.IMPORT: AddLinks,

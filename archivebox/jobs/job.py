@@ -38,6 +38,7 @@ class Job(StoppableItem):
         EXPORT = "export", "Export"
         VERIFY = "verify", "Verify files"
         SIGN = "sign", "Sign"
+        COMPARE = "compare", "Compare replay with picture"
         VISIBILITY = "visibility", "Change who sees it"
         PURGE = "purge", "Delete files of what was removed"
         IMPORT = "import", "Import"

@@ -69,6 +69,13 @@ class Index:
         url = url.partition("#")[0]
         return next((found for name in self._names(url) if (found := self._named.get(name))), None)
 
+    def page(self, url: str, final_url: str) -> str:
+        """Where the page of ``url`` was when it was kept, led on by refreshes and scripts; empty: not recorded."""
+        led_to = self.find(final_url) if final_url else None
+        if led_to is not None and led_to.response.is_main:
+            return final_url
+        return url if self.find(url) is not None else ""
+
     def pieces(self, found: Recorded) -> list[Recorded]:
         """All the parts (206) of what one of them was found for."""
         return self._pieces[found.response.url]

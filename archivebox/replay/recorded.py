@@ -23,6 +23,9 @@ LARGEST_TEXT = 32 * 1024 * 1024
 _DOCUMENTS = frozenset({"text/html", "application/xhtml+xml"})
 _SAVED = re.compile(r"text/(csv|markdown|calendar|tab-separated-values|yaml|x-\w+)", re.IGNORECASE)
 """Text that browsers save instead of showing it, which no archived page may have them do."""
+_XML = frozenset({"application/xml", "text/xml"})
+_DRAWN = re.compile(rb"<\?xml-stylesheet|http://www\.w3\.org/")
+"""What says at the beginning of XML that browsers draw it: by a style sheet, or as XHTML or SVG."""
 _SPAN = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 
 
@@ -93,6 +96,8 @@ def _recorded(folder: Path, asked: Asked, index: Index, found: Recorded, stack: 
     kind = mimetype.partition(";")[0].strip().lower()
     if kind in _DOCUMENTS or kind == "text/css":
         return _changed(asked, index, found, mimetype, body.read(min(found.size, LARGEST_TEXT)))
+    if kind in _XML and found.size <= LARGEST_TEXT:
+        return _xml(found, mimetype, body.read(found.size))
     return _as_it_came(asked, found, _SAVED.sub("text/plain", mimetype), body)
 
 
@@ -105,6 +110,13 @@ def _changed(asked: Asked, index: Index, found: Recorded, mimetype: str, data: b
     written = (rewrite_css(text, links) if is_style else rewrite_html(text, links)).encode("utf-8", "replace")
     kind = "text/css" if is_style else "text/html"
     return whole(f"{kind}; charset=utf-8", written, found.response.status)
+
+
+def _xml(found: Recorded, mimetype: str, data: bytes) -> Reply:
+    """XML that nobody draws is shown as its source: the tree that browsers make of it takes their own scripts."""
+    if _DRAWN.search(data, 0, 1024):
+        return whole(mimetype, data, found.response.status)
+    return whole("text/plain; charset=utf-8", decode(data, mimetype).encode("utf-8", "replace"), found.response.status)
 
 
 def _as_it_came(asked: Asked, found: Recorded, mimetype: str, body: BinaryIO) -> Reply:

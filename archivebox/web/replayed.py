@@ -55,12 +55,13 @@ def index_of(snapshot: Snapshot) -> Index:
 
 def frame_of(request: HttpRequest, snapshot: Snapshot, *, scripts: bool = False) -> Frame | None:
     """The frame of the recorded page; ``scripts`` only in the answer to a POST, so that no link switches them on."""
-    if index_of(snapshot).find(snapshot.url) is None:
+    url = index_of(snapshot).page(snapshot.url, snapshot.final_url)
+    if not url:
         return None
     may_run = replay().isolates(request.get_host())
     scripts = scripts and may_run
     purpose = Purpose.SCRIPTS if scripts else Purpose.FILES
     token = capability.grant(snapshot.pk, viewer_of(request), purpose)
-    path = path_of(our_address(request), moment_of(snapshot), snapshot.url)
+    path = path_of(our_address(request), moment_of(snapshot), url)
     origin = replay().origin(snapshot.pk, request.get_host())
     return Frame(f"{origin}/{token}/{path}", sandbox(own=may_run, scripts=scripts), may_run, scripts)

@@ -23,8 +23,9 @@ from archivebox.jobs.job import Job
 
 router = Router(tags=["jobs"])
 Kind = Literal[
-    "tag", "untag", "retry", "recapture", "remove", "restore", "export", "verify", "sign", "visibility", "purge"
-]
+    "tag", "untag", "retry", "recapture", "remove", "restore", "export", "verify", "sign", "compare", "visibility",
+    "purge",
+]  # fmt: skip
 Change = Literal["pause", "resume", "cancel"]
 STEERED = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
 

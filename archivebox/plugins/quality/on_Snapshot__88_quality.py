@@ -14,7 +14,7 @@ from words import measure_words
 from archivebox.plugins.base import Settings, give_up_after, noresults, patch_snapshot, succeeded
 from archivebox.plugins.base.responses import Archive, Response
 
-PICTURE = {"name": "picture", "percent": None, "sentence": "Not compared: that takes another load of the page."}
+PICTURE = {"name": "picture", "percent": None, "sentence": "Not compared yet: that is done for whoever asks."}
 
 
 def main() -> None:

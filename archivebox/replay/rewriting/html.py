@@ -21,10 +21,22 @@ _DROPPED = frozenset(
     {"integrity", "nonce", "crossorigin", "csp", "ping", "referrerpolicy", "manifest", "download", "attributionsrc"}
     | {"action", "formaction"}  # forms go nowhere
 )
+_LATE = {
+    "data-src": "src",
+    "data-lazy-src": "src",
+    "data-original": "src",
+    "data-srcset": "srcset",
+    "data-lazy-srcset": "srcset",
+}
+"""What scripts put in when it is scrolled to, and where."""
+_SHOWN_LATE = frozenset({"img", "source", "iframe"})
 _OTHERS = frozenset({"style", "srcdoc", "http-equiv"})
 _SELECTOR = ",".join(
     ["style", "base", "a", "area", "meta[name]"]
-    + [f"[{name.replace(':', chr(92) + ':')}]" for name in sorted(_RESOURCES | _SETS | _DROPPED | _OTHERS)]
+    + [
+        f"[{name.replace(':', chr(92) + ':')}]"
+        for name in sorted(_RESOURCES | _SETS | _DROPPED | _OTHERS | _LATE.keys())
+    ]
 )
 _SHOWN_LINKS = frozenset(
     {"stylesheet", "icon", "apple-touch-icon", "mask-icon", "preload", "modulepreload", "manifest"}
@@ -100,6 +112,8 @@ def _rewrite(node: LexborNode, links: Links, depth: int) -> None:
         written = _written(tag or "", name, value, links, depth)
         if written is not None:
             node.attrs[name] = written
+    if tag in _SHOWN_LATE:
+        _show_now(node, attributes, links)
     if tag in {"a", "area"}:
         _aim(node, links)
 
@@ -117,6 +131,15 @@ def _written(tag: str, name: str, value: str, links: Links, depth: int) -> str |
     if name == "srcdoc":
         return rewrite_html(value, links, depth + 1) if depth < _DEEPEST else ""
     return None
+
+
+def _show_now(node: LexborNode, attributes: dict[str, str], links: Links) -> None:
+    """Put in what a script had put in by the time the page was kept; the script, where it runs, finds the same."""
+    for late in _LATE.keys() & attributes.keys():
+        name = _LATE[late]
+        urls = [url for url, _ in candidates(attributes[late])] if name in _SETS else [attributes[late]]
+        if any(links.is_kept(url) for url in map(links.absolute, urls) if url):
+            node.attrs[late] = node.attrs[name] = _written("img", name, attributes[late], links, 0)
 
 
 def _aim(node: LexborNode, links: Links) -> None:

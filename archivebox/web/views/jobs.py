@@ -31,7 +31,9 @@ from archivebox.search.query import QueryError
 from archivebox.web.access import requires
 from archivebox.web.paging import page_of
 
-OFFERED = ("tag", "untag", "retry", "recapture", "verify", "sign", "export", "visibility", "remove", "restore")
+OFFERED = (
+    "tag", "untag", "retry", "recapture", "verify", "sign", "compare", "export", "visibility", "remove", "restore",
+)  # fmt: skip
 """Kinds that people begin."""
 CHANGES = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
 DONE = {"pause": "Paused.", "resume": "It goes on.", "cancel": "Cancelled; what is done stays done."}

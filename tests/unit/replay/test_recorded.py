@@ -31,6 +31,8 @@ def folder(tmp_path: Path) -> Path:
             "http://a.example/loop2": Page(status=302, to="http://a.example/loop"),
             "http://a.example/clip.mp4": Page(CLIP, "video/mp4"),
             "http://a.example/list.csv": Page(b"a,b", "text/csv; charset=utf-8"),
+            "http://a.example/map.xml": Page(b'<?xml version="1.0"?><urlset/>', "text/xml"),
+            "http://a.example/icon.xml": Page(b'<svg xmlns="http://www.w3.org/2000/svg"/>', "application/xml"),
             "http://a.example/404": Page(b"<p>nothing", status=404),
             "http://a.example/sniffed": Page(b"plain", ""),
             "http://a.example/film": Page(
@@ -80,6 +82,28 @@ def test_redirects_are_followed_in_the_archive_and_circles_are_told(folder: Path
     answer, body = reply(folder, "/loop")
     assert answer.status == 508
     assert b"leads back to itself" in body
+
+
+def test_what_is_shown_is_where_the_page_had_led_to_when_it_was_kept(folder: Path) -> None:
+    log = folder / "responses" / "index.jsonl"
+    said = log.read_text()
+    log.write_text(
+        said + next(line for line in said.splitlines() if '/404"' in line).replace("{", '{"main": true, ', 1) + "\n"
+    )
+    start, page = "http://a.example/", "http://a.example/404"
+    index = load(folder)
+    assert [index.page(start, to) for to in (page, "", f"{start}p.png", f"{start}pushed")] == [
+        page,
+        start,
+        start,
+        start,
+    ]
+    assert index.page(f"{start}never", "") == ""
+
+
+def test_xml_that_nobody_draws_is_shown_as_its_source(folder: Path) -> None:
+    assert reply(folder, "/map.xml")[0].mimetype == "text/plain; charset=utf-8"
+    assert reply(folder, "/icon.xml")[0].mimetype == "application/xml"
 
 
 def test_an_answer_keeps_its_status_and_its_type(folder: Path) -> None:

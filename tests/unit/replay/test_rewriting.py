@@ -46,6 +46,15 @@ def body_of(html: str, *, scripts: bool = False) -> str:
         ),
         ('<a href="page#part">d</a>', '<a href="#part">d</a>'),
         ('<a href="#part">d</a>', '<a href="#part">d</a>'),
+        (
+            '<img src="none.gif" data-src="/next">',
+            f'<img src="{KEPT}https://site.example/next" data-src="{KEPT}https://site.example/next">',
+        ),
+        (
+            '<img data-srcset="/next 2x">',
+            f'<img data-srcset="{KEPT}https://site.example/next 2x" srcset="{KEPT}https://site.example/next 2x">',
+        ),
+        ('<img data-src="/never-scrolled-to">', '<img data-src="/never-scrolled-to">'),
         ('<a href="mailto:a@b.example">d</a>', '<a href="mailto:a@b.example">d</a>'),
     ],
 )  # fmt: skip
