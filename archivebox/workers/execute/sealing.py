@@ -54,6 +54,8 @@ class Sealing:
         self._engine = executor.engine
         self._schedule = executor.schedule
         self._snapshot = snapshot
+        self._outdated: set[Planned] = set()
+        """What is derived and ran, or still runs, on results that have become others."""
         self._end_hooks: list[Planned] = []
         self._task: asyncio.Task[None] | None = None
 
@@ -61,9 +63,11 @@ class Sealing:
         """TERM to all background hooks at once; the page last; then what is derived; then the seal."""
         if self.phase in _WINDING_DOWN:
             self._wind_down()
-        elif self.phase is Phase.DERIVING and not self._derived_left():
-            self.phase = Phase.ENDING
-            self._start_end_hooks()
+        elif self.phase is Phase.DERIVING:
+            self._make_anew()
+            if not self._derived_left():
+                self.phase = Phase.ENDING
+                self._start_end_hooks()
         if self.phase is Phase.ENDING and all(item.is_settled for item in self._end_hooks):
             self.phase = Phase.SEALING
             self._task = self._engine.in_background(self._seal())
@@ -109,17 +113,25 @@ class Sealing:
         """What is made from other results is made again when one of those became final after it started."""
         self.phase = Phase.DERIVING
         for item in self._schedule.planned:
-            if item.hook.derived and item.is_settled and item.status != "skipped" and self._changed_since(item):
-                item.status, item.run = "queued", None
+            if item.hook.derived and not item.is_queued and item.status != "skipped" and self._changed_since(item):
+                self._outdated.add(item)
         self.final_changed = False
+        self._make_anew()
         self._executor.go_on()
+
+    def _make_anew(self) -> None:
+        """What is outdated and still runs is not cut short: it waits for its end."""
+        for item in [one for one in self._outdated if one.is_settled]:
+            self._outdated.remove(item)
+            item.status, item.run = "queued", None
+            self._executor.go_on()
 
     def _changed_since(self, item: Planned) -> bool:
         started = item.run.started_at if item.run is not None else None
         if started is None:
             return self.final_changed
         sources = self._schedule.made_from(item)
-        if any(other.is_queued for other in sources):
+        if not self._outdated.isdisjoint(sources):
             return True  # one that is derived itself, and made again
         runs = [other.run for other in sources]
         return any(run.ended_at > started for run in runs if run is not None and run.ended_at is not None)

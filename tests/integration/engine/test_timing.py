@@ -195,7 +195,7 @@ def test_a_finite_hook_is_not_told_to_stop_and_the_seal_waits_for_it(each_mode: 
 
 
 def test_derived_hooks_run_again_after_a_late_result(each_mode: Collection) -> None:
-    finite = NOTE + SEEN + "seen derived-starts\necho late > late.txt\nnote finite-ends\n"
+    finite = NOTE + SEEN + "seen chain-starts\necho late > late.txt\nnote finite-ends\n"
     each_mode.plugin("late", {"on_Snapshot__60_late.finite.bg.sh": finite})
     each_mode.plugin(
         "derived",
@@ -212,13 +212,28 @@ def test_derived_hooks_run_again_after_a_late_result(each_mode: Collection) -> N
     )
     each_mode.plugin("end", {"on_SnapshotEnd__10_end.sh": note("end")})
     chain = {"on_Snapshot__93_chain.sh": {"derived": True, "sources": ["derived"]}}
-    each_mode.plugin("chain", {"on_Snapshot__93_chain.sh": "echo x > x\n"}, config={"x-hooks": chain})
+    each_mode.plugin("chain", {"on_Snapshot__93_chain.sh": NOTE + "note chain-starts\n"}, config={"x-hooks": chain})
     each_mode.run(each_mode.add())
-    assert each_mode.ledger == ["derived-starts", "finite-ends", "derived-starts", "end-starts", "end-ends"]
+    once = ["derived-starts", "chain-starts"]
+    assert each_mode.ledger == [*once, "finite-ends", *once, "end-starts", "end-ends"]
     assert len(each_mode.hooks("derived")) == len(each_mode.hooks("chain")) == 2
     assert len(each_mode.hooks("other")) == 1, "what it is made from did not change"
     assert each_mode.results()["derived"]["output_files"]["list.txt"]["size"] == len("late.txt\n")
     assert each_mode.results()["derived"]["status"] == "succeeded"
+
+
+def test_a_derived_hook_runs_again_after_what_became_final_while_it_ran(forked: Collection) -> None:
+    derived = NOTE + 'note derived-starts\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\nls ../late > list.txt\n'
+    made = {"x-hooks": {"on_Snapshot__92_made.sh": {"derived": True}}}
+    forked.plugin("late", {"on_Snapshot__60_late.finite.bg.sh": SEEN + "seen derived-starts\necho late > late.txt\n"})
+    forked.plugin("made", {"on_Snapshot__92_made.sh": derived}, config=made)
+    crawl = forked.add()
+    forked.watch()
+    forked.wait("the late result", lambda: forked.rows("ArchiveResult", plugin="late", status="succeeded"))
+    (forked.root / "go").touch()
+    forked.wait_sealed(crawl)
+    forked.leave()
+    assert forked.ledger == ["derived-starts", "derived-starts"]
 
 
 def test_crawl_hooks_frame_all_snapshots(each_mode: Collection) -> None:
