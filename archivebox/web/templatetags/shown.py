@@ -40,6 +40,12 @@ def icon(name: str) -> SafeString:
 
 
 @register.filter
+def listed(value: object) -> str:
+    """A list with commas between, anything else as it is."""
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+@register.filter
 def number(count: int) -> str:
     """``12,345``."""
     return f"{count:,}"

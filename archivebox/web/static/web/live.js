@@ -3,9 +3,10 @@
 //   [data-watch="id"]    shows a thing that runs: when it has changed, the page's [data-live] pieces are loaded anew
 //   [data-done="name"]   is what a [data-live] piece becomes that changes no more
 //   [data-watch=library] shows the newest pages: those that come are put on top of its [data-row]s
+//   #away                is shown while nothing is heard of the server
 "use strict";
 const OFTEN = 2000, AGAIN = 5000;
-let waiting = 0, loaded = 0;
+let waiting = 0, loaded = 0, silence = 0;
 
 function replaceParts(parts) {
   for (const [name, html] of Object.entries(parts)) {
@@ -60,10 +61,25 @@ function take(event) {
   if (title) document.title = title;
 }
 
+function hear(isThere) {
+  const away = document.getElementById("away");
+  if (!isThere) {
+    silence ||= setTimeout(() => { away.hidden = false; }, AGAIN);
+    return;
+  }
+  clearTimeout(silence);
+  silence = 0;
+  away.hidden = true;
+}
+
 function listen() {
   const source = new EventSource(document.querySelector("link[rel=events]").href);
+  source.onopen = () => hear(true);
   source.onmessage = take;
-  source.onerror = () => { if (source.readyState === EventSource.CLOSED) setTimeout(listen, AGAIN); };
+  source.onerror = () => {
+    hear(false);
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, AGAIN);
+  };
   addEventListener("pagehide", () => source.close(), {once: true});  // a page kept for going back to has none
 }
 

@@ -18,12 +18,14 @@ document.addEventListener("submit", event => {
   sending.upload.onload = () => tell("It is here, and is being read.");
   sending.onerror = () => tell(`It did not get through. ${form.dataset.uploads}`, 0);
   sending.onload = () => {
-    const page = new DOMParser().parseFromString(sending.responseText, "text/html");
+    const said = new DOMParser().parseFromString(sending.responseText, "text/html").querySelector("main");
     if (sending.responseURL !== location.href) location.assign(sending.responseURL);
-    else document.querySelector("main").replaceWith(page.querySelector("main"));
+    else if (said) document.querySelector("main").replaceWith(said);
+    else sending.onerror();  // somebody before the server said no
   };
   sending.onloadend = () => { form.inert = false; };
   sending.open("POST", location.href);
+  sending.setRequestHeader("Accept", "text/html");
   sending.send(new FormData(form));
   form.inert = true;
   progress.hidden = false;
