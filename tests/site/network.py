@@ -53,6 +53,7 @@ def events(_request: Request) -> Response:
 ROUTES = (
     file("/network", "uses the network in every way that a page can"),
     file("/network/worker.js", "a worker that fetches", "network-worker.js"),
+    file("/network/shared.js", "a shared worker that fetches", "network-shared.js"),
     Route("/network/service.js", "a service worker that fetches, and answers for others", SERVICE, TYPES[".js"]),
     Route("/network/no-content", "204", no_content, None, 204),
     Route("/network/cached", "may be kept for an hour", cached, TEXT),

@@ -59,6 +59,7 @@ class Connection:
 
     def __init__(self, stream: socket.socket) -> None:
         self._stream = stream
+        self.tab = ""  # the session whose crash is the end of it; workers say that they crashed when they just end
         self._buffer = bytearray()
         self._seen = 0  # so far there is no NUL in the buffer
         self._last_id = 0
@@ -186,6 +187,7 @@ class Connection:
             if message["id"] in self._wanted:
                 self._replies[message["id"]] = message
             return
-        if message["method"] == "Inspector.targetCrashed":
+        session = message.get("sessionId", "")
+        if message["method"] == "Inspector.targetCrashed" and session == self.tab:
             raise TargetGone("the tab crashed")
-        self._events.append(Event(message["method"], message.get("params", {}), message.get("sessionId", "")))
+        self._events.append(Event(message["method"], message.get("params", {}), session))

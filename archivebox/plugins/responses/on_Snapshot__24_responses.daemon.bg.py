@@ -77,7 +77,7 @@ def main() -> None:
     )
     sockets = Sockets(settings.size("RESPONSES_MAX_SOCKETS"))
     try:
-        connection = Connection.open(target["socket"], target["target_id"])
+        connection = Connection.open(target["socket"])
         recorder = Recorder(connection, target["target_id"], store, limits, sockets)
         recorder.listen()
     except CDPError as error:

@@ -57,16 +57,21 @@ class Recording:
         return found
 
 
+def wait_for_request(site: Site, path: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not site.hits(path):
+        assert time.monotonic() < deadline, f"{path} was never asked for"
+        time.sleep(0.02)
+
+
 def recorded(crawl: Crawl, site: Site, path: str, until: str = "", *, name: str = "", **settings: str) -> Recording:
     """Record one page, to the request for `until`."""
     site.forget()
     snapshot = crawl.snapshot(name or path.strip("/").replace("/", "_"), site.url_for(path), **settings)
     recorder = snapshot.record()
     snapshot.run(NAVIGATE)
-    deadline = time.monotonic() + PATIENCE
-    while until and not site.hits(until):
-        assert time.monotonic() < deadline, f"{until} was never asked for"
-        time.sleep(0.02)
+    if until:
+        wait_for_request(site, until)
     assert recorder.stop().status == "succeeded"
     snapshot.close()
     return Recording(snapshot, site)
@@ -94,7 +99,8 @@ def test_every_answer_of_the_site_is_in_the_warc_once_with_its_bytes(network: Re
 
 
 def test_all_that_runs_in_the_page_is_listened_to(network: Recording) -> None:
-    assert network.archive.find(network.site.url_for("/data.json?of-worker"))
+    for kind in ("worker", "shared-worker"):
+        assert network.archive.find(network.site.url_for(f"/data.json?of-{kind}"))
     assert network.archive.find(network.site.url_for("/network/service.js?imported"))
     assert network.archive.find(network.site.url_for("/page.txt?precached"))
     by_service_worker = network.archive.find(network.site.url_for("/network/by-service-worker"))
@@ -160,7 +166,20 @@ def test_each_body_is_a_file_where_that_is_asked_for(network: Recording) -> None
     style = network.archive.find(network.site.url_for("/style.css"))
     assert style
     assert (network.folder / style.record["file"]).read_bytes() == network.archive.body(style)
-    assert [link.resolve().parent.name for link in (network.folder / "stylesheet").iterdir()] == ["all"]
+    assert {link.resolve().parent.name for link in (network.folder / "stylesheet").iterdir()} == {"all"}
+
+
+def test_a_shared_worker_of_another_page_is_none_of_this_one_nor_is_its_end(crawl: Crawl, site: Site) -> None:
+    site.forget()
+    page, other = (crawl.snapshot(f"beside_{path}", site.url_for(f"/{path}")) for path in ("colour", "network"))
+    recorder = page.record()
+    assert other.navigate().status == "succeeded"
+    wait_for_request(site, "/data.json?of-shared-worker")
+    other.close()
+    assert page.run(NAVIGATE).status == "succeeded"
+    assert recorder.stop().status == "succeeded"
+    page.close()
+    assert not [response.url for response in Recording(page, site).archive.responses() if "shared" in response.url]
 
 
 @pytest.mark.parametrize("path", ["/file.pdf", "/image.png", "/clip.webm", "/huge.bin?mb=3", "/urls.csv"])

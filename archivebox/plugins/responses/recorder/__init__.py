@@ -3,18 +3,19 @@
 Bodies come in three ways, because none gives all of them (measured with Chromium 156): what the page asks for is
 streamed as it arrives, so that what is aborted or never ends is there as far as it came; what cannot be streamed
 (documents, scripts of workers) is asked for when it has ended, which durable messages keep past a navigation; what a
-service worker fetches is taken before it gets it, since nothing else sees the bytes that it hands on. A document that
-is a file (PDF, picture, archive) is taken, too, and the browser told to download it, which it is forbidden.
+service worker fetches is taken before it gets it, since nothing else sees the bytes that it hands on, and so is what
+comes with an error, of which the page may drop all that it does not want. A document that is a file (PDF, picture,
+archive) is taken, too, and the browser told to download it, which it is forbidden.
 """
 
 from __future__ import annotations
 
 import base64
 
-from archivebox.plugins.base.cdp import CommandFailed, Connection
+from archivebox.plugins.base.cdp import CommandFailed, Connection, TargetGone
 from archivebox.plugins.base.media_types import is_page
 
-from .download import Download
+from .download import Download, as_response
 from .exchange import BODILESS, REDIRECTS, Chain, Exchange
 
 TYPE_CHECKING = False
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
 POST_MAX = 1 << 20  # bytes of a request's body that are told with it
 BUFFER = 1 << 27  # bytes of bodies that wait in the browser to be asked for
+ERRORS = 400  # the first status that says that something went wrong
+EVERY_RESPONSE = {"patterns": [{"urlPattern": "*", "requestStage": "Response"}]}
+SHARED_WORKERS = [{"type": "shared_worker"}, {"exclude": True}]  # of all tabs: they are nobody's children
 
 
 class Limits:
@@ -39,16 +43,19 @@ class Limits:
 
 
 class Recorder:
-    """Listens on a connection to the tab; `store` keeps what is whole."""
+    """Listens on a connection to the browser, to the tab whose main frame is named; `store` keeps what is whole."""
 
     def __init__(self, connection: Connection, main_frame: str, store: Store, limits: Limits, sockets: Sockets) -> None:
         self._connection, self._main_frame, self._store, self._limits = connection, main_frame, store, limits
+        self._shared_workers: dict[str, str] = {}  # by session
+        self._requests: set[str] = set()  # that for the script of a shared worker has the worker's identifier
         self._chains: dict[str, Chain] = {}
         self._asked: dict[int, Callable[[Params | None], None]] = {}
         self._service_workers: set[str] = set()
         self._because = ""
         self._takers: dict[str, Callable[[Event], None]] = {
             "Target.attachedToTarget": self._attached,
+            "Target.detachedFromTarget": self._detached,
             "Page.frameRequestedNavigation": self._going,
             "Page.frameScheduledNavigation": self._going,
             "Page.frameNavigated": self._arrived,
@@ -67,15 +74,17 @@ class Recorder:
 
     def listen(self) -> None:
         """Have everything told from now on."""
-        for method, params in (*self._wishes(), ("Page.enable", {})):
-            self._connection.call(method, params)
-        documents = {"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}
-        self._connection.call("Fetch.enable", {"patterns": [documents]})
+        wish = {"targetId": self._main_frame, "flatten": True}
+        self._connection.tab = self._connection.call("Target.attachToTarget", wish)["sessionId"]
+        for method, params in (*self._wishes(), ("Page.enable", {}), ("Fetch.enable", EVERY_RESPONSE)):
+            self._connection.call(method, params, session=self._connection.tab)
+        at_work = ATTACH | {"waitForDebuggerOnStart": False, "filter": SHARED_WORKERS}
+        self._connection.call("Target.setAutoAttach", at_work)
 
     def take(self, event: Event) -> None:
         """Take an event, if it is one that matters."""
         taker = self._takers.get(event.method)
-        if taker is not None:
+        if taker is not None and self._is_ours(event.session):
             taker(event)
 
     def take_answers(self) -> None:
@@ -112,16 +121,27 @@ class Recorder:
         )
 
     def _attached(self, event: Event) -> None:
-        """A frame, a worker or a service worker is about to begin; it waits until we listen."""
-        params = event.params
-        its = params["sessionId"]
+        """A frame or a worker is about to begin; it waits until we listen, unless it is a shared worker."""
+        its, about = event.params["sessionId"], event.params["targetInfo"]
+        if its == self._connection.tab:
+            return
+        if about["type"] == "shared_worker":
+            self._shared_workers[its] = about["targetId"]
         for method, wish in self._wishes():
             self._connection.send(method, wish, its)
-        if params["targetInfo"]["type"] == "service_worker":
+        if about["type"] == "service_worker":
             self._service_workers.add(its)
-            everything = {"urlPattern": "*", "requestStage": "Response"}
-            self._connection.send("Fetch.enable", {"patterns": [everything]}, its)
+            self._connection.send("Fetch.enable", EVERY_RESPONSE, its)
         self._connection.send("Runtime.runIfWaitingForDebugger", {}, its)
+
+    def _detached(self, event: Event) -> None:
+        if event.params["sessionId"] == self._connection.tab:
+            raise TargetGone("the tab was closed")
+        self._shared_workers.pop(event.params["sessionId"], None)
+
+    def _is_ours(self, session: str) -> bool:
+        """Whether a session is of our tab; a shared worker is, if it was the tab that asked for its script."""
+        return session not in self._shared_workers or self._shared_workers[session] in self._requests
 
     def _ask(self, method: str, params: Params, session: str, take: Callable[[Params | None], None]) -> None:
         """Ask; `take` gets the answer, or None where there is none to be had."""
@@ -148,15 +168,20 @@ class Recorder:
     def _ask_for_what_is_there(self, wanted: Callable[[Exchange], bool]) -> None:
         for identifier, chain in list(self._chains.items()):
             if chain.hops and not chain.last.complete and chain.last.status and wanted(chain.last):
-                self._ask_for_body(identifier, chain.last, "")
+                self._ask_for_body(identifier, chain.last, self._connection.tab)
 
     def _request(self, event: Event) -> None:
         session, params = event.session, event.params
         identifier, url = params["requestId"], params["request"]["url"]
         if not url.startswith(("http://", "https://")):
             return
+        self._requests.add(identifier)
         chain = self._chains.setdefault(identifier, Chain())
-        main = not session and params.get("type") == "Document" and params.get("frameId") == self._main_frame
+        main = (
+            session == self._connection.tab
+            and params.get("type") == "Document"
+            and params.get("frameId") == self._main_frame
+        )
         exchange = Exchange(params, self._limits.body, main=main)
         if "redirectResponse" in params and chain.hops:
             self._redirected(chain.last, params, exchange.url)
@@ -220,7 +245,7 @@ class Recorder:
         def take(answer: Params | None) -> None:
             if hop.complete:
                 return
-            # Of a picture that answers 404 Chromium 156 gives an empty body at times, where it has told of bytes.
+            # Chromium 156 gives an empty body at times, where it has told of bytes.
             if answer is not None and (answer["body"] or not hop.announced):
                 hop.body.clear()
                 hop.body.write(_bytes(answer))
@@ -238,7 +263,7 @@ class Recorder:
         hop.seconds = params["timestamp"] - hop.began
         if hop.main and params.get("canceled") and hop.status == 200 and not is_page(hop.mime):
             self._fetch_file(params["requestId"], hop)
-        elif hop.status in BODILESS or hop.is_whole:
+        elif hop.taken or hop.status in BODILESS or hop.is_whole:
             self._complete(params["requestId"], hop)
         else:
             error = params.get("blockedReason") or params["errorText"]
@@ -263,7 +288,7 @@ class Recorder:
     def _fetch_file(self, identifier: str, hop: Exchange) -> None:
         """The browser saw by the bytes of a document without a type that it is none to show: nobody gets them."""
         hop.body.limit = self._limits.file
-        Download(self._ask, "", hop, lambda: self._complete(identifier, hop)).fetch()
+        Download(self._ask, self._connection.tab, hop, lambda: self._complete(identifier, hop)).fetch()
 
     def _end_early(self, hop: Exchange, truncated: str, error: str) -> None:
         hop.error, hop.complete = error, True
@@ -291,8 +316,11 @@ class Recorder:
         status = params.get("responseStatusCode", 0)
         if hop is None or "responseErrorReason" in params or status in REDIRECTS | BODILESS:
             self._go_on(session, params)
-        elif session in self._service_workers:
-            self._take_of_service_worker(session, params, hop)
+        elif params["networkId"] in self._shared_workers.values():  # its script, of which no response is told
+            hop.answered(as_response(params), wire_headers=True)
+            self._go_on(session, params)
+        elif session in self._service_workers or (status >= ERRORS and not hop.main):
+            self._take_and_go_on(session, params, hop)
         elif hop.main and status == 200 and self._is_file(params):
             hop.body.limit = self._limits.file
             download = Download(self._ask, session, hop, lambda: self._complete(params["networkId"], hop))
@@ -310,7 +338,7 @@ class Recorder:
         attached = _header(params, "content-disposition").partition(";")[0].strip().lower() == "attachment"
         return too_large or attached or not is_page(_header(params, "content-type"))
 
-    def _take_of_service_worker(self, session: str, params: Params, hop: Exchange) -> None:
+    def _take_and_go_on(self, session: str, params: Params, hop: Exchange) -> None:
         length = _header(params, "content-length")
         too_large = length.isdigit() and int(length) > hop.body.limit
         if too_large or _header(params, "content-type") == "text/event-stream":

@@ -39,7 +39,7 @@ class Download:
         What takes longer than `wait` seconds is fetched anew, without the navigation.
         """
         self._paused, self._let_go_at = paused, time.monotonic() + wait
-        self._hop.answered(_response(paused), wire_headers=True)
+        self._hop.answered(as_response(paused), wire_headers=True)
         self._ask("Fetch.takeResponseBodyAsStream", self._request(), self._session, self._opened)
 
     def fetch(self) -> None:
@@ -97,7 +97,7 @@ def _nothing(answer: Params | None) -> None:
     """Nothing depends on this answer."""
 
 
-def _response(paused: Params) -> Params:
+def as_response(paused: Params) -> Params:
     """Return what Network.Response would say of a response that waits."""
     headers: dict[str, str] = {}
     for each in paused["responseHeaders"]:
