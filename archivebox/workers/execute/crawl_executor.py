@@ -86,13 +86,20 @@ class CrawlRunExecutor(Executor):
             self.failures.append(reason or f"{result.reason}:{item.hook.file_name}")
 
     def settle_run(self, item: Planned, run: HookProcess) -> None:
-        """Crawl hooks have no results: what counts is whether one failed that nobody had told to stop."""
+        """Crawl hooks have no results: what counts is whether one failed that nobody had told to stop.
+
+        One whose end nobody saw runs again, as with pages; of what runs in the background that is a failure as others.
+        """
         files = output_columns(self.call.object_dir / item.hook.plugin)
         exit_code = run.status.exit_code if run.status else None
         end_reason = run.final_reason()
         ending = ending_of(run.hook, run.declared, files, exit_code=exit_code, end_reason=end_reason, stderr=run.stderr)
+        result = outcome(replace(ending, unwatched=run.ended_unwatched))
+        if result.reason is Reason.LOST and not item.hook.background:
+            item.status, item.run = "queued", None
+            return
         told_to_stop = end_reason in {EndReason.SEALED, EndReason.CANCELLED}
-        failed = not told_to_stop and outcome(ending).status in {Status.FAILED, Status.QUEUED}
+        failed = not told_to_stop and result.status in {Status.FAILED, Status.QUEUED}
         item.status = "failed" if failed else "succeeded"
         if failed:
             self.failures.append(Reason.HOOK_FAILED.of(item.hook.file_name))

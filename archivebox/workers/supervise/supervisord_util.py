@@ -112,16 +112,17 @@ def stop_supervisord(watch: ServerWatch, supervisord: Process) -> None:
         supervisord.kill(signal.SIGTERM)
         if not watch.ends_within(supervisord, ORDERLY):
             supervisord.kill_tree()
-    _wind_down_orphans()
+    _wind_down_orphans(supervisord)
     supervisord.terminate()
 
 
-def _wind_down_orphans() -> None:
-    """Its programs, which come to us when it is killed, end before their trees do.
+def _wind_down_orphans(supervisord: Process) -> None:
+    """Its programs, which come to us, or where nobody is a subreaper to pid 1, end before their trees do.
 
     A worker that is told together with its hooks takes their ends for failures of theirs.
     """
-    left = processes.orphans()
+    on_record = (program.identity for program in Process.objects.here().running().filter(parent=supervisord))
+    left = processes.orphans() | {identity for identity in on_record if identity is not None and identity.is_alive()}
     for identity in left:
         identity.signal(signal.SIGTERM)
     deadline = time.monotonic() + WIND_DOWN
