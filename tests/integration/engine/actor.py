@@ -1,11 +1,10 @@
-"""The far end of the driver: a process with the ORM of one collection, told by JSON lines what to do."""
+"""The far end of the driver: a process with the ORM of one collection, told what to do."""
 
-import json
 import os
-import sys
 from collections.abc import Callable
 from datetime import timedelta
 from importlib import import_module
+from multiprocessing.connection import Connection
 from typing import Any
 
 import django
@@ -231,22 +230,15 @@ COMMANDS: dict[str, Callable[..., object]] = {
 }  # fmt: skip
 
 
-def main() -> int:
+def main(driver: Connection) -> int:
     open_collection(create=True)
     import_module("archivebox.workers.supervise.watch")  # what registers takers of records
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    for line in sys.stdin:
-        name, arguments = json.loads(line)
+    while question := driver.recv():
+        name, arguments = question
         try:
             answer = {"value": COMMANDS[name](**arguments)}
         except Exception as error:  # noqa: BLE001 - handed to the test, which raises it again
             answer = {"error": f"{type(error).__name__}: {error}"}
-        sys.stdout.write(json.dumps(answer) + "\n")
-        sys.stdout.flush()
+        driver.send(answer)
     connection.close()
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

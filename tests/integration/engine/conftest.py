@@ -35,3 +35,11 @@ def forked(tmp_path: Path) -> Iterator[Collection]:
     """The way hooks are started on Linux by default, unless ENGINE_MODE says otherwise."""
     with collection(tmp_path) as made:
         yield made
+
+
+@pytest.fixture
+def unmade(tmp_path: Path) -> Iterator[Collection]:
+    """The same, before its first use."""
+    made = Collection(tmp_path, is_made=False)
+    yield made
+    made.end()

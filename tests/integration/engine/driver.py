@@ -7,16 +7,17 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any, TypeVar
 
 from archivebox.lib.processes import Identity, marked
 from tests.databases import database_of, drop_database_of
 from tests.empty import make_empty
+from tests.integration.engine.tools import Tool
 
 REPOSITORY = Path(__file__).parents[3]
 TINY = REPOSITORY / "tests" / "plugins"
@@ -55,34 +56,25 @@ class Actor:
     """The collection's rows, asked of a process that has the ORM open on it."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.integration.engine.actor"],
-            cwd=REPOSITORY,
-            env=dict(env),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self._read()
+        self._pipe, theirs = Pipe()
+        with theirs:
+            self._process = Tool("actor", env, theirs)
 
     def ask(self, command: str, **arguments: object) -> Any:
-        if self._process.stdin is None:
-            raise BrokenPipeError
-        self._process.stdin.write(json.dumps([command, arguments]) + "\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._read())
+        try:
+            self._pipe.send((command, arguments))
+            answer = self._pipe.recv()
+        except (BrokenPipeError, ConnectionResetError, EOFError):
+            raise AssertionError(f"the actor ended with {self._process.wait(PATIENCE)}") from None
         if "error" in answer:
             raise AssertionError(f"{command}: {answer['error']}")
         return answer["value"]
 
-    def _read(self) -> str:
-        line = self._process.stdout.readline() if self._process.stdout else ""
-        if not line:
-            raise AssertionError(f"the actor ended with {self._process.wait()}")
-        return line
-
     def close(self) -> None:
-        self._process.communicate(timeout=PATIENCE)
+        """Let it end; one that has ended, has."""
+        with self._pipe, contextlib.suppress(BrokenPipeError):
+            self._pipe.send(None)
+        self._process.wait(PATIENCE)
 
 
 @dataclass
@@ -92,15 +84,17 @@ class Collection:
     base: Path
     mode: str = USUAL
     settings: dict[str, str] = field(default_factory=dict)
+    is_made: bool = True
     names: list[str] = field(default_factory=list)
-    watchers: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+    watchers: list["Tool | subprocess.Popen[bytes]"] = field(default_factory=list)
     _actor: Actor | None = None
 
     def __post_init__(self) -> None:
         self.root = self.base / "data"
         self.home = self.base / "home"
-        make_empty(self.root)
-        (self.root / "plugins").mkdir(exist_ok=True)
+        if self.is_made:
+            make_empty(self.root)
+        (self.root / "plugins").mkdir(parents=True, exist_ok=True)
         self.home.mkdir()
 
     # --- what it is made of -----------------------------------------------------------------------------------
@@ -220,18 +214,11 @@ class Collection:
 
     # --- running ----------------------------------------------------------------------------------------------
 
-    def watch(self, **settings: str) -> "subprocess.Popen[bytes]":
+    def watch(self, **settings: str) -> Tool:
         """Start somebody who watches, and so an orchestrator and its workers."""
-        with (self.base / "watcher.log").open("ab") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "tests.integration.engine.watcher"],
-                cwd=REPOSITORY,
-                env=self.env | settings,
-                stdout=log,
-                stderr=log,
-            )
-        self.watchers.append(process)
-        return process
+        watcher = Tool("watcher", self.env | settings, log=self.base / "watcher.log")
+        self.watchers.append(watcher)
+        return watcher
 
     def watch_with(self, workers: int) -> None:
         """The same, and wait until so many workers are at work: a few pages without hooks bring the others."""

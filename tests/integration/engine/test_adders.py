@@ -40,14 +40,14 @@ def check(made: Collection, adders: list["subprocess.Popen[str]"]) -> None:
     assert made.actor.ask("is_intact") == "ok"
 
 
-def test_eight_first_uses_at_once(forked: Collection) -> None:
-    forked.plugin("page", {"on_Snapshot__10_page.sh": PAGE})
-    (forked.root / "go").touch()
-    adders = [start(forked, number) for number in range(MANY)]
-    check(forked, adders)
-    assert len(forked.rows("Crawl", "pk")) == MANY
-    assert len(forked.ledger) == len(set(forked.ledger)) == 2 * MANY
-    orchestrators = forked.processes(process_type="orchestrator")
+def test_eight_first_uses_at_once(unmade: Collection) -> None:
+    unmade.plugin("page", {"on_Snapshot__10_page.sh": PAGE})
+    (unmade.root / "go").touch()
+    adders = [start(unmade, number) for number in range(MANY)]
+    check(unmade, adders)
+    assert len(unmade.rows("Crawl", "pk")) == MANY
+    assert len(unmade.ledger) == len(set(unmade.ledger)) == 2 * MANY
+    orchestrators = unmade.processes(process_type="orchestrator")
     assert {row["exit_code"] for row in orchestrators} == {0}, "one works, those that found it at work leave"
 
 

@@ -1,7 +1,6 @@
 """Somebody who watches a collection and stays: what a server or a long ``archivebox add`` is to the engine."""
 
 import os
-import sys
 
 import django
 
@@ -26,7 +25,3 @@ def main() -> int:
         code = 128 + stop.signum
     process.finish(code)
     return code
-
-
-if __name__ == "__main__":
-    sys.exit(main())
