@@ -1,18 +1,18 @@
 """Owns the one question of every entrance: may this user, or this token, do that, and which rows may it see."""
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from archivebox.accounts.roles import Action, Role, actions_of, role_of
 from archivebox.accounts.tokens import Token
 from archivebox.base_models.users import SYSTEM
 from archivebox.base_models.visibility import EVERYTHING, Sight, VisibleRow, seen_by
 from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
-from archivebox.core.processtree import seen_processes
+from archivebox.core.processtree import process_is_seen
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.crawls.crawl import Crawl, CrawlQuerySet
 from archivebox.crawls.schedule import CrawlSchedule
-from archivebox.machine.process import ProcessQuerySet
+from archivebox.machine.process import Process, ProcessQuerySet
 
 Who = User | AnonymousUser | Token
 
@@ -52,8 +52,16 @@ def reachable_snapshots(who: Who) -> SnapshotQuerySet:
 
 def visible_results(who: Who) -> ArchiveResultQuerySet:
     """The results of Snapshots in :func:`visible_snapshots`."""
-    rows: ArchiveResultQuerySet = ArchiveResult.objects.filter(snapshot__in=visible_snapshots(who))
-    return rows
+    rows, seen = results_among(who)
+    return rows.filter(seen)
+
+
+def results_among(who: Who) -> tuple[ArchiveResultQuerySet, Q]:
+    """All results, and what is true of those in :func:`visible_results`: for lists that look through so many at a time.
+
+    Asked of each that is looked at: to find the pages first would read all of them.
+    """
+    return ArchiveResult.objects.all(), Q(Exists(visible_snapshots(who).filter(pk=OuterRef("snapshot_id"))))
 
 
 def visible_crawls(who: Who) -> CrawlQuerySet:
@@ -69,7 +77,13 @@ def visible_schedules(who: Who) -> "QuerySet[CrawlSchedule]":
 
 def visible_processes(who: Who) -> ProcessQuerySet:
     """The processes that work, or worked, for nothing that is hidden from ``who``."""
-    return seen_processes(sight_of(who))
+    rows, seen = processes_among(who)
+    return rows.filter(seen)
+
+
+def processes_among(who: Who) -> tuple[ProcessQuerySet, Q]:
+    """All processes, and what is true of those in :func:`visible_processes`: for lists, as :func:`results_among`."""
+    return Process.objects.all(), process_is_seen(sight_of(who))
 
 
 def may_show(who: Who, row: VisibleRow) -> bool:

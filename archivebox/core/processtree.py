@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 
 from archivebox.base_models.visibility import Sight, hidden_from
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.models import Crawl
 from archivebox.machine.models import Process
-from archivebox.machine.process import DEEPEST, ProcessQuerySet
+from archivebox.machine.process import DEEPEST
 
 MOST_RUNNING = 1_000
 """Processes that run now, of which the tree is drawn."""
@@ -31,18 +31,19 @@ class Branch:
     children: "list[Branch]" = field(default_factory=list)
 
 
-def seen_processes(sight: Sight) -> ProcessQuerySet:
-    """All but those that work for what is hidden: their arguments and outputs tell of it."""
-    rows: ProcessQuerySet = Process.objects.all()
-    if not sight.is_whole:
-        rows = rows.exclude(Exists(hidden_from(sight, Snapshot.objects.filter(pk=OuterRef("snapshot_id")))))
-        rows = rows.exclude(Exists(hidden_from(sight, Crawl.objects.filter(pk=OuterRef("crawl_id")))))
-    return rows
+def process_is_seen(sight: Sight) -> Q:
+    """It works for nothing that is hidden: its arguments and outputs tell of that."""
+    if sight.is_whole:
+        return Q()
+    page = hidden_from(sight, Snapshot.objects.filter(pk=OuterRef("snapshot_id")))
+    crawl = hidden_from(sight, Crawl.objects.filter(pk=OuterRef("crawl_id")))
+    return ~Q(Exists(page)) & ~Q(Exists(crawl))
 
 
 def running_tree(sight: Sight) -> list[Branch]:
     """What runs now, on all machines, with everything above it, as far as it is seen."""
-    every = seen_processes(sight).select_related("machine").defer("stdout", "stderr", "env", "declared")
+    seen = Process.objects.filter(process_is_seen(sight))
+    every = seen.select_related("machine").defer("stdout", "stderr", "env", "declared")
     rows = {row.pk: row for row in every.running()[:MOST_RUNNING]}  # in no order: that of an index of these alone
     asked: set[UUID] = set()
     while missing := {row.parent_id for row in rows.values() if row.parent_id} - rows.keys() - asked:

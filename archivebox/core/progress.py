@@ -80,15 +80,20 @@ def progress_of(crawl: Crawl, sight: Sight) -> Progress:
     """Counts the pages of the crawl that are seen, as far as that is cheap."""
     now = timezone.now()
     kept = seen_by(sight, crawl.snapshot_set.kept())
-    counts = {status: _counted(kept.filter(status=status)) for status in Snapshot.StatusChoices.values}
     recent = seen_by(sight, crawl.snapshot_set.filter(sealed_at__gt=now - SPEED_OVER))
     period = min(SPEED_OVER, max(now - crawl.created_at, timedelta(seconds=1)))
     a_minute = _counted(recent) * 60 / period.total_seconds()
-    there = {status: count for status, count in counts.items() if count}
     newest = kept.order_by("-pk").values_list("pk", flat=True).first()
     received = read_totals(egress_dir(crawl.path)).received
     unchanged = _counted(Look.objects.filter(crawl=crawl))
-    return Progress(crawl.status, there, a_minute, received, newest, unchanged)
+    return Progress(crawl.status, counts_of(crawl, sight), a_minute, received, newest, unchanged)
+
+
+def counts_of(crawl: Crawl, sight: Sight) -> dict[str, int]:
+    """The pages of the crawl that are seen, by status; more than COUNTED: there are more than that."""
+    kept = seen_by(sight, crawl.snapshot_set.kept())
+    counts = {status: _counted(kept.filter(status=status)) for status in Snapshot.StatusChoices.values}
+    return {status: count for status, count in counts.items() if count}
 
 
 def _counted(pages: "QuerySet[Any, Any]") -> int:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Subquery
 from django.utils import timezone
 
 from archivebox.base_models.literal import Literal, one_of
@@ -43,7 +43,11 @@ PATCHED_TEXTS = {"title": 512, "final_url": 2000, "mime_type": 255}
 """Columns of text that a hook of the page may set, and their most characters."""
 PATCHED_NUMBERS = {"http_status": 999, "quality": 100}
 """Columns of a number that a hook of the page may set, and the largest."""
-_PUBLIC, _PRIVATE = Q(visibility=Visibility.PUBLIC), Q(visibility=Visibility.PRIVATE)
+_SEEN_BY = ("visibility", "created_by")
+_KEPT, _REMOVED = Q(retired_at__isnull=True), Q(retired_at__isnull=False)
+_OPEN_OR_PAUSED = ("queued", "started", "paused")
+UNSEALED = Q(status__in=one_of(*_OPEN_OR_PAUSED))
+"""Snapshots that keep their crawl from its seal, for a query."""
 _MEASURED = Q(quality__isnull=False)
 _IN_LIBRARY = Q(retired_at__isnull=True) & (~Q(status="cancelled") | Q(fence__gt=0))
 
@@ -57,7 +61,7 @@ class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
 
     def unsealed(self) -> Self:
         """Those that keep their crawl from its seal."""
-        return self.filter(status__in=one_of("queued", "started", "paused"))
+        return self.filter(UNSEALED)
 
     def unfetched(self) -> Self:
         """Those of which nobody has begun anything, and nobody will: their crawl was stopped, or let go of them."""
@@ -74,6 +78,14 @@ class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
     def measured(self) -> Self:
         """Those of which it is known how much their replay has."""
         return self.filter(quality__isnull=False)
+
+    def of_crawl(self, key: UUID) -> Self:
+        """Those of one crawl, for a list.
+
+        PostgreSQL is not told which (a subquery): of a crawl that it knows to be large it would look for the newest
+        among the newest of all.
+        """
+        return self.filter(crawl=Subquery(Crawl.objects.filter(pk=key).values("pk")))
 
     def of_url(self, url: str) -> Self:
         return self.filter(url=url).order_by("-id")
@@ -122,28 +134,25 @@ class Snapshot(StoppableItem, VisibleRow):
             models.Index(fields=["crawl", "domain", "retry_at"], condition=FREE_AND_WANTED, name="snapshot_due"),
             models.Index(fields=["crawl", "retry_at", "id"], condition=FREE_AND_WANTED, name="snapshot_wanted"),
             models.Index(fields=["owner", "domain"], condition=HELD, name="snapshot_held"),
-            models.Index(
-                fields=["crawl"], condition=Q(status__in=["queued", "started", "paused"]), name="snapshot_open"
-            ),
+            models.Index(fields=["crawl"], condition=Q(status__in=list(_OPEN_OR_PAUSED)), name="snapshot_open"),
             models.Index(fields=["url"], name="snapshot_url"),
-            # What lists are filtered by, the newest first.
-            models.Index(fields=["domain", "id"], condition=Q(retired_at__isnull=True), name="snapshot_of_host"),
-            models.Index(fields=["mime_type", "id"], condition=Q(retired_at__isnull=True), name="snapshot_of_type"),
-            models.Index(fields=["retired_at"], condition=Q(retired_at__isnull=False), name="snapshot_retired"),
-            # What a passer-by sees, and what few see: members see nearly all, which needs no index. For its first
-            # column, which is always the same, SQLite prefers it to an index of more rows.
-            models.Index(fields=["visibility", "id"], condition=_PUBLIC, name="snapshot_public"),
-            models.Index(fields=["visibility", "id"], condition=_PRIVATE, name="snapshot_private"),
-            models.Index(fields=["id"], condition=_IN_LIBRARY, name="snapshot_in_library"),
-            # The worst first; of what a passer-by sees, too, for whom SQLite takes no other.
-            models.Index(fields=["quality", "id"], condition=_MEASURED, name="snapshot_of_quality"),
-            models.Index(
-                fields=["visibility", "quality", "id"], condition=_PUBLIC & _MEASURED, name="snapshot_public_quality"
-            ),
-            models.Index(fields=["id"], condition=Q(status="cancelled", fence=0), name="snapshot_unfetched"),
+            # What lists are filtered by and sorted, the newest first. Who sees a page comes last: thousands that are
+            # hidden are passed over without a look at their rows.
+            models.Index(fields=["domain", "id", *_SEEN_BY], condition=_KEPT, name="snapshot_of_host"),
+            models.Index(fields=["mime_type", "id", *_SEEN_BY], condition=_KEPT, name="snapshot_of_type"),
+            models.Index(fields=["quality", "id", *_SEEN_BY], condition=_MEASURED, name="snapshot_of_quality"),
+            models.Index(fields=["id", *_SEEN_BY, "depth"], condition=_IN_LIBRARY, name="snapshot_in_library"),
+            # Those of which there are few. They begin with the key, so that SQLite, which prefers equality to order,
+            # does not read all that a passer-by sees for one host; and being narrow they go before snapshot_in_library.
+            models.Index(fields=["id"], condition=Q(visibility=Visibility.PUBLIC), name="snapshot_public"),
+            models.Index(fields=["id", *_SEEN_BY], condition=Q(visibility=Visibility.PRIVATE), name="snapshot_private"),
+            models.Index(fields=["id"], condition=Q(status__in=list(_OPEN_OR_PAUSED)), name="snapshot_unsealed"),
+            models.Index(fields=["id"], condition=Q(status="cancelled"), name="snapshot_cancelled"),
+            models.Index(fields=["id"], condition=_REMOVED, name="snapshot_removed"),
+            models.Index(fields=["retired_at"], condition=_REMOVED, name="snapshot_retired"),
             # The page of a crawl: its newest, those in one state, how many were done of late.
-            models.Index(fields=["crawl", "id"], condition=Q(retired_at__isnull=True), name="snapshot_of_crawl"),
-            models.Index(fields=["crawl", "status", "id"], condition=Q(retired_at__isnull=True), name="snapshot_state"),
+            models.Index(fields=["crawl", "id", *_SEEN_BY], condition=_KEPT, name="snapshot_of_crawl"),
+            models.Index(fields=["crawl", "status", "id", *_SEEN_BY], condition=_KEPT, name="snapshot_state"),
             models.Index(fields=["crawl", "sealed_at"], condition=Q(sealed_at__isnull=False), name="snapshot_done"),
         ]
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from django.db import models
 
+from archivebox.base_models.literal import Literal
 from archivebox.base_models.rows import Row
 from archivebox.base_models.work import FREE_AND_WANTED, StoppableItem, WorkQuerySet
 from archivebox.config.settings import DATA_FOLDER
@@ -15,10 +16,14 @@ from archivebox.webhooks.outbox import tell
 from archivebox.webhooks.webhook import Event
 
 KEY_BYTES = 16
+_IMPORT = models.Q(kind="import")
 
 
 class JobQuerySet(WorkQuerySet["Job"]):
     """Jobs, in the words people ask for them."""
+
+    def imports(self) -> Self:
+        return self.filter(kind=Literal(Job.Kind.IMPORT.value))
 
 
 class Job(StoppableItem):
@@ -62,6 +67,8 @@ class Job(StoppableItem):
         indexes = [
             models.Index(fields=["retry_at"], condition=FREE_AND_WANTED, name="job_due"),
             models.Index(fields=["id"], condition=models.Q(status__in=["queued", "started"]), name="job_open"),
+            models.Index(fields=["id"], condition=_IMPORT, name="job_import"),
+            models.Index(fields=["created_by", "id"], condition=_IMPORT, name="job_own_import"),
         ]
 
     def __str__(self) -> str:
@@ -112,6 +119,7 @@ class JobFailure(Row):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["job", "snapshot_id"], name="failure_once_per_job")]
+        indexes = [models.Index(fields=["job", "id"], name="failure_of_job")]
 
     def __str__(self) -> str:
         return self.sentence

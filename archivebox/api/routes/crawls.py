@@ -3,7 +3,6 @@
 from typing import Annotated, Literal
 from uuid import UUID
 
-from django.db.models import Count
 from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
@@ -16,7 +15,8 @@ from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import Counted, CrawlDetail, CrawlIn, CrawlOut, CrawlPatch
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.visibility import Visibility, seen_by
+from archivebox.base_models.visibility import Visibility
+from archivebox.core.progress import counts_of
 from archivebox.core.retry import retry_missing
 from archivebox.core.showing import show_crawl
 from archivebox.crawls import control
@@ -58,9 +58,7 @@ def get_crawl(request: HttpRequest, crawl_id: UUID) -> CrawlDetail:
 def detail_of(key: UUID, who: Who) -> CrawlDetail:
     """One crawl as the API shows it. Http404."""
     crawl = _find(key, who)
-    rows = seen_by(sight_of(who), crawl.snapshot_set.kept())
-    counts = dict(rows.order_by("status").values_list("status").annotate(Count("pk")))
-    return CrawlDetail(**CrawlOut.all_of([crawl], who)[0].dict(), snapshots=counts)
+    return CrawlDetail(**CrawlOut.all_of([crawl], who)[0].dict(), snapshots=counts_of(crawl, sight_of(who)))
 
 
 def _find(key: UUID, who: Who) -> Crawl:

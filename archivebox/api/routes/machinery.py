@@ -3,13 +3,14 @@
 from typing import Literal
 from uuid import UUID
 
+from django.db.models import Q
 from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema, Status
 
-from archivebox.accounts.permission import visible_processes
+from archivebox.accounts.permission import processes_among, visible_processes
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, whoever, write_down
-from archivebox.api.paging import Page, Window, page_of
+from archivebox.api.paging import Page, Window, page_of, page_within
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Word
 from archivebox.api.shapes.machinery import BinaryIn, BinaryOut, MachineOut, ProcessOut
@@ -20,6 +21,8 @@ from archivebox.core.retry import retry_program
 from archivebox.machine.models import Binary, Machine, Process
 
 router = Router(tags=["machinery"])
+INDEXED = ("parent_id", "snapshot_id", "crawl_id")
+"""Of what processes are chosen by, what an index finds."""
 
 
 @router.get("/machines", response=Page[MachineOut], auth=Bearer(Action.INSPECT))
@@ -53,8 +56,12 @@ class WantedProcesses(Schema):
 @router.get("/processes", response=Page[ProcessOut], auth=Bearer(Action.INSPECT))
 def list_processes(request: HttpRequest, wanted: Query[WantedProcesses], window: Query[Window]) -> Page[ProcessOut]:
     """Processes that were started, the newest first."""
-    rows = visible_processes(whoever(request))
-    return page_of(rows.filter(**wanted.dict(exclude_none=True)), window, ProcessOut.all_of)
+    rows, seen = processes_among(whoever(request))
+    asked = wanted.dict(exclude_none=True)
+    rows = rows.filter(**{name: asked.pop(name) for name in INDEXED if name in asked})
+    if wanted.status == "running":
+        rows = rows.filter(pk__in=rows.running().values("pk"))
+    return page_within(rows, seen & Q(**asked), window, ProcessOut.all_of)
 
 
 @router.get("/processes/{uuid:process_id}", response=ProcessOut, auth=Bearer(Action.INSPECT))

@@ -3,17 +3,18 @@
 from typing import Literal
 from uuid import UUID
 
+from django.db.models import Q
 from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema
 
-from archivebox.accounts.permission import Who, visible_results
+from archivebox.accounts.permission import Who, results_among, visible_results
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer, whoever, write_down
-from archivebox.api.paging import Page, Window, page_of
+from archivebox.api.paging import Page, Window, page_within
 from archivebox.api.routes.snapshots import Word
 from archivebox.api.shapes.archive import ResultOut
 from archivebox.base_models.transactions import write_transaction
-from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
 from archivebox.core.retry import retry_results
 
 router = Router(tags=["results"])
@@ -32,8 +33,16 @@ class Wanted(Schema):
 def list_results(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[ResultOut]:
     """Results, the newest first."""
     who = whoever(request)
-    rows = visible_results(who).filter(**wanted.dict(exclude_none=True))
-    return page_of(rows, window, lambda found: ResultOut.all_of(found, who))
+    rows, seen = results_among(who)
+    chosen = seen & Q(**wanted.dict(exclude_none=True))
+    return page_within(_few(rows, wanted.status), chosen, window, lambda found: ResultOut.all_of(found, who))
+
+
+def _few(rows: ArchiveResultQuerySet, status: str | None) -> ArchiveResultQuerySet:
+    """Of those that are not done an index knows each."""
+    if status in ("queued", "started"):
+        return rows.filter(pk__in=rows.unfinished().values("pk"))
+    return rows.filter(pk__in=rows.in_back_off().values("pk")) if status == "backoff" else rows
 
 
 @router.get("/{uuid:result_id}", response=ResultOut, auth=Bearer(Action.READ))

@@ -65,7 +65,7 @@ def _chosen(rows: SnapshotQuerySet, wanted: Wanted) -> SnapshotQuerySet:
         rows = rows.filter(tags__name__iexact=wanted.tag)
     if wanted.url:
         rows = rows.filter(url=wanted.url)
-    return rows.filter(crawl_id=wanted.crawl) if wanted.crawl else rows
+    return rows.of_crawl(wanted.crawl) if wanted.crawl else rows
 
 
 def _with_facts(rows: SnapshotQuerySet) -> SnapshotQuerySet:

@@ -231,7 +231,7 @@ class CrawlOut(Schema):
 class CrawlDetail(CrawlOut):
     """A crawl, and how far it is."""
 
-    snapshots: Annotated[dict[str, int], Field(description="How many of its Snapshots are in each status")]
+    snapshots: Annotated[dict[str, int], Field(description="How many of its Snapshots are in each status; 10001: more")]
 
 
 Scope = Literal["page", "host", "domain", "all"]

@@ -5,15 +5,16 @@ from itertools import islice
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import GreaterThanOrEqual
 
 from archivebox.base_models.literal import Literal, one_of
 from archivebox.base_models.visibility import EVERYTHING, Sight, Visibility, seen_by
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.snapshot import Snapshot
+from archivebox.core.snapshot import UNSEALED, Snapshot
 from archivebox.core.tag import Tag
+from archivebox.crawls.crawl import Crawl
 from archivebox.search.query.keys import TYPES, UNKNOWN
 from archivebox.search.query.times import floor_of, moment
 from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, Words
@@ -68,10 +69,16 @@ def _result(wanted: Result) -> Q:
     if wanted.plugin:
         rows = rows.filter(plugin=wanted.plugin)
     if wanted.reason:
-        rows = rows.filter(Q(reason=wanted.reason) | Q(reason__startswith=f"{wanted.reason}:"))
+        rows = rows.filter(_reason(wanted.reason))
     if wanted.meant_status == "failed":
         return Q(pk__in=rows.filter(status=Literal("failed")).values("snapshot_id"))
     return Q(Exists(rows.filter(status=wanted.meant_status, snapshot_id=OuterRef("pk"))))
+
+
+def _reason(value: str) -> Q:
+    """Whatever it says of itself after a colon; with the bounds that SQLite needs, as :func:`_url_begins`."""
+    means = Q(reason=value) | Q(reason__startswith=f"{value}:")
+    return means & Q(reason__gte=value, reason__lt=f"{value};") if connection.vendor == "sqlite" else means
 
 
 def _tag(value: str) -> Q:
@@ -121,14 +128,20 @@ def _page_status(value: str) -> Q:
 
 
 def _unsealed(*statuses: str) -> Q:
-    """Few at most times, and found by the index of what keeps crawls open, which shows its condition (Literal)."""
-    return Q(pk__in=Snapshot.objects.unsealed().filter(status__in=one_of(*statuses)).values("pk"))
+    """Few at most times, and in an index of their own, whose condition this shows (Literal)."""
+    return UNSEALED & Q(status__in=one_of(*statuses))
 
 
 def _begins(column: str, digits: str) -> Q:
     """A key as its first hexadecimal digits."""
     first, last = UUID(digits.ljust(FULL_ID, "0")), UUID(digits.ljust(FULL_ID, "f"))
     return Q(**{f"{column}__gte": first, f"{column}__lte": last})
+
+
+def _crawl(digits: str) -> Q:
+    """Mostly one, whose pages an index has in their order (:meth:`SnapshotQuerySet.of_crawl`)."""
+    crawls = Crawl.objects.filter(_begins("pk", digits)).values("pk")
+    return Q(crawl=Subquery(crawls[:1])) if len(crawls[:2]) == 1 else _begins("crawl_id", digits)
 
 
 def _state(value: str) -> Q:
@@ -168,7 +181,7 @@ _STATES: dict[str, Callable[[], Q]] = {
     "complete": lambda: Q(status="sealed") & ~_result(Result(status="failed")),
     "failed": lambda: _result(Result(status="failed")),
     "paused": lambda: _unsealed("paused"),
-    "cancelled": lambda: Q(status="cancelled"),
+    "cancelled": lambda: Q(status=Literal("cancelled")),
     "unfetched": lambda: Q(status=Literal("cancelled"), fence=Literal(0)),
     "tagged": _is_tagged,
     "seed": lambda: Q(depth=0),
@@ -189,6 +202,6 @@ _OF_KEY: dict[str, Callable[[str], Q]] = {
     "type": lambda value: _media_types(TYPES[value]),
     "mime": _mime,
     "quality": _quality,
-    "crawl": lambda value: _begins("crawl_id", value),
+    "crawl": _crawl,
     "id": lambda value: _begins("pk", value),
 }

@@ -57,7 +57,7 @@ def chosen(
     """The same, with what was found in texts."""
     tree = parse(text)
     wanted = list(_wanted_texts(tree)) if texts else []
-    found = {words: _hits(words, every=every or is_negated) for words, is_negated in wanted}
+    found = {words: _hits(words, sight, every=every or is_negated) for words, is_negated in wanted}
     rows = seen_by(sight, _among(tree, removed=removed) if among is None else among)
     rows = rows if _asks_for_unfetched(tree) else rows.but_unfetched()
     hits: dict[UUID, list[Hit]] = {}
@@ -118,12 +118,21 @@ def _words(tree: Node) -> list[str]:
     return [word for words, is_negated in _wanted_texts(tree) if not is_negated for word in words]
 
 
-def _hits(words: tuple[str, ...], *, every: bool) -> list[Hit]:
+def _hits(words: tuple[str, ...], sight: Sight, *, every: bool) -> list[Hit]:
     backend = chosen_backend()
     if backend is None:
         return []
-    most = ALL_HITS if every else MOST_HITS
-    hits = backend.query(words, most)
-    if every and len(hits) == most:
-        raise QueryError(f"More than {most:,} texts have {' '.join(words)!r}: look for more words, or leave it out.", 0)
-    return hits
+    hits = backend.query(words, ALL_HITS if every else MOST_HITS)
+    if every and len(hits) == ALL_HITS:
+        sentence = f"More than {ALL_HITS:,} texts have {' '.join(words)!r}: look for more words, or leave it out."
+        raise QueryError(sentence, 0)
+    if every or sight.is_whole or len(hits) < MOST_HITS:
+        return hits
+    return _seen(backend.query(words, ALL_HITS), sight)[:MOST_HITS]
+
+
+def _seen(hits: list[Hit], sight: Sight) -> list[Hit]:
+    """An engine does not know who asks: all of its best may be hidden."""
+    keys = {hit.snapshot for hit in hits}
+    seen = set(seen_by(sight, Snapshot.objects.filter(pk__in=keys)).values_list("pk", flat=True))
+    return [hit for hit in hits if hit.snapshot in seen]

@@ -122,7 +122,7 @@ def _pages(count: int) -> str:
 def _pages_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
     """Its pages, newest first, by ``?state=``, each with what its hooks came to."""
     state = request.GET.get("state", "")
-    rows = visible_snapshots(request.user).filter(crawl=crawl)
+    rows = visible_snapshots(request.user).of_crawl(crawl.pk)
     if state in STATES:
         rows = rows.filter(status=STATES[state])
     page = page_of(rows.only("pk"), request)
@@ -156,7 +156,7 @@ def _refused_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
     found = [
         (row, sentence(row.code), action(row.code)) for row in Refused.objects.filter(crawl=crawl).order_by("-count")
     ]
-    dropped = visible_snapshots(request.user).filter(crawl=crawl, status="cancelled")
+    dropped = visible_snapshots(request.user).of_crawl(crawl.pk).filter(status="cancelled")
     newest = dropped.order_by("-pk").values("pk")[:DROPPED_COUNTED]
     reasons = visible_snapshots(request.user).filter(pk__in=newest).order_by().values_list("reason")
     let_go = [(sentence(code), pages) for code, pages in reasons.annotate(pages=Count("pk")).order_by("-pages")]

@@ -91,7 +91,7 @@ def _take(request: HttpRequest, asked: ListForm) -> Job | None:
 
 def _imports(request: HttpRequest) -> "QuerySet[Job, Any]":
     """One's own, as a list may have what is for nobody else; administrators see all."""
-    rows, sight = Job.objects.filter(kind=Job.Kind.IMPORT).select_related("created_by"), sight_of(request.user)
+    rows, sight = Job.objects.imports().select_related("created_by"), sight_of(request.user)
     return rows if sight.is_whole else rows.filter(created_by=sight.account)
 
 

@@ -11,7 +11,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
-from archivebox.accounts.permission import reachable_snapshots, sight_of, visible_crawls, visible_processes
+from archivebox.accounts.permission import (
+    processes_among,
+    reachable_snapshots,
+    sight_of,
+    visible_crawls,
+    visible_processes,
+)
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.processtree import running_tree
@@ -44,8 +50,9 @@ def _ended(request: HttpRequest) -> dict[str, Any]:
     chosen = Q(process_type=asked["type"]) if asked["type"] in Process.TypeChoices.values else Q()
     chosen &= Q(plugin=asked["plugin"]) if asked["plugin"] else Q()
     chosen &= FAILED if asked["failed"] else Q()
-    rows = visible_processes(request.user).exited().defer(*BIG_FIELDS)
-    page = page_within(rows, chosen, request) if chosen else page_of(rows, request)
+    rows, seen = processes_among(request.user)
+    rows, looked_for = rows.exited().defer(*BIG_FIELDS), chosen & seen
+    page = page_within(rows, looked_for, request) if looked_for else page_of(rows, request)
     return {"page": page, "asked": asked, "types": Process.TypeChoices.choices, "is_filtered": bool(chosen)}
 
 

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from archivebox.api import paging
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.tagging import tag
 from archivebox.crawls.models import Crawl
@@ -39,6 +40,22 @@ def test_a_list_is_read_page_by_page_and_every_row_comes_once(editor: Caller) ->
         seen += urls_of(page)
         path = f"/api/v1/snapshots?limit=3&cursor={page['next']}" if page["next"] else ""
     assert seen == URLS[::-1]
+
+
+def test_a_list_of_what_is_rare_looks_through_a_part_and_goes_on(
+    editor: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statuses = ("queued", "failed", "succeeded", "failed", "skipped", "succeeded", "succeeded")
+    for snapshot, status in zip(factories.crawl(*URLS).snapshot_set.order_by("pk"), statuses, strict=True):
+        ArchiveResult.objects.create(snapshot=snapshot, plugin="title", status=status)
+    monkeypatch.setattr(paging.page_within, "__defaults__", (3,))
+    found, cursor = [], ""
+    while cursor is not None:
+        page = editor.get(f"/api/v1/results?status=failed{cursor}")
+        found.append(len(page["items"]))
+        cursor = page["next"] and f"&cursor={page['next']}"
+    assert found == [1, 1]
+    assert [one["status"] for one in editor.get("/api/v1/results?status=queued")["items"]] == ["queued"]
 
 
 def test_a_list_costs_the_same_queries_however_long_it_is(editor: Caller) -> None:

@@ -6,12 +6,15 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from archivebox.base_models.visibility import EVERYTHING, Sight
+from archivebox.base_models.visibility import EVERYTHING, Sight, seen_by
 from archivebox.core.models import ArchiveResult, Snapshot, Tag
-from archivebox.search.query import QueryError, complete, select
+from archivebox.search.backend import Hit
+from archivebox.search.query import QueryError, complete, select, selection
 from tests import factories
 
 pytestmark = pytest.mark.usefixtures("collection")
+SIGHTS = (EVERYTHING, Sight(1), Sight())
+"""An administrator, a member, a passer-by."""
 
 
 @pytest.fixture
@@ -145,35 +148,64 @@ def test_what_may_stand_there_is_proposed(pages: dict[str, Snapshot]) -> None:
         ("url:https://a.example/", "snapshot_url"),
         ("url:https://a.example/*", "snapshot_url"),
         ("is:failed", "result_failed"),
+        ("reason:timeout", "result_failed_for"),
         ("plugin:wget status:failed", "result_failed_in"),
-        ("status:paused", "snapshot_open"),
+        ("status:paused", "snapshot_unsealed"),
+        ("is:open", "snapshot_unsealed"),
         ("quality:<80", "snapshot_of_quality"),
         ("", "snapshot_in_library"),
-        ("is:unfetched", "snapshot_unfetched"),
+        ("is:unfetched", "snapshot_cancelled"),
+        ("is:cancelled", "snapshot_cancelled"),
+        ("is:removed", "snapshot_removed"),
     ],
 )
 @pytest.mark.once
-def test_rare_pages_are_found_by_an_index(query: str, index: str) -> None:
+def test_rare_pages_are_found_by_an_index_whoever_asks(query: str, index: str) -> None:
     assert connection.vendor == "sqlite"
-    assert index in select(query, EVERYTHING).order_by("-pk")[:51].explain()
+    for sight in SIGHTS:
+        expected = "snapshot_public" if not query and sight == Sight() else index
+        assert expected in select(query, sight).order_by("-pk")[:51].explain(), sight
 
 
-@pytest.mark.parametrize(
-    ("query", "sight", "index"),
-    [("", Sight(), "snapshot_public"), ("", Sight(1), "snapshot_in_library"), ("is:private", Sight(1), "private")],
-)
 @pytest.mark.once
-def test_what_somebody_sees_is_read_in_its_order_from_an_index(query: str, sight: Sight, index: str) -> None:
-    plan = select(query, sight).order_by("-pk")[:51].explain()
-    assert index in plan
+def test_lists_are_read_in_their_order_from_an_index_whoever_asks(pages: dict[str, Snapshot]) -> None:
+    a_crawl = f"crawl:{pages['pear'].crawl_id}"
+    for query in ("", "host:a.example", "type:pdf", a_crawl, "quality:100", "is:private", "is:public", "after:2026"):
+        for sight in SIGHTS:
+            assert "TEMP B-TREE" not in select(query, sight).order_by("-pk")[:51].explain(), (query, sight)
+    for column, index in (("domain", "snapshot_of_host"), ("quality", "snapshot_of_quality")):
+        for sight in SIGHTS:
+            plan = select("", sight).measured().order_by(column, "pk")[:61].explain()
+            assert index in plan, sight
+            assert "TEMP B-TREE" not in plan
 
 
-@pytest.mark.parametrize("sight", [EVERYTHING, Sight(1), Sight()], ids=["all", "member", "passer-by"])
 @pytest.mark.once
-def test_the_worst_pages_are_read_in_their_order_from_an_index(sight: Sight) -> None:
-    plan = select("", sight).measured().order_by("quality", "pk")[:61].explain()
-    assert ("snapshot_public_quality" if sight == Sight() else "snapshot_of_quality") in plan
-    assert "TEMP B-TREE" not in plan
+def test_the_other_versions_of_what_is_shown_are_found_by_their_url_whoever_asks() -> None:
+    for sight in SIGHTS:
+        rows = seen_by(sight, Snapshot.objects.in_library())
+        assert "snapshot_url" in rows.filter(url__in=["a", "b"]).order_by().explain(), sight
+        assert "snapshot_url" in select("is:latest", sight).order_by("-pk")[:51].explain(), sight
+
+
+@pytest.mark.once
+def test_what_others_hide_takes_no_room_among_the_best(
+    pages: dict[str, Snapshot], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Snapshot.objects.filter(pk=pages["pear"].pk).update(visibility="private")
+    hits = [Hit(pages[name].pk, "htmltotext", "text.txt") for name in ("pear", "plum")]
+    asked: list[tuple[tuple[str, ...], int]] = []
+
+    class Engine:
+        def query(self, words: tuple[str, ...], most: int) -> list[Hit]:
+            asked.append((words, most))
+            return hits[:most]
+
+    monkeypatch.setattr(selection, "chosen_backend", Engine)
+    monkeypatch.setattr(selection, "MOST_HITS", 1)
+    assert select("text:x", EVERYTHING).get() == pages["pear"]
+    assert select("text:x", Sight(0)).get() == pages["plum"]
+    assert asked == [(("x",), 1), (("x",), 1), (("x",), selection.ALL_HITS)]
 
 
 def test_all_that_have_common_words_in_a_text_is_refused_where_they_are_too_many() -> None:
