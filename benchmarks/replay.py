@@ -42,10 +42,11 @@ STATIC = (
     "/bad-encoding", "/wrong-type", "/no-type", "/big-dom", "/long-print", "/known/encyclopedia-en-1",
     "/known/news-zh-1", "/known/blog-ar-1", "/pipermail/local/2024-January/thread.html",
 )  # fmt: skip
-LIVING = ("/script-built", "/shadow", "/lazy", "/video", "/preloader", "/playlist")
+LIVING = ("/shadow", "/lazy", "/video", "/preloader", "/playlist")
 """What of these is seen is their scripts' work, or moves."""
-OTHERS = ("/network", "/cookie-banner")
-"""Of these only what was captured is asked for again: their pictures are never the same twice."""
+OTHERS = ("/script-built", "/network", "/cookie-banner")
+"""Of these only what was captured is asked for again: scripts make them of what they fetch, which none does here, or
+the picture is never the same twice."""
 PICTURE = "screenshot/on_Snapshot__51_screenshot.py"
 PACK = "warc/on_Snapshot__92_warc.py"
 CHANGED = ("text/html", "application/xhtml+xml", "text/css")

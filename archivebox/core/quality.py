@@ -32,7 +32,7 @@ def add_picture(snapshot_id: UUID, alike: float) -> bool:
 def _sentence(percent: int) -> str:
     if percent == 100:
         return "Its replay looks like the picture that was kept."
-    return f"{percent} % of its replay look like the picture that was kept."
+    return f"{percent} % of its replay looks like the picture that was kept."
 
 
 def _lowest(measures: list[dict[str, JSON]]) -> int:

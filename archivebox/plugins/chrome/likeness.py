@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
 TOLERANCE = 16  # of 255, by which a colour may differ unseen: the edges of letters are not drawn the same twice
 MOST_PIXELS = 50_000_000
-
-
 QUALITY = 85  # with which the plugin `screenshot` packs photographs
 
 
