@@ -50,7 +50,8 @@ def index(request: HttpRequest) -> HttpResponse:
     """Jobs, the newest first."""
     page = page_of(Job.objects.select_related("created_by"), request)
     busy = any(job.status in Job.OPEN for job in page.rows)
-    return render(request, "web/jobs/index.html", {"page": page, "busy": busy})
+    lines = [(job, is_waiting(job)) for job in page.rows]
+    return render(request, "web/jobs/index.html", {"page": page, "lines": lines, "busy": busy})
 
 
 @require_POST

@@ -60,6 +60,7 @@ def test_what_was_found_is_told_before_anything_is_added_and_then_it_is(editor: 
     told = re.sub(r"<[^>]+>", "", page(one(editor, job)))
     assert "2 new1 archived already1 no URL" in told
     assert "Line 5" in told
+    assert "not added yet" in editor.client.get("/jobs/").content.decode()
     assert Crawl.objects.count() == 1
     rows = list(csv.DictReader(io.StringIO(b"".join(editor.client.get(f"/import/{job.pk}/refused.csv")).decode())))
     assert [(row["line"], row["text"]) for row in rows] == [("5", "javascript:alert(1)")]
