@@ -42,7 +42,7 @@ def forget_database_of(folder: Path) -> None:
         with psycopg.connect(own, autocommit=True) as connection:
             connection.execute("DROP SCHEMA public CASCADE")
             connection.execute("CREATE SCHEMA public")
-    for path in folder.glob("data/index.sqlite3*"):
+    for path in folder.glob("index.sqlite3*"):
         path.unlink()
 
 

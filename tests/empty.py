@@ -21,6 +21,8 @@ django.setup()
 from archivebox.config.collection import open_collection
 open_collection(create=True)
 """
+PAGES, COMMANDS = "archivebox.web.settings", "archivebox.config.settings"
+"""Each has a stamp of its own; pages have all tables of commands, and more."""
 
 
 def make_empty(folder: Path) -> None:
@@ -36,8 +38,9 @@ def make_empty(folder: Path) -> None:
 def _migrated() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="archivebox-empty-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    env = {**os.environ, "DATA_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "archivebox.config.settings"}
+    env = {**os.environ, "DATA_DIR": str(folder), "DJANGO_SETTINGS_MODULE": PAGES, "SECRET_KEY": "of no server"}
     subprocess.run([sys.executable, "-c", MAKE], cwd=CHECKOUT, env=env | database_of(folder), check=True)
+    shutil.copy(folder / "run" / f"schema.{PAGES}", folder / "run" / f"schema.{COMMANDS}")
     return folder
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.empty import make_empty
 from tests.webserver.browser import PROGRAM, Browser
 from tests.webserver.rows import NAME, PASSWORD
 from tests.webserver.server import Server, Visitor, in_collection
@@ -34,6 +35,7 @@ class Library:
 
 
 def open_library(folder: Path, **settings: str) -> Iterator[Library]:
+    make_empty(folder)
     # PLUGINS: what the tests add is looked at by one hook that needs no browser and no network.
     with Server(folder, {"PLUGINS": '["hashes"]', **settings}) as server:
         keys = json.loads(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.databases import database_of
+from tests.empty import make_empty
 
 CHECKOUT = Path(__file__).parents[3]
 
@@ -44,7 +44,7 @@ def environment(folder: Path) -> dict[str, str]:
     """The tester's own, without what would choose another collection or another parent process than this folder's."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("ARCHIVEBOX_", "DJANGO_"))}
     ours.pop("DATA_DIR", None)
-    return {**ours, "PYTHONPATH": str(CHECKOUT), **database_of(folder)}
+    return {**ours, "PYTHONPATH": str(CHECKOUT), **database_of(folder / "data")}
 
 
 def typist(folder: Path) -> Type:
@@ -71,19 +71,8 @@ def cli(tmp_path: Path) -> Type:
     return typist(tmp_path)
 
 
-@pytest.fixture(scope="session")
-def initialised(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What ``init`` makes, once: it takes 2 s of CPU."""
-    folder = tmp_path_factory.mktemp("initialised")
-    assert typist(folder)("init").code == 0
-    return folder / "data"
-
-
 @pytest.fixture
-def collection(cli: Type, tmp_path: Path, initialised: Path) -> Path:
+def collection(tmp_path: Path) -> Path:
     """An empty collection in ``./data``."""
-    if database_of(tmp_path):
-        assert cli("init").code == 0
-    else:
-        shutil.copytree(initialised, tmp_path / "data")
+    make_empty(tmp_path / "data")
     return tmp_path / "data"

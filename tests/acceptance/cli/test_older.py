@@ -74,7 +74,7 @@ def test_a_collection_from_before_the_mark_goes_on_and_is_marked(cli: Type, coll
 @pytest.mark.usefixtures("collection")
 def test_a_database_that_was_deleted_is_made_anew(cli: Type, tmp_path: Path) -> None:
     for words in (["init"], ["add", "--bg", "https://example.com/"], ["status"]):
-        forget_database_of(tmp_path)
+        forget_database_of(tmp_path / "data")
         done = cli(*words)
         assert done.code == 0, done.err
 
