@@ -167,8 +167,9 @@ def test_a_second_interrupt_ends_everything_at_once_and_on_record(forked: Collec
     assert forked.row("Snapshot", "status", "owner") == {"status": "started", "owner": None}
     assert not list((forked.root / "run" / "workers").iterdir())
     (run,) = forked.hooks("deaf")
-    assert run["exit_code"] == -signal.SIGKILL
-    assert run["end_reason"] in {"sealed", "signalled"}  # by its worker, if that saw it die, or by who came after
+    ends = {(-signal.SIGKILL, "sealed"), (-signal.SIGKILL, "signalled")}  # its worker saw it die, or who came after
+    unseen = {(None, "lost")} if forked.mode == "portable" else set()  # where who comes after is no subreaper
+    assert (run["exit_code"], run["end_reason"]) in ends | unseen
 
 
 def test_who_comes_while_an_orchestrator_winds_down_begins_when_it_has_ended(forked: Collection) -> None:
