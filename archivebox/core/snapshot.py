@@ -63,6 +63,11 @@ class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
         """Those that keep their crawl from its seal."""
         return self.filter(UNSEALED)
 
+    def in_status(self, status: str) -> Self:
+        """Those in one status, which shows the condition of the index that it has."""
+        rows = self.unsealed() if status in _OPEN_OR_PAUSED else self
+        return rows.filter(status=Literal(status))
+
     def unfetched(self) -> Self:
         """Those of which nobody has begun anything, and nobody will: their crawl was stopped, or let go of them."""
         return self.filter(status=Literal("cancelled"), fence=Literal(0))

@@ -60,7 +60,7 @@ def found(who: Who, query: str) -> SnapshotQuerySet:
 
 def _chosen(rows: SnapshotQuerySet, wanted: Wanted) -> SnapshotQuerySet:
     if wanted.status:
-        rows = rows.filter(status=wanted.status)
+        rows = rows.in_status(wanted.status)
     if wanted.tag:
         rows = rows.filter(tags__name__iexact=wanted.tag)
     if wanted.url:

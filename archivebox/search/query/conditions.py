@@ -124,7 +124,7 @@ def _mime(value: str) -> Q:
 
 
 def _page_status(value: str) -> Q:
-    return _unsealed(value) if value in ("queued", "started", "paused") else Q(status=value)
+    return _unsealed(value) if value in ("queued", "started", "paused") else Q(status=Literal(value))
 
 
 def _unsealed(*statuses: str) -> Q:

@@ -156,6 +156,7 @@ def test_what_may_stand_there_is_proposed(pages: dict[str, Snapshot]) -> None:
         ("", "snapshot_in_library"),
         ("is:unfetched", "snapshot_cancelled"),
         ("is:cancelled", "snapshot_cancelled"),
+        ("status:cancelled", "snapshot_cancelled"),
         ("is:removed", "snapshot_removed"),
     ],
 )
