@@ -292,6 +292,7 @@ def test_how_much_of_the_page_replay_has_is_said_with_what_it_lacks(client: Clie
     assert "and 2 more" in shown
     assert f'action="/snapshots/{snapshot.pk}/capture/"' in shown
     assert 'Picture<span class="num">\u2013</span></dt><dd>Not compared.</dd>' in shown
+    assert f'name="id" value="{snapshot.pk}"><button class="quiet" name="kind" value="compare">' in shown
     assert "Its replay has 62 % of the page" in client.get("/").content.decode()
 
 
