@@ -1,9 +1,8 @@
-"""Transactions that write: one writer at a time on SQLite, and several of them as one."""
+"""Transactions that write: one writer at a time on SQLite, and some that need not wait for the disk."""
 
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
+from contextlib import contextmanager
 
 from django.db import connection, transaction
 
@@ -17,7 +16,6 @@ _UNFLUSHED = {
     "postgresql": ("SET synchronous_commit=off", "RESET synchronous_commit"),
 }
 """What a connection is told before and after (sqlite.org/pragma.html, postgresql.org/docs/current/wal-async-commit)."""
-_batch: ContextVar[ExitStack | None] = ContextVar("batch", default=None)
 
 
 @contextmanager
@@ -27,36 +25,21 @@ def write_transaction() -> Iterator[None]:
     On SQLite it queues for a file lock first: the kernel wakes the next writer at once, where SQLite's own back-off
     sleeps up to 100 ms and lets late-comers pass. Who does not queue is still safe, by the busy timeout.
     """
-    held = _batch.get()
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        if held is None:
-            with _as_only_writer():
-                yield
-            return
-        held.enter_context(_as_only_writer())
+        with _as_only_writer():
+            yield
+        return
     with _not_stopped(), transaction.atomic():
         yield
 
 
 @contextmanager
-def batched_transaction() -> Iterator[None]:
-    """The write transactions in here become one, from the first on, and a power cut may undo it.
+def unflushed_transactions() -> Iterator[None]:
+    """Commits in here do not wait for the disk, some milliseconds each; a kill loses nothing, as the kernel has it.
 
-    That is for leases and plans, which are made again from what they were made from: the next transaction that is
-    flushed to the disk takes them along. One only on SQLite: where rows are locked one by one, a long transaction that
-    locks many of them risks deadlocks.
+    A power cut may undo them. That is for leases and plans, which are made again from what they were made from: the
+    next transaction that is flushed to the disk takes them along.
     """
-    with _unflushed(), ExitStack() as held:
-        before = _batch.set(held)
-        try:
-            yield
-        finally:
-            _batch.reset(before)
-
-
-@contextmanager
-def _unflushed() -> Iterator[None]:
-    """Commits in here do not wait for the disk, some milliseconds each; a kill loses nothing, as the kernel has it."""
     if connection.in_atomic_block:
         yield
         return

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from archivebox.base_models.patience import patiently
 from archivebox.base_models.prepared import PreparedQuery, Rows
-from archivebox.base_models.transactions import batched_transaction, write_transaction
+from archivebox.base_models.transactions import unflushed_transactions, write_transaction
 from archivebox.base_models.work import HELD, Request, WorkItem
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
@@ -77,15 +77,12 @@ def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool]) -> Polled:
     ``idle_crawls``: whose run this worker holds, and of which it has no Snapshot in a step; True: it makes room.
     """
     who = replace(who, scope=watchers.scope())
-    # A lease is committed before what it holds is loaded: should that break the worker, it counts as an attempt.
-    with batched_transaction():
+    with unflushed_transactions():
         polled = Polled(claim.claim_work(who))
-    with batched_transaction():
         _load_all(polled)
         if any(isinstance(one, crawl_executor.LoadedCrawlRun) and one.is_ready for one in polled.loaded.values()):
             claim.claim_snapshots(polled.claimed, who)
-    with batched_transaction():
-        _load_all(polled)
+            _load_all(polled)
     # After the loads: what was claimed may have been cancelled long ago, and must not start.
     polled.asked = requests(who.worker)
     polled.killed = [key for (key,) in _killed(who.machine)]
@@ -102,7 +99,12 @@ def _load_all(polled: Polled) -> None:
     """What was claimed and is not loaded yet."""
     claimed = polled.claimed
     for lease in (*claimed.crawl_runs, *claimed.binaries, *claimed.snapshots, *claimed.jobs, *claimed.deliveries):
-        if lease not in polled.loaded and (loaded := _load(lease)) is not None:
+        if lease in polled.loaded:
+            continue
+        loaded = _load(lease)
+        if loaded is None:
+            claimed.more = True  # its place is free for others
+        else:
             polled.loaded[lease] = loaded
 
 

@@ -1,10 +1,9 @@
-"""Turns at SQLite's one place for writers, and visits that make one of several."""
+"""Turns at SQLite's one place for writers, and writes that do not wait for the disk."""
 
 import pytest
 from django.db import connection, transaction
-from django.test.utils import CaptureQueriesContext
 
-from archivebox.base_models.transactions import batched_transaction, write_transaction
+from archivebox.base_models.transactions import unflushed_transactions, write_transaction
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Tag
 from archivebox.lib.files import locked
@@ -26,21 +25,6 @@ def test_the_place_is_taken_for_a_turn_alone() -> None:
     assert not somebody_writes()
 
 
-@on_sqlite
-def test_turns_of_a_visit_are_one_from_the_first_on() -> None:
-    with CaptureQueriesContext(connection) as said:
-        with batched_transaction():
-            assert not somebody_writes(), "who only reads takes no turn"
-            for name in ("one", "two"):
-                with write_transaction():
-                    Tag.named(name)
-                assert somebody_writes()
-        assert not somebody_writes()
-    begun = [one["sql"] for one in said if one["sql"].startswith("BEGIN")]
-    assert len(begun) == 1
-    assert Tag.objects.count() == 2
-
-
 FLUSHES = {"sqlite": ("PRAGMA synchronous", 2, 1), "postgresql": ("SHOW synchronous_commit", "on", "off")}
 
 
@@ -53,9 +37,9 @@ def flushes() -> object:
 def test_what_is_made_again_after_a_power_cut_is_not_flushed_and_all_else_is() -> None:
     _, flushed, unflushed = FLUSHES[connection.vendor]
     assert flushes() == flushed
-    with batched_transaction():
+    with unflushed_transactions():
         assert flushes() == unflushed
-    with pytest.raises(LookupError), batched_transaction():
+    with pytest.raises(LookupError), unflushed_transactions():
         write_and_fail()
     assert flushes() == flushed
 
@@ -66,25 +50,12 @@ def write_and_fail() -> None:
         raise LookupError
 
 
-def test_a_turn_that_fails_takes_nothing_of_the_others_with_it() -> None:
-    with batched_transaction():
+def test_what_failed_takes_nothing_of_what_was_written_before_with_it() -> None:
+    with unflushed_transactions():
         with write_transaction():
             Tag.named("kept")
         with pytest.raises(LookupError):
             write_and_fail()
     assert [tag.name for tag in Tag.objects.all()] == ["kept"]
-
-
-def visit_and_fail() -> None:
-    with batched_transaction():
-        with write_transaction():
-            Tag.named("lost")
-        raise LookupError
-
-
-def test_a_visit_that_fails_lets_the_place_go() -> None:
-    with pytest.raises(LookupError):
-        visit_and_fail()
     assert not somebody_writes()
     assert not transaction.get_connection().in_atomic_block
-    assert Tag.objects.exists() == (connection.vendor != "sqlite")
