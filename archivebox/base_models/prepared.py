@@ -5,6 +5,7 @@ Compiling costs 0.15 to 0.5 ms, many times what such a query takes in the databa
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from inspect import get_annotations
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -101,8 +102,14 @@ def _object_maker(described: dict[str, Any], select: list[Any]) -> Callable[[tup
 
 def prepared(value: Value) -> Any:
     """A value as the driver takes it; also what a cursor of ours reads back."""
-    if isinstance(value, UUID):
-        return value if connection.features.has_native_uuid_field else value.hex
-    if isinstance(value, datetime):
-        return connection.ops.adapt_datetimefield_value(value)
-    return value
+    way = _ways().get(type(value))
+    return value if way is None else way(value)
+
+
+@cache
+def _ways() -> dict[type, Callable[[Any], Any]]:
+    """Looked up once: to ask ``connection`` for what it is costs more than a value."""
+    ways: dict[type, Callable[[Any], Any]] = {datetime: connection.ops.adapt_datetimefield_value}
+    if not connection.features.has_native_uuid_field:
+        ways[UUID] = lambda key: key.hex
+    return ways

@@ -102,11 +102,13 @@ def _preparer(column: "models.Field[Any, Any]") -> Prepare:
         return column.get_db_prep_save(value, connection)
 
     stored = column.target_field if isinstance(column, models.ForeignKey) else column
+    ways: dict[type, Prepare]
     if isinstance(stored, models.JSONField):
-        return slowly
-    if isinstance(stored, models.UUIDField):
+        encoder, as_json = stored.encoder, connection.ops.adapt_json_value
+        ways = dict.fromkeys((dict, list), lambda value: as_json(value, encoder))
+    elif isinstance(stored, models.UUIDField):
         native = connection.features.has_native_uuid_field
-        ways: dict[type, Prepare] = {UUID: (lambda value: value) if native else (lambda value: value.hex)}
+        ways = {UUID: (lambda value: value) if native else (lambda value: value.hex)}
     elif isinstance(stored, models.DateTimeField):
         adapt: Prepare = connection.ops.adapt_datetimefield_value
         ways = {datetime: lambda value: adapt(value) if value.tzinfo is not None else slowly(value)}

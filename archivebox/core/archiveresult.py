@@ -344,6 +344,9 @@ def ending_of(
     exit_code: int | None,
     end_reason: EndReason,
     stderr: str = "",
+    taken_over: bool = False,
+    unwatched: bool = False,
+    released: bool = False,
 ) -> Ending:
     """A run as the contract's table speaks of it; ``files`` are its ``output_columns``."""
     return Ending(
@@ -361,6 +364,9 @@ def ending_of(
         session=hook.session,
         newer_dialect=hook.newer_dialect,
         stderr=stderr,
+        taken_over=taken_over,
+        unwatched=unwatched,
+        released=released,
     )
 
 

@@ -175,8 +175,9 @@ class CrawlRun(WorkItem):
         runs = _run_of(crawl_id, machine_id)
         if not runs:
             ((user, folder),) = _user_and_folder(crawl_id)
-            fresh = cls(crawl_id=crawl_id, machine_id=machine_id, created_by_id=user, output_dir=folder)
-            cls.objects.bulk_create([fresh], ignore_conflicts=True)  # another worker may be quicker
+            columns = {"crawl_id": crawl_id, "machine_id": machine_id, "created_by_id": user, "output_dir": folder}
+            fresh = (new_id(), {**columns, "retry_at": timezone.now()})
+            table_of(cls).insert([fresh], ignore_conflicts=True)  # another worker may be quicker
             runs = _run_of(crawl_id, machine_id)
         return runs[0]
 

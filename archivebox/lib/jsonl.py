@@ -41,7 +41,7 @@ def loads(line: bytes | str) -> dict[str, JSON] | None:
     if not line.startswith("{") or _too_deep(line):
         return None
     try:
-        value = json.loads(line, parse_constant=_no_number, parse_float=_finite, parse_int=_integer)
+        value = _decode(line)
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):
@@ -84,6 +84,9 @@ def _integer(digits: str) -> int | float | None:
     if len(digits) > 20 or abs(int(digits)) > MAX_INTEGER:
         return _finite(digits)
     return int(digits)
+
+
+_decode = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite, parse_int=_integer).decode
 
 
 def _too_deep(line: str) -> bool:

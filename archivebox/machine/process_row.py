@@ -118,7 +118,7 @@ class ProcessRow(TabledRow):
 
     def _file(self, suffix: str) -> Path:
         if self.hook_name:
-            return hook_file(Path(self.pwd).parent, self.hook_name, self.pk, suffix)
+            return Path(hook_file(Path(self.pwd).parent, self.hook_name, self.pk, suffix))
         return DATA_FOLDER.logs / f"{self.worker_type or self.process_type}.{self.pk}.{suffix}"
 
     @property

@@ -227,6 +227,9 @@ HOOK_RUNS = ".hooks"
 """Folder beside the plugin folders of an object: what the engine keeps of each hook run."""
 
 
-def hook_file(object_dir: Path, file_name: str, process_id: object, suffix: str) -> Path:
-    """A file of one hook run; ``suffix`` is ``stdout.log``, ``stderr.log``, ``cmd.sh`` or ``pid``."""
-    return object_dir / HOOK_RUNS / f"{file_name}.{process_id}.{suffix}"
+def hook_file(object_dir: Path, file_name: str, process_id: object, suffix: str) -> str:
+    """A file of one hook run; ``suffix`` is ``stdout.log``, ``stderr.log``, ``cmd.sh`` or ``pid``.
+
+    Without a Path: each of its slashes costs 3 µs, for every hook.
+    """
+    return f"{object_dir}/{HOOK_RUNS}/{file_name}.{process_id}.{suffix}"

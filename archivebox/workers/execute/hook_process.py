@@ -23,7 +23,7 @@ from archivebox.lib.processes import UNSEEN, Child, ExitStatus, Launch, Tree
 from archivebox.lib.processes.exits import NO_ROOM
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import end_reason_of, exited_columns, started_columns
-from archivebox.storage.layout import HOOK_RUNS, hook_file
+from archivebox.storage.layout import hook_file
 from archivebox.workers.execute.capped_log import CappedLog
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hook_output import Chunk, HookOutput
@@ -35,8 +35,8 @@ ROOT_FIRST = 2.0
 """Seconds that a background hook has at the end to wind its programs down in order, before they are told as well."""
 LISTENS_AFTER = 1.0
 """Seconds that a background hook runs at least until it is told to stop, where nothing says that it handles TERM."""
-PID_FILE_AFTER = 0.1
-"""Seconds until a foreground hook has its pid file: most have ended by then, and it costs 0.1 ms to make and remove."""
+ATTENDED_AFTER = 0.1
+"""Seconds until a foreground hook is attended to while it runs: most have ended by then."""
 
 
 class Owner(Protocol):
@@ -60,7 +60,7 @@ class HookProcess:
         self.work = work
         self.process_id = process_id or new_id()
         self.mark = str(self.process_id)
-        self._files = str(hook_file(call.object_dir, self.hook.file_name, self.mark, ""))
+        self._files = hook_file(call.object_dir, self.hook.file_name, self.mark, "")
         self.output = HookOutput(self._file("stdout.log"), engine.output_max)
         self.errors = CappedLog(self._file("stderr.log"), engine.output_max)
         self.pass_fds: tuple[int, ...] = ()
@@ -123,12 +123,12 @@ class HookProcess:
         self.engine.starter.started(self.mark, identity)
         self.engine.journal.insert(Process, self.process_id, columns | started_columns(identity, self.started_at))
         self.engine.journal.after_commit(self.engine.starter.committed)
-        if self.hook.background:
-            self._write_pid(identity.pid)  # others of the page may look for it
-        else:
-            self._timers.append(self.engine.loop.call_later(PID_FILE_AFTER, self._write_pid, identity.pid))
+        self._watch_end(self.child, self.call.timeout)
         self._listens_at = self.engine.loop.time() + LISTENS_AFTER
-        self._listen(self.call.timeout)
+        if self.hook.background or self.hook.ready:  # others of the page may look for it, or wait for its word
+            self._attend(self.child)
+        else:
+            self._timers.append(self.engine.loop.call_later(ATTENDED_AFTER, self._attend, self.child))
         return True
 
     def adopt(self, row: Process) -> bool:
@@ -146,7 +146,8 @@ class HookProcess:
             return False
         if self.hook.ready and row.stdout_offset:
             self.is_ready = True
-        self._listen(max(0.0, self.call.timeout - identity.age()))
+        self._watch_end(self.child, max(0.0, self.call.timeout - identity.age()))
+        self._attend(self.child)
         return True
 
     def recall(self, row: Process) -> None:
@@ -175,9 +176,9 @@ class HookProcess:
         }
 
     def _make_folders(self) -> None:
-        for folder, mode in ((self.call.cwd, 0o777), (self.call.object_dir / HOOK_RUNS, 0o700)):
+        for folder, mode in ((self.call.cwd, 0o777), (self._files.rpartition("/")[0], 0o700)):
             if not os.path.isdir(folder):  # noqa: PTH112 - pathlib's way costs four times as much, for every hook
-                folder.mkdir(mode, parents=True, exist_ok=True)
+                Path(folder).mkdir(mode, parents=True, exist_ok=True)
 
     def _write(self, suffix: str, text: str) -> None:
         """A small file beside its logs; without pathlib and text layer, which cost three times as much."""
@@ -200,20 +201,21 @@ class HookProcess:
             pass_fds=self.pass_fds,
         )
 
-    def _listen(self, seconds: float) -> None:
-        if self.child is None:
-            return
+    def _watch_end(self, child: Child, seconds: float) -> None:
+        self.deadline = self.engine.loop.time() + seconds
+        self.engine.exits.watch(child, self._exited)
+
+    def _attend(self, child: Child) -> None:
+        """It goes on: others find its pid, its output is read while it is written, and its time may run out."""
+        self._write_pid(child.identity.pid)
+        if self.hook.has_deadline:
+            self._timers.append(self.engine.loop.call_at(self.deadline, self._timed_out))
         try:
             self.engine.outputs.watch(self.output.path, self.read, at_once=self.hook.ready)
             self.engine.outputs.watch(self.errors.path, self._cap_errors, at_once=False)
         except OSError as error:  # it was quick to do away with its own log
             log.warning("The output of %s is read at its end: %s action=output_unwatched", self.hook.file_name, error)
-        if self.hook.ready or self.taken_over:
-            self.engine.loop.call_soon(self.read)  # what it said before it was watched
-        self.deadline = self.engine.loop.time() + seconds
-        if self.hook.has_deadline:
-            self._timers.append(self.engine.loop.call_at(self.deadline, self._timed_out))
-        self.engine.exits.watch(self.child, self._exited)
+        self.engine.loop.call_soon(self.read)  # what it said before it was watched
 
     def _write_pid(self, pid: int) -> None:
         try:

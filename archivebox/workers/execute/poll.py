@@ -99,12 +99,7 @@ def _load_all(polled: Polled) -> None:
     """What was claimed and is not loaded yet."""
     claimed = polled.claimed
     for lease in (*claimed.crawl_runs, *claimed.binaries, *claimed.snapshots, *claimed.jobs, *claimed.deliveries):
-        if lease in polled.loaded:
-            continue
-        loaded = _load(lease)
-        if loaded is None:
-            claimed.more = True  # its place is free for others
-        else:
+        if lease not in polled.loaded and (loaded := _load(lease)) is not None:
             polled.loaded[lease] = loaded
 
 

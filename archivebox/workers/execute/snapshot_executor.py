@@ -50,7 +50,8 @@ class SnapshotExecutor(Executor):
         self.is_retry = loaded.is_retry
         self._tabs = engine.tabs.of(self.snapshot.crawl_id, late=self.is_retry)
         self._late_at = engine.loop.time() + LATE_AFTER
-        engine.loop.call_at(self._late_at, engine.on_capacity)
+        is_late = engine.loop.call_at(self._late_at, engine.on_capacity)
+        self.over.add_done_callback(lambda _: is_late.cancel())  # else ten seconds after each page a poll for nothing
         self.page = LivePage(self.schedule)
         self.sealing = Sealing(self, self.snapshot)
         for row, item in loaded.running:
@@ -178,11 +179,17 @@ class SnapshotExecutor(Executor):
 
     def _ending_of(self, run: HookProcess, files: dict[str, Any]) -> Ending:
         exit_code = run.status.exit_code if run.status else None
-        said = ending_of(
-            run.hook, run.declared, files, exit_code=exit_code, end_reason=run.final_reason(), stderr=run.stderr
+        return ending_of(
+            run.hook,
+            run.declared,
+            files,
+            exit_code=exit_code,
+            end_reason=run.final_reason(),
+            stderr=run.stderr,
+            taken_over=run.taken_over,
+            unwatched=run.ended_unwatched,
+            released=self.ending and not self._cancelled,
         )
-        released = self.ending and not self._cancelled
-        return replace(said, taken_over=run.taken_over, unwatched=run.ended_unwatched, released=released)
 
     def settle(self, item: Planned, result: Outcome, reason: str = "", extra: dict[str, Any] | None = None) -> None:
         declared = item.run.declared if item.run is not None else None
@@ -220,7 +227,7 @@ class SnapshotExecutor(Executor):
             self.go_on()
 
     def _files_of(self, item: Planned) -> dict[str, Any]:
-        return output_columns(self.call.object_dir / item.hook.plugin)
+        return output_columns(self.call.of_plugin(item.hook).cwd)
 
     # --- what the page is -------------------------------------------------------------------------------------
 

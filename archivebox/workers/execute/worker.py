@@ -92,7 +92,7 @@ class Worker:
         try:
             while not self._stopping.is_set():
                 claimed = await self._claim_due()
-                if not claimed:  # else there may be more
+                if not (claimed.more or (claimed and self._capacity().snapshots)):
                     await asyncio.sleep(GATHER_RINGS)
                     await self._sleep(claimed.next_at)
         finally:
@@ -171,7 +171,8 @@ class Worker:
 
     async def _wait(self, event: asyncio.Event, seconds: float) -> None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(event.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await event.wait()
 
     # --- beginning and ending runs ----------------------------------------------------------------------------
 

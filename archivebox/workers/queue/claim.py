@@ -79,6 +79,8 @@ class Claimed:
     deliveries: list[Lease] = field(default_factory=list)
     crawls_wait: bool = False
     """Whether there was no room for a crawl that has work to do."""
+    more: bool = False
+    """Whether it took less than there was room for: the next poll may find what that has made due."""
     next_at: datetime | None = None
 
     def __bool__(self) -> bool:
@@ -97,7 +99,8 @@ def claim_work(who: FetchRequest) -> Claimed:
     claimed.binaries = claim(Binary, [key for (key,) in _binaries_due(who.machine, now)], who.worker)
     claim_runs(claimed, who, now)
     claim_snapshots(claimed, who)
-    if not claimed:
+    claimed.more = bool(claimed) and len(claimed.snapshots) < who.capacity.snapshots
+    if not claimed.more:
         claimed.next_at = next_wanted(who.machine)
     return claimed
 
