@@ -216,7 +216,9 @@ class Collection:
 
     def watch(self, **settings: str) -> Tool:
         """Start somebody who watches, and so an orchestrator and its workers."""
-        watcher = Tool("watcher", self.env | settings, log=self.base / "watcher.log")
+        log = self.base / "watcher.log"
+        log.touch()  # tests read it before the watcher has begun
+        watcher = Tool("watcher", self.env | settings, log=log)
         self.watchers.append(watcher)
         return watcher
 
