@@ -107,6 +107,7 @@ def test_a_hook_that_outlives_its_worker_and_the_proxy_keeps_its_way_out(forked:
     forked.add(site.url_for("/article"))
     forked.watch()
     forked.wait("the hook on record", lambda: forked.hooks("again", status="running"))
+    forked.wait_ledger("up")
     both = [proxy_of(forked), *(identity_of(row) for row in forked.processes(worker_type="worker", status="running"))]
     for one in both:
         one.signal(signal.SIGSTOP)
