@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from uuid import UUID
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.hook import Hook
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
@@ -45,12 +47,14 @@ class BinaryExecutor(Held):
         self.run: HookProcess | None = None
         self._ended: asyncio.Future[None] | None = None
         self._found = False
+        self._polled = asyncio.Event()
         self._task = engine.in_background(self._ask_providers())
         self._stopping = ""
 
     async def _ask_providers(self) -> None:
         problems: list[str] = []
         for hook in provider_hooks(self.binary):
+            await self._wait_for_tools(hook)
             if self._stopping:
                 break
             problem = await self._ask(hook)
@@ -61,6 +65,24 @@ class BinaryExecutor(Held):
             settle, self.lease, self._found, "\n".join(filter(None, problems)), self._stopping
         )
         self.let_go()
+
+    async def _wait_for_tools(self, hook: Hook) -> None:
+        """Until what a provider itself works with is there, or not to be had: npm comes by apt, which takes its time.
+
+        No longer than an installation may take: two providers may wait for each other's.
+        """
+        tools = [tool for tool in self.call.of_plugin(hook).needed if tool.name != self.binary.name]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(prepare_hook(hook, self.call).timeout):
+                while not self._stopping and (open_ones := self._looked_for(tools)):
+                    for tool in open_ones:
+                        self.engine.want_program(tool)
+                    self._polled.clear()
+                    await self._polled.wait()
+
+    def _looked_for(self, tools: Sequence[BinaryRequest]) -> list[BinaryRequest]:
+        status = self.engine.programs.status
+        return [tool for tool in tools if status.get(tool.name) not in Binary.SETTLED]
 
     async def _ask(self, hook: Hook) -> str:
         """One provider; returns why it could not, for people."""
@@ -98,6 +120,10 @@ class BinaryExecutor(Held):
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
 
+    def advance(self) -> None:
+        """It goes on by itself, from one provider to the next; what it waits for may be known by now."""
+        self._polled.set()
+
     def hooks(self) -> list[HookProcess]:
         return [] if self.run is None else [self.run]
 
@@ -113,6 +139,7 @@ class BinaryExecutor(Held):
         """Put it back into the queue; an installer that runs is asked to finish."""
         self.ending = True
         self._stopping = event
+        self._polled.set()
         if self.run is not None and not self.run.ended:
             # What holds the machine's package manager is not killed in the middle: dpkg would be left half configured.
             slow = bool(of_machine(self.run.hook.exclusive))

@@ -41,6 +41,17 @@ def test_providers_are_asked_in_the_named_order_until_one_has_it(each_mode: Coll
     assert each_mode.results()["wants"]["status"] == "succeeded"
 
 
+def test_a_provider_is_asked_once_what_it_works_with_itself_is_there(forked: Collection) -> None:
+    """npm is installed by apt, which takes longer than all that npm is wanted for has been asked for."""
+    slow = f"sleep 2\n{HAS}".replace('"tool"', '"pip"')
+    tool = {"type": "Binary", "name": "pip", "binproviders": "apple"}
+    forked.plugin("pear", {"on_Binary__40_install_using_pear_provider.sh": HAS}, binaries=[tool])
+    providers(forked, "pear", apple=slow)
+    forked.run(forked.add())
+    assert [line.partition(" ")[0] for line in forked.ledger] == ["apple", "pear"]
+    assert forked.results()["wants"]["status"] == "succeeded"
+
+
 def test_a_provider_is_told_of_whom_what_and_how(forked: Collection) -> None:
     providers(forked, "pear", pear=HAS)
     forked.run(forked.add())
