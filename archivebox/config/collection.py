@@ -14,8 +14,6 @@ from archivebox.config.privacy import keep_private
 from archivebox.lib.files import atomic_write, locked
 from archivebox.storage.layout import DataFolder
 
-MIGRATED_APPS = ("machine", "crawls", "core", "search", "jobs", "accounts", "web")
-
 
 class CollectionError(Exception):
     """A data folder that cannot be used as things are; the message says what to do."""
@@ -156,9 +154,7 @@ def _migrate(folder: DataFolder) -> None:
 def schema_of(folder: DataFolder) -> str:
     """Names every migration that this version has, the mark, and the database they are meant for."""
     package = Path(__file__).parent.parent
-    names = sorted(
-        f"{app}.{path.stem}" for app in MIGRATED_APPS for path in package.glob(f"{app}/migrations/[0-9]*.py")
-    )
+    names = sorted(f"{path.parts[-3]}.{path.stem}" for path in package.glob("*/migrations/[0-9]*.py"))
     names.append(f"application_id {APPLICATION_ID:#x}")
     names.append(hashlib.sha256(database_url(folder).encode()).hexdigest())
     return "\n".join(names) + "\n"

@@ -36,7 +36,7 @@ def packed_alike(kept: str, shown: Picture) -> Picture:
         if file.read(16)[12:] != b"VP8 ":
             return shown
     packed = io.BytesIO()
-    shown.save(packed, "WEBP", quality=QUALITY)
+    shown.save(packed, "WEBP", quality=QUALITY, method=2)  # as the kept one was made
     return read_picture(packed.getvalue())
 
 

@@ -77,6 +77,8 @@ class Worker:
         self.cursor = due.Cursor()
         self._pulse = pulse
         self._rung = asyncio.Event()
+        self._turn: asyncio.TimerHandle | None = None
+        """When a crawl's turn is over, for which another waits."""
         self.engine.on_capacity = self._rung.set
         self._stopping = asyncio.Event()
         self._sibling_died = asyncio.Event()
@@ -155,13 +157,18 @@ class Worker:
         )
 
     def _make_room(self) -> None:
-        """A crawl waits: the one that has had its turn for longest lets it in, if its time is over."""
+        """A crawl waits: the one that has had its turn for longest lets it in, when its time is over."""
         held = self.held.browsers()
         if not held or any(run.yields or run.ending for run in held):
             return
         longest = min(held, key=lambda run: run.began)
-        if self.loop.time() - longest.began >= self.crawl_turn:
+        left = longest.began + self.crawl_turn - self.loop.time()
+        if left <= 0:
             longest.make_room()
+        else:
+            if self._turn is not None:
+                self._turn.cancel()
+            self._turn = self.loop.call_later(left, self._rung.set)
 
     async def _sleep(self, next_at: datetime | None) -> None:
         seconds = POLL_EVERY if self.engine.room.is_there() else room.POLL_EVERY

@@ -89,7 +89,7 @@ class Claimed:
 
 def claim_work(who: FetchRequest) -> Claimed:
     """Tick what is due, and lease what this worker can begin."""
-    claimed = Claimed()
+    claimed, began = Claimed(), timezone.now()
     tick_crawls()
     if who.scope is None:  # who waits for one crawl has nothing else begun
         start_due()
@@ -101,7 +101,7 @@ def claim_work(who: FetchRequest) -> Claimed:
     claim_snapshots(claimed, who)
     claimed.more = bool(claimed) and len(claimed.snapshots) < who.capacity.snapshots
     if not claimed.more:
-        claimed.next_at = next_wanted(who.machine)
+        claimed.next_at = next_wanted(who.machine, began)
     return claimed
 
 

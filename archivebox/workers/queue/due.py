@@ -131,13 +131,15 @@ ORDER BY domain
 """  # noqa: S608 - nothing but our own constants is put in
 
 
-def next_wanted(machine: UUID) -> datetime | None:
-    """When something free will want attention next: what an idle worker's timer waits for."""
-    now = timezone.now()
-    moments = [*_next_crawl(), *_next_run(machine), *_next_binary(machine), *_next_host(now), *_next_schedule(now)]
-    moments += _next_delivery()
+def next_wanted(machine: UUID, since: datetime) -> datetime | None:
+    """When something free will want attention next: what an idle worker's timer waits for.
+
+    ``since``: when it began to look. What was due by then and waits, waits for room, of which its worker is told.
+    """
+    moments = [*_next_crawl(), *_next_run(machine, since), *_next_binary(machine), *_next_delivery(since)]
+    moments += [*_next_host(since), *_next_schedule(since)]
     for key, _ in open_crawls():
-        moments += _next_page(key, now)
+        moments += _next_page(key, since)
     return min((moment for (moment,) in moments), default=None)
 
 
@@ -175,8 +177,8 @@ def _next_crawl() -> Rows:
 
 
 @PreparedQuery
-def _next_run(machine: UUID) -> Rows:
-    return _first(CrawlRun.objects.free().filter(machine_id=machine))
+def _next_run(machine: UUID, since: datetime) -> Rows:
+    return _first(CrawlRun.objects.free().filter(machine_id=machine, retry_at__gt=since))
 
 
 @PreparedQuery
@@ -185,23 +187,23 @@ def _next_binary(machine: UUID) -> Rows:
 
 
 @PreparedQuery
-def _next_page(crawl: UUID, now: datetime) -> Rows:
-    return _first(Snapshot.objects.free().filter(crawl_id=crawl, retry_at__gt=now))
+def _next_page(crawl: UUID, since: datetime) -> Rows:
+    return _first(Snapshot.objects.free().filter(crawl_id=crawl, retry_at__gt=since))
 
 
 @PreparedQuery
-def _next_host(now: datetime) -> Rows:
-    return _first(Domain.objects.filter(next_at__gt=now), "next_at")
+def _next_host(since: datetime) -> Rows:
+    return _first(Domain.objects.filter(next_at__gt=since), "next_at")
 
 
 @PreparedQuery
-def _next_schedule(now: datetime) -> Rows:
-    return _first(CrawlSchedule.objects.filter(next_at__gt=now), "next_at")
+def _next_schedule(since: datetime) -> Rows:
+    return _first(CrawlSchedule.objects.filter(next_at__gt=since), "next_at")
 
 
 @PreparedQuery
-def _next_delivery() -> Rows:
-    return _first(Delivery.objects.free())
+def _next_delivery(since: datetime) -> Rows:
+    return _first(Delivery.objects.free().filter(retry_at__gt=since))
 
 
 def _first(rows: Rows, moment: str = "retry_at") -> Rows:

@@ -62,11 +62,11 @@ def test_a_due_schedule_makes_one_crawl_of_its_template_and_has_a_next_time() ->
 def test_workers_sleep_until_the_next_time_and_not_because_of_one_that_waits() -> None:
     one = schedule()
     machine = Machine.current().pk
-    assert next_wanted(machine) == one.next_at
+    assert next_wanted(machine, timezone.now()) == one.next_at
     come(one)
     assert come(one).is_waiting
     Crawl.objects.update(retry_at=None)
-    assert next_wanted(machine) is None
+    assert next_wanted(machine, timezone.now()) is None
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,7 @@ class TestTake:
         assert CrawlRun.objects.count() == 3
         claimed = look(crawls=0)
         assert (len(claimed.crawl_runs), claimed.crawls_wait) == (0, True)
+        assert claimed.next_at is None, "what waits for room is no reason to look again and again"
         assert len(look(crawls=4).crawl_runs) == 2
 
     def test_one_page_of_each_host_at_a_look_and_no_more_than_there_is_room(self) -> None:
@@ -141,7 +142,7 @@ class TestTake:
         assert [lease.pk for lease in claimed.crawl_runs] == [run.pk]
 
     def test_an_idle_worker_knows_when_to_look_again(self) -> None:
-        assert next_wanted(Machine.current().pk) is None
+        assert next_wanted(Machine.current().pk, timezone.now()) is None
         later = timezone.now() + timedelta(minutes=7)
         ready(crawl())
         Snapshot.objects.update(retry_at=later)
