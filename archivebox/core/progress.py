@@ -13,10 +13,12 @@ from archivebox.base_models.counting import CountOf
 from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.base_models.work import HELD
 from archivebox.contract.reasons import Reason, split
+from archivebox.contract.verdicts import judge
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.look import Look
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
+from archivebox.hooks import outputs_of
 from archivebox.lib.egress import read_totals
 from archivebox.storage.layout import egress_dir
 
@@ -145,7 +147,10 @@ class PageNow(NamedTuple):
     visibility: str
     owner: int
     """Key of the account whose it is."""
+    http_status: int
     pills: tuple[Pill, ...] = ()
+    verdict: str = ""
+    """What it came to, once it is sealed."""
 
     @property
     def done(self) -> int:
@@ -173,12 +178,13 @@ NEVER_MEANT = frozenset({Reason.DISABLED, Reason.NOT_CHOSEN, Reason.OTHER_ENGINE
 """Reasons of hooks that were not to run at all: they say nothing of how far a page is."""
 FINAL = ("succeeded", "noresults", "failed", "skipped")
 TELLING = ("started", "failed", "backoff", "queued", "succeeded", "noresults", "skipped")
-_PAGE = ("pk", "crawl_id", "url", "title", "status", "depth", "visibility", "created_by_id")
+_PAGE = ("pk", "crawl_id", "url", "title", "status", "depth", "visibility", "created_by_id", "http_status")
+_JUDGED = ("snapshot_id", "plugin", "hook_name", "status", "reason", "output_str", "output_files")
 _PILL = ("snapshot_id", "plugin", "status", "reason", "start_ts", "end_ts", "output_size")
 
 
 def pages_at_work(limit: int) -> list[tuple[Any, ...]]:
-    """The columns of :class:`PageNow` but the last, of pages that some worker holds; the first to be begun first."""
+    """The columns of :class:`PageNow` that are its row's, of pages that some worker holds, the first begun first."""
     return list(Snapshot.objects.filter(HELD).order_by("pk").values_list(*_PAGE)[:limit])
 
 
@@ -188,12 +194,23 @@ def pages_of(keys: Collection[UUID]) -> list[tuple[Any, ...]]:
 
 
 def with_pills(pages: Iterable[tuple[Any, ...]]) -> list[PageNow]:
-    """The pages with what each plugin is at, by one query; those that were never to run are left out."""
-    rows = list(pages)
-    pills: dict[UUID, dict[str, Pill]] = {row[0]: {} for row in rows}
+    """The pages with what each plugin is at, by one query, and by another what those came to that are sealed.
+
+    Plugins that were never to run are left out.
+    """
+    found = [PageNow(*row) for row in pages]
+    pills: dict[UUID, dict[str, Pill]] = {page.pk: {} for page in found}
     results = ArchiveResult.objects.filter(snapshot_id__in=pills).order_by("hook_name", "plugin")
-    for page, *columns in results.values_list(*_PILL):
-        pill, known = Pill(*columns), pills[page]
+    for key, *columns in results.values_list(*_PILL):
+        pill, known = Pill(*columns), pills[key]
         if pill.status != "skipped" or split(pill.reason)[0] not in NEVER_MEANT:
             known[pill.plugin] = pill.beside(known[pill.plugin]) if pill.plugin in known else pill
-    return [PageNow(*row)._replace(pills=tuple(pills[row[0]].values())) for row in rows]
+    verdicts = _verdicts([page for page in found if page.status == Snapshot.StatusChoices.SEALED])
+    return [page._replace(pills=tuple(pills[page.pk].values()), verdict=verdicts.get(page.pk, "")) for page in found]
+
+
+def _verdicts(sealed: Sequence[PageNow]) -> dict[UUID, str]:
+    results: dict[UUID, list[ArchiveResult]] = {page.pk: [] for page in sealed}
+    for result in ArchiveResult.objects.filter(snapshot_id__in=results).only(*_JUDGED) if sealed else ():
+        results[result.snapshot_id].append(result)
+    return {page.pk: judge(page.status, page.http_status, results[page.pk], outputs_of).state.value for page in sealed}

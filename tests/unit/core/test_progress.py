@@ -14,7 +14,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.core import progress
 from archivebox.core.models import Snapshot
-from archivebox.core.progress import PageNow, Pill, Progress, Size, progress_of, sizes_of
+from archivebox.core.progress import PageNow, Pill, Progress, Size, pages_of, progress_of, sizes_of, with_pills
 from archivebox.core.steering import queue_of
 from tests import factories
 
@@ -57,11 +57,20 @@ def test_counts_and_lists_of_a_crawl_are_read_from_indexes_alone() -> None:
         assert "TEMP B-TREE" not in plan, plan
 
 
+def test_a_sealed_page_of_which_nothing_came_is_not_said_to_be_done() -> None:
+    page = factories.crawl(URLS[0]).snapshot_set.get()
+    page.archiveresult_set.all().delete()
+    Snapshot.objects.filter(pk=page.pk).update(status="sealed")
+    assert [one.verdict for one in with_pills(pages_of([page.pk]))] == ["nothing kept"]
+    Snapshot.objects.filter(pk=page.pk).update(status="started")
+    assert [one.verdict for one in with_pills(pages_of([page.pk]))] == [""]
+
+
 @pytest.mark.once
 def test_what_was_left_out_of_a_page_is_one_pill() -> None:
     pills = [Pill(name, status, "", None, None, 0) for name, status in SHOWN.items()]
     key = new_id()
-    page = PageNow(key, key, URLS[0], "", "sealed", 0, "members", 1, tuple(pills))
+    page = PageNow(key, key, URLS[0], "", "sealed", 0, "members", 1, 200, tuple(pills))
     html = render_to_string("web/live/page_row.html", {"page": page})
     assert re.findall(r'<li class="pill [a-z]+" title="[^"]*">(\w[\w ]*)<', html) == [
         "wget",
