@@ -272,6 +272,7 @@ def test_a_refused_password_is_not_kept(cli: Type, collection: Path, words: list
 
 def test_what_a_process_printed_steers_no_terminal(cli: Type, collection: Path, tmp_path: Path) -> None:
     """Its log is gone, so that its row is read."""
+    assert cli("status").code == 0
     with sqlite3.connect(collection / "index.sqlite3") as database:
         database.execute("UPDATE machine_process SET stdout = 'one' || char(27) || '[2Jtwo'")
     database.close()
@@ -297,6 +298,7 @@ def test_doctor_says_what_ails_a_collection_that_init_could_not_open(cli: Type, 
 
 
 def test_old_records_go_when_work_is_done(cli: Type, collection: Path) -> None:
+    assert cli("status").code == 0
     with sqlite3.connect(collection / "index.sqlite3") as database:
         database.execute("UPDATE machine_process SET id = '0190' || substr(id, 5)")  # of the summer of 2024
     database.close()
