@@ -27,7 +27,7 @@ PAGES, COMMANDS = "archivebox.web.settings", "archivebox.config.settings"
 
 def make_empty(folder: Path) -> None:
     """Have an empty collection in ``folder``, with a database of its own."""
-    first = _migrated()
+    first = _migrated(os.environ.get("DATABASE_URL", ""))
     shutil.copytree(first, folder, dirs_exist_ok=True)
     copy_database(first, folder)
     for stamp in (folder / "run").glob("schema.*"):
@@ -35,7 +35,8 @@ def make_empty(folder: Path) -> None:
 
 
 @cache
-def _migrated() -> Path:
+def _migrated(_server: str) -> Path:
+    """The one that is copied; one for each database server, of which a test may have its own."""
     folder = Path(tempfile.mkdtemp(prefix="archivebox-empty-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     env = {**os.environ, "DATA_DIR": str(folder), "DJANGO_SETTINGS_MODULE": PAGES, "SECRET_KEY": "of no server"}

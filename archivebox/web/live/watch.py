@@ -2,13 +2,16 @@
 
 import time
 from collections.abc import Collection, Iterator
+from datetime import timedelta
 from uuid import UUID
 
 from django.template.loader import render_to_string
+from django.utils import timezone
 
 from archivebox.base_models.visibility import Sight
 from archivebox.core.progress import PageNow, Progress, pages_at_work, pages_of, progress_of, with_pills
 from archivebox.crawls.crawl import Crawl
+from archivebox.search.query.times import floor_of
 from archivebox.web.live.hub import Part, Topic
 from archivebox.web.live.topics import crawls_in, sight_in, topic_of
 
@@ -16,6 +19,8 @@ CRAWLS_SHOWN = 20
 """Open crawls in the drawer."""
 AT_WORK = 64
 """Pages at work that are followed."""
+LATE = timedelta(seconds=2)
+"""How long after a crawl's key was made its row may come to be seen."""
 LIBRARY = "library"
 """What changes with the number of pages."""
 COUNT_REST = 50
@@ -49,6 +54,7 @@ class Watch:
         self._rows: dict[UUID, str] = {}
         self._counted: dict[tuple[UUID, Sight], Counted] = {}
         self._titles: dict[UUID, str] = {}
+        self._looked = timezone.now()
 
     def look(self, topics: Collection[Topic]) -> list[Part]:
         """The parts of these topics that are not as they were; blocks."""
@@ -64,11 +70,15 @@ class Watch:
     # --- reading ----------------------------------------------------------------------------------------------
 
     def _crawls(self, watched: Collection[UUID], sights: Collection[Sight]) -> list[Crawl]:
-        """Those that are open, and those that are looked at; what was asked for, up to 64 KB of each, is read once."""
+        """Those that are open, those that are looked at, and new ones, which may have been done between two looks.
+
+        What was asked for, up to 64 KB of each, is read once.
+        """
         rows = Crawl.objects.defer("urls", "config")
-        open_ones = list(rows.open().order_by("-pk")[:CRAWLS_SHOWN])
-        missing = set(watched) - {crawl.pk for crawl in open_ones}
-        found = open_ones + (list(rows.filter(pk__in=missing)) if missing else [])
+        open_ones = rows.open().order_by("-pk")[:CRAWLS_SHOWN]
+        new_ones = rows.filter(pk__gte=self._since()).order_by("-pk")[:CRAWLS_SHOWN]
+        asked_for = rows.filter(pk__in=watched) if watched else ()
+        found = list({crawl.pk: crawl for part in (open_ones, new_ones, asked_for) for crawl in part}.values())
         self._counted = {
             (crawl.pk, sight): self._count(crawl, sight)
             for crawl in found
@@ -77,6 +87,11 @@ class Watch:
         }
         self._titles = {crawl.pk: self._titles.get(crawl.pk) or str(crawl) for crawl in found}
         return found
+
+    def _since(self) -> UUID:
+        """The least key of crawls that have come since the last look."""
+        since, self._looked = self._looked, timezone.now()
+        return floor_of(since - LATE)
 
     def _count(self, crawl: Crawl, sight: Sight) -> Counted:
         known = self._counted.get((crawl.pk, sight))

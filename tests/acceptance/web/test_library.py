@@ -95,7 +95,8 @@ def test_from_the_library_to_a_format_and_back_by_keys_alone(inside: Browser, li
     inside.tab.call("Page.reload")
     assert inside.wait_for("document.querySelector('.formats [aria-current]')?.dataset.key") == "2"
     inside.value("history.go(-2)")
-    assert inside.wait_for("location.pathname === '/' && document.querySelectorAll('[data-row]').length") == 60
+    assert inside.wait_for("location.pathname === '/' && document.readyState === 'complete'")
+    assert inside.value("document.querySelectorAll('[data-row]').length") == 60
 
 
 def test_a_long_paste_is_counted_before_it_is_taken(inside: Browser, library: Library) -> None:
