@@ -181,9 +181,10 @@ class Hub:
         except DatabaseError as error:
             log.warning("The database did not say what is new: %s action=look_failed", error)
             return
-        self._publish(parts)
+        self._publish(parts, topics)
 
-    def _publish(self, parts: Iterable[Part]) -> None:
+    def _publish(self, parts: Iterable[Part], looked_at: frozenset[Topic]) -> None:
+        """Wake those whom it concerns; who came after the look had begun waits for the next one."""
         self._number += 1
         topics = set()
         for part in parts:
@@ -196,7 +197,7 @@ class Hub:
             self._oldest = dropped.number
         self._messages.clear()
         for viewer in self._viewers:
-            if not viewer.told or not topics.isdisjoint(viewer.topics):
+            if viewer.topics <= looked_at and not (viewer.told and topics.isdisjoint(viewer.topics)):
                 viewer.wake.set()
 
     def _end(self) -> None:
