@@ -211,6 +211,6 @@ def with_pills(pages: Iterable[tuple[Any, ...]]) -> list[PageNow]:
 
 def _verdicts(sealed: Sequence[PageNow]) -> dict[UUID, str]:
     results: dict[UUID, list[ArchiveResult]] = {page.pk: [] for page in sealed}
-    for result in ArchiveResult.objects.filter(snapshot_id__in=results).only(*_JUDGED) if sealed else ():
+    for result in ArchiveResult.objects.filter(snapshot_id__in=results).only(*_JUDGED):
         results[result.snapshot_id].append(result)
     return {page.pk: judge(page.status, page.http_status, results[page.pk], outputs_of).state.value for page in sealed}

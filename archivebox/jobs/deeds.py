@@ -204,31 +204,32 @@ class Purge(BringBack):
         rows.delete()
 
 
-class Verify(Deed):
-    """Compares files with the hashes that were made of them, and these with their signature."""
-
-    batch = 10
+class FallibleDeed(Deed):
+    """One that may fail for some of a part, which :meth:`prepare` finds out."""
 
     def __init__(self, job: Job) -> None:
         super().__init__(job)
         self._found: Failures = {}
-
-    def prepare(self, keys: Sequence[UUID]) -> None:
-        self._found = problems_of(self.among().filter(pk__in=keys).only("output_dir"))
+        """Those, and why."""
 
     def write(self, keys: Sequence[UUID]) -> Failures:
         return super().write(keys) | self._found
 
 
-class Sign(Deed):
+class Verify(FallibleDeed):
+    """Compares files with the hashes that were made of them, and these with their signature."""
+
+    batch = 10
+
+    def prepare(self, keys: Sequence[UUID]) -> None:
+        self._found = problems_of(self.among().filter(pk__in=keys).only("output_dir"))
+
+
+class Sign(FallibleDeed):
     """Signs the hashes of pages that were kept without a signature, where their files are as they were hashed."""
 
     batch = 10
     why_not = "It is not there any more, or at work: then it is signed at its end."
-
-    def __init__(self, job: Job) -> None:
-        super().__init__(job)
-        self._found: Failures = {}
 
     @classmethod
     def rows(cls) -> SnapshotQuerySet:
@@ -238,9 +239,6 @@ class Sign(Deed):
         pages = self.among().filter(pk__in=keys).only("output_dir", "url")
         self._found = {page.pk: problem for page in pages if (problem := sign_kept(page))}
 
-    def write(self, keys: Sequence[UUID]) -> Failures:
-        return super().write(keys) | self._found
-
     def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
         """The signature is among the files that the hashes' result names."""
         del keys
@@ -249,7 +247,7 @@ class Sign(Deed):
                 list_signature(page)
 
 
-class Compare(Deed):
+class Compare(FallibleDeed):
     """Measures how much their replay looks like the picture that was kept."""
 
     batch = 2
@@ -259,7 +257,6 @@ class Compare(Deed):
         super().__init__(job)
         self._browser = ExitStack()
         self._shares: dict[UUID, float] = {}
-        self._found: Failures = {}
 
     @classmethod
     def rows(cls) -> SnapshotQuerySet:
@@ -275,7 +272,7 @@ class Compare(Deed):
         self._shares, self._found = self._comparing.compare(self.among().filter(pk__in=keys))
 
     def write(self, keys: Sequence[UUID]) -> Failures:
-        failures = super().write(keys) | self._found
+        failures = super().write(keys)
         for key in self._shares.keys() - failures.keys():
             if not add_picture(key, self._shares[key]):
                 failures[key] = UNMEASURED

@@ -61,7 +61,7 @@ class AdoptedChild(Child):
         """Whether it has ended, although its record may still be on the way."""
         return self._status is not None or self._ended_at is not None or self._has_ended()
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         """Forget the exit record and the descriptor, and the zombie should it be ours."""
         self.exit_record.unlink(missing_ok=True)
         if self._pidfd is not None:

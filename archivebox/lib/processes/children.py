@@ -22,11 +22,11 @@ class Child(ABC):
         """Let it go: call only after its row is committed. RuntimeError while it runs; twice does nothing."""
         if self.peek() is None:
             raise RuntimeError(f"pid {self.identity.pid} still runs")
-        self._bury()
+        self._reap()
         _unreaped.pop(self.identity, None)
 
     @abstractmethod
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         """Let the kernel forget its status, and let go of what was kept for its end."""
 
     def open_pidfd(self) -> int | None:

@@ -341,7 +341,7 @@ class ForkedChild(Child):
             self._status = poll_directly(self.identity)
         return self._status
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         if not self._reaped and not self._server.reap_pid(self.identity.pid):
             reap_directly(self.identity)
         self._reaped = True

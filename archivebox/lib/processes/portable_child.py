@@ -63,7 +63,7 @@ class PortableChild(Child):
                 self._popen.returncode = self._status.exit_code
         return self._status
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         """The look at its status has reaped it."""
 
     def block(self, seconds: float | None) -> None:

@@ -145,7 +145,7 @@ class OwnChild(Child):
     def open_pidfd(self) -> int:
         return os.pidfd_open(self.identity.pid)  # nobody else gets the pid of a child that is not reaped
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         if self._popen is not None:
             self._popen.wait()
         else:

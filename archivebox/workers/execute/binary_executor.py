@@ -72,6 +72,8 @@ class BinaryExecutor(Held):
         No longer than an installation may take: two providers may wait for each other's.
         """
         tools = [tool for tool in self.call.of_plugin(hook).needed if tool.name != self.binary.name]
+        if not tools:
+            return
         with suppress(TimeoutError):
             async with asyncio.timeout(prepare_hook(hook, self.call).timeout):
                 while not self._stopping and (open_ones := self._looked_for(tools)):

@@ -75,7 +75,8 @@ class Loaded:
                 item.status = "queued"
             planned.append(item)
         taken_up = {row.pk for row, _ in self.running}
-        self.leftovers = [row for row in hooks if row.status == "running" and row.pk not in taken_up]
+        running = [row for row in hooks if row.status == Process.StatusChoices.RUNNING]
+        self.leftovers = [row for row in running if row.pk not in taken_up]
         self._give_up(results.values())
         return planned
 

@@ -103,7 +103,7 @@ def _is_wanted(mark: str, identity: Identity, *, adopters: bool) -> bool:
     if row.status != Process.StatusChoices.RUNNING:
         return False
     if not adopters:
-        return row.parent is not None and row.parent.status == Process.StatusChoices.RUNNING  # a command's own
+        return Process.objects.running().filter(children=row).exists()  # a command's own
     if row.snapshot_id is not None:
         return Snapshot.objects.filter(pk=row.snapshot_id, status="started").exists()
     if row.binary_id is not None:
