@@ -13,10 +13,10 @@ class SnapshotMachine(WorkMachine):
     """queued → started → sealed; released, reopened for a retry, paused, cancelled."""
 
     queued = State(initial=True)
-    started = State()
-    sealed = State()
+    started = State(enter="run")
+    sealed = State(enter=["cleanup", "tell_sealed"])
     paused = State()
-    cancelled = State()
+    cancelled = State(enter="give_up")
 
     start = queued.to(started)
     seal = started.to(sealed)
@@ -33,16 +33,6 @@ class SnapshotMachine(WorkMachine):
         "resume": AT_ONCE,
         "cancel": {**LET_GO, "reason": Reason.CANCELLED},
     }
-
-    def on_enter_started(self) -> None:
-        self.model.run()
-
-    def on_enter_sealed(self) -> None:
-        self.model.cleanup()
-        self.model.tell_sealed()
-
-    def on_enter_cancelled(self) -> None:
-        self.model.give_up()
 
     def is_finished(self) -> bool:
         """Whether nothing of the Snapshot is left to run. It only reads."""

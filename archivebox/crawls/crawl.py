@@ -117,7 +117,16 @@ class Crawl(StoppableItem, VisibleRow):
         """Ask every run of it, on whatever machine, to end; their holders end the trees."""
         self.crawlrun_set.exclude(status=CrawlRun.StatusChoices.SEALED).filter(HELD).update(request="cancel")
 
-    def tell(self, event: Event) -> None:
+    def tell_finished(self) -> None:
+        self._tell(Event.CRAWL_FINISHED)
+
+    def tell_paused(self) -> None:
+        self._tell(Event.CRAWL_PAUSED)
+
+    def tell_cancelled(self) -> None:
+        self._tell(Event.CRAWL_CANCELLED)
+
+    def _tell(self, event: Event) -> None:
         """Tell webhooks, in the transaction of what has happened to it."""
         schedule = None if self.schedule_id is None else str(self.schedule_id)
         retry_at = None if self.retry_at is None else self.retry_at.isoformat()

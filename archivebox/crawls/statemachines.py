@@ -5,17 +5,16 @@ from typing import ClassVar
 from statemachine import State
 
 from archivebox.base_models.work import AT_ONCE, LET_GO, WorkMachine
-from archivebox.webhooks.webhook import Event
 
 
 class CrawlMachine(WorkMachine):
     """queued → started → sealed; reopened for a retry or for more work; paused and cancelled from outside."""
 
     queued = State(initial=True)
-    started = State()
-    sealed = State()
-    paused = State()
-    cancelled = State()
+    started = State(enter="run")
+    sealed = State(enter=["cleanup", "tell_finished"])
+    paused = State(enter="tell_paused")
+    cancelled = State(enter=["cleanup", "tell_cancelled"])
 
     start = queued.to(started)
     seal = started.to(sealed)
@@ -31,27 +30,13 @@ class CrawlMachine(WorkMachine):
         "cancel": AT_ONCE,  # a cancelled crawl wants one more tick, which cancels its queued Snapshots
     }
 
-    def on_enter_started(self) -> None:
-        self.model.run()
-
-    def on_enter_sealed(self) -> None:
-        self.model.cleanup()
-        self.model.tell(Event.CRAWL_FINISHED)
-
-    def on_enter_paused(self) -> None:
-        self.model.tell(Event.CRAWL_PAUSED)
-
-    def on_enter_cancelled(self) -> None:
-        self.model.cleanup()
-        self.model.tell(Event.CRAWL_CANCELLED)
-
 
 class CrawlRunMachine(WorkMachine):
     """A crawl on one machine: queued → started → sealed, and queued again by the next Snapshot."""
 
     queued = State(initial=True)
-    started = State()
-    sealed = State()
+    started = State(enter="run")
+    sealed = State(enter="cleanup")
 
     start = queued.to(started)
     seal = queued.to(sealed) | started.to(sealed)
@@ -61,9 +46,3 @@ class CrawlRunMachine(WorkMachine):
         "seal": {**LET_GO, "ready_at": None},
         "requeue": {**AT_ONCE, "ready_at": None, "reason": ""},
     }
-
-    def on_enter_started(self) -> None:
-        self.model.run()
-
-    def on_enter_sealed(self) -> None:
-        self.model.cleanup()

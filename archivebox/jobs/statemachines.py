@@ -12,7 +12,7 @@ class JobMachine(WorkMachine):
 
     queued = State(initial=True)
     started = State()
-    sealed = State(final=True)
+    sealed = State(final=True, enter="tell_finished")
     paused = State()
     cancelled = State(final=True)
 
@@ -30,6 +30,3 @@ class JobMachine(WorkMachine):
         "resume": AT_ONCE,
         "cancel": LET_GO,
     }
-
-    def on_enter_sealed(self) -> None:
-        self.model.tell_finished()

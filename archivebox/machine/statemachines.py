@@ -20,9 +20,9 @@ class BinaryMachine(WorkMachine):
     """queued → started → succeeded or failed; both may be asked for again."""
 
     queued = State(initial=True)
-    started = State()
-    succeeded = State()
-    failed = State()
+    started = State(enter="run")
+    succeeded = State(enter="cleanup")
+    failed = State(enter="cleanup")
 
     start = queued.to(started) | started.to(started)
     succeed = started.to(succeeded)
@@ -34,12 +34,3 @@ class BinaryMachine(WorkMachine):
         "fail": LET_GO,
         "requeue": {**AT_ONCE, "reason": ""},
     }
-
-    def on_enter_started(self) -> None:
-        self.model.run()
-
-    def on_enter_succeeded(self) -> None:
-        self.model.cleanup()
-
-    def on_enter_failed(self) -> None:
-        self.model.cleanup()

@@ -58,10 +58,9 @@ def test_what_was_changed_is_put_on_record_in_a_transaction_that_the_change_shar
 
 
 def writes_a_status(node: ast.AST) -> bool:
-    """``machine.send(…)`` of a row, ``rows.update(status=…)`` and ``row.status = …``."""
+    """``rows.update(status=…)`` and ``row.status = …``."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        sends = ast.unparse(node.func).endswith(".sm.send")
-        return sends or (node.func.attr == "update" and any(word.arg == "status" for word in node.keywords))
+        return node.func.attr == "update" and any(word.arg == "status" for word in node.keywords)
     targets = node.targets if isinstance(node, ast.Assign) else []
     assigned = (target for found in targets for target in ast.walk(found) if isinstance(target, ast.Attribute))
     return any(target.attr == "status" and isinstance(target.ctx, ast.Store) for target in assigned)
@@ -74,7 +73,7 @@ def test_the_status_of_a_row_changes_by_a_transition() -> None:
     writers = {path for path in paths if any(map(writes_a_status, ast.walk(source.parse(path))))}
     assert writers - TRANSITIONS == {REPORTS}
     execute = (source.PACKAGE / "workers" / "execute").rglob("*.py")
-    assert not [path for path in execute if ".sm." in path.read_text() or "update(status=" in path.read_text()]
+    assert not [path for path in execute if "update(status=" in path.read_text()]
 
 
 VISIBLE = {"Snapshot", "Crawl", "CrawlSchedule", "ArchiveResult", "Process"}

@@ -96,9 +96,7 @@ def test_who_bears_a_mark_of_ours_is_gone_when_the_last_orchestrator_is(forked: 
     marks = {"ARCHIVEBOX_PROCESS_ID": str(ended["pk"]), "DATA_DIR": str(forked.root)}
     stray = subprocess.Popen(["sleep", "600"], env=os.environ | marks)
     try:
-        for watcher in forked.watchers:
-            watcher.terminate()
+        forked.leave()
         assert stray.wait(60) == -signal.SIGTERM
     finally:
         stray.kill()
-    forked.leave()
