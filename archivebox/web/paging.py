@@ -1,112 +1,37 @@
-"""Owns pages of long lists: by key, never by offset, never counting all."""
+"""Owns what an address says of a part of a long list."""
 
-from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any
 from uuid import UUID
 
 from django.db import models
-from django.db.models import F, Func, Q, Value
-from django.db.models.lookups import GreaterThan, LessThan
+from django.db.models import Q
 from django.http import Http404, HttpRequest
 
+from archivebox.base_models import paging
+from archivebox.base_models.paging import NEWEST, Order, Page, Place, PlaceGoneError, Shown
+
 SIZE = 50
-Shown = TypeVar("Shown", bound=models.Model)
-
-
-@dataclass(frozen=True)
-class Order:
-    """How a list is sorted: by an indexed column, where one is named, and then by key."""
-
-    column: str = ""
-    descending: bool = False
-
-    def sort(self, rows: "models.QuerySet[Shown, Any]", *, backwards: bool) -> "models.QuerySet[Shown, Any]":
-        sign = "-" if self.descending != backwards else ""
-        return rows.order_by(*[sign + name for name in (self.column, "pk") if name])
-
-    def beyond(
-        self, rows: "models.QuerySet[Shown, Any]", key: UUID, *, backwards: bool
-    ) -> "models.QuerySet[Shown, Any]":
-        """Those that come after the row of this key; ``backwards``: before it. Http404 where it is gone."""
-        side = "lt" if self.descending != backwards else "gt"
-        if not self.column:
-            return rows.filter(**{f"pk__{side}": key})
-        edge = rows.model._default_manager.filter(pk=key).values_list(self.column, flat=True).first()
-        if edge is None:
-            raise Http404("no such page")
-        compare = LessThan if side == "lt" else GreaterThan
-        return rows.filter(compare(_row(F(self.column), F("pk")), _row(Value(edge), Value(key))))
-
-
-def _row(*values: "F | Value") -> Func:
-    """Both columns as one value, at which an index begins: of one host there may be 100,000 pages before the edge.
-
-    Django's own tuples are taken apart for SQLite, which then reads all of these.
-    """
-    return Func(*values, template="(%(expressions)s)", output_field=models.BooleanField())
-
-
-NEWEST = Order(descending=True)
-
-
-@dataclass(frozen=True)
-class Page(Generic[Shown]):
-    """Rows in their order, and the keys from which the pages beside it go on (None: there is none)."""
-
-    rows: list[Shown]
-    older: UUID | None
-    newer: UUID | None
-
-    @property
-    def is_all(self) -> bool:
-        return self.older is None and self.newer is None
 
 
 def page_of(
     rows: "models.QuerySet[Shown, Any]", request: HttpRequest, size: int = SIZE, order: Order = NEWEST
 ) -> Page[Shown]:
-    """The page that ``?before=<key>`` (further down) or ``?after=<key>`` (further up) names, else the first.
-
-    Http404 for what is no key.
-    """
-    before, after = _key(request, "before"), _key(request, "after")
-    if after is not None:
-        found = list(order.sort(order.beyond(rows, after, backwards=True), backwards=True)[: size + 1])
-        more, found = len(found) > size, found[:size][::-1]
-        return Page(found, found[-1].pk if found else None, found[0].pk if more else None)
-    chosen = order.beyond(rows, before, backwards=False) if before is not None else rows
-    found = list(order.sort(chosen, backwards=False)[: size + 1])
-    more, found = len(found) > size, found[:size]
-    newer = found[0].pk if before is not None and found else None
-    return Page(found, found[-1].pk if more else None, newer)
-
-
-def _key(request: HttpRequest, name: str) -> UUID | None:
-    text = request.GET.get(name)
+    """The page at :func:`place_of` the request. Http404."""
     try:
-        return UUID(text) if text else None
+        return paging.page_of(rows, place_of(request), size, order)
+    except PlaceGoneError as gone:
+        raise Http404("no such page") from gone
+
+
+def page_within(rows: "models.QuerySet[Shown, Any]", chosen: Q, request: HttpRequest, size: int = SIZE) -> Page[Shown]:
+    """The same of those that are as ``chosen``, which no index finds (:func:`paging.page_within`)."""
+    return paging.page_within(rows, chosen, place_of(request), size)
+
+
+def place_of(request: HttpRequest) -> Place:
+    """What ``?before=<key>`` (further down) or ``?after=<key>`` (further up) names, else the top. Http404: no key."""
+    try:
+        before, after = (UUID(text) if (text := request.GET.get(name)) else None for name in ("before", "after"))
     except ValueError as error:
         raise Http404("no such page") from error
-
-
-LOOKED_AT = 20_000
-"""Rows that are looked through for a page of those that no index finds: 30 ms."""
-
-
-def page_within(
-    rows: "models.QuerySet[Shown, Any]", chosen: Q, request: HttpRequest, size: int = SIZE, most: int = LOOKED_AT
-) -> Page[Shown]:
-    """The page of those among ``rows`` that are as ``chosen``; ``most`` are looked through, and the next goes on there.
-
-    It may be empty, and yet have an older one.
-    """
-    after = _key(request, "after")
-    start, order = after or _key(request, "before"), Order(descending=after is None)
-    further = order.beyond(rows, start, backwards=False) if start is not None else rows
-    edge = order.sort(further, backwards=False).values_list("pk", flat=True)[most : most + 1].first()
-    side = "gte" if order.descending else "lte"
-    window = rows if edge is None else rows.filter(**{f"pk__{side}": edge})
-    page = page_of(window.filter(chosen), request, size)
-    if edge is None:
-        return page
-    return replace(page, older=page.older or edge) if after is None else replace(page, newer=page.newer or edge)
+    return Place(before, after)

@@ -11,6 +11,7 @@ from django.views.decorators.gzip import gzip_page
 
 from archivebox.accounts.permission import sight_of, visible_snapshots
 from archivebox.accounts.roles import Action
+from archivebox.base_models.paging import NEWEST, Order
 from archivebox.export.formats import FORMATS
 from archivebox.search.facets import COUNTED, Facet, facets
 from archivebox.search.models import SavedSearch
@@ -18,7 +19,7 @@ from archivebox.web.access import allows, public_if
 from archivebox.web.cards import cards
 from archivebox.web.look import CHOICES, COLUMNS, look_of
 from archivebox.web.numbers import at_most
-from archivebox.web.paging import NEWEST, Order, page_of
+from archivebox.web.paging import page_of
 from archivebox.web.searching import found, reading_of
 from archivebox.web.seen_by import SEEN_BY
 from archivebox.web.terms import has, toggled

@@ -12,13 +12,14 @@ from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
 from archivebox.accounts.permission import sight_of
+from archivebox.base_models.paging import Order
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.retagging import NameTakenError, merge, rename
 from archivebox.core.tag import Tag
 from archivebox.core.tagging import pages_of, tags_seen_by
 from archivebox.search.facets import COUNTED
 from archivebox.web.numbers import at_most
-from archivebox.web.paging import Order, page_of
+from archivebox.web.paging import page_of
 
 SIZE = 60
 """Tags that are shown at a time."""

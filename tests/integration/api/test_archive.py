@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from archivebox.api import paging
+from archivebox.base_models import paging
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.tagging import tag
 from archivebox.crawls.models import Crawl

@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from archivebox.accounts.audit import AuditEntry
 from archivebox.accounts.roles import Account
+from archivebox.base_models import paging
 from archivebox.base_models.work import Request
 from archivebox.lib.processes import Identity
 from archivebox.machine.models import Process
-from archivebox.web import paging
 from tests import factories
 
 pytestmark = [pytest.mark.usefixtures("pages", "collection"), pytest.mark.database]
@@ -104,7 +104,7 @@ def test_a_choice_that_no_index_finds_looks_through_a_bounded_part_and_goes_on(
     plugins = ["rare", "", "rare", "", "", ""]
     rows = [ended(process_type="hook", plugin=name, hook_name="on_Snapshot__1_rare.py") for name in plugins]
     rare = [row.pk for row in rows if row.plugin]
-    monkeypatch.setattr(paging.page_within, "__defaults__", (50, 3))
+    monkeypatch.setattr(paging.page_within, "__defaults__", (3,))
     first = client.get("/processes/?plugin=rare")
     assert [row.pk for row in first.context["page"].rows] == rare[1:]
     older = first.context["page"].older
