@@ -179,6 +179,17 @@ def test_a_sentence_among_urls_gives_those_in_it() -> None:
     ]  # fmt: skip
 
 
+def test_several_urls_on_a_line_are_several() -> None:
+    given = "https://a.example/1 https://b.example/2\n<https://c.example/3>, https://d.example/4\nhttps://e.example/a b\n"
+    assert [(link.line, link.url) for link in read(given, Format.URL_LIST)] == [
+        (1, "https://a.example/1"),
+        (1, "https://b.example/2"),
+        (2, "https://c.example/3"),
+        (2, "https://d.example/4"),
+        (3, "https://e.example/a b"),
+    ]
+
+
 def test_urls_are_found_inside_prose() -> None:
     text = (
         "See https://a.test/x_(y), (or https://b.test/z). And\n“https://c.test/”; [https://d.test/](https://e.test/)!"
