@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any, BinaryIO, cast
 
 from django import forms
+from django.core.validators import MaxLengthValidator
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import discover_hooks
@@ -31,7 +32,9 @@ class CrawlForm(forms.Form):
     scope = forms.ChoiceField(label="Links are followed", choices=SCOPES, initial="all", required=False)
     plugins = forms.MultipleChoiceField(label="Only these plugins", required=False, widget=forms.CheckboxSelectMultiple)
     persona = forms.ChoiceField(label="Persona", required=False)
-    tags = forms.CharField(label="Tags", required=False, max_length=1000, help_text="Separated by commas.")
+    tags = forms.CharField(
+        label="Tags", required=False, validators=[MaxLengthValidator(1000)], help_text="Separated by commas."
+    )  # no max_length: a browser would cut what is pasted, in the middle of a tag
 
     visibility = forms.ChoiceField(label="Seen by", choices=SEEN_BY, required=False)
 

@@ -72,7 +72,7 @@ def read_list(file: BinaryIO, _base: str = "") -> Iterator[Link]:
 def _said_in(line: str) -> Iterator[str]:
     """The URLs of a sentence, or of several in a line, else the line as it is.
 
-    What begins as a URL, and is the only one of its line, may have spaces in it, and is reported whole where it is none.
+    What begins as a URL, and is the only one of its line, may have spaces in it; it is reported whole where it is none.
     """
     first, *more = line.split(maxsplit=1)
     is_sentence = more and ("://" not in first or URL.search(more[0]))

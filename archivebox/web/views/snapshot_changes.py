@@ -28,11 +28,16 @@ from archivebox.search.removal import remove as take_away
 from archivebox.web.seen_by import SEEN_BY, chosen
 from archivebox.web.views.snapshot import snapshot_or_404
 
+MOST_TAGS = 1_000
+"""That a person may put on one page; as many as its hooks may, unless that is set otherwise."""
+
 
 @require_POST
 def retag(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
-    snapshot = snapshot_or_404(request, snapshot_id)
-    tags = split_tags(request.POST.get("tags", "")[:2000])
+    snapshot, tags = snapshot_or_404(request, snapshot_id), split_tags(request.POST.get("tags", ""))
+    if len(tags) > MOST_TAGS:
+        messages.error(request, f"A page has at most {MOST_TAGS:,} tags; these are {len(tags):,}. None was changed.")
+        return redirect("snapshot", snapshot.pk)
     with write_transaction():
         put_tags(snapshot, tags)
         audit.record(request.user, "snapshot.changed", snapshot, tags=list(tags))

@@ -174,6 +174,8 @@ def test_nothing_valid_is_said_line_by_line_and_adds_nothing(library: Library) -
     assert "<script>alert" not in answer.text
     assert library.visitor.post("/add/", urls="", depth="0").status == 422
     assert library.visitor.post("/add/", urls="http://a.example/", depth="99").status == 422
+    assert library.visitor.post("/add/", urls="http://a.example/", depth="0", tags="tag, " * 300).status == 422
+    assert 'name="tags" maxlength' not in library.visitor.get("/add/").text
 
 
 def test_a_look_first_says_what_is_new_known_and_no_url_and_adds_nothing(library: Library) -> None:

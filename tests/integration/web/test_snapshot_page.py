@@ -183,6 +183,13 @@ def test_tags_are_set_and_notes_have_time_and_author(client: Client, snapshot: S
     client.post(f"{at}tags/", {"tags": "to read,  fruit, !"})
     client.post(f"{at}tags/", {"tags": "fruit, new"})
     assert sorted(snapshot.tags.values_list("name", flat=True)) == ["fruit", "new"]
+    many = [f"one of many tags {number}" for number in range(200)]
+    client.post(f"{at}tags/", {"tags": ", ".join(many)})
+    assert sorted(snapshot.tags.values_list("name", flat=True)) == sorted(many)
+    assert '<a href="/?q=%23%22one+of+many+tags+199%22">' in page(client, snapshot)
+    client.post(f"{at}tags/", {"tags": "a," * 1_001})
+    assert "at most 1,000 tags" in page(client, snapshot)
+    assert snapshot.tags.count() == 200
 
     client.post(f"{at}notes/", {"text": "see <this>\nagain"})
     assert "see &lt;this&gt;<br>again" in page(client, snapshot)

@@ -180,7 +180,9 @@ def test_a_sentence_among_urls_gives_those_in_it() -> None:
 
 
 def test_several_urls_on_a_line_are_several() -> None:
-    given = "https://a.example/1 https://b.example/2\n<https://c.example/3>, https://d.example/4\nhttps://e.example/a b\n"
+    given = (
+        "https://a.example/1 https://b.example/2\n<https://c.example/3>, https://d.example/4\nhttps://e.example/a b\n"
+    )
     assert [(link.line, link.url) for link in read(given, Format.URL_LIST)] == [
         (1, "https://a.example/1"),
         (1, "https://b.example/2"),
