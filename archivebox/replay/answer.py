@@ -43,7 +43,7 @@ class Answer:
     """One answer. ``scripts``: whether the page's own may run; ``links``: whether those of the page leave its frame.
 
     ``is_picture``: whether it is one picture of a list. ``is_part``: whether a page whose origin is nobody's asks for
-    it, as something to show: see :func:`archivebox.replay.origins.is_part`.
+    it, as something to show: see :func:`archivebox.replay.origins.is_part`. ``is_clean``: see :class:`Reply`.
     """
 
     def __init__(self, exchange: Exchange, host: str, app_url: str, *, head: bool) -> None:
@@ -55,9 +55,12 @@ class Answer:
         self.links = False
         self.is_picture = False
         self.is_part = False
+        self.is_clean = False
 
     def _headers(self, mimetype: str, **more: str) -> list[tuple[str, str]]:
-        allowed = policy(self._host, mimetype, self._app_url, scripts=self.scripts, links=self.links)
+        allowed = policy(
+            self._host, mimetype, self._app_url, scripts=self.scripts, links=self.links, is_clean=self.is_clean
+        )
         return [
             ("content-type", mimetype),
             ("content-security-policy", allowed),
@@ -108,6 +111,7 @@ class Answer:
 
     async def reply(self, reply: Reply) -> None:
         """Send what was recorded."""
+        self.is_clean = reply.is_clean
         headers = self._headers(reply.mimetype, **{"cache_control": self._kept, **reply.headers})
         await self._send(reply.status, headers, reply.size, reply.read)
 

@@ -128,7 +128,7 @@ def _answer(folder: Path, host: str, said: Mapping[str, JSON]) -> dict[str, JSON
 
 
 def _sent(reply: Reply, host: str) -> dict[str, JSON]:
-    allowed = policy(host, reply.mimetype, links=True)
+    allowed = policy(host, reply.mimetype, links=True, is_clean=reply.is_clean)
     headers: dict[str, JSON] = {"content-type": reply.mimetype, "content-security-policy": allowed, **reply.headers}
     body = base64.b64encode(reply.read(reply.size)).decode()
     return {"status": reply.status, "headers": headers, "body": body}

@@ -13,7 +13,7 @@ from archivebox.replay import addresses, capability
 from archivebox.replay.addresses import Place, is_url
 from archivebox.replay.answer import Answer, Exchange, Headers
 from archivebox.replay.capability import Capability, Purpose
-from archivebox.replay.copies import has_links, linked_copy
+from archivebox.replay.copies import has_links, is_xml_file, linked_copy, xml_copy
 from archivebox.replay.files import NotThereError, list_folder, open_beneath, split_path
 from archivebox.replay.origins import is_part, snapshot_of_host
 from archivebox.replay.pages import listing_page
@@ -95,7 +95,7 @@ class Listener:
             url = f"{shown}?{scope.query_string}" if scope.query_string else shown
             await self._recorded(answer, folder, Asked(place, url, answer.scripts, scope.headers.get("range") or ""))
         else:
-            await self._file(answer, scope, folder, names, place)
+            await self._file(answer, scope, folder, names, place or Place(token, "", ""))
 
     async def _recorded(self, answer: Answer, folder: Path, asked: Asked) -> None:
         reply = await asyncio.to_thread(reply_to, folder, asked)
@@ -104,12 +104,14 @@ class Listener:
         finally:
             reply.close()
 
-    async def _file(self, answer: Answer, scope: Scope, folder: Path, names: list[str], place: Place | None) -> None:
+    async def _file(self, answer: Answer, scope: Scope, folder: Path, names: list[str], place: Place) -> None:
         opened = await asyncio.to_thread(open_beneath, folder, names)
         try:
-            if place is not None and has_links(opened):
-                answer.links = not answer.scripts
+            if has_links(opened):
+                answer.links = bool(place.app) and not answer.scripts
                 await answer.reply(await asyncio.to_thread(linked_copy, opened, place, scripts=answer.scripts))
+            elif is_xml_file(opened) and not answer.is_picture:
+                await answer.reply(await asyncio.to_thread(xml_copy, opened))
             elif not opened.is_folder:
                 await answer.file(opened, scope.headers)
             elif scope.path.endswith("/"):

@@ -113,14 +113,17 @@ def sandbox(*, own: bool, scripts: bool, links: bool = True) -> str:
     )
 
 
-def policy(host: str, mimetype: str, app_url: str = "", *, scripts: bool = False, links: bool = False) -> str:
+def policy(
+    host: str, mimetype: str, app_url: str = "", *, scripts: bool = False, links: bool = False, is_clean: bool = False
+) -> str:
     """The Content-Security-Policy of archived bytes.
 
     ``scripts`` run on a host of the snapshot's own, where they reach nothing beside its files. On a shared host they
     never do, and the page has an origin that nothing else has. PDF readers do not work inside a sandbox, and run no
-    script of the document on the page's origin. ``links``: see :func:`sandbox`.
+    script of the document on the page's origin. ``links``: see :func:`sandbox`. Only a document that ``is_clean`` has
+    an origin: one that has none tells no other site its address, whatever its links say (Referrer Policy, 8.3).
     """
-    own = snapshot_of_host(host) is not None
+    own = is_clean and snapshot_of_host(host) is not None
     scripts = scripts and own
     allowed = "'self' 'unsafe-inline' 'unsafe-eval' data: blob:" if scripts else "'none'"
     directives = [

@@ -17,13 +17,17 @@ from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.html import rewrite_html
 from archivebox.replay.rewriting.links import Links
 from archivebox.replay.rewriting.text import decode
+from archivebox.replay.rewriting.xml import connects
 
 LARGEST_TEXT = 32 * 1024 * 1024
 """Bytes of a document or style sheet that are changed, and shown: its tree takes ten times as much memory."""
-_DOCUMENTS = frozenset({"text/html", "application/xhtml+xml"})
+DOCUMENTS = frozenset({"text/html", "application/xhtml+xml"})
 _SAVED = re.compile(r"text/(csv|markdown|calendar|tab-separated-values|yaml|x-\w+)", re.IGNORECASE)
 """Text that browsers save instead of showing it, which no archived page may have them do."""
-_XML = frozenset({"application/xml", "text/xml"})
+_PARTS = re.compile(r"multipart/[^;]*", re.IGNORECASE)
+"""Answers in parts, of which some browsers take each part's own headers: cookies, and where to go on."""
+_XML = re.compile(r"(?:application|text)/xml|.*\+xml")
+_SVG = "image/svg+xml"
 _DRAWN = re.compile(rb"<\?xml-stylesheet|http://www\.w3\.org/")
 """What says at the beginning of XML that browsers draw it: by a style sheet, or as XHTML or SVG."""
 _SPAN = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
@@ -41,7 +45,10 @@ class Asked:
 
 @dataclass
 class Reply:
-    """An answer; whoever has it calls ``close``. ``read`` blocks."""
+    """An answer; whoever has it calls ``close``. ``read`` blocks.
+
+    ``is_clean``: a document without what would have a browser connect elsewhere, or say where it comes from.
+    """
 
     status: int
     mimetype: str
@@ -49,6 +56,7 @@ class Reply:
     read: Callable[[int], bytes]
     headers: dict[str, str] = field(default_factory=dict)
     close: Callable[[], None] = lambda: None
+    is_clean: bool = False
 
 
 def reply_to(folder: Path, asked: Asked) -> Reply:
@@ -69,9 +77,9 @@ def reply_to(folder: Path, asked: Asked) -> Reply:
         return reply
 
 
-def whole(mimetype: str, body: bytes, status: int = 200) -> Reply:
+def whole(mimetype: str, body: bytes, status: int = 200, *, is_clean: bool = False) -> Reply:
     """An answer that is made already."""
-    return Reply(status, mimetype, len(body), BytesIO(body).read)
+    return Reply(status, mimetype, len(body), BytesIO(body).read, is_clean=is_clean)
 
 
 def _page(status: int, body: bytes) -> Reply:
@@ -94,11 +102,11 @@ def _recorded(folder: Path, asked: Asked, index: Index, found: Recorded, stack: 
     if found.body != found.head:
         _, body = stack.enter_context(opened(folder, found.body))
     kind = mimetype.partition(";")[0].strip().lower()
-    if kind in _DOCUMENTS or kind == "text/css":
+    if kind in DOCUMENTS or kind == "text/css":
         return _changed(asked, index, found, mimetype, body.read(min(found.size, LARGEST_TEXT)))
-    if kind in _XML and found.size <= LARGEST_TEXT:
-        return _xml(found, mimetype, body.read(found.size))
-    return _as_it_came(asked, found, _SAVED.sub("text/plain", mimetype), body)
+    if is_xml(kind):
+        return xml(mimetype, body.read(min(found.size, LARGEST_TEXT)), found.response.status)
+    return _as_it_came(asked, found, _PARTS.sub("application/octet-stream", _SAVED.sub("text/plain", mimetype)), body)
 
 
 def _changed(asked: Asked, index: Index, found: Recorded, mimetype: str, data: bytes) -> Reply:
@@ -109,14 +117,22 @@ def _changed(asked: Asked, index: Index, found: Recorded, mimetype: str, data: b
     is_style = mimetype.lower().startswith("text/css")
     written = (rewrite_css(text, links) if is_style else rewrite_html(text, links)).encode("utf-8", "replace")
     kind = "text/css" if is_style else "text/html"
-    return whole(f"{kind}; charset=utf-8", written, found.response.status)
+    return whole(f"{kind}; charset=utf-8", written, found.response.status, is_clean=True)
 
 
-def _xml(found: Recorded, mimetype: str, data: bytes) -> Reply:
-    """XML that nobody draws is shown as its source: the tree that browsers make of it takes their own scripts."""
-    if _DRAWN.search(data, 0, 1024):
-        return whole(mimetype, data, found.response.status)
-    return whole("text/plain; charset=utf-8", decode(data, mimetype).encode("utf-8", "replace"), found.response.status)
+def is_xml(kind: str) -> bool:
+    """Whether browsers take a media type, in lower case and without parameters, for XML."""
+    return _XML.fullmatch(kind) is not None
+
+
+def xml(mimetype: str, data: bytes, status: int = 200) -> Reply:
+    """XML that nobody draws is shown as its source, because the tree that browsers make of it takes their own scripts;
+    and what would connect elsewhere.
+    """
+    is_drawn = mimetype.lower().startswith(_SVG) or _DRAWN.search(data, 0, 1024)
+    if is_drawn and not connects(data):
+        return whole(mimetype, data, status)
+    return whole("text/plain; charset=utf-8", decode(data, mimetype).encode("utf-8", "replace"), status)
 
 
 def _as_it_came(asked: Asked, found: Recorded, mimetype: str, body: BinaryIO) -> Reply:

@@ -14,6 +14,8 @@ _TOKEN = re.compile(
     |{_QUOTED}                                              # a string is only text""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
+_SPECIAL = re.compile(r"[\"\\<\r\n\f]")
+"""What would end a string, or the element in which the style sheet stands."""
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
 
 
@@ -32,7 +34,7 @@ def rewrite_css(text: str, links: Links) -> str:
 
 def _quoted(text: str, links: Links) -> str:
     url = links.resource(_ESCAPE.sub(_unescaped, text[1:-1] if text[0] in "\"'" else text))
-    return '"' + url.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\a ") + '"'
+    return '"' + _SPECIAL.sub(lambda one: f"\\{ord(one[0]):x} ", url) + '"'
 
 
 def _unescaped(match: Match[str]) -> str:

@@ -1,7 +1,8 @@
 """Owns what is changed in an archived HTML document, so that it is shown from the archive and asks nobody else.
 
 The document is parsed as browsers do and written anew from its tree: what a browser would take for an attribute cannot
-be missed as it could be in the text.
+be missed as it could be in the text. What is written is read again until nothing more has to be taken out: what is text
+in one tree may be elements in the next (a style sheet within SVG, for one; HTML 13.3).
 """
 
 import re
@@ -46,7 +47,15 @@ _KEPT_PRAGMAS = frozenset({"content-type", "content-language", "default-style", 
 """Values of ``http-equiv`` that are kept; others are policies, cookies and timers of the server."""
 _REFRESH = re.compile(r"\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 _DOCTYPE = re.compile(r"(?:\s|\ufeff|<!--.*?-->|<\?[^>]*>)*(<!doctype[^>]*>)", re.IGNORECASE | re.DOTALL)
-_TO_THE_WEB = re.compile(r"\s*(https?:)?//", re.IGNORECASE)
+_ANIMATIONS = frozenset({"set", "animate"})
+"""Elements of SVG that give another an attribute which does not stand in the document."""
+_LEADING = _LINKING | {"target"}
+"""Those of them that would say where a link leads, and where it opens."""
+_HARMFUL = ",".join(
+    ["base", "link", "meta", "a", "area", *_ANIMATIONS, *(f"[{name}]" for name in sorted(_DROPPED | {"srcdoc"}))]
+)
+_READINGS = 5
+"""Times that a document is read again; one that is not steady by then was made to be none."""
 _DEEPEST = 5
 """Documents within the ``srcdoc`` of one another."""
 
@@ -57,26 +66,35 @@ def rewrite_html(text: str, links: Links, depth: int = 0) -> str:
     links = _based(tree, links)
     for node in _elements(tree, _SELECTOR):
         _rewrite(node, links, depth)
-    return _with_doctype_of(text, tree.html or "")
+    return lead_links(_with_doctype_of(text, tree.html or ""), links, depth)
 
 
-def lead_links(text: str, links: Links) -> str:
-    """A document that is whole in itself, as SingleFile makes it, of which only the links to the web are changed."""
-    tree = LexborHTMLParser(text)
-    for node in _elements(tree, "a,area"):
-        for name, value in node.attributes.items():
-            if name in _LINKING and _TO_THE_WEB.match(value or ""):
-                node.attrs[name] = links.page(value or "")
-        _aim(node, links)
-    return _with_doctype_of(text, tree.html or "")
+def lead_links(text: str, links: Links, depth: int = 0) -> str:
+    """A document of which all else stays: its links to the web lead into the app, and nothing is left by which a
+    browser would connect elsewhere, or say where it comes from. Empty where that does not come to an end.
+    """
+    for _ in range(_READINGS):
+        tree = LexborHTMLParser(text)
+        changed = [_clean(node, links, depth) for node in _elements(tree, _HARMFUL)]
+        if not any(changed):
+            return text
+        text = _with_doctype_of(text, tree.html or "")
+    return ""
 
 
 def _elements(tree: LexborHTMLParser, selector: str) -> Iterable[LexborNode]:
-    """What a selector finds, also in templates, of which shadow roots are made; each once, which the parser does not
-    promise.
+    """What a selector finds, also in templates within one another, of which shadow roots are made; each once, which the
+    parser does not promise.
     """
-    nodes = chain(tree.css(selector), *(part.css(selector) for part in tree.template_fragments()))
+    nodes = chain(tree.css(selector), *(part.css(selector) for part in _fragments(tree)))
     return {node.mem_id: node for node in nodes}.values()
+
+
+def _fragments(tree: LexborHTMLParser) -> list[LexborNode]:
+    found = tree.template_fragments()
+    for part in found:  # which grows meanwhile
+        found.extend(part.template_fragments())
+    return found
 
 
 def _with_doctype_of(text: str, html: str) -> str:
@@ -93,15 +111,9 @@ def _based(tree: LexborHTMLParser, links: Links) -> Links:
 
 
 def _rewrite(node: LexborNode, links: Links, depth: int) -> None:
-    tag = node.tag
-    attributes = {name: value or "" for name, value in node.attributes.items()}
-    for name in attributes.keys() & _DROPPED:
-        del node.attrs[name]
-    if (
-        tag == "base"
-        or (tag == "meta" and not _is_kept(attributes, links))
-        or (tag == "link" and not _is_shown(attributes))
-    ):
+    """Have all that an element names asked of the archive."""
+    tag, attributes = node.tag or "", _attributes(node)
+    if _is_left_out(tag, attributes, links):
         node.remove()
         return
     if tag == "style":
@@ -109,13 +121,59 @@ def _rewrite(node: LexborNode, links: Links, depth: int) -> None:
     elif tag == "meta":
         _turn_refresh(node, attributes, links)
     for name, value in attributes.items():
-        written = _written(tag or "", name, value, links, depth)
+        written = _written(tag, name, value, links, depth)
         if written is not None:
             node.attrs[name] = written
     if tag in _SHOWN_LATE:
         _show_now(node, attributes, links)
-    if tag in {"a", "area"}:
-        _aim(node, links)
+    _clean(node, links, depth)
+
+
+def _attributes(node: LexborNode) -> dict[str, str]:
+    return {name: value or "" for name, value in node.attributes.items()}
+
+
+def _animates(attributes: dict[str, str]) -> str:
+    return next((value.strip().lower() for name, value in attributes.items() if name.lower() == "attributename"), "")
+
+
+def _clean(node: LexborNode, links: Links, depth: int) -> bool:
+    """Take out what is harmful in or about an element; whether there was anything."""
+    tag, attributes = node.tag or "", _attributes(node)
+    if _is_left_out(tag, attributes, links):
+        node.remove()
+        return True
+    wanted = _cleaned(tag, attributes, links, depth)
+    for name in attributes.keys() - wanted.keys():
+        del node.attrs[name]
+    for name, value in wanted.items():
+        if attributes.get(name) != value:
+            node.attrs[name] = value
+    return wanted != attributes
+
+
+def _is_left_out(tag: str, attributes: dict[str, str], links: Links) -> bool:
+    if tag == "meta":
+        return not _is_kept(attributes, links)
+    if tag == "link":
+        return not _kinds(attributes)
+    return tag == "base" or (tag in _ANIMATIONS and _animates(attributes) in _LEADING)
+
+
+def _cleaned(tag: str, attributes: dict[str, str], links: Links, depth: int) -> dict[str, str]:
+    """The attributes that an element keeps."""
+    wanted = {name: value for name, value in attributes.items() if name not in _DROPPED}
+    if "srcdoc" in wanted:
+        wanted["srcdoc"] = lead_links(wanted["srcdoc"], links, depth + 1) if depth < _DEEPEST else ""
+    if tag == "link":
+        wanted["rel"] = _kinds(attributes)
+    elif tag in {"a", "area"}:
+        wanted.pop("target", None)
+        wanted |= {name: links.outward(wanted[name]) for name in _LINKING & wanted.keys()}
+        href = wanted.get("href") or wanted.get("xlink:href") or ""
+        if not links.scripts and href.startswith(links.place.app):  # while scripts run, links stay in the frame
+            wanted["target"] = "_top"
+    return wanted
 
 
 def _written(tag: str, name: str, value: str, links: Links, depth: int) -> str | None:
@@ -142,23 +200,18 @@ def _show_now(node: LexborNode, attributes: dict[str, str], links: Links) -> Non
             node.attrs[late] = node.attrs[name] = _written("img", name, attributes[late], links, 0)
 
 
-def _aim(node: LexborNode, links: Links) -> None:
-    """Where a link opens: in the whole window, which is the app's, or in the frame while scripts run there."""
-    attributes = node.attributes
-    if "target" in attributes:
-        del node.attrs["target"]
-    href = attributes.get("href") or attributes.get("xlink:href") or ""
-    if not links.scripts and href.startswith(links.place.app):
-        node.attrs["target"] = "_top"
-
-
-def _is_shown(attributes: dict[str, str]) -> bool:
-    return not _SHOWN_LINKS.isdisjoint(attributes.get("rel", "").lower().split())
+def _kinds(attributes: dict[str, str]) -> str:
+    """What a ``<link>`` is, of what is part of the page; an alternative style sheet is told so beside."""
+    kinds = attributes.get("rel", "").lower().split()
+    is_shown = not _SHOWN_LINKS.isdisjoint(kinds)
+    return " ".join(kind for kind in kinds if kind in _SHOWN_LINKS | {"alternate"}) if is_shown else ""
 
 
 def _is_kept(attributes: dict[str, str], links: Links) -> bool:
     pragma = attributes.get("http-equiv", "").strip().lower()
     if pragma == "refresh":
+        if links.is_ours(_named_by_refresh(attributes)):
+            return True
         url = _refreshed_to(attributes, links)
         return bool(url) and url.partition("#")[0] != links.document and links.is_kept(url)
     return attributes.get("name", "").strip().lower() != "referrer" and (not pragma or pragma in _KEPT_PRAGMAS)
@@ -170,8 +223,12 @@ def _turn_refresh(node: LexborNode, attributes: dict[str, str], links: Links) ->
 
 
 def _refreshed_to(attributes: dict[str, str], links: Links) -> str:
+    return links.absolute(_named_by_refresh(attributes))
+
+
+def _named_by_refresh(attributes: dict[str, str]) -> str:
     found = _REFRESH.match(attributes.get("content", ""))
-    return links.absolute(found[1]) if found else ""
+    return found[1] if found else ""
 
 
 def candidates(text: str) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,9 @@ import ada_url
 
 from archivebox.replay.addresses import Place
 
-_OURS = ("http://", "https://")
+_WEB = ("https://", "http://")
+_NOWHERE = tuple(f"{scheme}here.invalid/" for scheme in _WEB)
+"""What a link that stays where the document is, wherever that may be, is joined to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Links:
             url: str = ada_url.join_url(self.base, text)
         except (ValueError, UnicodeError):
             return ""
-        return url if url.startswith(_OURS) else ""
+        return url if url.startswith(_WEB) else ""
 
     def resource(self, text: str) -> str:
         """What is written for something that the page shows: a picture, a style sheet, a frame."""
@@ -52,4 +54,26 @@ class Links:
         page, mark, part = url.partition("#")
         if mark and page == self.document:
             return f"#{part}"
+        return self._led(url)
+
+    def is_ours(self, text: str) -> bool:
+        """Whether this was written by us: what :meth:`resource` and :meth:`page` give."""
+        return text.startswith((f"/{self.place.token}/", self.place.follow("")))
+
+    def outward(self, text: str) -> str:
+        """What is written for a link in a document that may be anywhere; ``text`` itself where it leads to no other
+        host, or was written by us.
+        """
+        if self.is_ours(text):
+            return text
+        for here in _NOWHERE:  # https:name is a file of one of them, and another host to the other
+            try:
+                url: str = ada_url.join_url(here, text)
+            except (ValueError, UnicodeError):
+                continue
+            if url.startswith(_WEB) and not url.startswith(_NOWHERE):
+                return self._led(url)
+        return text
+
+    def _led(self, url: str) -> str:
         return self.place.address(url) if self.scripts else self.place.follow(url)

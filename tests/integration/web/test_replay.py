@@ -33,7 +33,7 @@ def ask(library: Library, path: str, *, host: str = "", method: str = "GET", **h
 def test_a_file_comes_with_its_type_and_may_reach_nothing(library: Library, base: str) -> None:
     answer = ask(library, base + "singlefile/singlefile.html", Cookie="archivebox_session=x")
     assert answer.status == 200
-    assert answer.headers["content-type"] == "text/html"
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert answer.headers["x-content-type-options"] == "nosniff"
     policy = answer.headers["content-security-policy"]
     assert "connect-src 'none'" in policy

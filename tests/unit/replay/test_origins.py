@@ -40,8 +40,9 @@ def test_which_snapshot_a_host_is_for() -> None:
 
 
 def test_scripts_run_where_they_were_switched_on_and_on_a_host_of_their_own_only() -> None:
-    own, shared = policy(OWN, "text/html"), policy("archive.lan:8001", "text/html", scripts=True)
-    running = policy(OWN, "text/html", scripts=True)
+    own = policy(OWN, "text/html", is_clean=True)
+    shared = policy("archive.lan:8001", "text/html", scripts=True, is_clean=True)
+    running = policy(OWN, "text/html", scripts=True, is_clean=True)
     for text in (own, shared, running):
         assert "connect-src 'none'" in text
         assert "worker-src 'none'" in text
@@ -52,6 +53,10 @@ def test_scripts_run_where_they_were_switched_on_and_on_a_host_of_their_own_only
     assert "script-src 'none'" in shared
     assert "script-src 'none'" in own
     assert "sandbox" not in policy(OWN, "application/pdf")
+
+
+def test_only_what_tells_no_site_where_it_comes_from_has_an_origin() -> None:
+    assert policy(OWN, "image/svg+xml", scripts=True).endswith("; sandbox")
 
 
 @pytest.mark.parametrize("host", ["x;script-src *", "x'y", 'a"b', "a,b", "<b>", "a b", "é.example"])

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import os
+from html import escape
+from typing import TYPE_CHECKING
+
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 
 from archivebox.replay.addresses import Place, path_of, read
+from archivebox.replay.copies import linked_copy
+from archivebox.replay.files import open_beneath
 from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.html import candidates, lead_links, rewrite_html
 from archivebox.replay.rewriting.links import Links
 from archivebox.replay.rewriting.text import decode
+from archivebox.replay.rewriting.xml import connects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 PLACE = Place("token", "http://127.0.0.1:8000", "20261122090000")
 HERE = "https://site.example/news/page"
@@ -108,6 +120,50 @@ def test_of_a_copy_that_is_whole_in_itself_only_links_to_the_web_are_changed() -
     assert f"<body>{written}</body>" in lead_links(given, links())
 
 
+def test_a_copy_among_the_files_of_a_snapshot_leads_into_the_app(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<a href="//d.example/e">f</a>')
+    opened = open_beneath(tmp_path, ["a.html"])
+    assert f'href="{LINKED}https://d.example/e"'.encode() in linked_copy(opened, PLACE, scripts=False).read(1000)
+    os.close(opened.descriptor)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        '<link rel="preload dns-prefetch preconnect" as="image" href="https://live.example/">', '<base target="_top">',
+        '<a href="https:live.example" referrerpolicy="unsafe-url">a</a>', '<a href="\\\\live.example">a</a>',
+        '<a href="\x01https://live.example/" target="_top">a</a>', '<meta name="Referrer" content="unsafe-url">',
+        '<svg><a href="//live.example"><set attributeName="href" to="https://live.example/"/>a</a></svg>',
+        "<svg><style>&lt;link rel=preconnect href=https://live.example></style></svg>",
+        "<svg><xmp>&lt;svg>&lt;xmp>&amp;lt;link rel=preconnect href=https://live.example></xmp></svg>",
+        "<svg><script><![CDATA[</script><link rel=preconnect href=https://live.example>]]></script></svg>",
+        '<math><mtext><table><mglyph><style><!--</style><link rel=preconnect href="https://live.example">',
+        '<!-- --!><link rel=preconnect href="https://live.example"> -->',
+        r'<style>a{b:url("data:,\3c/style\3e\3clink rel=preconnect href=https://live.example\3e")}</style>',
+        '<template><template shadowrootmode=open><link rel=preconnect href="https://live.example"></template></template>',
+        '<iframe srcdoc="<link rel=preconnect href=https://live.example>"></iframe>',
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("write", [rewrite_html, lead_links])
+def test_however_often_it_is_read_it_connects_nowhere_and_says_not_where_it_comes_from(
+    given: str, write: Callable[[str, Links], str]
+) -> None:
+    written = write(f"<body>{given}", links())
+    assert lead_links(written, links()) == written, "a browser reads it as we did"
+    leads_out = LexborHTMLParser(written).css("link[rel~=preconnect], base, meta, [referrerpolicy], set")
+    assert not leads_out
+    for link in LexborHTMLParser(written).css("a"):
+        assert str(link.attributes["href"]).startswith(LINKED)
+
+
+def test_what_never_comes_to_rest_is_not_shown_and_does_not_take_long() -> None:
+    given = "<link rel=preconnect href=//live.example>"
+    for _ in range(8):
+        given = f"<svg><title><svg><style>{escape(given)}</style>"
+    for write in (rewrite_html, lead_links):
+        assert "<link" not in write(given, links())
+
+
 @pytest.mark.parametrize(
     ("given", "written"),
     [
@@ -122,6 +178,23 @@ def test_of_a_copy_that_is_whole_in_itself_only_links_to_the_web_are_changed() -
 )
 def test_style_sheets(given: str, written: str) -> None:
     assert rewrite_css(given, links()) == written
+
+
+@pytest.mark.parametrize(
+    ("given", "answer"),
+    [
+        ('<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0"/></svg>', False),
+        ('<svg><foreignObject><p xmlns="http://www.w3.org/1999/xhtml">a</p></foreignObject></svg>', False),
+        ('<svg xmlns:h="http://www.w3.org/1999/xhtml"><h:link rel="preconnect" href="//live.example"/></svg>', True),
+        ('<svg xmlns:h="&#104;ttp://www.w3.org/1999/xht&#109;l"><h:link/></svg>', True),
+        ("<!DOCTYPE svg [<!ENTITY h \"<link xmlns='http://www.w3.org/1999/xhtml'/>\">]><svg>&h;</svg>", True),
+        ('<svg><a:b/><link xmlns="http://www.w3.org/1999/xhtml"/></svg>', True),
+        ("<svg><a:b/></svg>", False),
+    ],
+)
+def test_xml_with_elements_of_html_that_connect_is_told(given: str, answer: bool) -> None:
+    assert connects(given.encode()) is answer
+    assert connects(given.encode("utf-16")) is answer or "a:b" in given
 
 
 def test_commas_in_a_srcset_belong_to_its_urls() -> None:
