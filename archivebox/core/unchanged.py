@@ -10,6 +10,7 @@ from archivebox.core.look import Look
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import plugins
 from archivebox.lib import jsonl
+from archivebox.lib.files import walk_outputs
 
 
 def version_before(snapshot: Snapshot) -> Snapshot | None:
@@ -56,7 +57,7 @@ def _words(folder: Path, output: Output) -> list[str]:
 
 def _names(folder: Path) -> set[str]:
     """Its files; pictures of an article are named after their bytes."""
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    return {file.path for file in walk_outputs(folder)}
 
 
 def _digest(folder: Path) -> str:

@@ -1,6 +1,5 @@
 """Owns what each kind of job does to a part of its Snapshots."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import ClassVar
@@ -25,6 +24,7 @@ from archivebox.hooks import plugins
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.job import Job
 from archivebox.jobs.permission import sight_for
+from archivebox.lib.files import remove_tree
 from archivebox.lib.jsonl import JSON
 from archivebox.search.upkeep import forget, learn
 
@@ -197,7 +197,7 @@ class Purge(BringBack):
     def prepare(self, keys: Sequence[UUID]) -> None:
         for snapshot in self.among().filter(pk__in=keys).only("output_dir"):
             if snapshot.output_dir and snapshot.path.is_dir():
-                shutil.rmtree(snapshot.path)
+                remove_tree(snapshot.path)
 
     def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
         del keys

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 BLOCK = 1024 * 1024
 """Bytes read at a time when hashing."""
@@ -116,17 +117,39 @@ def walk_outputs(folder: Path) -> list[OutputFile]:
     Symbolic links are neither followed nor listed, so that nothing outside the folder is ever read through them.
     Files that vanish during the walk, or cannot be read, are left out.
     """
-    found: list[OutputFile] = []
-    for parent, folders, names in os.walk(folder, followlinks=False):
-        folders.sort()
-        for name in names:
-            path = Path(parent, name)
-            with suppress(OSError):
-                status = path.lstat()
-                if stat.S_ISREG(status.st_mode):
-                    relative = path.relative_to(folder).as_posix()
-                    found.append(OutputFile(relative, status.st_size, mimetype_of(name)))
+    found = [
+        OutputFile(prefix + entry.name, size, mimetype_of(entry.name))
+        for prefix, entries in _walk(folder)
+        for entry in entries
+        if (size := _size_of(entry)) is not None
+    ]
     return sorted(found)
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, list["os.DirEntry[str]"]]]:
+    """Each folder from ``folder`` on, as the prefix of the names in it, and what else it holds.
+
+    However deep: os.walk and pathlib of Python 3.11 go down by recursion, which a hook that makes a thousand folders
+    in each other would have broken its worker with. What cannot be read is left out.
+    """
+    prefixes = [""]
+    while prefixes:
+        prefix = prefixes.pop()
+        try:
+            with os.scandir(os.path.join(folder, prefix)) as entries:  # noqa: PTH118 - a third of the time, per hook
+                found = [(entry, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        except OSError:
+            continue
+        prefixes += [f"{prefix}{entry.name}/" for entry, is_folder in found if is_folder]
+        yield prefix, [entry for entry, is_folder in found if not is_folder]
+
+
+def _size_of(entry: "os.DirEntry[str]") -> int | None:
+    """None: no regular file, gone, or deeper than a path may be long."""
+    with suppress(OSError):
+        if entry.is_file(follow_symlinks=False):
+            return entry.stat(follow_symlinks=False).st_size
+    return None
 
 
 def fsync_tree(folder: Path) -> None:
@@ -134,13 +157,41 @@ def fsync_tree(folder: Path) -> None:
 
     Links, sockets and pipes are passed over.
     """
-    for parent, _, names in os.walk(folder, topdown=False, followlinks=False):
-        for name in names:
-            path = Path(parent, name)
+    for prefix, entries in _walk(folder):
+        for entry in entries:
             with suppress(FileNotFoundError):
-                if stat.S_ISREG(path.lstat().st_mode):
-                    _fsync(path)
-        _fsync(Path(parent))
+                if _size_of(entry) is not None:
+                    _fsync(Path(entry.path))
+        _fsync(folder / prefix)
+
+
+def remove_tree(folder: Path) -> None:
+    """Delete ``folder`` and all that is in it; OSError where something cannot be, or ``folder`` is a link.
+
+    However deep: each folder is first moved up beside the others. No link is followed, whoever puts one in its place.
+    """
+    with _opened(folder) as root:
+        names = [os.curdir]
+        for name in names:  # it grows
+            with _opened(name, root) as parent, os.scandir(parent) as entries:
+                for entry in list(entries):
+                    if entry.is_dir(follow_symlinks=False):
+                        names.append(str(uuid4()))
+                        os.rename(entry.name, names[-1], src_dir_fd=parent, dst_dir_fd=root)
+                    else:
+                        os.unlink(entry.name, dir_fd=parent)
+        for name in names[1:]:
+            os.rmdir(name, dir_fd=root)
+    folder.rmdir()
+
+
+@contextmanager
+def _opened(folder: Path | str, beside: int | None = None) -> Iterator[int]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=beside)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _fsync(path: Path) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import shutil
 from enum import Enum
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from archivebox.core.signature import MANIFEST, KeyUnusableError, is_unsigned, s
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged import says_the_same, version_before
 from archivebox.hooks import discover_hooks
+from archivebox.lib.files import remove_tree
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import forget
 from archivebox.storage.layout import HOOK_RUNS
@@ -215,7 +215,7 @@ def clear_away(snapshot: Snapshot) -> None:
     except SearchUnavailableError as problem:
         log.warning("The search index is not up to date: %s action=index_not_told", problem)
     try:
-        shutil.rmtree(snapshot.path)
+        remove_tree(snapshot.path)
     except OSError as error:
         log.warning("Not deleted: %s action=files_left snapshot=%s", error, snapshot.pk)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from archivebox.lib.files import remove_tree
 from tests.integration.engine.driver import Collection, identity_of
 
 FORKER = '''
@@ -179,6 +180,25 @@ def test_a_flood_is_cut_and_harms_nobody(each_mode: Collection) -> None:
     (log,) = each_mode.root.glob("users/*/snapshots/*/*/*/.hooks/*flood*.stdout.log")
     assert log.stat().st_size == run["stdout_size"], "a log that is being written is never truncated"
     assert log.stat().st_blocks * 512 < 30_000_000
+
+
+DEEP = """
+import os
+for _ in range(1200):
+    os.mkdir("d")
+    os.chdir("d")
+open("kept", "w").write("x")
+"""
+
+
+def test_folders_in_each_other_are_listed_however_deep(forked: Collection) -> None:
+    """Deeper than recursion goes."""
+    forked.plugin("deep", {"on_Snapshot__10_deep.py": DEEP})
+    forked.run(forked.add())
+    result = forked.results()["deep"]
+    remove_tree(next(forked.root.glob("users/*/snapshots/*/*/*/deep")))  # pytest could not
+    assert (result["status"], list(result["output_files"])) == ("succeeded", ["d/" * 1200 + "kept"])
+    assert {row["exit_code"] for row in forked.processes(worker_type="worker")} == {0}
 
 
 def test_any_bytes_are_tolerated(each_mode: Collection) -> None:

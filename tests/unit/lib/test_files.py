@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.lib.files import atomic_write, fsync_tree, locked, mimetype_of, walk_outputs
+from archivebox.lib.files import atomic_write, fsync_tree, locked, mimetype_of, remove_tree, walk_outputs
 
 
 @pytest.mark.parametrize("durable", [False, True])
@@ -95,6 +95,36 @@ def test_a_tree_with_odd_things_in_it_is_made_durable(tmp_path: Path) -> None:
         server.bind(str(tmp_path / "s"))
         fsync_tree(tmp_path)
     assert [file.path for file in walk_outputs(tmp_path)] == ["a/b/x"]
+
+
+def test_no_tree_is_too_deep(tmp_path: Path) -> None:
+    """Deeper than recursion goes, and than a path may be long."""
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    here = os.open(folder, os.O_RDONLY)
+    for depth in range(3000):
+        os.close(os.open(str(depth), os.O_CREAT, dir_fd=here))
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    assert len(walk_outputs(folder)) > sys.getrecursionlimit()
+    fsync_tree(folder)
+    remove_tree(folder)
+    assert not folder.exists()
+
+
+def test_what_a_link_leads_to_is_not_removed(tmp_path: Path) -> None:
+    for name in ("kept", "tree"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x").write_text("x")
+    (tmp_path / "tree" / "link").symlink_to(tmp_path / "kept")
+    remove_tree(tmp_path / "tree")
+    (tmp_path / "tree").symlink_to(tmp_path / "kept")
+    with pytest.raises(OSError, match="tree"):
+        remove_tree(tmp_path / "tree")
+    assert [path.name for path in sorted(tmp_path.rglob("*"))] == ["kept", "x", "tree"]
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
