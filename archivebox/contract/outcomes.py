@@ -4,6 +4,7 @@ import re
 import signal
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
@@ -84,8 +85,7 @@ class Outcome:
         return self.reason.of(self.detail) if self.detail else self.reason.value
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(NamedTuple):
     """All that the outcome of one run depends on.
 
     ``exit_code`` follows Popen (-N for signal N; None: nobody saw it). ``declared`` is the last status that the hook
@@ -187,7 +187,7 @@ def _stopped(run: Ending) -> Outcome:
             return CUT_OFF
         if run.exit_code == -signal.SIGKILL:  # deaf to TERM until its time was over
             return Outcome(Status.FAILED, Reason.UNFINISHED, retry=True)
-    return _as_declared(replace(run, wrote_files=run.wrote_bytes, again=None))
+    return _as_declared(run._replace(wrote_files=run.wrote_bytes, again=None))
 
 
 def _as_declared(run: Ending) -> Outcome:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import platformdirs
 
@@ -74,8 +75,7 @@ class PluginCall:
     cwd: Path
 
 
-@dataclass(frozen=True, slots=True)
-class HookCall:
+class HookCall(NamedTuple):
     """One hook, ready to be started."""
 
     hook: Hook

@@ -144,6 +144,8 @@ class Executor(Held):
 
     def _start(self, item: Planned) -> None:
         """Start one hook, or settle it without a process when it cannot run."""
+        if item.lacks is Lacks.PLACE and self._is_still_full(item):
+            return  # most tries of a busy worker end here
         if self.knows_too_little(item):
             return
         pointless = self.call.settings.reason_to_skip(item.hook) or self.not_applicable(item)
@@ -217,6 +219,13 @@ class Executor(Held):
         if not item.hook.background:
             return self.engine.slots
         return self.engine.finite_slots if item.hook.finite else None
+
+    def _is_still_full(self, item: Planned) -> bool:
+        places = self._places_for(item)
+        if places is None or item.place is not None or not places.is_full:
+            return False
+        places.tell_when_free(self.advance)
+        return True
 
     def _take_place(self, item: Planned) -> bool:
         places = self._places_for(item)

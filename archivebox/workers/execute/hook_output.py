@@ -32,6 +32,7 @@ class HookOutput:
         self.log = CappedLog(path, cap)
         self.said: dict[str, JSON] | None = None
         """The fields of the last record of its own result."""
+        self._declared: Declaration | None = None
         self.size = 0
         """Bytes read so far."""
         self._end: int | None = None
@@ -45,7 +46,9 @@ class HookOutput:
 
     @property
     def declared(self) -> Declaration | None:
-        return None if self.said is None else Declaration.of(Record("ArchiveResult", self.said))
+        if self._declared is None and self.said is not None:
+            self._declared = Declaration.of(Record("ArchiveResult", self.said))
+        return self._declared
 
     @property
     def offset(self) -> int:
@@ -84,7 +87,7 @@ class HookOutput:
         for line in lines:
             record = parse_line(line)
             if record is not None and record.type == "ArchiveResult":
-                self.said = record.fields
+                self.said, self._declared = record.fields, None
             elif record is not None:
                 records.append(record)
         return records

@@ -28,6 +28,11 @@ class Place(Protocol):
 class Places(Protocol):
     """Where places are taken. Who gets none may ask to be told once there may be one."""
 
+    @property
+    def is_full(self) -> bool:
+        """Whether there is surely none to be had now."""
+        ...
+
     def take(self) -> Place | None: ...
 
     def take_anyway(self) -> Place | None:
@@ -56,8 +61,12 @@ class Slots:
         self.late = 0
         self._waiting: deque[Tell] = deque()
 
+    @property
+    def is_full(self) -> bool:
+        return self.taken >= self.limit
+
     def take(self) -> "Slot | None":
-        return self.take_anyway() if self.taken < self.limit else None
+        return None if self.is_full else self.take_anyway()
 
     def take_anyway(self) -> "Slot":
         """For an adopted hook: it counts, even above the limit."""
@@ -68,7 +77,7 @@ class Slots:
         """One was given back, or is late."""
         self.taken -= 1
         for _ in range(len(self._waiting)):  # who is told may find that it has to wait again
-            if self.taken >= self.limit or not self._waiting:  # and may itself have given one back
+            if self.is_full or not self._waiting:  # and may itself have given one back
                 return
             self._waiting.popleft()()
 

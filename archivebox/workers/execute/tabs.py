@@ -102,6 +102,9 @@ class CrawlTabs:
     def __init__(self, tabs: Tabs, files: list[Path], *, late: bool) -> None:
         self._tabs, self._files, self._late = tabs, files, late
 
+    is_full = False
+    """Other workers take and give them back: one has to try."""
+
     def take(self) -> "Tab | None":
         if self._late or self._tabs.may_take:
             for file in self._files:

@@ -95,9 +95,9 @@ def test_a_running_child_is_not_reaped(starter: Starter) -> None:
 
 def test_files_are_appended_to_and_stdin_is_empty(starter: Starter) -> None:
     launch = starter.launch("import sys; print(repr(sys.stdin.read()), sys.argv[1:])", "--url=x y")
-    launch.stdout.write_text("before\n")
+    Path(launch.stdout).write_text("before\n")
     wait(starter.start(launch), LIMIT)
-    assert launch.stdout.read_text() == "before\n'' ['--url=x y']\n"
+    assert Path(launch.stdout).read_text() == "before\n'' ['--url=x y']\n"
 
 
 def test_file_size_limit_stops_a_flood(starter: Starter) -> None:
@@ -107,7 +107,7 @@ def test_file_size_limit_stops_a_flood(starter: Starter) -> None:
     launch = starter.launch(body, limit=1 << 20)
     assert wait(starter.start(launch), LIMIT).exit_code == 1
     assert (starter.folder / "big").stat().st_size == 1 << 20
-    assert "File too large" in launch.stderr.read_text()
+    assert "File too large" in Path(launch.stderr).read_text()
 
 
 def test_what_cannot_be_started_says_so(cold: Starter) -> None:

@@ -1,6 +1,5 @@
 """The fork server: a forked hook is the same process that a cold start makes, and nothing is lost with the server."""
 
-import dataclasses
 import os
 import signal
 import subprocess
@@ -36,7 +35,7 @@ def outcome(starter: Starter, body: str, *, fork: bool) -> tuple[int | None, byt
     child = starter.start(launch) if fork else spawn(launch)
     status = wait(child, LIMIT)
     child.reap()
-    return status.exit_code, launch.stdout.read_bytes(), launch.stderr.read_text(errors="replace")
+    return status.exit_code, Path(launch.stdout).read_bytes(), Path(launch.stderr).read_text(errors="replace")
 
 
 @needs_fork
@@ -64,7 +63,7 @@ def test_missing_script_fails_as_cold(forked: Starter) -> None:
         results.append(wait(child, LIMIT).exit_code)
         child.reap()
     assert results == [2, 2]
-    first, second = launch.stderr.read_text().splitlines()
+    first, second = Path(launch.stderr).read_text().splitlines()
     assert first == second
 
 
@@ -74,7 +73,7 @@ def test_changed_script_is_compiled_again(forked: Starter) -> None:
     wait(forked.start(launch), LIMIT)
     (launch.script or Path()).write_text("print('newer')")
     wait(forked.start(launch), LIMIT)
-    assert launch.stdout.read_text() == "old\nnewer\n"
+    assert Path(launch.stdout).read_text() == "old\nnewer\n"
 
 
 @needs_fork
@@ -210,7 +209,7 @@ def test_what_needs_a_cold_start_is_refused(forked: Starter, change: str) -> Non
         "size": {"env": launch.env | {"BIG": "x" * 300_000}},
         "none": {"script": None},
     }
-    changed = dataclasses.replace(launch, **changes[change])  # type: ignore[arg-type]
+    changed = launch._replace(**changes[change])  # type: ignore[arg-type]
     assert forked.server is not None
     with pytest.raises(ForkServerGone):
         forked.server.spawn(changed)
@@ -252,7 +251,7 @@ def test_forked_child_is_in_the_spawn_log_before_its_code_runs(forked: Starter) 
     SpawnLog(log).intent(launch.process_id, {"cmd": "x", "timeout": 60})
     child = forked.start(launch)
     wait(child, LIMIT)
-    (forked.folder / "copy.jsonl").write_text(launch.stdout.read_text())
+    (forked.folder / "copy.jsonl").write_text(Path(launch.stdout).read_text())
     (entry,) = SpawnLog.read(forked.folder / "copy.jsonl")
     assert entry.process_id == launch.process_id
     assert entry.row == {"cmd": "x", "timeout": 60}

@@ -52,8 +52,7 @@ def test_a_mark_needs_a_folder_and_a_name(cold: Starter) -> None:
         mark_environment(NOBODY, cold.folder),
         {"NOT_ARCHIVEBOX_PROCESS_ID": "x", "DATA_DIR": str(cold.folder)},
     ):
-        fields = {name: getattr(launch, name) for name in launch.__slots__}
-        child = cold.start(type(launch)(**fields | {"env": env, "process_id": env.get("ARCHIVEBOX_PROCESS_ID", "")}))
+        child = cold.start(launch._replace(env=env, process_id=env.get("ARCHIVEBOX_PROCESS_ID", "")))
         assert child.identity not in marked(cold.folder)
         child.identity.signal(9)
     assert os.getpid() not in {identity.pid for identity in marked(cold.folder)}
