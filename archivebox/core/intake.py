@@ -31,7 +31,7 @@ from archivebox.lib.links.dates import moment_of
 from archivebox.lib.links.link import Link
 from archivebox.lib.networks import Opened, is_private, is_public, literal
 from archivebox.lib.resolver import resolve
-from archivebox.lib.urls import BadUrl, Url, parse_url, path_domain
+from archivebox.lib.urls import BadUrl, Url, parse_url
 
 BATCH = 1000
 """Rows of one INSERT: SQLite takes 32,766 values a statement."""
@@ -361,10 +361,10 @@ class _Named:
         self._known: dict[str, bool] = {}
 
     def __call__(self, url: Url) -> bool:
-        domain = path_domain(url)
-        if domain not in self._known:
-            self._known[domain] = self._crawl.snapshot_set.filter(depth=0, domain=domain).exists()
-        return self._known[domain]
+        place = url.domain_key
+        if place not in self._known:
+            self._known[place] = self._crawl.snapshot_set.given_at(url).exists()
+        return self._known[place]
 
 
 def _seeds(crawl: Crawl) -> Iterator[Url]:

@@ -29,7 +29,7 @@ from archivebox.crawls.crawl import Crawl, Domain
 from archivebox.hooks import discover_hooks, outputs_of, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.dates import moment_of
-from archivebox.lib.urls import path_domain_of
+from archivebox.lib.urls import Url, path_domain, path_domain_of
 from archivebox.machine.process import Process, ProcessQuerySet
 from archivebox.webhooks.outbox import is_wanted, tell
 from archivebox.webhooks.webhook import Event
@@ -91,6 +91,14 @@ class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
         among the newest of all.
         """
         return self.filter(crawl=Subquery(Crawl.objects.filter(pk=key).values("pk")))
+
+    def given_at(self, url: Url) -> Self:
+        """What crawls were given at the host and port of ``url``, by either scheme.
+
+        ``domain`` alone would not do: that of http://10.0.0.5:8000 is the host of http://10.0.0.5_8000 as well.
+        """
+        http, https = (Q(url__startswith=f"{scheme}://{url.domain_key}/") for scheme in ("http", "https"))
+        return self.filter(http | https, depth=0, domain=path_domain(url))
 
     def of_url(self, url: str) -> Self:
         return self.filter(url=url).order_by("-id")

@@ -25,7 +25,10 @@ FOR_INSTALLERS = (
     "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
     "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
 )  # fmt: skip
-PROXY_VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+PROXY_VARIABLES = (
+    "http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY",
+)  # fmt: skip
+"""For FTP, too, to which wget follows redirects: the proxy refuses it, and without one wget goes there itself."""
 INSTALLER_PREFIXES = ("PIP_", "UV_", "NPM_CONFIG_", "npm_config_", "HOMEBREW_")
 """What package clients need besides: certificates, proxies and their own settings."""
 

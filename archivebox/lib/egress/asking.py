@@ -86,8 +86,9 @@ def _read_request(method: bytes, url: bytes, fields: list[bytes]) -> Asked:
     end = next((at for at, byte in enumerate(rest) if byte in b"/?#"), len(rest))
     path = rest[end:] if rest[end : end + 1] == b"/" else b"/" + rest[end:]
     kept = tuple(field for field in fields if not field.lower().startswith(_OF_THE_HOP))
-    place = _place(rest[:end].rpartition(b"@")[2], 80)
-    return Asked(place, request=Request(method, url, path, kept, _body_size(fields)))
+    authority = rest[:end].rpartition(b"@")[2]
+    url = b"http://%s%s" % (authority, path)  # written anew: another proxy reads no other host in it than we did
+    return Asked(_place(authority, 80), request=Request(method, url, path, kept, _body_size(fields)))
 
 
 def _body_size(fields: list[bytes]) -> int:

@@ -21,7 +21,7 @@ from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.egress import Dialer, Place, Policy, Record, Rules, Upstream
 from archivebox.lib.networks import NOTHING_OPENED, Reach
 from archivebox.lib.quantities import size
-from archivebox.lib.urls import parse_url, path_domain
+from archivebox.lib.urls import parse_url
 from archivebox.storage.layout import egress_dir
 
 
@@ -70,8 +70,8 @@ def _upstream_of(settings: Resolved) -> Upstream | None:
 
 def is_named(crawl_id: UUID, place: Place) -> bool:
     """Whether the crawl was given this host at this port; only who may do so gives private ones (see the door)."""
-    domains = {path_domain(parse_url(f"{scheme}://{place}/")) for scheme in ("http", "https")}
-    return bool(Snapshot.objects.filter(crawl_id=crawl_id, depth=0, domain__in=domains).exists())
+    given = Snapshot.objects.filter(crawl_id=crawl_id)
+    return any(given.given_at(parse_url(f"{scheme}://{place}/")).exists() for scheme in ("http", "https"))
 
 
 def stop_full_crawl(crawl_id: UUID) -> None:

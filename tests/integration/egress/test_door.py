@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -13,6 +14,7 @@ import psutil
 import pytest
 
 from archivebox.lib.egress import Place, Rules, Upstream
+from archivebox.lib.egress.asking import Asked, read_asked
 from archivebox.lib.networks import Opened, Reach
 from tests.integration.egress.conftest import OpenDoor, Proxy, read_all
 from tests.site.serve import Site
@@ -226,6 +228,19 @@ def test_everything_goes_on_through_the_person_s_own_proxy(site: Site, open_door
     assert PRIVATE in curl(ours, site.url_for("/article"))[1]
     assert b"127.0.0.1:80: it is on a private network" in ours.ask("CONNECT 127.1:80 HTTP/1.1\r\n\r\n")
     assert ours.log()[0]["address"] == ""
+
+
+def test_the_person_s_own_proxy_reads_no_other_host_in_a_url_than_we_did() -> None:
+    async def asked() -> Asked:
+        reader = asyncio.StreamReader()
+        reader.feed_data(b"GET http://10.0.0.1\\@far.example?a HTTP/1.1\r\n\r\n")
+        writer = asyncio.StreamWriter(asyncio.Transport(), asyncio.Protocol(), None, asyncio.get_running_loop())
+        return await read_asked(reader, writer)
+
+    found = asyncio.run(asked())
+    assert found.place == Place("far.example", 80)
+    assert found.request is not None
+    assert found.request.head(absolute=True).startswith(b"GET http://far.example/?a HTTP/1.1\r\n")
 
 
 def test_a_stalled_client_holds_back_its_server_and_no_memory(open_door: OpenDoor) -> None:

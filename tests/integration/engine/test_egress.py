@@ -22,6 +22,7 @@ get "$OTHER/article" >other
 get --proxy "${http_proxy/http:/socks5h:}" "$SEED/article" >by_socks
 git clone -q "$SEED/git/repo.git" repo 2>git_log
 wget -q --content-on-error -O by_wget "$SEED/redirect/elsewhere"
+wget -O /dev/null --tries=1 "ftp://127.0.0.1:1/file" 2>by_ftp
 env | grep -i _proxy | sort >environment
 python3 -c 'import os, urllib.request as r; print(r.urlopen(os.environ["SEED"] + "/page.txt").status)' >by_python
 """
@@ -66,6 +67,7 @@ def test_all_that_hooks_ask_for_goes_out_by_the_proxy_of_their_crawl(forked: Col
         assert "On Keeping Pages" in output(forked, "fetch", name)
     for name in ("other", "by_wget"):
         assert f"127.0.0.2:{site.port}: it is on a private network" in output(forked, "fetch", name)
+    assert "Proxy request sent" in output(forked, "fetch", "by_ftp")
     assert output(forked, "fetch", "repo/.git/HEAD")
     assert output(forked, "fetch", "by_python") == "200\n"
     variables = dict(line.split("=", 1) for line in output(forked, "fetch", "environment").splitlines())

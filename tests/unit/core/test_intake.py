@@ -12,7 +12,9 @@ from archivebox.core.intake import Seed, check_seeds, create_crawl, take_found
 from archivebox.core.models import Snapshot, Tag
 from archivebox.crawls.models import Crawl
 from archivebox.hooks import base_layers, resolve_settings
+from archivebox.lib.egress import Place
 from archivebox.lib.jsonl import JSON
+from archivebox.workers.egress.policies import is_named
 from tests.factories import crawl, snapshot
 
 pytestmark = pytest.mark.usefixtures("collection")
@@ -220,6 +222,16 @@ class TestPrivateNetworks:
         assert take(page, "http://10.0.0.5/")[0] == 1
         Crawl.objects.filter(pk=made.pk).update(config={})
         assert take(Snapshot.objects.get(pk=page.pk), "http://10.0.0.5/other")[0] == 0
+
+    @pytest.mark.parametrize("host", ["10.0.0.5_8000", "169.254.169.254_80"])
+    def test_are_not_named_by_a_host_that_is_only_called_like_one_with_its_port(self, host: str) -> None:
+        seeds, _ = check_seeds([f"http://{host}/"], resolve_settings(base_layers()), may_name_private=False)
+        made = create_crawl(seeds, created_by=system_user(), max_depth=1)
+        private = Place(host.partition("_")[0], int(host.partition("_")[2]))
+        assert take(Snapshot.objects.get(crawl=made), f"http://{private}/", f"https://{private}/")[0] == 0
+        assert not is_named(made.pk, private)
+        other = crawl(f"https://{private}/")
+        assert is_named(other.pk, private)
 
     def test_are_opened_by_a_setting(self) -> None:
         made = crawl(max_depth=1, config={"PRIVATE_NETWORK_ALLOWLIST": ["10.0.0.0/8", "nas.local"]})
