@@ -197,12 +197,10 @@ class Output:
         from rich.text import Text  # drawing costs 17 ms, and only a terminal needs it
 
         console, widths = self._console(), _widths(columns, cells)
+        console.print(Text(_short_line(columns, widths, [column.title for column in columns])))
         for row in cells:
-            named = list(zip(columns, row, widths, strict=True))
-            short = (text.rjust(width) if column.right else text.ljust(width)
-                     for column, text, width in named if not column.wraps)  # fmt: skip
-            console.print(Text("  ".join(short).rstrip()))
-            for column, text, _ in named:
+            console.print(Text(_short_line(columns, widths, row)))
+            for column, text in zip(columns, row, strict=True):
                 if column.wraps and text:
                     console.print(Padding(Text(f"{column.title}: {text}"), (0, 0, 0, 4), expand=False))
 
@@ -235,6 +233,15 @@ class Output:
             return False
         self._write(self._stdout, f"{printable(question)} [y/N] ")
         return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _short_line(columns: Sequence[Column], widths: list[int], texts: list[str]) -> str:
+    """The short ones among the texts of a row, below each other from line to line."""
+    named = zip(columns, texts, widths, strict=True)
+    short = (
+        text.rjust(width) if column.right else text.ljust(width) for column, text, width in named if not column.wraps
+    )
+    return "  ".join(short).rstrip()
 
 
 def _widths(columns: Sequence[Column], cells: list[list[str]]) -> list[int]:

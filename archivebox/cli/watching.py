@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from archivebox.base_models.work import HELD
@@ -18,6 +18,7 @@ from archivebox.cli.session import Session
 from archivebox.contract import reasons
 from archivebox.contract.reasons import Reason
 from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.core.progress import nothing_kept
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.jobs.models import Job
 from archivebox.machine.models import Binary
@@ -100,9 +101,7 @@ class Watched:
 
     def without_success(self) -> int:
         """How many Snapshots that were sealed meanwhile have nothing to show."""
-        good = ArchiveResult.objects.filter(snapshot=OuterRef("pk"), status=ArchiveResult.StatusChoices.SUCCEEDED)
-        count: int = self.sealed_since(self.began).filter(~Exists(good)).count()
-        return count
+        return nothing_kept(self.sealed_since(self.began))
 
 
 class Progress:
@@ -203,6 +202,8 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
     code = NO_SUCCESS if watched.without_success() else ALL_SEALED
     progress.summarise(code)
     _tell_waiting(session.out, watched)
+    if code == ALL_SEALED:
+        _tell_where(session.out, watched)
     return code
 
 
@@ -225,3 +226,11 @@ def _tell_waiting(out: Output, watched: Watched) -> None:
     empty = watched.without_success()
     if empty:
         out.say(f"Nothing to show: {counted(empty, 'page')}. `archivebox snapshot show URL` says why.")
+
+
+def _tell_where(out: Output, watched: Watched) -> None:
+    """What somebody who reads this may want next: where it is."""
+    kept = list(watched.sealed_since(watched.began)[:2])
+    if out.is_for_people and kept:
+        where = f" in {kept[0].path}" if len(kept) == 1 else ""
+        out.say(f"Kept{where}; `archivebox server` shows it in a browser.")

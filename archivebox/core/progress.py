@@ -1,24 +1,27 @@
 """How far crawls and their pages are: counts, speed, and what each hook is at."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from archivebox.base_models.counting import CountOf
 from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.base_models.work import HELD
+from archivebox.contract.presentation import CONTENT
 from archivebox.contract.reasons import Reason, split
-from archivebox.contract.verdicts import judge
+from archivebox.contract.verdicts import State, judge
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.look import Look
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
-from archivebox.hooks import outputs_of
+from archivebox.hooks import outputs_of, plugins
+from archivebox.lib.batches import batches
 from archivebox.lib.egress import read_totals
 from archivebox.storage.layout import egress_dir
 
@@ -178,6 +181,8 @@ NEVER_MEANT = frozenset({Reason.DISABLED, Reason.NOT_CHOSEN, Reason.OTHER_ENGINE
 """Reasons of hooks that were not to run at all: they say nothing of how far a page is."""
 FINAL = ("succeeded", "noresults", "failed", "skipped")
 TELLING = ("started", "failed", "backoff", "queued", "succeeded", "noresults", "skipped")
+READ = 500
+"""Pages whose results are in memory at a time."""
 _PAGE = ("pk", "crawl_id", "url", "title", "status", "depth", "visibility", "created_by_id", "http_status")
 _JUDGED = ("snapshot_id", "plugin", "hook_name", "status", "reason", "output_str", "output_files")
 _PILL = ("snapshot_id", "plugin", "status", "reason", "start_ts", "end_ts", "output_size")
@@ -214,3 +219,14 @@ def _verdicts(sealed: Sequence[PageNow]) -> dict[UUID, str]:
     for result in ArchiveResult.objects.filter(snapshot_id__in=results).only(*_JUDGED):
         results[result.snapshot_id].append(result)
     return {page.pk: judge(page.status, page.http_status, results[page.pk], outputs_of).state.value for page in sealed}
+
+
+def nothing_kept(sealed: "QuerySet[Snapshot, Any]") -> int:
+    """How many of these sealed pages came to nothing.
+
+    Results are read only of pages of which no plugin kept what is of a page, which are few.
+    """
+    content = [name for name, plugin in plugins().items() if any(output.role in CONTENT for output in plugin.outputs)]
+    kept = ArchiveResult.objects.filter(snapshot=OuterRef("pk"), status="succeeded", plugin__in=content)
+    doubtful = (PageNow(*row) for row in sealed.filter(~Exists(kept)).values_list(*_PAGE))
+    return sum(Counter(_verdicts(part).values())[State.NOTHING.value] for part in batches(doubtful, READ))

@@ -7,9 +7,11 @@ from archivebox.cli.output import Column
 from archivebox.cli.records import record_of
 from archivebox.cli.select import find_all, find_snapshot
 from archivebox.cli.session import Session
+from archivebox.contract.verdicts import judge
 from archivebox.core.evidence import NO_HASHES, list_signature, sign_kept, verdict_on
 from archivebox.core.models import Snapshot
 from archivebox.crawls import control
+from archivebox.hooks import outputs_of
 from archivebox.lib.quantities import size
 
 RESULTS = (
@@ -24,15 +26,17 @@ LABELS = {
     "quality": "quality",
     "title": "title", "status": "status", "reason": "reason", "created_at": "added", "bookmarked_at": "dated",
     "sealed_at": "sealed", "retired_at": "removed", "depth": "depth", "tags": "tags", "retry_at": "looks again",
-    "crawl_id": "crawl", "folder": "folder",
+    "crawl_id": "crawl", "folder": "folder", "state": "came to", "sentence": "what", "action": "to do",
 }  # fmt: skip
 
 
 def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
     snapshot = find_snapshot(id)
     tags = [tag.name for tag in snapshot.tags.all()]
-    session.out.facts(record_of(snapshot, tags=tags, folder=str(snapshot.path)), LABELS)
     results = snapshot.archiveresult_set.order_by("hook_name", "plugin")
+    came_to = judge(snapshot.status, snapshot.http_status, results, outputs_of)
+    said = {"state": came_to.state.value, "sentence": came_to.sentence, "action": came_to.action}
+    session.out.facts(record_of(snapshot, tags=tags, folder=str(snapshot.path), **said), LABELS)
     records = (record_of(row, sentence=row.sentence, action=row.action) for row in results)
     session.out.table(RESULTS, records, empty="No hook has been looked at yet.")
     return 0

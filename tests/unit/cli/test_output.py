@@ -131,7 +131,7 @@ def test_every_word_of_every_column_is_there_at_any_width(width: int, monkeypatc
     output.table(LONG, [HOOK, {**HOOK, "action": ""}])
     drawn = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue())
     assert max(map(len, drawn.splitlines())) <= width
-    words = " ".join(HOOK.values()).split()
+    words = " ".join((*(column.title for column in LONG[:2]), *HOOK.values())).split()
     assert [word for word in words if word not in drawn.split()] == []
 
 

@@ -13,8 +13,18 @@ from django.utils import timezone
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.core import progress
-from archivebox.core.models import Snapshot
-from archivebox.core.progress import PageNow, Pill, Progress, Size, pages_of, progress_of, sizes_of, with_pills
+from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.core.progress import (
+    PageNow,
+    Pill,
+    Progress,
+    Size,
+    nothing_kept,
+    pages_of,
+    progress_of,
+    sizes_of,
+    with_pills,
+)
 from archivebox.core.steering import queue_of
 from tests import factories
 
@@ -64,6 +74,20 @@ def test_a_sealed_page_of_which_nothing_came_is_not_said_to_be_done() -> None:
     assert [one.verdict for one in with_pills(pages_of([page.pk]))] == ["nothing kept"]
     Snapshot.objects.filter(pk=page.pk).update(status="started")
     assert [one.verdict for one in with_pills(pages_of([page.pk]))] == [""]
+
+
+@pytest.mark.database
+def test_a_page_of_which_only_its_connection_was_kept_counts_as_nothing() -> None:
+    crawl = factories.crawl(*URLS[:3])
+    pages = crawl.snapshot_set.order_by("url")
+    pages.update(status="sealed", sealed_at=timezone.now())
+    ArchiveResult.objects.filter(snapshot__in=pages).delete()
+    shown, gone, bare = pages
+    for page, plugin, file in ((shown, "dom", "output.html"), (gone, "dns", "dns.jsonl")):
+        ArchiveResult.objects.create(snapshot=page, plugin=plugin, status="succeeded", output_files={file: {}})
+    ArchiveResult.objects.create(snapshot=gone, plugin="chrome", status="failed", reason="no_such_host")
+    assert nothing_kept(pages) == 2
+    assert nothing_kept(pages.exclude(pk=bare.pk)) == 1
 
 
 @pytest.mark.once
