@@ -69,6 +69,7 @@ _HTML = re.compile(r"<(!doctype html|html|head|body|a\s[^>]*href)", re.IGNORECAS
 _JSON_START = re.compile(r"\s*(\{|\[\s*[\[{\"\]])")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _TABLE_HEAD = re.compile(r'([\w "-]+[,;\t])*"?(url|href|link|uri)"?\s*([,;\t].*)?', re.IGNORECASE)
+_NOT_IN_TEXT = bytes(set(range(32)) - set(b"\b\t\n\f\r\x1b"))
 _MARKDOWN = re.compile(r"\]\(https?://|^\[[^\]]+\]:\s", re.MULTILINE | re.IGNORECASE)
 
 
@@ -77,7 +78,7 @@ def detect(head: bytes) -> Format:
     if _is_web_archive(head):
         return Format.WARC
     encoding = encoding_of(head)
-    if b"\0" in head and encoding != "utf-16" and _is_binary(head):
+    if encoding != "utf-16" and _is_binary(head):
         raise LinkFileError("holds no text, but bytes of some other kind. Give a list of URLs, one a line")
     text = head.decode(encoding, "replace").lstrip()
     if text.startswith("<"):
@@ -117,8 +118,8 @@ def _is_web_archive(head: bytes) -> bool:
 
 
 def _is_binary(head: bytes) -> bool:
-    """A stray NUL is one bad line among good ones; archives, pictures and databases are full of them."""
-    return head.count(b"\0") > max(3, len(head) // 200)
+    """A stray NUL is one bad line among good ones; a tenth of what was packed or drawn is control characters."""
+    return len(head) - len(head.translate(None, _NOT_IN_TEXT)) > max(3, len(head) // 50)
 
 
 def _is_list(lines: list[str]) -> bool:

@@ -226,8 +226,9 @@ def test_a_stray_nul_is_a_bad_line_and_a_file_full_of_them_no_text() -> None:
         "https://a.test/\0",
         "https://b.test/",
     ]
-    with pytest.raises(LinkFileError, match="holds no text"):
-        read(b"\x89PNG" + bytes(500))
+    for other in (b"\x89PNG" + bytes(500), bytes(range(256)) * 20):
+        with pytest.raises(LinkFileError, match="holds no text"):
+            read(other)
 
 
 def test_bad_lines_of_json_say_why() -> None:
