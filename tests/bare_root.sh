@@ -155,6 +155,16 @@ expect_nothing_left() {
     return 1
 }
 
+# Fails if a result of the page $1 wants for a program or a module, and shows what those who install them said.
+expect_every_program() {
+    bin/archivebox snapshot show "$1" >/tmp/results
+    grep -q '"status":"succeeded"' /tmp/results
+    grep -E '"reason":"(missing_|install_failed|needs_root)' /tmp/results >&2 || return 0
+    bin/archivebox process list --type binary --failed >&2
+    find data/machines -path '*/.hooks/*.stderr.log' -size +0 -exec tail -n 40 {} + >&2
+    return 1
+}
+
 answers() {
     python3 -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=5).read(1)' "$1" 2>/dev/null
 }
@@ -181,8 +191,10 @@ try_add() {
     expect_nothing_left
     kill "$site"
     wait "$site" || true
-    find data/users -path '*/snapshots/*' -type f -size +0 | tee /tmp/files | head -40
+    find data/users -path '*/snapshots/*' -type f -size +0 >/tmp/files
+    head -40 /tmp/files
     [ -s /tmp/files ] && [ -s data/index.sqlite3 ]
+    expect_every_program "$url"
 }
 
 try_server() {
