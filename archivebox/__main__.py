@@ -1,5 +1,6 @@
 """Starts the command line: answers `version` at once, hands everything else to the cli."""
 
+import signal
 import sys
 
 from archivebox import __version__
@@ -10,6 +11,8 @@ def main() -> int:
     if sys.argv[1:] in (["version"], ["--version"]):
         sys.stdout.write(f"archivebox {__version__}\n")
         return 0
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while modules are imported is no traceback
     if sys.argv[1:2] == ["orchestrator"]:
         from archivebox.workers.supervise import entry  # the first of every crawl waits for it: no click, no rich
 

@@ -14,7 +14,12 @@ COMMAND = command(
     [
         words("terms", "[QUERY]..."),
         option("--format", text="What kind of file.", default="zip", type=click.Choice(FORMATS)),
-        option("--output", "-o", text="Where to; else it stays in the collection, in exports/.", metavar="FILE"),
+        option(
+            "--output",
+            "-o",
+            text="Where to, - for stdout; else it stays in the collection, in exports/.",
+            metavar="FILE",
+        ),
         BG,
     ],
 )

@@ -1,6 +1,8 @@
 """Owns `archivebox export`."""
 
+import os
 import shutil
+import sys
 from pathlib import Path
 
 from archivebox.base_models.users import system_user
@@ -17,12 +19,13 @@ from archivebox.lib.quantities import size
 from archivebox.search.query import QueryError
 
 FAILURES_SHOWN = 20
+STDOUT = "-"
 
 
 def run(session: Session, *, terms: tuple[str, ...], format: str, output: str | None, bg: bool) -> int:  # noqa: A002 - the option's name
     """Have workers write it, and wait for that unless told not to."""
-    if output and (bg or Path(output).exists()):
-        raise BadInputError(f"{output} is there already." if not bg else "--output waits for the file: leave out --bg.")
+    if output:
+        _refuse(output, bg=bg)
     query = " ".join(terms)
     wanted = JobRequest(Job.Kind.EXPORT, created_by=system_user(), query=query, options={"format": format})
     try:
@@ -36,6 +39,18 @@ def run(session: Session, *, terms: tuple[str, ...], format: str, output: str | 
     return code or _hand_out(session, job, output)
 
 
+def _refuse(output: str, *, bg: bool) -> None:
+    """BadInputError, before anything is done, where the file could not be put there."""
+    if bg:
+        raise BadInputError("--output waits for the file: leave out --bg.")
+    if output == STDOUT:
+        return
+    if Path(output).exists():
+        raise BadInputError(f"{output} is there already.")
+    if not os.access(Path(output).parent, os.W_OK):
+        raise BadInputError(f"{Path(output).parent} is no folder that you may write in.")
+
+
 def _hand_out(session: Session, job: Job, output: str | None) -> int:
     """Say where the file is, and which pages are not in it."""
     job.refresh_from_db()
@@ -43,11 +58,21 @@ def _hand_out(session: Session, job: Job, output: str | None) -> int:
     if job.file is None:
         session.out.warn(job.problem or f"Nothing was written: {_why_nothing(job)}")
         return 1
+    if output == STDOUT:
+        _print_file(job.file)
+        return 0
     path = Path(shutil.move(job.file, output)) if output else job.file
     sentence = f"{counted(job.done, 'page')} in {path}, {size(path.stat().st_size)}."
     more = f" Not whole: {counted(job.failed, 'page')}." if job.failed else ""
     session.out.event(record_of(job, file=str(path), size=path.stat().st_size), sentence + more)
     return 0
+
+
+def _print_file(path: Path) -> None:
+    with path.open("rb") as file:
+        shutil.copyfileobj(file, sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+    path.unlink()
 
 
 def _tell_failures(session: Session, job: Job) -> None:

@@ -67,5 +67,7 @@ def test_pages_are_exported_and_the_job_is_on_record(cli: Type, collection: Path
     nothing = cli("export", "#no-such-tag", "--format=warc")
     assert (nothing.code, "no page matches" in nothing.err) == (1, True)
     assert "is no key" in cli("export", "colour:red").err
+    assert "/no/such is no folder" in cli("export", "--output", "/no/such/all.zip").err
+    assert cli("export", "article", "--format=csv", "--output=-").out.splitlines()[1].split(",")[3] == urls[0]
     assert cli("list", "--query", "#fruit title:*").code == 0
     assert cli("list", "--query", "-#fruit").records == []

@@ -11,6 +11,8 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from archivebox.lib.files import locked
 from tests.acceptance.cli.conftest import Type, environment
 
@@ -91,3 +93,23 @@ def test_a_copy_whose_add_was_killed_after_its_commit_is_put_into_place(cli: Typ
     cli("add", "--bg", "https://example.com/2")
     named, kept = named_and_kept(collection)
     assert (len(named), named) == (2, kept)
+
+
+IMPATIENT = """
+import runpy, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "archivebox.cli.main":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["archivebox", "list"]
+runpy.run_module("archivebox", run_name="__main__")
+"""
+
+
+@pytest.mark.once
+def test_an_interrupt_while_modules_are_imported_is_no_traceback() -> None:
+    done = subprocess.run([sys.executable, "-c", IMPATIENT], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
