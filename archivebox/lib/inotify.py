@@ -9,7 +9,6 @@ from typing import NamedTuple
 MODIFY = 0x002
 ATTRIB = 0x004
 CLOSE_WRITE = 0x008
-MOVED_TO = 0x080
 DELETE = 0x200
 _NONBLOCK_CLOEXEC = os.O_NONBLOCK | os.O_CLOEXEC
 _HEADER = struct.Struct("iIII")

@@ -3,6 +3,7 @@
 import errno
 import logging
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
@@ -55,14 +56,21 @@ def read_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def open_log(path: LogPath, flags: int = os.O_RDONLY) -> int | None:
-    """The descriptor of a log; None where it is not there, or its folder answers otherwise."""
+    """The descriptor of a log; None where it is not there, is no plain file, or its folder answers otherwise.
+
+    Its folder was in the hands of a hook: who waits for a pipe waits for ever, and a link may lead anywhere.
+    """
     try:
-        return os.open(path, flags | os.O_CLOEXEC)
+        descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
     except OSError as error:
         _tell(error)
         return None
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    return None
 
 
 def _next_data(descriptor: int, position: int) -> int:

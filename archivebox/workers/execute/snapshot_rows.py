@@ -209,11 +209,18 @@ def put_down(snapshot: Snapshot, event: str) -> None:
 
 @contextmanager
 def only_while_ours(snapshot: Snapshot) -> Iterator[None]:
-    """What is written in here is undone when the lease is lost: the guard of the transition says so."""
+    """What is written in here is undone when the lease is lost: the guard of the transition says so.
+
+    Whatever undoes it, the object is as it was before: a full disk shows at the commit only; then it is tried again.
+    """
+    before = dict(vars(snapshot))
     try:
         yield
     except TransitionRefusedError as refusal:
         log.warning("Not ours any more: %s action=lease_lost snapshot=%s", refusal, snapshot.pk)
+    except Exception:
+        vars(snapshot).update(before)
+        raise
 
 
 # --- asked for every page ---------------------------------------------------------------------------------------

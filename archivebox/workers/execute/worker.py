@@ -1,7 +1,6 @@
 """A worker: leases Crawls, Snapshots and Binaries, runs their hooks, and gives everything back when told to stop."""
 
 import asyncio
-import fcntl
 import logging
 import os
 import signal
@@ -26,6 +25,7 @@ from archivebox.jobs.purging import purge_today
 from archivebox.lib import processes
 from archivebox.lib.filewatch import FileWatcher
 from archivebox.lib.inotify import ATTRIB
+from archivebox.lib.lockfiles import hold
 from archivebox.machine.process import Process
 from archivebox.workers.execute import poll
 from archivebox.workers.execute.engine import Engine, share
@@ -345,8 +345,7 @@ def main(
     """
     processes.become_subreaper()
     DATA_FOLDER.workers.mkdir(parents=True, exist_ok=True)
-    lock = os.open(DATA_FOLDER.worker_lock(process_id), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
+    lock = hold(DATA_FOLDER.worker_lock(process_id))
     columns = {
         "process_type": Process.TypeChoices.WORKER,
         "worker_type": "worker",

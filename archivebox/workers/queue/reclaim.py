@@ -25,6 +25,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.jobs.job import Job
 from archivebox.lib import processes
+from archivebox.lib.lockfiles import is_at
 from archivebox.lib.processes import ExitJournal, ExitStatus, Identity, SpawnEntry, SpawnLog
 from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
@@ -61,7 +62,7 @@ def abandoned(path: Path) -> Iterator[bool]:
     except BlockingIOError:
         yield False
     else:
-        yield path.exists()
+        yield is_at(descriptor, path)
     finally:
         os.close(descriptor)
 

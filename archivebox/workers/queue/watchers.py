@@ -7,7 +7,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.files import atomic_write
+from archivebox.lib.lockfiles import hold
 from archivebox.lib.processes import Identity
 
 
@@ -29,10 +29,15 @@ Scope = Mapping[UUID, set[UUID]]
 """Crawls that may be worked on; of each the Snapshots that may, none meaning all of them."""
 
 
-def write(path: Path, only: Only | None = None) -> None:
-    """Say in the file ``path`` that this process watches."""
+def begin(path: Path, only: Only | None = None) -> int:
+    """Say in the file ``path`` that this process watches; returns its descriptor, which holds the lock until the end.
+
+    Locked before anything is in it: one that nobody holds is taken for that of a dead process, and cleared away.
+    """
+    descriptor = hold(path)
     chosen = [str(key) for key in only or () if key is not None]
-    atomic_write(path, json.dumps({"identity": list(Identity.current()), "only": chosen}))
+    path.write_text(json.dumps({"identity": list(Identity.current()), "only": chosen}))
+    return descriptor
 
 
 def read(path: Path) -> Watcher | None:
@@ -46,8 +51,8 @@ def read(path: Path) -> Watcher | None:
 
 
 def files() -> Iterator[Path]:
-    """The files of all that watch; those being written are left out."""
-    return (path for path in DATA_FOLDER.watchers.iterdir() if not path.name.endswith(".tmp"))
+    """The files of all that watch."""
+    return DATA_FOLDER.watchers.iterdir()
 
 
 def scope() -> Scope | None:

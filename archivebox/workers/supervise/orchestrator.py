@@ -31,7 +31,7 @@ from archivebox.core.retention import cleanup_today
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib import processes
 from archivebox.lib.filewatch import FileWatcher
-from archivebox.lib.inotify import CLOSE_WRITE, DELETE, MOVED_TO
+from archivebox.lib.inotify import CLOSE_WRITE, DELETE
 from archivebox.lib.processes import ExitJournal, ExitStatus, Identity
 from archivebox.machine.process import Process
 from archivebox.workers.egress import process as egress
@@ -119,7 +119,7 @@ class Orchestrator:
         self.selector.register(self._wake_r, selectors.EVENT_READ, self._drain)
         self._listen_for_ways()
         DATA_FOLDER.watchers.mkdir(parents=True, exist_ok=True)
-        self._watched.add(DATA_FOLDER.watchers, CLOSE_WRITE | MOVED_TO | DELETE)
+        self._watched.add(DATA_FOLDER.watchers, CLOSE_WRITE | DELETE)
         self._watched.register(self.selector, self._find_watchers)
 
     def _drain(self) -> None:
@@ -146,7 +146,7 @@ class Orchestrator:
     # --- watchers ---------------------------------------------------------------------------------------------
 
     def _find_watchers(self) -> None:
-        """Who waits for work to be done: a file each, written by rename, that names a process."""
+        """Who waits for work to be done: a file each that names a process; one that is being written follows later."""
         self._watched.changed()
         there = set(watchers.files())
         for path in set(self.watchers) - there:

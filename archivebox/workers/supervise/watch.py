@@ -111,9 +111,7 @@ class Watch:
         self._not_ours = processes.orphans()  # children of the shell whose place we took by exec
         DATA_FOLDER.watchers.mkdir(parents=True, exist_ok=True)
         DATA_FOLDER.doorbell.touch()
-        watchers.write(self.path, self.only)
-        self._lock = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._lock = watchers.begin(self.path, self.only)
         DATA_FOLDER.orchestrator_lock.touch(0o600)
         self._watcher = FileWatcher(POLL_FILES)
         self._watcher.add(DATA_FOLDER.doorbell, ATTRIB)

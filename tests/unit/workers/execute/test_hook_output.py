@@ -1,8 +1,13 @@
 """What a hook prints is read in chunks that are small in memory and in the database."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from archivebox.contract.records import LineReader
+from archivebox.machine.logtail import read_tail
 from archivebox.workers.execute.hook_output import BLOCK, BLOCKS, HookOutput
 
 TAG = b'{"type":"Tag","name":"x"}\n'
@@ -40,6 +45,15 @@ def test_text_between_records_is_passed_by_wherever_blocks_end() -> None:
         ]
         assert set(kept) <= set(every)
         assert (fast.offset, fast.close()) == (plain.offset, plain.close())
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), Path.mkdir])
+def test_what_a_hook_has_put_in_the_place_of_its_log_is_not_read(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    log = tmp_path / "stdout.log"
+    make(log)
+    output = HookOutput(str(log), cap=1 << 40)
+    assert (output.read(), output.size) == (([], False), 0)
+    assert read_tail(log) == ("", 0)
 
 
 def test_a_line_torn_by_a_gap_is_dropped() -> None:

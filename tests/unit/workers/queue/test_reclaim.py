@@ -15,12 +15,13 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.retry import retry_missing
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.lib.jsonl import JSON
+from archivebox.lib.lockfiles import hold
 from archivebox.lib.processes import ExitJournal, ExitStatus, Identity, SpawnLog, mark_environment
 from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import MOST_DEATHS, quarantine
-from archivebox.workers.queue.reclaim import reclaim, reclaim_dead_workers
+from archivebox.workers.queue.reclaim import abandoned, reclaim, reclaim_dead_workers
 from archivebox.workers.supervise.recovery import sweep_machine
 from tests.factories import leased, row, shell, snapshot
 
@@ -56,6 +57,28 @@ def sleeper(folder: DataFolder, process_id: object) -> Iterator[Identity]:
 
 
 class TestReclaim:
+    def test_a_worker_whose_lock_is_cleared_away_as_it_begins_holds_another(
+        self, collection: DataFolder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Else nobody would find what it holds after its death."""
+        flock, others = fcntl.flock, [reclaim_dead_workers]
+
+        def after_others(descriptor: int, how: int) -> None:
+            if others:
+                others.pop()()
+            flock(descriptor, how)
+
+        collection.workers.mkdir(parents=True, exist_ok=True)
+        path = collection.worker_lock(new_id())
+        monkeypatch.setattr(fcntl, "flock", after_others)
+        held = hold(path)
+        assert path.exists()
+        with abandoned(path) as dead:
+            assert not dead
+        os.close(held)
+        with abandoned(path) as dead:
+            assert dead
+
     def test_everything_of_a_dead_worker_comes_back(self, collection: DataFolder) -> None:
         worker = dead(process_type="worker")
         page = leased(snapshot(), worker)

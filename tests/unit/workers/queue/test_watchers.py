@@ -1,5 +1,7 @@
 """Who says for what it waits narrows what is worked on, until somebody waits for everything."""
 
+import os
+
 import pytest
 
 from archivebox.base_models.rows import new_id
@@ -12,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("collection")
 
 
 def watch(only: Only | None = None) -> None:
-    watchers.write(DATA_FOLDER.watcher_lock(new_id()), only)
+    os.close(watchers.begin(DATA_FOLDER.watcher_lock(new_id()), only))
 
 
 def test_somebody_who_waits_for_everything_means_everything_and_nobody_nothing() -> None:
@@ -34,7 +36,7 @@ def test_crawls_and_snapshots_add_up_and_a_whole_crawl_is_all_of_it() -> None:
 
 def test_a_file_says_who_wrote_it_and_a_torn_one_nothing() -> None:
     path, only = DATA_FOLDER.watcher_lock(new_id()), Only(new_id(), new_id())
-    watchers.write(path, only)
+    os.close(watchers.begin(path, only))
     assert watchers.read(path) == Watcher(Identity.current(), only)
     path.write_text(path.read_text()[:-5])
     assert watchers.read(path) is None
