@@ -58,9 +58,8 @@ class _Compiled:
             raise ValueError(f"an argument has no place in: {self._statement}")
         columns = self._compiler.select[: self._compiler.col_count]
         self._converters = self._compiler.get_converters([column for column, _, _ in columns])
-        self._object_of = (
-            None if query_set.query.values_select else _object_maker(self._compiler.klass_info, self._compiler.select)
-        )
+        wants_objects = query_set.query.default_cols
+        self._object_of = _object_maker(self._compiler.klass_info, self._compiler.select) if wants_objects else None
 
     def run(self, values: tuple[Value, ...]) -> list[Any]:
         given = [prepared(value) for value in values]

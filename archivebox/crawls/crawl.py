@@ -155,6 +155,9 @@ class Crawl(StoppableItem, VisibleRow):
 class CrawlRunQuerySet(WorkQuerySet["CrawlRun"]):
     """Runs of crawls on machines."""
 
+    def unsealed(self) -> Self:
+        return self.filter(status__in=one_of(*CrawlRun.OPEN))
+
 
 class CrawlRun(WorkItem):
     """A crawl on one machine: holds its browser there for as long as Snapshots need it."""
@@ -166,6 +169,8 @@ class CrawlRun(WorkItem):
         STARTED = "started", "started"
         SEALED = "sealed", "sealed"
 
+    OPEN = (StatusChoices.QUEUED, StatusChoices.STARTED)
+
     crawl = models.ForeignKey(Crawl, on_delete=models.CASCADE)
     machine = models.ForeignKey(Machine, on_delete=models.CASCADE)
     ready_at = models.DateTimeField(null=True, blank=True, help_text="when Snapshots may run; empty while it is not up")
@@ -174,6 +179,12 @@ class CrawlRun(WorkItem):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["crawl", "machine"], name="crawlrun_once_per_machine")]
+        # Sealed ones are as many as there ever were crawls: no poll looks at them.
+        indexes = [
+            models.Index(fields=["machine", "retry_at"], condition=FREE_AND_WANTED, name="crawlrun_due"),
+            models.Index(fields=["owner"], condition=HELD, name="crawlrun_held"),
+            models.Index(fields=["machine"], condition=Q(status__in=["queued", "started"]), name="crawlrun_open"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.crawl} on {self.machine}"

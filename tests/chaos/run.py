@@ -19,11 +19,12 @@ from pathlib import Path
 
 import pytest
 
+from archivebox.contract.reasons import Reason
 from archivebox.lib.processes import marked
 from tests.chaos.ledger import HOOKS, PAGE_HOOKS, PLUGIN, Ledger, code_of, scripts, status_of
 from tests.chaos.trouble import Trouble
 from tests.integration.engine.disks import Disk, small_disk
-from tests.integration.engine.driver import FINAL, PATIENCE, REPOSITORY, Collection, Row, collection, identity_of
+from tests.integration.engine.driver import FINAL, PATIENCE, REPOSITORY, USUAL, Collection, Row, collection, identity_of
 from tests.site.serve import Site
 from tests.suite.packages import missing
 from tests.suite.postgres import Cluster
@@ -34,12 +35,16 @@ KILLED = {"orchestrator": 1, "worker": 4, "forkserver": 3, "hook": 3, "cli": 1, 
 TROUBLE = 0.15
 """The share of other trouble than a death."""
 CHROMIUM = "chromium" not in missing()
+ABSENT = {*(() if CHROMIUM else ("chromium",)), *(() if USUAL == "forked" else ("forkserver",))}
+"""Who is not there to be killed."""
 DISK_SIZE = 512
 """Megabytes of the disk that is filled."""
 ADDERS = 2
 URLS = 2
 """Pages of each crawl that is added."""
 LONGEST_END = 600.0
+SESSIONS = 3
+"""How often a page is opened again in one worker's hands before its hooks are told that there is none."""
 UNSEEN = 4
 """Ends that nobody may have seen (parent and worker died with them), beside one in fifty."""
 
@@ -63,7 +68,8 @@ class Chaos:
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
-        self.kinds = (*(kind for kind in KILLED if kind != "chromium" or CHROMIUM), *self.trouble.kinds())
+        self.victims = {kind: weight for kind, weight in KILLED.items() if kind not in ABSENT}
+        self.kinds = (*self.victims, *self.trouble.kinds())
         self.made.plugin(
             PLUGIN,
             scripts(),
@@ -118,7 +124,7 @@ class Chaos:
         elif self.random.random() < TROUBLE:
             kind = self.random.choice(list(others))
         else:
-            kind = self.random.choices(list(KILLED), list(KILLED.values()))[0]
+            kind = self.random.choices(list(self.victims), list(self.victims.values()))[0]
         if kind not in others:
             self._kill_one(kind)
         elif others[kind]():
@@ -214,6 +220,8 @@ class Chaos:
             run = runs.get(str(row["process_id"]))
             if row["status"] not in FINAL:
                 self.wrong.append(f"{name} is {row['status']}")
+            elif row["reason"] == Reason.NO_SESSION and self._tabs(row["snapshot_id"]) >= SESSIONS:
+                self.figures["without a page, opened as often as may be"] += 1
             elif run is None or run["exit_code"] is None:
                 self.wrong.append(f"{name} is {row['status']} ({row['reason']}) by a run whose end nobody saw")
             elif run["exit_code"] < 0:
@@ -223,6 +231,11 @@ class Chaos:
                     )
             elif row["status"] != status_of(run["exit_code"]):
                 self.wrong.append(f"{name} is {row['status']}, its hook exited {run['exit_code']}")
+
+    def _tabs(self, snapshot_id: object) -> int:
+        """How often the live page of a Snapshot was opened; each that it lost was somebody's death."""
+        tabs = self.made.rows("Process", "end_reason", snapshot_id=snapshot_id, hook_name__contains="_chrome_tab.")
+        return sum(tab["end_reason"] != "sealed" for tab in tabs)
 
     def _judge_processes(self, ledger: Ledger, runs: dict[str, Row]) -> None:
         for (snapshot_id, hook), process_ids in ledger.ended.items():

@@ -148,12 +148,14 @@ def claim_snapshots(claimed: Claimed, who: FetchRequest) -> None:
     A crawl of which no page is at work has one of its pages taken in any case: none waits for the pages of others.
     """
     room = Allowance(who.capacity.snapshots, who.capacity.retries)
-    looks = 0
+    looks, ready_at = 0, dict(_open_runs(who.machine))
     for crawl_id in _crawls_in_turn(who.cursor, who.scope):
         if room.fresh <= 0 and (room.retries <= 0 or looks >= LOOKS_FOR_RETRIES):
             break
         looks += room.fresh <= 0
-        if _is_open(crawl_id, claimed, who):
+        if crawl_id not in ready_at:
+            _queue_run(crawl_id, claimed, who)
+        elif ready_at[crawl_id] is not None:
             who.cursor.crawl = crawl_id if room.fresh > 0 else who.cursor.crawl
             room = _claim_of(crawl_id, claimed, who, room)
     if room.fresh <= 0 and who.capacity.beyond:
@@ -209,20 +211,20 @@ def _crawls_in_turn(cursor: Cursor, scope: Scope | None) -> Iterator[UUID]:
     yield from turns[:start]
 
 
-def _is_open(crawl_id: UUID, claimed: Claimed, who: FetchRequest) -> bool:
-    """Whether the crawl's run on this machine is ready for Snapshots; when nobody has queued it, it is queued.
+def _queue_run(crawl_id: UUID, claimed: Claimed, who: FetchRequest) -> None:
+    """Queue the run on this machine of a crawl that has none, and claim it, if there is room.
 
-    And claimed, if there is room. Of those that find none, one waits in the queue at a time: the others follow.
+    Of those that find none, one waits in the queue at a time. Nothing is asked of the others meanwhile: there may be
+    ten thousand.
     """
-    for ready_at, status in _run_of(crawl_id, who.machine):
-        if ready_at is not None or status != CrawlRun.StatusChoices.SEALED:
-            return ready_at is not None
+    if claimed.crawls_wait and len(claimed.crawl_runs) >= who.capacity.crawls:
+        return
     now = timezone.now()
     if not page_due(crawl_id, now):
-        return False
+        return
     has_room = len(claimed.crawl_runs) < _room_for(crawl_id, who.capacity, now)
     if claimed.crawls_wait and not has_room:
-        return False
+        return
     with write_transaction():
         fresh = CrawlRun.of(crawl_id, who.machine)
         if fresh.status == CrawlRun.StatusChoices.SEALED:
@@ -231,7 +233,6 @@ def _is_open(crawl_id: UUID, claimed: Claimed, who: FetchRequest) -> bool:
         claimed.crawl_runs += claim(CrawlRun, [fresh.pk], who.worker)
     else:
         claimed.crawls_wait = True
-    return False
 
 
 @PreparedQuery
@@ -263,5 +264,6 @@ def _binaries_due(machine: UUID, now: datetime) -> Rows:
 
 
 @PreparedQuery
-def _run_of(crawl: UUID, machine: UUID) -> Rows:
-    return CrawlRun.objects.filter(crawl_id=crawl, machine_id=machine).values_list("ready_at", "status")
+def _open_runs(machine: UUID) -> Rows:
+    """By crawl, when its run here was ready for Snapshots; None: not yet."""
+    return CrawlRun.objects.unsealed().filter(machine_id=machine).values_list("crawl_id", "ready_at")

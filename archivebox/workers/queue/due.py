@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, models
 from django.utils import timezone
 
 from archivebox.base_models.prepared import PreparedQuery, Rows, prepared
@@ -137,10 +137,8 @@ def next_wanted(machine: UUID, since: datetime) -> datetime | None:
     ``since``: when it began to look. What was due by then and waits, waits for room, of which its worker is told.
     """
     moments = [*_next_crawl(), *_next_run(machine, since), *_next_binary(machine), *_next_delivery(since)]
-    moments += [*_next_host(since), *_next_schedule(since)]
-    for key, _ in open_crawls():
-        moments += _next_page(key, since)
-    return min((moment for (moment,) in moments), default=None)
+    moments += [*_next_host(since), *_next_schedule(since), *_next_page(since)]
+    return min((moment for (moment,) in moments if moment is not None), default=None)
 
 
 @PreparedQuery
@@ -168,7 +166,7 @@ def _host_if_due(snapshot: UUID, now: datetime) -> Rows:
 
 @PreparedQuery
 def open_crawls() -> Rows:
-    return Crawl.objects.open().filter(status="started", request="").order_by("pk").values_list("pk", "created_by_id")
+    return _open().order_by("pk").values_list("pk", "created_by_id")
 
 
 @PreparedQuery
@@ -187,8 +185,11 @@ def _next_binary(machine: UUID) -> Rows:
 
 
 @PreparedQuery
-def _next_page(crawl: UUID, since: datetime) -> Rows:
-    return _first(Snapshot.objects.free().filter(crawl_id=crawl, retry_at__gt=since))
+def _next_page(since: datetime) -> Rows:
+    """Of each open crawl the first, by its index, and of these the first: one question, however many crawls."""
+    first = _first(Snapshot.objects.free().filter(crawl_id=models.OuterRef("pk"), retry_at__gt=since))
+    rows = _open().annotate(first=models.Subquery(first))
+    return rows.order_by(models.F("first").asc(nulls_last=True)).values_list("first")[:1]
 
 
 @PreparedQuery
@@ -204,6 +205,10 @@ def _next_schedule(since: datetime) -> Rows:
 @PreparedQuery
 def _next_delivery(since: datetime) -> Rows:
     return _first(Delivery.objects.free().filter(retry_at__gt=since))
+
+
+def _open() -> models.QuerySet[Crawl]:
+    return Crawl.objects.open().filter(status="started", request="")
 
 
 def _first(rows: Rows, moment: str = "retry_at") -> Rows:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection, connections
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from archivebox.base_models.prepared import prepared
@@ -70,6 +71,19 @@ class TestTake:
         assert (len(claimed.crawl_runs), claimed.crawls_wait) == (0, True)
         assert claimed.next_at is None, "what waits for room is no reason to look again and again"
         assert len(look(crawls=4).crawl_runs) == 2
+
+    def test_crawls_that_wait_for_room_are_asked_nothing_however_many_they_are(self) -> None:
+        ready(crawl("https://busy.example/"))
+        questions = []
+        for _ in range(2):
+            for _ in range(3):
+                tick(crawl())
+            look(crawls=0)  # from then on one waits in the queue
+            with CaptureQueriesContext(connection) as asked:
+                claimed = look(crawls=0)
+            assert (claimed.crawls_wait, claimed.more) == (True, False)
+            questions.append(len(asked))
+        assert questions[0] == questions[1]
 
     def test_one_page_of_each_host_at_a_look_and_no_more_than_there_is_room(self) -> None:
         ready(crawl(*(f"https://{host}.example/{page}" for host in "abcd" for page in (1, 2))))
