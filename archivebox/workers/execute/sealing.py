@@ -69,7 +69,8 @@ class Sealing:
                 self.phase = Phase.ENDING
                 self._start_end_hooks()
         if self.phase is Phase.ENDING and all(item.is_settled for item in self._end_hooks):
-            self.phase = Phase.SEALING
+            self._needs_no_browser(Phase.SEALING)
+            self._engine.on_capacity()
             self._task = self._engine.in_background(self._seal())
 
     def _wind_down(self) -> None:
@@ -81,7 +82,7 @@ class Sealing:
         elif not self._downloads_left():
             self._derive()
         elif self.phase is not Phase.FINISHING:
-            self._finish()
+            self._needs_no_browser(Phase.FINISHING)
 
     async def finish(self) -> bool:
         """Wait for the seal, if it has begun; False if it has not."""
@@ -102,8 +103,9 @@ class Sealing:
     def _derived_left(self) -> bool:
         return any(item.hook.derived and not item.is_settled for item in self._schedule.planned)
 
-    def _finish(self) -> None:
-        self.phase = Phase.FINISHING
+    def _needs_no_browser(self, phase: Phase) -> None:
+        """Have it on record, so that the browser of the crawl's last page ends while that one is sealed."""
+        self.phase = phase
         columns = {"finishing": True}
         self._engine.journal.update(Snapshot, self._snapshot.pk, columns, self._executor.lease)
 

@@ -127,6 +127,8 @@ def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
             snapshot.transition("reopen")
         if snapshot.status == Snapshot.StatusChoices.QUEUED:
             snapshot.transition("start")
+        if snapshot.finishing:  # a worker died with it: what it has to do again may need the browser
+            Snapshot.objects.filter(pk=snapshot_id, owner=owner).update(finishing=False)
     return Loaded(snapshot, is_retry=is_retry)
 
 
