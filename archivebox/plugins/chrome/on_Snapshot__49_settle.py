@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from archivebox.plugins.base.cdp import Event, Params
 
-PAUSE = 0.06  # seconds between two looks: less than a frame apart, they would see the same picture
+PAUSE = 0.04  # seconds between two looks, more than two frames: within one they would see the same picture
 AGAIN = 0.2  # seconds, once the page is known to be moving
 ENDLESS = 10_000  # milliseconds; an animation that goes on for longer is part of the page
 ENDS = frozenset({"Network.loadingFinished", "Network.loadingFailed"})
