@@ -2,8 +2,10 @@
 
 import signal
 import sys
+from typing import NoReturn
 
 from archivebox import __version__
+from archivebox.lib.leaving import leave
 
 
 def main() -> int:
@@ -22,5 +24,9 @@ def main() -> int:
     return run_command()
 
 
+def main_and_leave() -> NoReturn:
+    leave(main())
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    main_and_leave()
