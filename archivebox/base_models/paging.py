@@ -1,5 +1,6 @@
 """Owns parts of long lists: by key, never by offset, never counting all."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -10,6 +11,8 @@ from django.db.models.lookups import GreaterThan, LessThan
 
 LOOKED_AT = 20_000
 """Rows that are looked through for a page of those that no index finds: 30 ms."""
+NEARBY = 10_000
+"""Rows among which a page is looked for first: to find its edge takes 1 ms."""
 Shown = TypeVar("Shown", bound=models.Model)
 
 
@@ -100,6 +103,22 @@ def page_within(
     if edge is None:
         return page
     return replace(page, older=page.older or edge) if place.after is None else replace(page, newer=page.newer or edge)
+
+
+def page_near(
+    every: "models.QuerySet[Shown, Any]",
+    within: "Callable[[UUID | None, UUID | None], models.QuerySet[Shown, Any]]",
+    place: Place,
+    size: int,
+    most: int = NEARBY,
+) -> Page[Shown]:
+    """The page of what ``within`` finds from one key up to another: near the place, or all where that is too little.
+
+    Of rows that an index finds, but not in the order of the list, a database gathers all before it shows the newest.
+    """
+    edge = _edge(every, place, most) if place.after is None else None
+    page = page_of(within(edge, place.before), place, size)
+    return page if edge is None or page.older is not None else page_of(within(None, place.before), place, size)
 
 
 def _edge(rows: "models.QuerySet[Shown, Any]", place: Place, most: int) -> UUID | None:

@@ -110,7 +110,7 @@ class ArchiveResult(TabledRow):
 
     life = ArchiveResultMachine
 
-    snapshot = models.ForeignKey(Snapshot, on_delete=models.CASCADE)
+    snapshot = models.ForeignKey(Snapshot, on_delete=models.CASCADE, db_index=False)  # its constraint begins with it
     plugin = models.CharField(max_length=64)
     hook_name = models.CharField(max_length=128, null=True, blank=True, help_text="empty: an imported row")
     status = models.CharField(max_length=16, choices=StatusChoices.choices, default=StatusChoices.QUEUED)
@@ -139,9 +139,11 @@ class ArchiveResult(TabledRow):
             models.Index(fields=["retry_at"], condition=Q(status="backoff"), name="result_backoff"),
             models.Index(fields=["reason"], condition=~Q(reason=""), name="result_reason"),
             models.Index(fields=["status"], condition=Q(status__in=["queued", "started"]), name="result_open"),
+            models.Index(fields=["plugin", "snapshot"], condition=Q(status="succeeded"), name="result_kept_by"),
             # Failures are few: they are found, and counted, by reason and by plugin without looking at the rest.
             models.Index(fields=["reason", "plugin", "snapshot"], condition=FAILED, name="result_failed_for"),
             models.Index(fields=["plugin", "snapshot"], condition=FAILED, name="result_failed_in"),
+            models.Index(fields=["snapshot"], condition=FAILED, name="result_failed_of"),
         ]
 
     def __str__(self) -> str:

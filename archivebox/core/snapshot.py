@@ -48,6 +48,8 @@ _KEPT, _REMOVED = Q(retired_at__isnull=True), Q(retired_at__isnull=False)
 _OPEN_OR_PAUSED = ("queued", "started", "paused")
 UNSEALED = Q(status__in=one_of(*_OPEN_OR_PAUSED))
 """Snapshots that keep their crawl from its seal, for a query."""
+_PUBLIC, _CANCELLED = Q(visibility=Visibility.PUBLIC), Q(status="cancelled")
+_UNSEALED = Q(status__in=list(_OPEN_OR_PAUSED))
 _MEASURED = Q(quality__isnull=False)
 _IN_LIBRARY = Q(retired_at__isnull=True) & (~Q(status="cancelled") | Q(fence__gt=0))
 
@@ -147,7 +149,7 @@ class Snapshot(StoppableItem, VisibleRow):
             models.Index(fields=["crawl", "domain", "retry_at"], condition=FREE_AND_WANTED, name="snapshot_due"),
             models.Index(fields=["crawl", "retry_at", "id"], condition=FREE_AND_WANTED, name="snapshot_wanted"),
             models.Index(fields=["owner", "domain"], condition=HELD, name="snapshot_held"),
-            models.Index(fields=["crawl"], condition=Q(status__in=list(_OPEN_OR_PAUSED)), name="snapshot_open"),
+            models.Index(fields=["crawl"], condition=_UNSEALED, name="snapshot_open"),
             models.Index(fields=["url"], name="snapshot_url"),
             # What lists are filtered by and sorted, the newest first. Who sees a page comes last: thousands that are
             # hidden are passed over without a look at their rows.
@@ -157,10 +159,10 @@ class Snapshot(StoppableItem, VisibleRow):
             models.Index(fields=["id", *_SEEN_BY, "depth"], condition=_IN_LIBRARY, name="snapshot_in_library"),
             # Those of which there are few. They begin with the key, so that SQLite, which prefers equality to order,
             # does not read all that a passer-by sees for one host; and being narrow they go before snapshot_in_library.
-            models.Index(fields=["id"], condition=Q(visibility=Visibility.PUBLIC), name="snapshot_public"),
+            models.Index(fields=["id", "status", "fence"], condition=_KEPT & _PUBLIC, name="snapshot_public"),
             models.Index(fields=["id", *_SEEN_BY], condition=Q(visibility=Visibility.PRIVATE), name="snapshot_private"),
-            models.Index(fields=["id"], condition=Q(status__in=list(_OPEN_OR_PAUSED)), name="snapshot_unsealed"),
-            models.Index(fields=["id"], condition=Q(status="cancelled"), name="snapshot_cancelled"),
+            models.Index(fields=["id", "status", *_SEEN_BY], condition=_KEPT & _UNSEALED, name="snapshot_unsealed"),
+            models.Index(fields=["id", "fence", *_SEEN_BY], condition=_KEPT & _CANCELLED, name="snapshot_cancelled"),
             models.Index(fields=["id"], condition=_REMOVED, name="snapshot_removed"),
             models.Index(fields=["retired_at"], condition=_REMOVED, name="snapshot_retired"),
             # The page of a crawl: its newest, those in one state, how many were done of late.

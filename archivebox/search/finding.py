@@ -1,8 +1,10 @@
 """Owns what is found first, and where in a Snapshot: in title, URL and tags, or in its texts, which are files."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from archivebox.base_models.paging import NEWEST, Order, Page, Place, page_near, page_of
+from archivebox.base_models.visibility import seen_by
 from archivebox.core.snapshot import Snapshot
 from archivebox.search.backend import Hit
 from archivebox.search.excerpts import excerpt_of
@@ -44,6 +46,17 @@ def find(selection: Selection, limit: int) -> list[Found]:
     for one in shown:
         one.matches += [_match(one.snapshot, hit, words) for hit in hits.get(one.snapshot.pk, [])[:SHOWN_OF_A_PAGE]]
     return shown
+
+
+def page_found(selection: Selection, place: Place, size: int, order: Order = NEWEST) -> Page[Snapshot]:
+    """A page of the list; its rows are read by key, which indexes find without them. PlaceGoneError."""
+    if order is NEWEST and selection.has_lists:
+        every = seen_by(selection.known.sight, Snapshot.objects.in_library())
+        page = page_near(every, lambda *bounds: selection.within(*bounds).only("pk"), place, size)
+    else:
+        page = page_of(selection.rows.only("pk"), place, size, order)
+    rows = Snapshot.objects.in_bulk([row.pk for row in page.rows])
+    return replace(page, rows=[rows[row.pk] for row in page.rows if row.pk in rows])
 
 
 def _facts(snapshot: Snapshot, words: Sequence[str]) -> list[Match]:

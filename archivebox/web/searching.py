@@ -7,24 +7,23 @@ from django.http import HttpRequest
 
 from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
-from archivebox.core.snapshot import SnapshotQuerySet
 from archivebox.search.backend import SearchUnavailableError
-from archivebox.search.query import QueryError, explain, select
+from archivebox.search.query import QueryError, Selection, chosen, explain
 from archivebox.web.access import allows, may_see
 
 
-def found(request: HttpRequest, query: str) -> SnapshotQuerySet:
-    """The pages that a query means, without an order. QueryError.
+def found(request: HttpRequest, query: str) -> Selection:
+    """The pages that a query means. QueryError.
 
     Texts are not searched for whoever may see the list alone, and could guess at them; what was removed is theirs
     who may bring it back.
     """
     sight, removed = sight_of(request.user), allows(request, Action.EDIT)
     try:
-        return select(query, sight, removed=removed, texts=may_see(request, "PUBLIC_SNAPSHOTS"))
+        return chosen(query, sight, removed=removed, texts=may_see(request, "PUBLIC_SNAPSHOTS"))
     except SearchUnavailableError as problem:
         messages.warning(request, f"Only titles, URLs and tags are searched. {problem}")
-        return select(query, sight, removed=removed, texts=False)
+        return chosen(query, sight, removed=removed, texts=False)
 
 
 @dataclass(frozen=True)

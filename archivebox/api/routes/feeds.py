@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
+from django.db.models import prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
 from django.utils.feedgenerator import Rss201rev2Feed
 from ninja import Query, Router, Schema
@@ -16,7 +17,9 @@ from archivebox.accounts.roles import Action, Scope
 from archivebox.api.credentials import Bearer, whoever
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Question, found
+from archivebox.base_models.paging import Place
 from archivebox.core.snapshot import Snapshot
+from archivebox.search.finding import page_found
 
 router = Router(tags=["feeds"])
 ITEMS = 50
@@ -88,7 +91,9 @@ def json_feed(request: HttpRequest, wanted: Query[Wanted]) -> dict[str, Any]:
 
 
 def _newest(request: HttpRequest, query: str) -> Sequence[Snapshot]:
-    return list(found(whoever(request), query).prefetch_related("tags").order_by("-pk")[:ITEMS])
+    rows = page_found(found(whoever(request), query), Place(), ITEMS).rows
+    prefetch_related_objects(rows, "tags")
+    return rows
 
 
 def _as_xml(text: str) -> str:

@@ -1,8 +1,10 @@
 """Snapshots: pages at one time, and what is done with them."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 from uuid import UUID
 
+from django.db.models import prefetch_related_objects
 from django.http import Http404, HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import Field, StringConstraints
@@ -23,7 +25,8 @@ from archivebox.core.showing import show
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.crawls import control
-from archivebox.search.query import select
+from archivebox.search.finding import page_found
+from archivebox.search.query import Selection, chosen
 from archivebox.search.query.parser import MOST_CHARACTERS
 from archivebox.search.removal import bring_back, remove
 
@@ -49,20 +52,22 @@ class Wanted(Schema):
 def list_snapshots(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[SnapshotOut]:
     """Snapshots, the newest first."""
     who = whoever(request)
-    rows = _chosen(found(who, wanted.q), wanted)
-    return page_of(_with_facts(rows), window, lambda part: SnapshotOut.all_of(part, who))
+    selection = found(who, wanted.q)
+    selection = replace(selection, among=_chosen(selection.among, wanted))
+    selection = selection.tagged(wanted.tag) if wanted.tag else selection
+    page = page_found(selection, window.place, window.limit)
+    prefetch_related_objects(page.rows, "created_by", "tags")
+    return Page(items=SnapshotOut.all_of(page.rows, who), next=page.older)
 
 
-def found(who: Who, query: str) -> SnapshotQuerySet:
+def found(who: Who, query: str) -> Selection:
     """What a query means to ``who``: texts are for those who may read them, what was removed for who may undo it."""
-    return select(query, sight_of(who), removed=may(who, Action.EDIT), texts=may(who, Action.READ))
+    return chosen(query, sight_of(who), removed=may(who, Action.EDIT), texts=may(who, Action.READ))
 
 
 def _chosen(rows: SnapshotQuerySet, wanted: Wanted) -> SnapshotQuerySet:
     if wanted.status:
         rows = rows.in_status(wanted.status)
-    if wanted.tag:
-        rows = rows.filter(tags__name__iexact=wanted.tag)
     if wanted.url:
         rows = rows.filter(url=wanted.url)
     return rows.of_crawl(wanted.crawl) if wanted.crawl else rows

@@ -1,11 +1,13 @@
 """Owns what a query means in rows: one condition for each kind of node, and for each key."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import GreaterThanOrEqual
 
@@ -28,28 +30,55 @@ FULL_ID = 32
 MOST_MEDIA_TYPES = 1_000
 
 
-def condition(node: Node, texts: Texts, sight: Sight) -> Q:
-    """What has to be true of a Snapshot; ``sight``: which others there are for whoever asks."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a condition is made with, beside the query."""
+
+    sight: Sight
+    """Which pages there are for whoever asks."""
+    texts: Texts = field(default_factory=dict)
+    first: UUID | None = None
+    """The key from which on pages are wanted: what an index lists of them need not go further back."""
+    beyond: UUID | None = None
+    """The key before which they are wanted."""
+
+    def pages(self, rows: "QuerySet[Any, Any]", column: str) -> Q:
+        """Those whose key is in the column of one of the rows."""
+        bounds = {f"{column}__gte": self.first, f"{column}__lt": self.beyond}
+        near = rows.filter(**{name: key for name, key in bounds.items() if key is not None})
+        return Q(pk__in=near.values(column))
+
+
+def condition(node: Node, known: Known) -> Q:
+    """What has to be true of a Snapshot."""
     match node:
         case Words(words):
-            return called(words) | Q(pk__in=texts.get(words, []))
+            return called(words) | Q(pk__in=known.texts.get(words, []))
         case Field("text", value):
-            return Q(pk__in=texts.get((value,), []))
+            return Q(pk__in=known.texts.get((value,), []))
         case Field("is", "latest"):
-            return _is_latest(sight)
+            return _is_latest(known.sight)
+        case Field("is", "failed"):
+            return _result(Result(status="failed"), known)
+        case Field("is", "complete"):
+            return Q(status="sealed") & ~_result(Result(status="failed"), known)
+        case Field("tag", value):
+            return known.pages(_taggings(value), "snapshot_id")
+        case Field("quality", value):
+            return _quality(value, known)
         case Field(key, value):
             return _OF_KEY[key](value)
         case Result():
-            return _result(node)
+            return _result(node, known)
         case Every(parts):
-            return Q(*(condition(part, texts, sight) for part in parts))
+            return Q(*(condition(part, known) for part in parts))
         case Either(parts):
             found = NOTHING
             for part in parts:
-                found |= condition(part, texts, sight)
+                found |= condition(part, known)
             return found
         case Not(part):
-            return ~condition(part, texts, sight)
+            return ~condition(part, known)
 
 
 def called(words: tuple[str, ...]) -> Q:
@@ -63,16 +92,18 @@ def _has(word: str) -> Q:
     return Q(title__icontains=bare) | Q(url__icontains=bare) | Q(pk__in=tagged)
 
 
-def _result(wanted: Result) -> Q:
-    """Failures are few and have an index that begins with them; what else there is, is looked up page by page."""
+def _result(wanted: Result, known: Known) -> Q:
+    """Failures are few, and so is what some plugins keep: an index lists these. Else each page is asked what it has."""
     rows = ArchiveResult.objects.all()
     if wanted.plugin:
         rows = rows.filter(plugin=wanted.plugin)
     if wanted.reason:
         rows = rows.filter(_reason(wanted.reason))
-    if wanted.meant_status == "failed":
-        return Q(pk__in=rows.filter(status=Literal("failed")).values("snapshot_id"))
-    return Q(Exists(rows.filter(status=wanted.meant_status, snapshot_id=OuterRef("pk"))))
+    status = wanted.meant_status
+    rows = rows.filter(status=Literal(status))
+    if status == "failed" or (status == "succeeded" and wanted.plugin):
+        return known.pages(rows, "snapshot_id")
+    return Q(Exists(rows.filter(snapshot_id=OuterRef("pk"))))
 
 
 def _reason(value: str) -> Q:
@@ -81,10 +112,10 @@ def _reason(value: str) -> Q:
     return means & Q(reason__gte=value, reason__lt=f"{value};") if connection.vendor == "sqlite" else means
 
 
-def _tag(value: str) -> Q:
-    slug = Tag.slug_of(value)
+def _taggings(name: str) -> "QuerySet[Any, Any]":
+    slug = Tag.slug_of(name)
     keys = list(Tag.objects.filter(slug=slug).values_list("pk", flat=True)) if slug else []
-    return Q(pk__in=Snapshot.tags.through.objects.filter(tag_id__in=keys).values("snapshot_id"))
+    return Snapshot.tags.through.objects.filter(tag_id__in=keys)
 
 
 def _host(value: str) -> Q:
@@ -157,14 +188,14 @@ def _is_latest(sight: Sight) -> Q:
     return ~Q(Exists(newer))
 
 
-def _quality(value: str) -> Q:
+def _quality(value: str, known: Known) -> Q:
     """Bad pages are few, and looked up in their index; good ones are most of a list: Coalesce hides them from it."""
     if value == UNKNOWN:
         return Q(quality__isnull=True)
     sign, number = value.rstrip("0123456789"), int(value.lstrip("<>="))
     if sign in ("<", "<="):
         most = number - (sign == "<")
-        return Q(pk__in=Snapshot.objects.filter(quality__lte=most).values("pk"))
+        return known.pages(Snapshot.objects.filter(quality__lte=most), "pk")
     if sign in (">", ">="):
         return Q(GreaterThanOrEqual(Coalesce("quality", -1), number + (sign == ">")))
     return Q(quality=number)
@@ -178,8 +209,6 @@ def _visibility(value: str) -> Q:
 _STATES: dict[str, Callable[[], Q]] = {
     "open": lambda: _unsealed("queued", "started"),
     "done": lambda: Q(status="sealed"),
-    "complete": lambda: Q(status="sealed") & ~_result(Result(status="failed")),
-    "failed": lambda: _result(Result(status="failed")),
     "paused": lambda: _unsealed("paused"),
     "cancelled": lambda: Q(status=Literal("cancelled")),
     "unfetched": lambda: Q(status=Literal("cancelled"), fence=Literal(0)),
@@ -192,7 +221,6 @@ _STATES: dict[str, Callable[[], Q]] = {
 _OF_KEY: dict[str, Callable[[str], Q]] = {
     "is": _state,
     "host": _host,
-    "tag": _tag,
     "title": lambda value: Q(title__icontains=value),
     "url": _url,
     "after": lambda value: Q(pk__gte=floor_of(moment(value))),
@@ -201,7 +229,6 @@ _OF_KEY: dict[str, Callable[[str], Q]] = {
     "visibility": _visibility,
     "type": lambda value: _media_types(TYPES[value]),
     "mime": _mime,
-    "quality": _quality,
     "crawl": _crawl,
     "id": lambda value: _begins("pk", value),
 }

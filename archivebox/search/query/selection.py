@@ -1,15 +1,15 @@
 """Owns the Snapshots that a query selects, and the texts that were found for it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.search.backend import Hit, chosen_backend
-from archivebox.search.query.conditions import condition
+from archivebox.search.query.conditions import Known, condition
 from archivebox.search.query.parser import parse
-from archivebox.search.query.tree import Either, Every, Field, Node, Not, QueryError, Words
+from archivebox.search.query.tree import Either, Every, Field, Node, Not, QueryError, Result, Words
 
 MOST_HITS = 1_000
 """Texts that an engine is asked for when the best are wanted; there may be more, which is no use to people."""
@@ -19,11 +19,33 @@ ALL_HITS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Rows without an order, the words that were looked for, and the texts that have them, the best first."""
+    """The Snapshots that a query means, the words that were looked for, and the texts that have them, best first."""
 
-    rows: SnapshotQuerySet
+    among: SnapshotQuerySet
+    tree: Node
+    known: Known
     words: tuple[str, ...] = ()
     hits: dict[UUID, list[Hit]] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> SnapshotQuerySet:
+        """All, without an order."""
+        return self.within(None, None)
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether an index by something else than their order lists pages for it, perhaps hundred thousands."""
+        return _has_lists(self.tree)
+
+    def tagged(self, name: str) -> "Selection":
+        """Those with the tag of this name."""
+        return replace(self, tree=Every((self.tree, Field("tag", name))))
+
+    def within(self, first: UUID | None, beyond: UUID | None) -> SnapshotQuerySet:
+        """Those from the key ``first`` on, before ``beyond``: what indexes list beside these is not looked at."""
+        bounds = {"pk__gte": first, "pk__lt": beyond}
+        rows = self.among.filter(**{name: key for name, key in bounds.items() if key is not None})
+        return rows.filter(condition(self.tree, replace(self.known, first=first, beyond=beyond)))
 
 
 def select(
@@ -65,7 +87,7 @@ def chosen(
         for hit in [] if is_negated else found[words]:
             hits.setdefault(hit.snapshot, []).append(hit)
     keys = {words: list(dict.fromkeys(hit.snapshot for hit in some)) for words, some in found.items()}
-    return Selection(rows.filter(condition(tree, keys, sight)), tuple(_words(tree)), hits)
+    return Selection(rows, tree, Known(sight, keys), tuple(_words(tree)), hits)
 
 
 def _among(tree: Node, *, removed: bool) -> SnapshotQuerySet:
@@ -98,6 +120,18 @@ def _demands(node: Node) -> Iterator[Field]:
                 yield from _demands(part)
         case Field():
             yield node
+
+
+def _has_lists(node: Node) -> bool:
+    match node:
+        case Every(parts) | Either(parts):
+            return any(map(_has_lists, parts))
+        case Not(part):
+            return _has_lists(part)
+        case Result() | Field("tag" | "quality") | Field("is", "failed" | "complete"):
+            return True
+        case _:
+            return False
 
 
 def _wanted_texts(node: Node, *, is_negated: bool = False) -> Iterator[tuple[tuple[str, ...], bool]]:

@@ -1,25 +1,27 @@
 """Owns the Library: all pages, or those that a query means, as cards, list or table."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from django.core.cache import cache
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.gzip import gzip_page
 
-from archivebox.accounts.permission import sight_of, visible_snapshots
+from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
-from archivebox.base_models.paging import NEWEST, Order
+from archivebox.base_models.paging import NEWEST, Order, Page, PlaceGoneError
+from archivebox.core.snapshot import Snapshot
 from archivebox.export.formats import FORMATS
 from archivebox.search.facets import COUNTED, Facet, facets
+from archivebox.search.finding import page_found
 from archivebox.search.models import SavedSearch
 from archivebox.web.access import allows, public_if
 from archivebox.web.cards import cards
 from archivebox.web.look import CHOICES, COLUMNS, look_of
 from archivebox.web.numbers import at_most
-from archivebox.web.paging import page_of
+from archivebox.web.paging import place_of
 from archivebox.web.searching import found, reading_of
 from archivebox.web.seen_by import SEEN_BY
 from archivebox.web.terms import has, toggled
@@ -29,6 +31,7 @@ SIZE = 60
 ORDERS: Mapping[str, Order] = {"newest": NEWEST, "oldest": Order(), "host": Order("domain"), "worst": Order("quality")}
 """By what the list can be sorted: what has an index."""
 _CHOICES = {"views": CHOICES["view"], "opens": CHOICES["opens"], "columns": COLUMNS, "sorts": ORDERS}
+NOTHING: Page[Snapshot] = Page([], None, None)
 FACETS_KEPT = 30
 """Seconds that the counts of facets are kept: they take as long as all the rest of the page."""
 
@@ -39,9 +42,7 @@ def index(request: HttpRequest) -> HttpResponse:
     """``?q=`` is a query (docs/query-language.md), shown by ``view`` and ``sort``; htmx gets the list alone."""
     query, look = request.GET.get("q", "").strip(), look_of(request).chosen({"view": request.GET.get("view", "")})
     reading = reading_of(query)
-    rows = visible_snapshots(request.user).none() if reading.problem else found(request, query)
-    rows = rows.measured() if _sort(request) == "worst" else rows
-    page = page_of(rows, request, SIZE, ORDERS[_sort(request)])
+    page = NOTHING if reading.problem else _page(request, query)
     shown = cards(request, page.rows)
     context = {
         "page": page, "cards": shown, "q": query, "look": look, "busy": any(card.is_busy for card in shown),
@@ -57,6 +58,16 @@ def index(request: HttpRequest) -> HttpResponse:
     if look != look_of(request):
         look.keep(answer)
     return answer
+
+
+def _page(request: HttpRequest, query: str) -> Page[Snapshot]:
+    sort, selection = _sort(request), found(request, query)
+    if sort == "worst":
+        selection = replace(selection, among=selection.among.measured())
+    try:
+        return page_found(selection, place_of(request), SIZE, ORDERS[sort])
+    except PlaceGoneError as gone:
+        raise Http404("no such page") from gone
 
 
 def _saved(request: HttpRequest, query: str) -> dict[str, object]:

@@ -5,9 +5,11 @@ from django.shortcuts import render
 
 from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
+from archivebox.base_models.paging import Place
 from archivebox.base_models.visibility import Sight
 from archivebox.core.snapshot import Snapshot
-from archivebox.search.query import QueryError, select
+from archivebox.search.finding import page_found
+from archivebox.search.query import QueryError, chosen
 from archivebox.web.access import allows
 from archivebox.web.shell import places
 
@@ -27,7 +29,7 @@ def offered(request: HttpRequest) -> HttpResponse:
 
 def _pages(query: str, sight: Sight) -> list[Snapshot]:
     try:
-        found = select(query, sight, removed=False, texts=False)
+        found = chosen(query, sight, removed=False, texts=False)
     except QueryError:  # it is still being typed
         return []
-    return list(found.order_by("-pk")[:PAGES])
+    return page_found(found, Place(), PAGES).rows

@@ -6,10 +6,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from archivebox.base_models.paging import Place, page_near
 from archivebox.base_models.visibility import EVERYTHING, Sight, seen_by
 from archivebox.core.models import ArchiveResult, Snapshot, Tag
 from archivebox.search.backend import Hit
-from archivebox.search.query import QueryError, complete, select, selection
+from archivebox.search.finding import page_found
+from archivebox.search.query import QueryError, chosen, complete, select, selection
 from tests import factories
 
 pytestmark = pytest.mark.usefixtures("collection")
@@ -150,6 +152,7 @@ def test_what_may_stand_there_is_proposed(pages: dict[str, Snapshot]) -> None:
         ("is:failed", "result_failed"),
         ("reason:timeout", "result_failed_for"),
         ("plugin:wget status:failed", "result_failed_in"),
+        ("plugin:wget", "result_kept_by"),
         ("status:paused", "snapshot_unsealed"),
         ("is:open", "snapshot_unsealed"),
         ("quality:<80", "snapshot_of_quality"),
@@ -166,6 +169,39 @@ def test_rare_pages_are_found_by_an_index_whoever_asks(query: str, index: str) -
     for sight in SIGHTS:
         expected = "snapshot_public" if not query and sight == Sight() else index
         assert expected in select(query, sight).order_by("-pk")[:51].explain(), sight
+
+
+@pytest.mark.parametrize("query", ["#to-read", "-is:failed", "is:complete", "plugin:wget or #fruit", "quality:<90"])
+def test_a_list_is_the_same_wherever_it_is_looked_for_first(pages: dict[str, Snapshot], query: str) -> None:
+    every, meant = Snapshot.objects.in_library(), chosen(query, EVERYTHING)
+    expected = list(meant.rows.order_by("-pk"))
+    assert meant.has_lists
+    for most in (1, 2, 10):
+        found: list[Snapshot] = []
+        place: Place | None = Place()
+        while place is not None:
+            page = page_near(every, meant.within, place, 1, most)
+            found += page.rows
+            place = Place(before=page.older) if page.older else None
+        assert found == expected
+    above = pages["pear"].pk
+    assert page_found(meant, Place(after=above), 5).rows == [row for row in expected if row.pk > above]
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ("#to-read", "tagging_of_tag (tag_id=? AND snapshot_id>? AND snapshot_id<?)"),
+        ("is:failed", "result_failed_of (snapshot_id>? AND snapshot_id<?)"),
+        ("plugin:wget", "result_kept_by (plugin=? AND snapshot_id>? AND snapshot_id<?)"),
+    ],
+)
+@pytest.mark.once
+def test_of_what_an_index_lists_only_what_is_near_is_looked_at(
+    pages: dict[str, Snapshot], query: str, index: str
+) -> None:
+    rows = chosen(query, EVERYTHING).within(pages["apple"].pk, pages["plum"].pk)
+    assert index in rows.order_by("-pk")[:61].explain()
 
 
 @pytest.mark.once
