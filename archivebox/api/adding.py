@@ -26,6 +26,8 @@ def add(request: HttpRequest, wanted: CrawlIn, seeds: Sequence[Seed] = ()) -> Cr
     """A crawl of ``wanted``; ``seeds``: its URLs, where more is known of them. ProblemError 422 says what is wrong."""
     taken, config = checked(request, wanted, seeds)
     user = user_of(whoever(request))
+    if wanted.persona and not isinstance(user, User):
+        raise ProblemError(403, "As whom pages are visited is for who is logged in: leave `persona` out.")
     with write_transaction():
         crawl = create_crawl(
             taken,

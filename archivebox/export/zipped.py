@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -60,7 +61,7 @@ class ZipWriter:
     def _append(self, page: Page) -> str:
         folder, names = _folder_of(page), page.files()
         for name in names:
-            self._add(page.snapshot.path / name, f"{folder}/{name}")
+            self._add(page.snapshot.path / name, f"{folder}/{name_of(name)}")
         self._open().writestr(f"{folder}/{FACTS}", json.dumps(page.record(), ensure_ascii=False, indent=1))
         return "" if names else "It has no files: nothing was kept."
 
@@ -87,6 +88,11 @@ class ZipWriter:
         if self._zip is not None:
             self._zip.close()
             self._zip = None
+
+
+def name_of(path: str) -> str:
+    """A file's path as it stands in the zip: any bytes may be in its name, and Windows parts folders by a backslash."""
+    return os.fsencode(path).decode("utf-8", "replace").replace("\\", "_")
 
 
 def _folder_of(page: Page) -> str:

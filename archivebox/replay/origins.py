@@ -24,6 +24,8 @@ class Replay:
     port: int
     url: str = ""
     """``REPLAY_URL``: scheme and host; a ``*`` stands for a host name per snapshot."""
+    keeps_cookies: bool = True
+    """Whether no host beside the app's can set its cookies: over https their names begin with ``__Host-``."""
 
     def origin(self, snapshot_id: UUID, app_host: str) -> str:
         """Scheme, host and port that show this snapshot to somebody who reached the app as ``app_host``."""
@@ -42,8 +44,10 @@ class Replay:
         return f"http://{f'{PICTURES}.localhost' if name in LOCAL_NAMES else bracketed(name)}:{self.port}"
 
     def isolates(self, app_host: str) -> bool:
-        """Whether each snapshot has a host name of its own; only then may its scripts run."""
-        return "*" in self.url if self.url else host_name(app_host) in LOCAL_NAMES
+        """Whether each snapshot has a host name of its own, from where nothing reaches the app; only then may its
+        scripts run.
+        """
+        return "*" in self.url and self.keeps_cookies if self.url else host_name(app_host) in LOCAL_NAMES
 
     def source(self, app_host: str) -> str:
         """All such origins as one source of a Content-Security-Policy."""

@@ -13,7 +13,7 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseB
 
 def replay() -> Replay:
     """Where archived bytes are seen."""
-    return Replay(settings.REPLAY_PORT, settings.REPLAY_URL)
+    return Replay(settings.REPLAY_PORT, settings.REPLAY_URL, settings.BEHIND_HTTPS)
 
 
 def policy(host: str) -> str:

@@ -23,7 +23,7 @@ from archivebox.search.finding import page_found
 
 router = Router(tags=["feeds"])
 ITEMS = 50
-_NOT_FOR_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_NOT_FOR_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold (section 2.2), and titles of pages may."""
 
 

@@ -24,11 +24,12 @@ _LISTS = ("pages/pages.jsonl", "pages/extraPages.jsonl")
 
 def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
     """Each page that was answered with 200, and when; LinkFileError where it cannot be read."""
+    left = _Left(UNPACKED_MOST)
     try:
         if _begins(file, ZIPPED):
-            yield from _read_wacz(file)
+            yield from _read_wacz(file, left)
         else:
-            yield from _read_warc(file, packed=_begins(file, PACKED))
+            yield from _read_warc(file, left, packed=_begins(file, PACKED))
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
         raise LinkFileError(f"is no whole web archive ({error})") from None
     except NotWarcError as error:
@@ -41,7 +42,7 @@ def _begins(file: BinaryIO, start: bytes) -> bool:
     return found == start
 
 
-def _read_wacz(wacz: BinaryIO) -> Iterator[Link]:
+def _read_wacz(wacz: BinaryIO, left: "_Left") -> Iterator[Link]:
     """It lists its pages; where it does not, they are in its WARCs."""
     with zipfile.ZipFile(wacz) as archive:
         names = archive.namelist()
@@ -51,8 +52,8 @@ def _read_wacz(wacz: BinaryIO) -> Iterator[Link]:
             raise LinkFileError("is a zip, but no WACZ: it has neither pages nor a WARC in it")
         for name in lists or warcs:
             with archive.open(name) as part:
-                file = _bounded(part)
-                yield from _read_list(file) if lists else _read_warc(file, packed=name.endswith(".gz"))
+                file = _bounded(part, left)
+                yield from _read_list(file) if lists else _read_warc(file, left, packed=name.endswith(".gz"))
 
 
 def _read_list(file: BinaryIO) -> Iterator[Link]:
@@ -64,8 +65,8 @@ def _read_list(file: BinaryIO) -> Iterator[Link]:
             yield Link(0, url, title, date=iso(str(page.get("ts") or "")))
 
 
-def _read_warc(file: BinaryIO, *, packed: bool) -> Iterator[Link]:
-    plain = _bounded(gzip.GzipFile(fileobj=file)) if packed else file
+def _read_warc(file: BinaryIO, left: "_Left", *, packed: bool) -> Iterator[Link]:
+    plain = _bounded(gzip.GzipFile(fileobj=file), left) if packed else file
     for record, content in records(plain, _HEAD):
         if record.get("warc-type") == "response" and _is_page(content):
             url = record.get("warc-target-uri", "").strip("<>")
@@ -78,23 +79,33 @@ def _is_page(content: bytes) -> bool:
     return status == [b"200"] and read_headers(answer).get("content-type", "").lower().startswith(_PAGES)
 
 
-class _Bounded(io.RawIOBase):
-    """What is unpacked from a file, up to UNPACKED_MOST."""
+class _Left:
+    """Bytes that may still be unpacked, of all parts together."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._left = file, UNPACKED_MOST
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def take(self, count: int) -> None:
+        self._count -= count
+        if self._count < 0:
+            raise LinkFileError(f"holds more than {UNPACKED_MOST // 1_000_000_000} GB")
+
+
+class _Bounded(io.RawIOBase):
+    """What is unpacked from a file, as far as that may be."""
+
+    def __init__(self, file: BinaryIO, left: _Left) -> None:
+        self._file, self._left = file, left
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # typeshed asks for any buffer
         data = self._file.read(len(buffer))
-        self._left -= len(data)
-        if self._left < 0:
-            raise LinkFileError(f"holds more than {UNPACKED_MOST // 1_000_000_000} GB")
+        self._left.take(len(data))
         buffer[: len(data)] = data
         return len(data)
 
 
-def _bounded(file: object) -> BinaryIO:
-    return cast("BinaryIO", io.BufferedReader(_Bounded(cast("BinaryIO", file))))
+def _bounded(file: object, left: _Left) -> BinaryIO:
+    return cast("BinaryIO", io.BufferedReader(_Bounded(cast("BinaryIO", file), left)))

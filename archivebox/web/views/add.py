@@ -70,15 +70,24 @@ class AddForm(CrawlForm):
             yield cast("BinaryIO", file.file)
 
 
+def form_of(request: HttpRequest, *given: Any, **options: Any) -> AddForm:
+    """The form, without what passers-by do not choose: as whom pages are visited, with cookies that are somebody's."""
+    form = AddForm(*given, **options)
+    if not request.user.is_authenticated:
+        cast("forms.ChoiceField", form.fields["persona"]).choices = [("", "as set")]
+    return form
+
+
 @public_if("PUBLIC_ADD_VIEW")
 def form(request: HttpRequest) -> HttpResponse:
     """Take the valid lines; say what is wrong with each other line. Other buttons look first, or keep a preset."""
     if request.method != "POST":
         asked_for = {"urls": "url", "title": "title", "tags": "tags"}
-        return _page(request, AddForm(initial={name: request.GET.get(key, "") for name, key in asked_for.items()}))
+        given = {name: request.GET.get(key, "") for name, key in asked_for.items()}
+        return _page(request, form_of(request, initial=given))
     if name := request.POST.get("use", ""):
-        return _page(request, AddForm(initial=_with_preset(request, name)))
-    asked = AddForm(request.POST, request.FILES)
+        return _page(request, form_of(request, initial=_with_preset(request, name)))
+    asked = form_of(request, request.POST, request.FILES)
     if not asked.is_valid():
         return _page(request, asked, status=422)
     if "save" in request.POST:
@@ -108,7 +117,7 @@ def handed_over(request: HttpRequest) -> HttpResponse:
 @public_if("PUBLIC_ADD_VIEW")
 def preview(request: HttpRequest) -> HttpResponse:
     """What was understood, as a piece of the page, while somebody types."""
-    asked = AddForm(request.POST, request.FILES)
+    asked = form_of(request, request.POST, request.FILES)
     context: dict[str, Any] = {}
     if asked.is_valid():
         try:

@@ -6,10 +6,13 @@ import io
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.db import connection
+from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 
 from archivebox.base_models import paging
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.tagging import tag
 from archivebox.crawls.models import Crawl
@@ -17,6 +20,7 @@ from archivebox.export.pages import pages_of
 from archivebox.lib import jsonl
 from archivebox.lib.links.formats import read_links
 from archivebox.machine.models import Machine, Process
+from archivebox.web.views.add import form_of
 from tests import factories
 from tests.integration.api.conftest import Caller, Make
 
@@ -216,6 +220,18 @@ def test_a_passer_by_is_told_no_name(settings: Any, db: None) -> None:
     factories.crawl(visibility="public")
     shown = Caller().get("/api/v1/snapshots")["items"][0]
     assert (shown["created_by"], shown["folder"]) == (None, None)
+
+
+def test_a_passer_by_does_not_choose_as_whom_pages_are_visited(settings: Any, db: None) -> None:
+    """A persona has somebody's cookies."""
+    del db
+    settings.PUBLIC_ADD_VIEW = True
+    DATA_FOLDER.personas.joinpath("work").mkdir(parents=True, exist_ok=True)
+    refused = Caller().post("/api/v1/crawls", {"urls": ["https://example.com/"], "persona": "work"}, status=403)
+    assert "persona" in refused["detail"]
+    asked = RequestFactory().post("/add/", {"urls": "https://example.com/", "depth": "0", "persona": "work"})
+    asked.user = AnonymousUser()
+    assert "persona" in form_of(asked, asked.POST).errors
 
 
 def test_a_tag_is_one_whatever_its_case(editor: Caller) -> None:

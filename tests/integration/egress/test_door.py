@@ -230,11 +230,18 @@ def test_everything_goes_on_through_the_person_s_own_proxy(site: Site, open_door
     assert ours.log()[0]["address"] == ""
 
 
+class Closed(asyncio.Transport):
+    """Of a client to whom nothing is said."""
+
+    def is_closing(self) -> bool:
+        return True
+
+
 def test_the_person_s_own_proxy_reads_no_other_host_in_a_url_than_we_did() -> None:
     async def asked() -> Asked:
         reader = asyncio.StreamReader()
         reader.feed_data(b"GET http://10.0.0.1\\@far.example?a HTTP/1.1\r\n\r\n")
-        writer = asyncio.StreamWriter(asyncio.Transport(), asyncio.Protocol(), None, asyncio.get_running_loop())
+        writer = asyncio.StreamWriter(Closed(), asyncio.Protocol(), None, asyncio.get_running_loop())
         return await read_asked(reader, writer)
 
     found = asyncio.run(asked())

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import shutil
 import zipfile
 from datetime import timedelta
@@ -168,8 +169,10 @@ def test_exports_hold_each_page_once(keys: Keys) -> None:
     assert sorted(line["url"] for line in table) == URLS
     assert {line["bytes"] for line in table} == {"10"}
     assert exported(keys, "warc").read_bytes() == b"e.exad.exac.exab.exaa.exa"
+    (Snapshot.objects.get(url=URLS[0]).path / "wget" / os.fsdecode(b"..\\a\xff")).touch()
     with zipfile.ZipFile(exported(keys, "zip")) as archive:
         assert archive.testzip() is None
+        assert any(name.endswith("/wget/.._a\ufffd") for name in archive.namelist()), "whatever a site calls its files"
         assert sum(name.endswith("/wget/index.html") for name in archive.namelist()) == 5
         assert archive.read("index.html").decode().count("<li>") == 5
 

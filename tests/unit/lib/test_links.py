@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 import pytest
 
+from archivebox.lib.links import archives
 from archivebox.lib.links.dates import iso
 from archivebox.lib.links.feeds import title_of
 from archivebox.lib.links.formats import Format, detect, read_links
@@ -337,6 +338,13 @@ PACKED = b"".join(map(gzip.compress, RECORDS))
 @pytest.mark.parametrize("warc", [b"".join(RECORDS), PACKED, zipped(archive__one_warc_gz=PACKED)])
 def test_the_pages_of_a_web_archive_are_its_links(warc: bytes) -> None:
     assert [(one.url, one.date) for one in read(warc)] == [("https://a.test/", "2026-01-02T03:04:05+00:00")]
+
+
+def test_what_is_unpacked_is_bounded_for_all_parts_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "UNPACKED_MOST", len(PACKED + b"".join(RECORDS)) + 100)
+    assert read(zipped(one_warc_gz=PACKED))
+    with pytest.raises(LinkFileError, match="holds more than"):
+        read(zipped(one_warc_gz=PACKED, other_warc_gz=PACKED))
 
 
 def test_a_wacz_names_its_pages_itself() -> None:

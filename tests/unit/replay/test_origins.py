@@ -31,6 +31,7 @@ def test_a_proxy_may_give_host_names_to_snapshots() -> None:
     assert Replay(8001, "https://*.replay.example").origin(KEY, "x") == f"https://{KEY}.replay.example"
     assert Replay(8001, "https://*.replay.example").isolates("x")
     assert not Replay(8001, "https://replay.example").isolates("x")
+    assert not Replay(8001, "http://*.replay.example", keeps_cookies=False).isolates("x"), "a script could log us in"
 
 
 def test_which_snapshot_a_host_is_for() -> None:
