@@ -161,16 +161,18 @@ class PageNow(NamedTuple):
 
     @property
     def told(self) -> list[Pill]:
-        """Those of which there is something to tell already."""
-        return [pill for pill in self.pills if pill.status not in ("queued", "skipped")]
+        """Those to be told one by one: while it is at work what has begun, then what failed."""
+        return [pill for pill in self.pills if pill.status not in self._counted]
 
     @property
-    def left_out(self) -> list[str]:
-        return [pill.plugin for pill in self.pills if pill.status == "skipped"]
+    def folded(self) -> list[tuple[str, list[str]]]:
+        """The others: their states, each with the plugins in it."""
+        plugins = {state: [pill.plugin for pill in self.pills if pill.status == state] for state in self._counted}
+        return [(state, names) for state, names in plugins.items() if names]
 
     @property
-    def waiting(self) -> list[str]:
-        return [pill.plugin for pill in self.pills if pill.status == "queued"]
+    def _counted(self) -> tuple[str, ...]:
+        return ("succeeded", "noresults", "queued", "skipped") if self.status == "sealed" else ("queued", "skipped")
 
     @property
     def size(self) -> int:

@@ -19,6 +19,7 @@ _WORDS = {
     "queued": "waits", "started": "runs", "backoff": "will be tried again", "succeeded": "kept",
     "noresults": "nothing found", "failed": "failed", "skipped": "left out",
 }  # fmt: skip
+_FOLDED = {"queued": "wait", "succeeded": "kept", "noresults": "found nothing", "skipped": "left out"}
 _KINDS = {"queued": "wait", "started": "busy", "backoff": "wait", "succeeded": "good", "failed": "bad"}
 
 
@@ -57,6 +58,15 @@ def pill(one: Pill) -> SafeString:
     return format_html(
         '<li class="pill {}" title="{}">{}<span class="hidden">: {}</span>{}</li>',
         _KINDS.get(one.status, "calm"), words, one.plugin, words, clock,
+    )  # fmt: skip
+
+
+@register.simple_tag
+def folded_pill(state: str, plugins: list[str]) -> SafeString:
+    """How many plugins are in a state, with their names for those who hover."""
+    return format_html(
+        '<li class="pill {}" title="{}">{} {}</li>',
+        _KINDS.get(state, "calm"), ", ".join(plugins), len(plugins), _FOLDED[state],
     )  # fmt: skip
 
 

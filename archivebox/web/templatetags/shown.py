@@ -29,7 +29,13 @@ _KINDS = {
     "noresults": "calm", "started": "busy", "running": "busy", "queued": "wait", "backoff": "wait", "paused": "wait",
     State.KEPT: "good", State.PARTLY: "wait", State.NOTHING: "bad", State.WAITING: "wait",
 }  # fmt: skip
-_WORDS = {"sealed": "done", "started": "running", "noresults": "nothing found", "backoff": "will retry"}
+_WORDS = {
+    "queued": "waiting",
+    "sealed": "done",
+    "started": "running",
+    "noresults": "nothing found",
+    "backoff": "will retry",
+}
 
 
 @register.simple_tag

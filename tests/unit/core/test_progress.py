@@ -91,15 +91,15 @@ def test_a_page_of_which_only_its_connection_was_kept_counts_as_nothing() -> Non
 
 
 @pytest.mark.once
-def test_what_was_left_out_of_a_page_is_one_pill() -> None:
+def test_a_page_at_work_tells_what_each_plugin_came_to_and_one_that_is_done_what_failed() -> None:
     pills = [Pill(name, status, "", None, None, 0) for name, status in SHOWN.items()]
     key = new_id()
-    page = PageNow(key, key, URLS[0], "", "sealed", 0, "members", 1, 200, tuple(pills))
+    page = PageNow(key, key, URLS[0], "", "started", 0, "members", 1, 200, tuple(pills))
+    assert shown_pills(page) == ["wget", "pdf", "title", "2 left out"]
+    assert shown_pills(page._replace(status="sealed")) == ["pdf", "1 kept", "1 found nothing", "2 left out"]
+    assert 'title="git, ytdlp"' in render_to_string("web/live/page_row.html", {"page": page})
+
+
+def shown_pills(page: PageNow) -> list[str]:
     html = render_to_string("web/live/page_row.html", {"page": page})
-    assert re.findall(r'<li class="pill [a-z]+" title="[^"]*">(\w[\w ]*)<', html) == [
-        "wget",
-        "pdf",
-        "title",
-        "2 left out",
-    ]
-    assert 'title="git, ytdlp"' in html
+    return re.findall(r'<li class="pill [a-z]+" title="[^"]*">(\w[\w ]*)<', html)
