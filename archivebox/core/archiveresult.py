@@ -54,8 +54,17 @@ BROKE = frozenset({Reason.CRASHED, Reason.SIGNALLED, Reason.TIMEOUT, Reason.USAG
 
 def back_off(attempts: int) -> timedelta:
     """How long to wait after the ``attempts``-th failed run: 1 min, 4 min, 16 min ± 20 %, at most an hour."""
+    return _plain_back_off(attempts) * random.uniform(0.8, 1.2)  # noqa: S311 - spreads retries, guards no secret
+
+
+def earliest_retry(retry_at: datetime, attempts: int) -> datetime:
+    """From when a hook is tried again if its page is opened anyway: each opening is a visit to the site."""
+    return retry_at - _plain_back_off(attempts) / 2
+
+
+def _plain_back_off(attempts: int) -> timedelta:
     plain: timedelta = min(FIRST_BACK_OFF * 4 ** max(0, attempts - 1), LONGEST_BACK_OFF)
-    return plain * random.uniform(0.8, 1.2)  # noqa: S311 - spreads retries, guards no secret
+    return plain
 
 
 class ArchiveResultQuerySet(TabledQuerySet["ArchiveResult"]):

@@ -17,7 +17,7 @@ from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import Record
-from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.archiveresult import ArchiveResult, earliest_retry
 from archivebox.core.intake import take_found
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged import give_up
@@ -71,7 +71,7 @@ class Loaded:
             row = latest.get(result.pk)
             if _is_unjudged(result, row):
                 self._resume(item, row)
-            elif result.retry_at is not None and result.retry_at <= timezone.now():
+            elif self._is_due(result):
                 item.status = "queued"
             planned.append(item)
         taken_up = {row.pk for row, _ in self.running}
@@ -79,6 +79,13 @@ class Loaded:
         self.leftovers = [row for row in running if row.pk not in taken_up]
         self._give_up(results.values())
         return planned
+
+    def _is_due(self, result: Known) -> bool:
+        """Whether it is tried again now: a page that is opened again is so for all that have waited half their time."""
+        if result.retry_at is None:
+            return False
+        due = earliest_retry(result.retry_at, result.attempts) if self.is_retry else result.retry_at
+        return due <= timezone.now()
 
     def _give_up(self, results: Iterable[Known]) -> None:
         """Results whose hooks are gone keep no page from its end."""

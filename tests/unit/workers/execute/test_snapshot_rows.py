@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 
 import pytest
 from django.db import OperationalError
+from django.utils import timezone
 
-from archivebox.core.models import Snapshot
+from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.workers.execute import snapshot_rows
-from tests.factories import leased, snapshot
+from archivebox.workers.execute.snapshot_rows import Loaded, load
+from tests.factories import leased, row, snapshot
 
 pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.database]
+WAITS = {"title": -1, "dom": 25, "pdf": 50}
+"""Seconds that each still has to wait, of one minute."""
 
 
 @pytest.mark.parametrize(
@@ -34,3 +39,21 @@ def test_an_end_that_the_database_did_not_take_is_written_by_the_next_try(
     end(page)
     after = Snapshot.objects.get(pk=page.pk)
     assert (after.status, after.owner) == (status, None)
+
+
+def test_a_page_is_opened_again_once_for_all_that_have_waited_half_their_time() -> None:
+    worker = row(process_type="worker", status="running")
+    page = leased(snapshot(), worker)
+    assert load(page.pk, worker.pk)
+    page.archiveresult_set.update(status="noresults", retry_at=None)
+    for plugin, seconds in WAITS.items():
+        retry_at = timezone.now() + timedelta(seconds=seconds)
+        waiting = ArchiveResult.objects.filter(snapshot=page, plugin=plugin)
+        assert waiting.update(status="backoff", attempts=1, retry_at=retry_at)
+
+    assert wanted(Loaded(page, is_retry=True)) == {"title", "dom"}
+    assert wanted(Loaded(page, is_retry=False)) == {"title"}
+
+
+def wanted(loaded: Loaded) -> set[str]:
+    return {item.hook.plugin for item in loaded.planned if item.status == "queued"}
