@@ -5,7 +5,7 @@
 //   [data-watch=library] shows the newest pages: those that come are put on top of its [data-row]s
 //   #away                is shown while nothing is heard of the server
 "use strict";
-const OFTEN = 2000, AGAIN = 5000;
+const OFTEN = 2000, AGAIN = 5000, QUIET = 75000;
 let waiting = 0, loaded = 0, silence = 0;
 
 function replaceParts(parts) {
@@ -72,15 +72,23 @@ function hear(isThere) {
   away.hidden = true;
 }
 
+/** A stream ends after a minute, and the next one begins: one of which nothing is heard for longer was cut off. */
 function listen() {
   const source = new EventSource(document.querySelector("link[rel=events]").href);
-  source.onopen = () => hear(true);
-  source.onmessage = take;
+  let quiet = 0;
+  const leave = () => { clearTimeout(quiet); source.close(); };
+  const expect = () => {
+    clearTimeout(quiet);
+    quiet = setTimeout(() => { hear(false); leave(); listen(); }, QUIET);
+  };
+  source.onopen = () => { hear(true); expect(); };
+  source.onmessage = event => { expect(); take(event); };
   source.onerror = () => {
+    clearTimeout(quiet);
     hear(false);
     if (source.readyState === EventSource.CLOSED) setTimeout(listen, AGAIN);
   };
-  addEventListener("pagehide", () => source.close(), {once: true});  // a page kept for going back to has none
+  addEventListener("pagehide", leave, {once: true});  // a page kept for going back to has none
 }
 
 setInterval(() => {
