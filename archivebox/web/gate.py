@@ -1,6 +1,7 @@
 """Owns what it takes for a request to reach the app: a body that is whole, not too large nor too slow, and its turn."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
@@ -111,11 +112,12 @@ def _again(body: IO[bytes], receive: Receive) -> Receive:
 
 
 async def _refuse(scope: Scope, send: Send, status: int, title: str, sentence: str) -> None:
-    """As a page for who reads pages, else as text."""
+    """As a page for who reads pages, else as problem details (RFC 9457), as the API does."""
     if b"text/html" in dict(scope["headers"]).get(b"accept", b""):
         kind, body = "text/html", str(render_to_string("web/error.html", {"title": title, "sentence": sentence}))
     else:
-        kind, body = "text/plain", f"{title}: {sentence}"
+        problem = {"type": "about:blank", "title": title, "status": status, "detail": f"{title}: {sentence}"}
+        kind, body = "application/problem+json", json.dumps(problem)
     headers = [
         (b"content-type", f"{kind}; charset=utf-8".encode()),
         (b"content-security-policy", POLICY),

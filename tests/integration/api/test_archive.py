@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import Any
 
 import pytest
@@ -259,6 +260,11 @@ def test_a_post_with_a_key_is_done_once_however_often_it_is_sent(editor: Caller,
 def test_what_was_refused_may_be_sent_again_with_its_key(editor: Caller) -> None:
     editor.post("/api/v1/crawls", {"urls": ["ftp://example.com/"]}, status=422, Idempotency_Key="one")
     editor.post("/api/v1/crawls", {"urls": URLS}, Idempotency_Key="one")
+
+
+def test_a_body_that_is_no_json_is_refused_by_a_sentence_that_says_what_to_send(editor: Caller) -> None:
+    answer = editor.client.generic("POST", "/api/v1/crawls", b"{", "application/json")
+    assert (answer.status_code, "send JSON" in json.loads(answer.content)["detail"]) == (400, True)
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=501", "cursor=x", "status=lost", "crawl=1"])
