@@ -13,15 +13,19 @@ from archivebox.lib.batches import batches
 
 BATCH = 500
 """Rows of one statement."""
+LOOKED_AT = 1_000
+"""Pages of a tag among which one that is seen is looked for: 2 ms where all are hidden."""
 
 
 def tags_seen_by(sight: Sight) -> "QuerySet[Tag]":
-    """All tags but those that are on pages, and on none that is seen."""
+    """All tags but those that are on pages, and on none of the newest of these that is seen."""
     tags = Tag.objects.all()
     if sight.is_whole:
         return tags
-    on_pages = Snapshot.tags.through.objects.filter(tag_id=OuterRef("pk"))
-    return tags.filter(~Exists(on_pages) | Exists(on_pages.filter(sight.condition("snapshot__"))))
+    through = Snapshot.tags.through.objects
+    newest = through.filter(tag_id=OuterRef(OuterRef("pk"))).order_by("-snapshot_id").values("snapshot_id")[:LOOKED_AT]
+    seen = seen_by(sight, Snapshot.objects.filter(pk__in=newest))
+    return tags.filter(~Exists(through.filter(tag_id=OuterRef("pk"))) | Exists(seen))
 
 
 def tag(snapshots: Sequence[UUID], names: Iterable[str]) -> None:

@@ -1,6 +1,6 @@
 """Owns what a job may be done to, and what of it is there for whom."""
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from archivebox.accounts.permission import Who, sight_of
 from archivebox.base_models.visibility import Sight, hidden_from
@@ -30,7 +30,12 @@ def may_have_file(who: Who, job: Job) -> bool:
 
 def visible_failures(who: Who, job: Job) -> "QuerySet[JobFailure]":
     """The pages to which it could not be done, but those that are hidden from ``who``."""
-    rows, sight = JobFailure.objects.filter(job=job), sight_of(who)
-    if sight.is_whole:
-        return rows
-    return rows.exclude(Exists(hidden_from(sight, Snapshot.objects.filter(pk=OuterRef("snapshot_id")))))
+    rows, seen = failures_among(who, job)
+    return rows.filter(seen)
+
+
+def failures_among(who: Who, job: Job) -> "tuple[QuerySet[JobFailure], Q]":
+    """All of its failures, and what is true of those in :func:`visible_failures`: for lists that look so far."""
+    sight = sight_of(who)
+    hidden = Exists(hidden_from(sight, Snapshot.objects.filter(pk=OuterRef("snapshot_id"))))
+    return JobFailure.objects.filter(job=job), Q() if sight.is_whole else ~Q(hidden)

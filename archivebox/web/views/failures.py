@@ -7,7 +7,7 @@ from django.shortcuts import render
 
 from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
-from archivebox.core.failing import Group, failures_by, sentence_of
+from archivebox.core.failing import COUNTED, Group, failures_by, sentence_of
 from archivebox.hooks import plugins
 from archivebox.search.facets import quoted
 from archivebox.search.query.keys import shown_host
@@ -35,8 +35,10 @@ def index(request: HttpRequest) -> HttpResponse:
     """``?by=``: reason, plugin or host."""
     wanted = request.GET.get("by", "")
     by = wanted if wanted in BY else BY[0]
-    lines = [_LINES[by](group) for group in failures_by(by, sight_of(request.user))]
-    return render(request, "web/failures.html", {"by": by, "choices": BY, "lines": lines})
+    failures = failures_by(by, sight_of(request.user))
+    lines = [_LINES[by](group) for group in failures.groups]
+    counted = "" if failures.are_all_counted else f"{COUNTED:,}"
+    return render(request, "web/failures.html", {"by": by, "choices": BY, "lines": lines, "counted": counted})
 
 
 def _of_reason(group: Group) -> Line:

@@ -24,12 +24,12 @@ from archivebox.jobs.dry_run import dry_run
 from archivebox.jobs.exports import forget_file
 from archivebox.jobs.importing import is_waiting
 from archivebox.jobs.models import Job
-from archivebox.jobs.permission import may_have_file, visible_failures
+from archivebox.jobs.permission import failures_among, may_have_file, visible_failures
 from archivebox.lib.jsonl import JSON
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
 from archivebox.web.access import requires
-from archivebox.web.paging import page_of
+from archivebox.web.paging import page_of, page_within
 
 OFFERED = (
     "tag", "untag", "retry", "recapture", "verify", "sign", "compare", "export", "visibility", "remove", "restore",
@@ -158,7 +158,7 @@ def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
         return redirect("import", job.pk)
     if request.method == "POST":
         return _change(request, job)
-    page = page_of(visible_failures(request.user, job), request, FAILURES_SHOWN)
+    page = page_within(*failures_among(request.user, job), request, FAILURES_SHOWN)
     titles = reachable_snapshots(request.user).in_bulk([failure.snapshot_id for failure in page.rows])
     context = {
         "job": job,
