@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db import DatabaseError, InterfaceError, InternalError, OperationalError, connection
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -27,7 +27,7 @@ def passing(error: BaseException) -> str:
     """The sentence for people about an error that passes by itself; empty for every other."""
     if isinstance(error, OSError):
         return ERRORS.get(error.errno or 0, "")
-    if not isinstance(error, OperationalError | InterfaceError):
+    if not isinstance(error, OperationalError | InterfaceError | InternalError):
         return ""
     if connection.vendor == "sqlite":
         return next((sentence for words, sentence in SQLITE.items() if words in str(error)), "")
@@ -59,5 +59,5 @@ def patiently(
             if sentence != told:
                 tell(sentence)
             told = sentence
-            connection.close_if_unusable_or_obsolete()
+            connection.close()  # also one that works: it may lead to a server that only reads, while another took over
             time.sleep(TRY_EVERY)

@@ -7,7 +7,7 @@ import selectors
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from archivebox.lib.inotify import Inotify
+from archivebox.lib.inotify import OVERFLOW, Inotify
 from archivebox.lib.processes.platform import PORTABLE
 
 StrPath: TypeAlias = str | os.PathLike[str]
@@ -65,6 +65,8 @@ class FileWatcher:
         if self._inotify is None:
             return self._poll()
         events = self._inotify.read()
+        if any(event.mask & OVERFLOW for event in events):  # some were dropped: each file may be the one
+            return [file for path in self._numbers for file in (path, *_look(path))]
         folders = [(self._paths.get(event.watch), event.name) for event in events]
         return [f"{path}/{name}" if name else path for path, name in folders if path is not None]
 

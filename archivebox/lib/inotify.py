@@ -10,6 +10,8 @@ MODIFY = 0x002
 ATTRIB = 0x004
 CLOSE_WRITE = 0x008
 DELETE = 0x200
+OVERFLOW = 0x4000
+"""What the kernel says when it has dropped events, of no watch."""
 _NONBLOCK_CLOEXEC = os.O_NONBLOCK | os.O_CLOEXEC
 _HEADER = struct.Struct("iIII")
 

@@ -40,6 +40,22 @@ def test_files_of_a_folder_are_told_by_name(watcher: FileWatcher, tmp_path: Path
     watcher.close()
 
 
+@pytest.mark.skipif(PORTABLE, reason="no inotify")
+def test_when_more_has_changed_than_the_kernel_remembers_all_may_have(tmp_path: Path) -> None:
+    watcher, most = FileWatcher(0.02), int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    for name in ("one", "other", "last"):
+        (tmp_path / name).touch()
+    watcher.add(tmp_path, ATTRIB)
+    for number in range(most + 1):
+        os.utime(tmp_path / ("one", "other")[number % 2])
+    os.utime(tmp_path / "last")
+    told: set[str] = set()
+    while changed := watcher.changed():
+        told.update(changed)
+    assert str(tmp_path / "last") in told
+    watcher.close()
+
+
 def test_what_was_let_go_is_not_told(watcher: FileWatcher, tmp_path: Path) -> None:
     watcher.add(tmp_path, MASK)
     watcher.remove(tmp_path)
