@@ -91,6 +91,13 @@ def resume(schedule: CrawlSchedule) -> bool:
     return bool(done)
 
 
+def remove(schedule: CrawlSchedule) -> None:
+    """Forget it; what its crawls archived stays, also of one that is being made in this moment."""
+    with write_transaction():
+        _find_locked(schedule.pk)
+        schedule.delete()
+
+
 def run_now(schedule: CrawlSchedule) -> Crawl:
     """Its next crawl, now; its times stay as they are.
 

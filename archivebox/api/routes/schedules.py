@@ -81,7 +81,7 @@ def remove_schedule(request: HttpRequest, schedule_id: UUID) -> Status[None]:
     schedule = _find(schedule_id, whoever(request))
     with write_transaction():
         write_down(request, "schedule.remove", schedule, label=str(schedule))
-        schedule.delete()
+        scheduling.remove(schedule)
     return Status(204, None)
 
 

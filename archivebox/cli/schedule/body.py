@@ -147,6 +147,6 @@ def run_now(session: Session, *, ids: tuple[str, ...]) -> int:
 def remove(session: Session, *, ids: tuple[str, ...]) -> int:
     for schedule in find_all(CrawlSchedule, ids):
         record = _record(schedule)
-        schedule.delete()
+        scheduling.remove(schedule)
         session.out.event(record, f"schedule {record['id']} is gone; what its crawls archived stays.")
     return 0

@@ -245,7 +245,7 @@ def _run(schedule: CrawlSchedule) -> str:
 
 
 def _remove(schedule: CrawlSchedule) -> str:
-    schedule.delete()
+    scheduling.remove(schedule)
     return "It is gone. What its crawls archived stays."
 
 

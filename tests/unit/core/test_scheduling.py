@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection, connections
 from django.utils import timezone
 
 from archivebox.accounts import people
 from archivebox.base_models.rows import new_id
+from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
 from archivebox.core import scheduling
 from archivebox.core.intake import take_found
@@ -20,6 +23,7 @@ from archivebox.crawls.schedule import Template, Turn
 from archivebox.machine.models import Machine
 from archivebox.workers.queue.claim import Capacity, FetchRequest, claim_work
 from archivebox.workers.queue.due import Cursor, next_wanted
+from tests.integration.engine.driver import wait_for
 
 pytestmark = pytest.mark.usefixtures("collection")
 HOUR = timedelta(hours=1)
@@ -31,6 +35,15 @@ def schedule(**columns: object) -> CrawlSchedule:
     made = CrawlSchedule(**{"schedule": "every 1h", "template": template, "created_by": system_user()} | columns)
     scheduling.put(made)
     return made
+
+
+def somebody_waits() -> bool:
+    """Whether another connection waits for a row of this one; on SQLite it waits before its first statement."""
+    if connection.vendor != "postgresql":
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])
 
 
 def come(one: CrawlSchedule, late: timedelta = timedelta()) -> CrawlSchedule:
@@ -236,3 +249,18 @@ def test_nothing_is_written_where_its_time_is_none() -> None:
     with pytest.raises(ValueError, match="no time that comes again"):
         schedule(schedule="whenever")
     assert not CrawlSchedule.objects.exists()
+
+
+@pytest.mark.database
+@pytest.mark.usefixtures("transactional_db")
+def test_one_that_is_removed_while_its_crawl_is_made_is_gone_and_the_crawl_stays() -> None:
+    one = schedule()
+    with ThreadPoolExecutor(max_workers=1) as others:
+        with write_transaction():
+            made = scheduling.run_now(one)
+            removed = others.submit(scheduling.remove, again(one))
+            wait_for("the removal", somebody_waits)
+        removed.result()
+        others.submit(connections.close_all).result()
+    assert not CrawlSchedule.objects.exists()
+    assert Crawl.objects.get(pk=made.pk).schedule is None
