@@ -12,6 +12,7 @@ import json
 import time
 
 from answers import declared_type, retry_after
+from looks import likeness, look_script
 from neterrors import Problem, problem_of
 from others import take_back, tell
 
@@ -29,7 +30,7 @@ from archivebox.plugins.base import (
 from archivebox.plugins.base.cdp import CallTimeout, CDPError, CommandFailed, Event
 from archivebox.plugins.base.media_types import is_page
 from archivebox.plugins.base.stopping import TimeIsOver
-from archivebox.plugins.base.tab import MARGIN, Tab
+from archivebox.plugins.base.tab import MARGIN, Tab, script_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ class Navigation:
         self._arrival = Arrival(tab.target_id)
         self._started = time.monotonic()
         self._asked, self._answered = 0, False
+        self._looked_at, self._look = "", 0
         self.problem: Problem | None = None
         self.code = ""  # the browser's own word for it
         self.stopped = ""
@@ -232,6 +234,7 @@ class Navigation:
             "navigations": self._arrival.navigations,
             "remote_address": response.get("remoteIPAddress"),
             "loader_id": self._arrival.loader,
+            "look": self._seen_at_the_load(),
             "seconds": {
                 "committed": self._since_start(self._arrival.committed_at),
                 "loaded": self._since_start(self._arrival.loaded_at),
@@ -251,6 +254,22 @@ class Navigation:
             self._take(self._tab.connection.next_event(min(deadline - now, self._pause(now))))
             self._take_answer(stopping=stopping)
             self._see_that_it_is_whole()
+            self._look_at_the_load()
+
+    def _look_at_the_load(self) -> None:
+        """Have the page looked at as it is at its load: if it looks the same once it is quiet, it has settled."""
+        if self._arrival.loaded_at and self._looked_at != self._arrival.loader:
+            self._looked_at = self._arrival.loader
+            expression = {"expression": look_script(), "returnByValue": True}
+            self._look = self._tab.connection.begin("Runtime.evaluate", expression)
+
+    def _seen_at_the_load(self) -> int | None:
+        """Return the likeness of that look, None where nothing came of it."""
+        try:
+            answer = self._tab.connection.reply(self._look)
+            return None if answer is None else likeness(script_value(answer))
+        except CommandFailed:
+            return None
 
     def _take(self, event: Event | None) -> None:
         if event is None:

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Wait until the page has settled as it is seen, so that all that is kept of it afterwards shows one state.
 
-Two looks at the layout have to agree, with no animation that ends by itself, no picture and no font under way. A page
-that shows signs of being made (a cover, a spinner, requests, a change between two looks) has to be calm for longer.
+Two looks at the layout have to agree, with no animation that ends by itself, no picture and no font under way; the
+first may be the navigation's, at the load. A page that shows signs of being made (a cover, a spinner, requests, a
+change between two looks) has to be calm for longer.
 """
 
 from __future__ import annotations
 
-import os
 import time
+
+from looks import likeness, look_script
 
 from archivebox.plugins.base import Settings, log, skipped, succeeded
 from archivebox.plugins.base.cdp import CommandFailed
@@ -20,9 +22,7 @@ if TYPE_CHECKING:
 
 PAUSE = 0.04  # seconds between two looks, more than two frames: within one they would see the same picture
 AGAIN = 0.2  # seconds, once the page is known to be moving
-ENDLESS = 10_000  # milliseconds; an animation that goes on for longer is part of the page
 ENDS = frozenset({"Network.loadingFinished", "Network.loadingFailed"})
-PICTURES_MAX = 2000  # of which it is asked whether they have come
 
 
 class Calm:
@@ -60,6 +60,10 @@ class Calm:
         self.waited_for.update(self.waits_for)
         self._last = seen
 
+    def is_as_it_was(self, at_the_load: int | None, now: float) -> bool:
+        """Say whether it looks as it did then, more than a frame ago."""
+        return likeness(self._last) == at_the_load and now - self._moved_at >= PAUSE
+
     def is_settled(self, now: float) -> bool:
         return not self.waits_for and now - self._moved_at >= self.needed
 
@@ -76,7 +80,10 @@ def settle(tab: Tab, settle_time: float, limit: float) -> tuple[Calm, float, boo
     """Look at the page until it is calm; returns what was seen, after how many seconds, and whether it is."""
     tab.call("Network.enable")
     calm, started = Calm(settle_time), time.monotonic()
-    calm.look(look(tab), time.monotonic())
+    calm.look(look(tab), now := time.monotonic())
+    before = tab.navigation.record.get("look") if tab.navigation else None
+    if calm.is_as_it_was(before, now) and calm.is_settled(now):
+        return calm, now - started, True
     while True:
         watch(tab, calm, AGAIN if calm.needed or calm.waits_for else PAUSE)
         calm.look(look(tab), now := time.monotonic())
@@ -94,9 +101,8 @@ def watch(tab: Tab, calm: Calm, seconds: float) -> None:
 
 
 def look(tab: Tab) -> Params:
-    """Return what `look.js` sees; a page that is replaced meanwhile is looked at again."""
-    with open(os.path.join(os.path.dirname(os.path.realpath(__file__)), "look.js"), encoding="utf-8") as file:
-        script = file.read().replace("ENDLESS", str(ENDLESS)).replace("MOST", str(PICTURES_MAX))
+    """Return what is seen; a page that is replaced meanwhile is looked at again."""
+    script = look_script()
     try:
         seen: Params = tab.evaluate(script, timeout=PROBE)
     except CommandFailed as error:

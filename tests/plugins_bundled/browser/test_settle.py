@@ -34,8 +34,9 @@ def test_a_preloader_is_waited_out_until_the_page_has_faded_in(crawl: Crawl, sit
 
 
 def test_a_page_that_keeps_still_is_not_waited_for(crawl: Crawl, site: Site) -> None:
-    _, result = settled(crawl, site, "/article")
+    snapshot, result = settled(crawl, site, "/article")
     assert result["output_json"]["waited_for"] == []
+    assert snapshot.json("chrome/navigation.json")["look"]
     assert result["output_str"].startswith("settled after")
 
 
