@@ -1,7 +1,6 @@
 """Owns the addresses of the app's pages."""
 
 from django.contrib import admin
-from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path, re_path
 from django.views.generic.base import RedirectView
 
@@ -36,8 +35,6 @@ from archivebox.web.views import (
     tokens,
     webhooks,
 )
-
-to_login = login_not_required(RedirectView.as_view(pattern_name="login", query_string=True))
 
 admin.site.enable_nav_sidebar = False  # the lists are wide, and its search needs a script
 
@@ -118,7 +115,7 @@ urlpatterns = [
     path("metrics/", include("archivebox.api.metrics")),
     path("static/<path:path>", files.static, name="static"),
     path("favicon.ico", files.favicon, name="favicon"),
-    path("admin/login/", to_login),  # the admin's own form knows no throttle
+    path("admin/login/", login.admin),  # the admin's own form knows no throttle
     path("admin/logout/", login.leave),
     path("admin/password_change/", RedirectView.as_view(pattern_name="password")),
     path("admin/", admin.site.urls),

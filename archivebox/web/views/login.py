@@ -9,6 +9,7 @@ from django.contrib.auth import logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -55,6 +56,14 @@ def password(request: HttpRequest) -> HttpResponse:
     answer = redirect(back_to(request, "snapshots"))
     guesses.remember(answer, form.get_user().get_username())
     return answer
+
+
+@login_not_required
+def admin(request: HttpRequest) -> HttpResponse:
+    """Where the admin sends whoever it does not let in: to the log-in page, which opens it to no other account."""
+    if request.user.is_authenticated:
+        raise PermissionDenied
+    return redirect(f"{reverse('login')}?{request.GET.urlencode(safe='/')}")
 
 
 def login_page(

@@ -119,6 +119,7 @@ def test_only_the_hash_of_a_link_is_on_disk(library: Library) -> None:
     assert reader.post(f"/login/link/{token}/").status == 302
     assert reader.get("/").status == 200
     assert reader.get("/admin/").status == 302, "an ordinary account is no administrator"
+    assert reader.get("/admin/login/?next=/admin/").status == 403, "whom no other log-in of theirs lets in"
     expired = in_collection(library.server.folder, code, "-1")
     assert library.stranger().get(f"/login/link/{expired}/").status == 403
 
