@@ -1,11 +1,12 @@
 """Jobs as rows: what is to be done, to which Snapshots, and how far it is."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
-from django.db import models
+from django.db import models, transaction
 
 from archivebox.base_models.literal import Literal
 from archivebox.base_models.rows import Row
@@ -78,6 +79,13 @@ class Job(StoppableItem):
         """Tell webhooks, in the transaction of its seal."""
         numbers: dict[str, JSON] = {"total": self.total, "done": self.done, "failed": self.failed}
         tell(Event.JOB_FINISHED, self.pk, {"id": str(self.pk), "kind": self.kind, **numbers, "problem": self.problem})
+
+    def clear_away(self) -> None:
+        """Delete what it has written, but for the file that it was to write: nobody would fetch half of one."""
+        kept = self.memory.get("file") if self.status == self.StatusChoices.SEALED else None
+        for path in DATA_FOLDER.exports.glob(f"{self.pk}.*"):
+            if path.name != kept:
+                transaction.on_commit(partial(path.unlink, missing_ok=True))
 
     @property
     def file(self) -> Path | None:

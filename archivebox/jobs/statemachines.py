@@ -12,9 +12,9 @@ class JobMachine(WorkMachine):
 
     queued = State(initial=True)
     started = State()
-    sealed = State(final=True, enter="tell_finished")
+    sealed = State(final=True, enter=["tell_finished", "clear_away"])
     paused = State()
-    cancelled = State(final=True)
+    cancelled = State(final=True, enter="clear_away")
 
     start = queued.to(started)
     seal = queued.to(sealed) | started.to(sealed)

@@ -26,7 +26,7 @@ from archivebox.core.signature import STATEMENT, UNSIGNED, sign
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.begin import JobRefusedError, JobRequest, begin
-from archivebox.jobs.carrying_out import next_part, write_part
+from archivebox.jobs.carrying_out import next_part, put_down, write_part
 from archivebox.jobs.deeds import DEEDS, GONE
 from archivebox.jobs.models import Job, JobFailure
 from archivebox.jobs.purging import purge_today
@@ -225,6 +225,23 @@ def test_a_job_is_paused_resumed_and_cancelled(keys: Keys) -> None:
     assert control.cancel(job)
     assert not control.resume(job)
     assert Snapshot.objects.filter(tags__name="x").count() == 0
+
+
+@pytest.mark.parametrize("end", ["cancel", "seal"])
+def test_what_an_export_that_comes_to_nothing_has_written_goes_with_it(
+    keys: Keys, end: str, django_capture_on_commit_callbacks: object
+) -> None:
+    job = leased(begin(JobRequest("export", created_by=system_user(), snapshots=keys, options={"format": "zip"})))
+    deed, part = DEEDS["export"](job), next_part(job)
+    assert part
+    deed.take_up()
+    deed.prepare(part.keys)
+    deed.close()
+    written = list(DATA_FOLDER.exports.glob(f"{job.pk}.*"))
+    assert written
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
+        put_down(job, end, **({"problem": "No space left on device"} if end == "seal" else {}))
+    assert not any(map(Path.exists, written))
 
 
 @pytest.mark.parametrize(
