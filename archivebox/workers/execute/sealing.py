@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
@@ -233,11 +234,12 @@ def sign_hashes(snapshot: Snapshot) -> None:
 def tidy(object_dir: Path) -> None:
     """Remove empty logs and empty plugin folders: one pass at the seal."""
     for file in _entries(object_dir / HOOK_RUNS):
-        if file.name.endswith(".pid") or (file.name.endswith(".log") and file.stat().st_size == 0):
+        if file.name.endswith(".pid") or (file.name.endswith(".log") and not file.stat(follow_symlinks=False).st_size):
             Path(file).unlink(missing_ok=True)
     for folder in _entries(object_dir):
-        if folder.is_dir(follow_symlinks=False) and not _entries(Path(folder)):
-            Path(folder).rmdir()
+        if folder.is_dir(follow_symlinks=False):
+            with suppress(OSError):  # most have something in them
+                Path(folder).rmdir()
 
 
 def _entries(folder: Path) -> list["os.DirEntry[str]"]:
