@@ -98,6 +98,7 @@ class Watch:
         self._released = False
         self._signum = 0
         self._forced = False
+        self._is_over = False
         self._told = ""
         self._tell = tell
         self.room = Room(DATA_FOLDER.root, resolve_settings(base_layers()).get_int("DISK_FREE_MIN"), tell)
@@ -138,14 +139,25 @@ class Watch:
             self._sleep(self.poll_every)
             if self._signum:
                 raise Interrupted(self._signum)
-            self.keep_orchestrator()
+            self._do(self.keep_orchestrator)
 
     def _check(self, until: Callable[[], bool], on_change: Callable[[], None] | None) -> bool:
         """Whether it is over; not while nobody can tell, because the database is away."""
+        if not self._do(lambda: self._ask(until, on_change)):
+            return False
+        self._told = ""
+        self.room.is_there()  # which says so if there is none
+        return self._is_over
+
+    def _ask(self, until: Callable[[], bool], on_change: Callable[[], None] | None) -> None:
+        self._is_over = until()
+        if on_change is not None:
+            on_change()
+
+    def _do(self, work: Callable[[], object]) -> bool:
+        """Do what wants the database; False: it is away, which is told once, and it is to be done again."""
         try:
-            done = until()
-            if on_change is not None:
-                on_change()
+            work()
         except DatabaseError as error:
             sentence = passing(error)
             if not sentence:
@@ -155,9 +167,7 @@ class Watch:
             self._told = sentence
             connection.close_if_unusable_or_obsolete()
             return False
-        self._told = ""
-        self.room.is_there()  # which says so if there is none
-        return done
+        return True
 
     def ends_within(self, process: Process, seconds: float) -> bool:
         """Wait for the end of a child; False: it takes longer, or a second Ctrl-C wants it ended at once."""
