@@ -170,16 +170,33 @@ def _end(session: Session, code: int, error: str) -> int:
 
 def _explain(session: Session, problem: Exception) -> str:
     """A sentence for an error of ours; the traceback goes to the log."""
-    sentence = f"{type(problem).__name__}: {problem}".strip()
-    if isinstance(problem, OSError) and problem.strerror:
-        sentence = problem.strerror + (f": {problem.filename}" if problem.filename else "")
     log = session.folder.logs / "cli.log"
-    if not log.parent.is_dir():
+    details = f"Details are in {log}; " if _log(problem, log) else ""
+    if not details and not isinstance(problem, OSError):
         session.out.trace("".join(traceback.format_exception(problem)))
-        return f"The command failed: {sentence}. `archivebox doctor` looks for the cause."
-    logs.set_up("ERROR", log)
+    return f"The command failed: {_sentence(problem)}. {details}`archivebox doctor` looks for the cause."
+
+
+def _sentence(problem: Exception) -> str:
+    from django.db.utils import Error as DatabaseError  # only where something has failed
+
+    if isinstance(problem, OSError) and problem.strerror:
+        return problem.strerror + (f": {problem.filename}" if problem.filename else "")
+    if isinstance(problem, DatabaseError):
+        return f"the database cannot be used: {str(problem).partition(chr(10))[0]}"
+    return f"{type(problem).__name__}: {problem}".strip()
+
+
+def _log(problem: Exception, log: Path) -> bool:
+    """Whether there is a log that took it."""
+    if not os.access(log.parent, os.W_OK):
+        return False
+    try:
+        logs.set_up("ERROR", log)
+    except OSError:
+        return False
     logger.error("The command failed.", exc_info=problem, extra={"action": "command_failed", "command": sys.argv[1:2]})
-    return f"The command failed: {sentence}. Details are in {log}; `archivebox doctor` looks for the cause."
+    return True
 
 
 def _silence_stdout() -> None:

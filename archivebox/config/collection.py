@@ -65,6 +65,15 @@ def refuse_others(folder: DataFolder) -> None:
         )
 
 
+def refuse_unwritable(folder: DataFolder) -> None:
+    """CollectionError where this user may not write, or the disk is read-only: every command leaves a row and a log."""
+    for path in (folder.root, folder.run, folder.logs, folder.logs / "cli.log", folder.database):
+        if os.path.exists(path) and not os.access(path, os.W_OK):  # noqa: PTH110 - False, too, for what is out of reach
+            raise CollectionError(
+                f"{path} cannot be written to. Run ArchiveBox as the user whose it is, on a disk that may be written on."
+            )
+
+
 def open_collection(*, create: bool) -> None:
     """Make the collection of ``DATA_DIR`` ready; cheap when nothing is to be done. Needs Django set up.
 
@@ -74,6 +83,7 @@ def open_collection(*, create: bool) -> None:
     refuse_others(folder)
     if not create:
         require_collection(folder)
+    refuse_unwritable(folder)
     keep_private(folder)  # before anything is made
     stamp = schema_of(folder)
     if _is_ready(folder, stamp):

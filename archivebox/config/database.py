@@ -1,6 +1,6 @@
 """Owns which database a collection has: the one that DATABASE_URL names, else a SQLite file in the data folder."""
 
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from archivebox.config.conffile import ConfError
 from archivebox.config.early import early_settings
@@ -40,14 +40,25 @@ def _postgres(url: str) -> dict[str, object]:
     if parts.scheme not in {"postgres", "postgresql"}:
         raise ConfError(f"DATABASE_URL must begin with postgres:// (or be empty for SQLite), not {parts.scheme}://")
     options = dict(parse_qsl(parts.query))
+    name = unquote(parts.path.lstrip("/"))
+    if not (name or "service" in options) or _port(parts) is None:
+        raise ConfError("DATABASE_URL must name a database, as in postgres://user:password@host:5432/name")
     host = options.pop("host", None) or unquote(parts.hostname or "")
     return {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": unquote(parts.path.lstrip("/")),
+        "NAME": name,
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
         "HOST": host,
-        "PORT": parts.port or "",
+        "PORT": _port(parts),
         # jit costs 3 to 20 times the query on the recursive ones.
         "OPTIONS": {"options": "-c jit=off", **options},
     }
+
+
+def _port(parts: SplitResult) -> int | str | None:
+    """Empty where none is named, None for what is no port."""
+    try:
+        return parts.port or ""
+    except ValueError:
+        return None

@@ -195,6 +195,16 @@ def person() -> Iterator[Person]:
         yield somebody
 
 
+def test_a_collection_that_cannot_be_written_to_is_refused_by_a_sentence(person: Person) -> None:
+    closed = person.home / "data" / "logs"
+    closed.chmod(0o500)
+    if IS_ROOT:
+        os.chown(closed, 0, 0)
+    done = person.run("list")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert f"{closed} cannot be written to" in done.stderr
+
+
 def test_asks_once_for_all_packages_before_the_work_begins(person: Person) -> None:
     """What sudo does here is what apt would: the programs are there when it ends."""
     person.sudo(f"{READS}\n{person.installs('first-program', 'second-program')}")

@@ -45,3 +45,10 @@ def test_an_address_of_another_kind_is_refused_in_a_sentence(folder: DataFolder)
     folder.conf.write_text("DATABASE_URL = mysql://db/pages\n")
     with pytest.raises(ConfError, match="must begin with postgres://"):
         connection_settings(folder)
+
+
+@pytest.mark.parametrize("url", ["postgres://127.0.0.1/", "postgres://me@db.example:port/pages"])
+def test_an_address_without_a_database_or_with_a_port_that_is_none_is_a_sentence(folder: DataFolder, url: str) -> None:
+    folder.conf.write_text(f"DATABASE_URL = {url}\n")
+    with pytest.raises(ConfError, match="must name a database"):
+        connection_settings(folder)
