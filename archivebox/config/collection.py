@@ -70,7 +70,7 @@ def refuse_unwritable(folder: DataFolder) -> None:
     for path in (folder.root, folder.run, folder.logs, folder.logs / "cli.log", folder.database):
         if os.path.exists(path) and not os.access(path, os.W_OK):  # noqa: PTH110 - False, too, for what is out of reach
             raise CollectionError(
-                f"{path} cannot be written to. Run ArchiveBox as the user whose it is, on a disk that may be written on."
+                f"{path} cannot be written to. Run ArchiveBox as its owner, on a disk that is not mounted read-only."
             )
 
 

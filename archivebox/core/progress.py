@@ -13,6 +13,7 @@ from django.utils import timezone
 from archivebox.base_models.counting import CountOf
 from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.base_models.work import HELD
+from archivebox.contract.discovery import Plugin
 from archivebox.contract.presentation import CONTENT
 from archivebox.contract.reasons import Reason, split
 from archivebox.contract.verdicts import State, judge
@@ -226,9 +227,15 @@ def _verdicts(sealed: Sequence[PageNow]) -> dict[UUID, str]:
 def nothing_kept(sealed: "QuerySet[Snapshot, Any]") -> int:
     """How many of these sealed pages came to nothing.
 
-    Results are read only of pages of which no plugin kept what is of a page, which are few.
+    Results are read only of pages of which no plugin kept what is of a page, which are few. A plugin of somebody's own
+    that declares no outputs is believed to have.
     """
-    content = [name for name, plugin in plugins().items() if any(output.role in CONTENT for output in plugin.outputs)]
-    kept = ArchiveResult.objects.filter(snapshot=OuterRef("pk"), status="succeeded", plugin__in=content)
+    keepers = [name for name, plugin in plugins().items() if _keeps_content(plugin)]
+    kept = ArchiveResult.objects.filter(snapshot=OuterRef("pk"), status="succeeded", plugin__in=keepers)
     doubtful = (PageNow(*row) for row in sealed.filter(~Exists(kept)).values_list(*_PAGE))
     return sum(Counter(_verdicts(part).values())[State.NOTHING.value] for part in batches(doubtful, READ))
+
+
+def _keeps_content(plugin: Plugin) -> bool:
+    is_silent = not plugin.outputs and plugin.source != "bundled"
+    return is_silent or any(output.role in CONTENT for output in plugin.outputs)

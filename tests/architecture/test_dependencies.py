@@ -8,6 +8,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from archivebox.cli.version.body import LIBRARIES
 from tests.architecture import source
 
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)(?: ; ([^\\]+?))? *\\?$", re.MULTILINE)
@@ -54,6 +55,10 @@ def test_the_lock_file_holds_what_pyproject_declares(name: str, wanted: int) -> 
         if version is None or not requirement.specifier.contains(version):
             missing.append(str(requirement))
     assert missing == [], "run `make lock`"
+
+
+def test_a_version_is_told_only_of_libraries_that_everybody_has() -> None:
+    assert {canonicalize_name(name) for name in LIBRARIES} <= pins(LOCKS[0]).keys()
 
 
 def test_the_development_lock_holds_the_same_versions() -> None:

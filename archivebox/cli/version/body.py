@@ -17,7 +17,7 @@ from archivebox.contract.binaries import merge
 from archivebox.contract.discovery import discover_plugins
 from archivebox.storage.layout import DataFolder
 
-LIBRARIES = ("django", "python-statemachine", "psutil", "ada-url", "selectolax", "warcio", "granian", "supervisor")
+LIBRARIES = ("django", "python-statemachine", "psutil", "ada-url", "selectolax", "granian", "supervisor")
 
 
 def run(session: Session, *, verbose: bool, quiet: bool) -> int:
