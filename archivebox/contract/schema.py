@@ -14,7 +14,7 @@ TRUE_WORDS = frozenset({"true", "1", "yes", "on", "y", "t"})
 FALSE_WORDS = frozenset({"false", "0", "no", "off", "n", "f"})
 _SETTING_NAME = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
 _LOCAL_NAME = re.compile(
-    r"(?:^|_)(?:BINARY|ARGS|ARGS_EXTRA|DIR|FILE|EXTENSIONS?)$"  # programs, their options, places
+    r"(?:^|_)(?:BINARY|ARGS|ARGS_EXTRA|DIR|FILES?|EXTENSIONS?)$"  # programs, their options, places
     r"|_(?:(?<!^BASE_)(?<!^REPLAY_)URL|ENDPOINT|HOST_NAME|PORT|ISSUER)$"  # who is asked
     r"|^MACHINE_ID$",
     re.ASCII,
@@ -47,7 +47,7 @@ class SettingSpec:
         It names a program, its options, or a place on the machine: who sets it can run anything there. Or it names
         whom we ask: who sets it is sent the password that goes with it.
         """
-        return bool(_LOCAL_NAME.search(self.name))
+        return self.type != "boolean" and bool(_LOCAL_NAME.search(self.name))
 
     @property
     def sentence(self) -> str:

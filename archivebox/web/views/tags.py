@@ -120,10 +120,17 @@ def _page(request: HttpRequest, status: int = 200) -> HttpResponse:
     return render(request, "web/tags/part.html" if is_part else "web/tags/index.html", context, status=status)
 
 
+def pattern_of(name: str) -> str:
+    """These letters in this order. Between two stands what is not the second: there is one way to match, and no tag
+    keeps the server busy with all the ways in which it does not.
+    """
+    first, *others = [re.escape(letter) for letter in name if not letter.isspace()] or [""]
+    return first + "".join(f"[^{letter}]*{letter}" for letter in others)
+
+
 def _nearly(name: str, tags: QuerySet[Tag]) -> list[Tag]:
     """Those with these letters in this order, the nearest first: ``rcp`` finds ``recipes``."""
-    letters = ".*".join(re.escape(letter) for letter in name if not letter.isspace())
-    found = tags.filter(name__iregex=letters)
+    found = tags.filter(name__iregex=pattern_of(name))
     lower = name.lower()
     nearest = sorted(found, key=lambda tag: (not tag.name.lower().startswith(lower), lower not in tag.name.lower()))
     return nearest[:SIZE]

@@ -75,6 +75,7 @@ def test_what_leads_to_programs_and_places_is_set_from_a_terminal_alone(client: 
     client.post(
         "/plugins/wget/", {"WGET_BINARY": "/bin/sh", "WGET_ARGS_EXTRA": '["-c"]', "WGET_COOKIES_FILE": "/etc/x"}
     )
+    client.post("/plugins/custom_css_js/", {"CUSTOM_CSS_JS_FILES": '["/etc/passwd"]'})
     client.post("/settings/?group=Places", {"LIB_DIR": "/tmp/evil", "DATABASE_URL": "postgres://x"})
     assert not DATA_FOLDER.conf.exists()
     write_conf(DATA_FOLDER.conf, {"WGET_ARGS_EXTRA": '["--password=hunter2", "--quiet"]'})

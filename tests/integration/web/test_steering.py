@@ -33,6 +33,9 @@ def test_what_a_pattern_would_leave_out_is_struck_through_and_let_go_when_it_is_
     assert "<b>2</b> of these 3 would not be fetched" in tried
     assert "/tag/</textarea>" in tried, "what was typed is still there"
     assert open_urls() == set(URLS), "it was only tried"
+    reader = Client(SERVER_NAME="localhost")
+    reader.force_login(User.objects.create_user("reader"))
+    assert "<s>" not in reader.get(f"{path}?show=queue&deny=/tag/").content.decode(), "who does not steer tries none"
 
     assert client.post(f"{path}patterns/", {"deny": "/tag/"}).headers["location"] == f"{path}?show=queue"
     assert open_urls() == {URLS[0]}

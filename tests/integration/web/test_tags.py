@@ -46,6 +46,11 @@ def test_some_letters_find_a_tag_the_nearest_first(library: Library) -> None:
     assert list(tags(library, "reci")) == ["recipes", "old recipes", "rare copies"]
     assert list(tags(library, "rcp")) == ["old recipes", "rare copies", "recipes"]
     assert "No tag is called “x(y”" in library.visitor.get("/tags/?name=x(y").text
+    library.visitor.post("/tags/", name="a" * 100)
+    library.visitor.post("/tags/", name="[^-x]")
+    assert list(tags(library, "a" * 40)) == ["a" * 100]
+    assert list(tags(library, "[-]")) == ["[^-x]"]
+    assert list(tags(library, "a" * 40 + "b")) == [], "there are too many ways in which it does not match"
 
 
 def test_a_list_is_changed_in_its_place(library: Library) -> None:
