@@ -33,16 +33,23 @@ def excerpt(text: str, words: Sequence[str]) -> str:
 
 def _place(text: str, words: Sequence[str]) -> tuple[int, int]:
     """Where the first word stands: as it is written, else without its marks (``cafe`` for ``café``)."""
-    pattern = _pattern(words)
-    found = re.search(pattern, text, re.IGNORECASE) or re.search(_plain(pattern), _plain(text))
+    plain = [_plain(word) for word in words]
+    found = re.search(_pattern(words), text, re.IGNORECASE) or re.search(_pattern(plain), _plain(text))
     return found.span() if found else (0, 0)
 
 
 def _pattern(words: Sequence[str]) -> str:
-    """Any of the words; what parts the words of a phrase may be any white space or sign."""
-    return "|".join(r"\W+".join(map(re.escape, word.rstrip("*").split())) for word in words) or "$."
+    """Any of the words; what parts the words of a phrase may be any white space or sign.
+
+    Signs of the phrase itself are left out: where they had to be found among those of a page, a long row of dashes would
+    be divided in all possible ways.
+    """
+    phrases = (r"\W+".join(re.findall(r"\w+", word)) for word in words)
+    return "|".join(filter(None, phrases)) or "$."
 
 
 def _plain(text: str) -> str:
     """Lower case, without diacritics, and as many characters as before."""
+    if text.isascii():
+        return text.lower()
     return "".join(unicodedata.normalize("NFD", char)[0].lower()[0] for char in text)

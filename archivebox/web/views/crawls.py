@@ -134,7 +134,7 @@ def _pages_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
 
 
 def _queue_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
-    """The next pages of its queue, each tried against the patterns it has, or for who steers ``?allow=``, ``?deny=``."""
+    """The next pages of its queue, each tried against its patterns, or for who steers it ``?allow=`` and ``?deny=``."""
     settings = resolve_settings(crawl.layers())
     patterns = {"allow": settings.get_text("URL_ALLOWLIST"), "deny": settings.get_text("URL_DENYLIST")}
     asked = request.GET if allows(request, Action.EDIT) else {}  # a pattern may be made to take for ever

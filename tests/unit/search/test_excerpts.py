@@ -17,6 +17,8 @@ from archivebox.search.excerpts import AROUND, excerpt, excerpt_of
         ("Über den Café", ["cafe"], "Über den Café"),
         (f"{'é' * 100} one.\nTwo", ["one two"], f"…{'é' * (AROUND - 1)} one. Two"),
         ("nothing of it", ["[("], "nothing of it"),
+        (f"{'é' * 100} Café-Bar", ["cafe bar"], f"…{'é' * (AROUND - 1)} Café-Bar"),
+        (f"a{'-' * 5000}c", ["a - - - b"], f"a{'-' * (AROUND - 1)}…"),
         (f"{'x' * 200}東京都", ["東京"], f"…{'x' * AROUND}東京都"),
     ],
 )
