@@ -1,6 +1,7 @@
 """Owns what differs between two texts: lines that came and went, and in lines that changed the words that did."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -9,6 +10,10 @@ from itertools import zip_longest
 
 MOST_LINES = 4000
 """Lines of each text that are compared: who waits for it waits under a second."""
+MOST_PAIRS = 50_000
+"""Pairs of equal lines above which those that are in many places are passed over: each pair is looked at often."""
+MOST_WORD_PAIRS = 1_000_000
+"""Pairs of words that are compared in all lines together; what comes then differs by whole lines."""
 CONTEXT = 2
 """Lines beside a difference that are shown."""
 _WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+|\s+|[^\w\s]")
@@ -68,12 +73,31 @@ def _lines(text: str) -> list[str]:
 
 
 def _differing(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    matcher = SequenceMatcher(None, before, after, autojunk=_equal_pairs(before, after) > MOST_PAIRS)
+    patience = _Patience(MOST_WORD_PAIRS)
     for tag, start, end, new_start, new_end in matcher.get_opcodes():
         if tag == "equal":
             yield from _equal(before[start:end], is_first=start == 0, is_last=end == len(before))
         else:
-            yield from _changed(before[start:end], after[new_start:new_end])
+            yield from _changed(before[start:end], after[new_start:new_end], patience)
+
+
+def _equal_pairs(before: Sequence[str], after: Sequence[str]) -> int:
+    counts = Counter(after)
+    return sum(count * counts[line] for line, count in Counter(before).items())
+
+
+class _Patience:
+    """How much of comparing words is left: it takes the square of a line's length."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def allows(self, pairs: int) -> bool:
+        if pairs > self._left:
+            return False
+        self._left -= pairs
+        return True
 
 
 def _equal(lines: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[Line]:
@@ -92,20 +116,22 @@ def _same(line: str) -> Line:
     return Line(Sign.SAME, (Words(Sign.SAME, line),))
 
 
-def _changed(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
+def _changed(before: Sequence[str], after: Sequence[str], patience: _Patience) -> Iterator[Line]:
     for old, new in zip_longest(before, after):
         if old is None or new is None:
             sign, text = (Sign.NEW, new) if old is None else (Sign.GONE, old)
             yield Line(sign, (Words(sign, text or ""),))
         else:
-            gone, come = _words(old, new)
+            gone, come = _words(old, new, patience)
             yield Line(Sign.GONE, gone)
             yield Line(Sign.NEW, come)
 
 
-def _words(old: str, new: str) -> tuple[tuple[Words, ...], tuple[Words, ...]]:
+def _words(old: str, new: str, patience: _Patience) -> tuple[tuple[Words, ...], tuple[Words, ...]]:
     """The words of two lines that stand for each other."""
     before, after = _WORDS.findall(old), _WORDS.findall(new)
+    if not patience.allows(len(before) * len(after)):
+        return (Words(Sign.GONE, old),), (Words(Sign.NEW, new),)
     gone: list[Words] = []
     come: list[Words] = []
     for tag, start, end, new_start, new_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

@@ -41,8 +41,8 @@ def _place(text: str, words: Sequence[str]) -> tuple[int, int]:
 def _pattern(words: Sequence[str]) -> str:
     """Any of the words; what parts the words of a phrase may be any white space or sign.
 
-    Signs of the phrase itself are left out: where they had to be found among those of a page, a long row of dashes would
-    be divided in all possible ways.
+    Signs of the phrase itself are left out: where they had to be found among those of a page, a long row of dashes
+    would be divided in all possible ways.
     """
     phrases = (r"\W+".join(re.findall(r"\w+", word)) for word in words)
     return "|".join(filter(None, phrases)) or "$."

@@ -48,3 +48,13 @@ def test_long_texts_are_cut_and_say_so() -> None:
 
     assert compare(long, long).is_cut
     assert not compare(long, long)
+
+
+def test_a_long_line_and_one_that_is_there_a_thousand_times_do_not_take_long() -> None:
+    """Nobody else is answered meanwhile."""
+    words = [f"word{number % 50}" for number in range(30_000)]
+    found = compare(" ".join(words), " ".join([*words, "more"]))
+    assert signs(found.lines) == "-+"
+    assert len(found.lines[0].words) == 1
+    many = "again\n" * 3900
+    assert signs(compare(f"{many}old", f"{many}new").lines)[-2:] == "-+"
