@@ -1,6 +1,7 @@
 """Who watches: a file for each command that waits for work, which names its process and what it waits for."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -36,7 +37,12 @@ def begin(path: Path, only: Only | None = None) -> int:
     """
     descriptor = hold(path)
     chosen = [str(key) for key in only or () if key is not None]
-    path.write_text(json.dumps({"identity": list(Identity.current()), "only": chosen}))
+    try:
+        path.write_text(json.dumps({"identity": list(Identity.current()), "only": chosen}))
+    except OSError:  # no room for it: then this process does not watch
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+        raise
     return descriptor
 
 

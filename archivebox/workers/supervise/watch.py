@@ -279,7 +279,7 @@ def _put_on_record() -> None:
 
 
 def _others_watch() -> bool:
-    return any(watchers.files())
+    return any(map(watchers.read, watchers.files()))  # an empty file is of one that was killed as it began
 
 
 def start_orchestrator(parent: Process, body: Callable[[UUID], int]) -> Process:

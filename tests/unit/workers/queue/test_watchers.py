@@ -1,6 +1,8 @@
 """Who says for what it waits narrows what is worked on, until somebody waits for everything."""
 
 import os
+import resource
+import signal
 
 import pytest
 
@@ -32,6 +34,20 @@ def test_crawls_and_snapshots_add_up_and_a_whole_crawl_is_all_of_it() -> None:
     assert watchers.scope() == {crawl: {one, two}, other: set()}
     watch(Only(crawl))
     assert watchers.scope() == {crawl: set(), other: set()}
+
+
+def test_who_finds_no_room_to_say_that_it_watches_does_not_watch() -> None:
+    path = DATA_FOLDER.watcher_lock(new_id())
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            watchers.begin(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert not path.exists()
 
 
 def test_a_file_says_who_wrote_it_and_a_torn_one_nothing() -> None:
