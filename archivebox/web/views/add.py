@@ -38,6 +38,8 @@ AGAIN = [
     (Again.NEVER, "Skip"),
 ]
 REFUSALS_SHOWN = 50
+REFUSALS_TOLD = 3
+"""Named on the page that follows."""
 KNOWN_SHOWN = 10
 REFUSED_KEPT = 1_000
 """Lines that were no URLs, kept with the crawl."""
@@ -165,8 +167,11 @@ def _keep_refusals(crawl: Crawl, found: Understood) -> None:
 
 def _tell(request: HttpRequest, taken: int, found: Understood) -> None:
     messages.success(request, f"{taken} page{'' if taken == 1 else 's'} accepted.")
-    for refusal in found.refusals[:REFUSALS_SHOWN]:
-        messages.warning(request, f"Line {refusal.line} was left out. {refusal.sentence}")
+    for refusal in found.refusals[:REFUSALS_TOLD]:
+        messages.warning(request, f"Line {refusal.line}: {refusal.sentence}")
+    if (more := len(found.refusals) - REFUSALS_TOLD) > 0:
+        where = " Its crawl names them under “Not taken”." if request.user.is_authenticated else ""
+        messages.warning(request, f"{more:,} more lines were left out.{where}")
 
 
 # --- what the page says -------------------------------------------------------------------------------------------

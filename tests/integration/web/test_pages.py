@@ -131,14 +131,15 @@ def test_what_failed_can_be_tried_again(library: Library) -> None:
 
 
 def test_urls_go_through_the_one_door(library: Library) -> None:
-    urls = "http://added.example/\n\nnot a url\njavascript:alert(1)\nhttp://added.example/two"
+    urls = "http://added.example/\n\nnot a url\njavascript:alert(1)\nhttp://added.example/two\nno\nno url\nnone\n"
     answer = library.visitor.post("/add/", urls=urls, depth="1", tags="one, two")
     assert answer.status == 302
     assert answer.headers["location"].startswith("/crawls/")
     page = library.visitor.get(answer.headers["location"]).text
     assert "2 pages accepted" in page
-    assert "Line 3 was left out" in page
-    assert "Line 4 was left out" in page
+    assert "Line 3: " in page
+    assert "Line 4: " in page
+    assert "2 more lines were left out" in page
     code = (
         "from archivebox.core.models import Snapshot\n"
         "for s in Snapshot.objects.filter(url__contains='added.example').order_by('pk'):\n"
