@@ -165,9 +165,9 @@ class Snapshot(StoppableItem, VisibleRow):
             models.Index(fields=["id", "fence", *_SEEN_BY], condition=_KEPT & _CANCELLED, name="snapshot_cancelled"),
             models.Index(fields=["id"], condition=_REMOVED, name="snapshot_removed"),
             models.Index(fields=["retired_at"], condition=_REMOVED, name="snapshot_retired"),
-            # The page of a crawl: its newest, those in one state, how many were done of late.
+            # The page of a crawl: its newest, those in one state (begun or not), how many were done of late.
             models.Index(fields=["crawl", "id", *_SEEN_BY], condition=_KEPT, name="snapshot_of_crawl"),
-            models.Index(fields=["crawl", "status", "id", *_SEEN_BY], condition=_KEPT, name="snapshot_state"),
+            models.Index(fields=["crawl", "status", "id", "fence", *_SEEN_BY], condition=_KEPT, name="snapshot_state"),
             models.Index(fields=["crawl", "sealed_at"], condition=Q(sealed_at__isnull=False), name="snapshot_done"),
         ]
 

@@ -207,7 +207,9 @@ def test_of_what_an_index_lists_only_what_is_near_is_looked_at(
 @pytest.mark.once
 def test_lists_are_read_in_their_order_from_an_index_whoever_asks(pages: dict[str, Snapshot]) -> None:
     a_crawl = f"crawl:{pages['pear'].crawl_id}"
-    for query in ("", "host:a.example", "type:pdf", a_crawl, "quality:100", "is:private", "is:public", "after:2026"):
+    unfetched = f"is:unfetched {a_crawl}"
+    simple = ("", "host:a.example", "type:pdf", "quality:100", "is:private", "is:public", "after:2026")
+    for query in (*simple, a_crawl, unfetched):
         for sight in SIGHTS:
             assert "TEMP B-TREE" not in select(query, sight).order_by("-pk")[:51].explain(), (query, sight)
     for column, index in (("domain", "snapshot_of_host"), ("quality", "snapshot_of_quality")):
