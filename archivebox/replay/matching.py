@@ -12,7 +12,7 @@ _BUSTERS = frozenset({"_", "cb", "cachebust", "cachebuster", "cache", "nocache",
 _CLOCKS = frozenset({"t", "ts", "time", "timestamp", "v", "ver", "version"})
 """Cache busters where their value is a number of eight digits or more, which is a time."""
 _TIME = re.compile(r"\d{8,}(\.\d+)?")
-_CALLBACK = re.compile(r"jQuery\w*\d{8,}\w*")
+_CALLBACK = re.compile(r"jQuery(?=\w*+\Z)\w*?\d{8}")
 _FILE = re.compile(
     r"\.(css|js|mjs|png|jpe?g|gif|webp|avif|svg|ico|bmp|woff2?|ttf|otf|eot|mp4|webm|mp3|ogg|wav|m4a|vtt)$",
     re.IGNORECASE,
@@ -40,4 +40,4 @@ def _place(url: str) -> str:
 def _is_buster(parameter: str) -> bool:
     name, _, value = parameter.partition("=")
     name = name.lower()
-    return name in _BUSTERS or (name in _CLOCKS and bool(_TIME.fullmatch(value))) or bool(_CALLBACK.fullmatch(value))
+    return name in _BUSTERS or (name in _CLOCKS and bool(_TIME.fullmatch(value))) or bool(_CALLBACK.match(value))

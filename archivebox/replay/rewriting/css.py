@@ -5,13 +5,14 @@ from re import Match
 
 from archivebox.replay.rewriting.links import Links
 
-_QUOTED = r"""(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+_QUOTED = r"""(?:"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+')"""
+_STRING = r"""(?:"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?)"""
 _TOKEN = re.compile(
     rf"""/\*.*?(?:\*/|\Z)                                   # a comment
     |@namespace[^;]*                                        # names, never asked for
-    |(?P<import>@import\s*)(?P<sheet>{_QUOTED})
-    |url\(\s*(?P<url>{_QUOTED}|(?:[^"'()\\\s]|\\.)*)\s*\)
-    |{_QUOTED}                                              # a string is only text""",
+    |(?P<import>@import\s*+)(?P<sheet>{_QUOTED})
+    |url\(\s*+(?P<url>{_QUOTED}|(?:[^"'()\\\s]|\\.)*+)\s*+\)
+    |{_STRING}                                              # a string is only text, also one that has no end""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 _SPECIAL = re.compile(r"[\"\\<\r\n\f]")

@@ -46,7 +46,8 @@ _SHOWN_LINKS = frozenset(
 _KEPT_PRAGMAS = frozenset({"content-type", "content-language", "default-style", "x-ua-compatible"})
 """Values of ``http-equiv`` that are kept; others are policies, cookies and timers of the server."""
 _REFRESH = re.compile(r"\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
-_DOCTYPE = re.compile(r"(?:\s|\ufeff|<!--.*?-->|<\?[^>]*>)*(<!doctype[^>]*>)", re.IGNORECASE | re.DOTALL)
+_DOCTYPE = re.compile(r"(?:\s|\ufeff|(?><!--.*?-->)|<\?[^>]*+>)*+(<!doctype[^>]*>)", re.IGNORECASE | re.DOTALL)
+"""What stands before it is taken in one way: sixty comments without any had the server try for ever."""
 _ANIMATIONS = frozenset({"set", "animate"})
 """Elements of SVG that give another an attribute which does not stand in the document."""
 _LEADING = _LINKING | {"target"}

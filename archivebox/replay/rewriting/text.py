@@ -8,7 +8,7 @@ _PRESCAN = 1024
 """Bytes in which a declaration must stand."""
 _IN_HTML = re.compile(rb"""<meta[^>]*?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
 _IN_CSS = re.compile(rb'@charset "([A-Za-z0-9_.:-]+)";')
-_IN_TYPE = re.compile(r"""charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
+_IN_TYPE = re.compile(r"""charset\s*+=\s*+["']?\s*+([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
 
 
 def decode(data: bytes, content_type: str) -> str:

@@ -76,6 +76,11 @@ def test_names_of_urls() -> None:
     assert bare("http://a.example/api?id=1") == "", "its query says which of many things it is"
 
 
+def test_a_long_name_is_told_at_once() -> None:
+    assert loose(f"https://a.test/?c=jQuery{'1' * 50_000}!") != loose("https://a.test/?")
+    assert loose("https://a.test/?c=jQuery12345678_a") == loose("https://a.test/")
+
+
 def test_redirects_are_followed_in_the_archive_and_circles_are_told(folder: Path) -> None:
     answer, _ = reply(folder, "/moved")
     assert (answer.status, answer.headers["location"]) == (302, PLACE.address("http://a.example/"))

@@ -226,3 +226,13 @@ def test_an_address_says_where_and_what() -> None:
     assert read("token", path_of(PLACE.app, PLACE.moment, file)) == (PLACE, file)
     evil = "@http:evil;x/20261122090000/https://a.example/"
     assert read("token", evil) == (None, evil)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<!---->" * 200, "<style>a{b:url(" + " " * 200_000, '<style>"' + '\\"' * 100_000, "<p style='" + '\\"' * 100_000],
+)
+def test_no_page_keeps_the_server_busy(text: str) -> None:
+    """By something of which there are very many ways to read it."""
+    assert rewrite_html(text, links())
+    assert lead_links(text, links())
