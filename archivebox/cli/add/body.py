@@ -19,6 +19,7 @@ from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
 from archivebox.cli.watching import Watched, watch
 from archivebox.config.resolve import Layer, Resolved
+from archivebox.contract.discovery import Plugin
 from archivebox.core.intake import Seed, create_crawl
 from archivebox.core.models import Snapshot
 from archivebox.core.retry import retry_missing
@@ -89,7 +90,7 @@ def run(
         given = _read(Reader(session.out, resolved, Format(parser), stack), urls, file)
         session.open(create=True)
         crawl, others = _accept(session, given, options)
-    _tell_of_plugins(session, resolved)
+    _tell_of_plugins(session, resolved, depth)
     crawl_ids = others | ({crawl.pk} if crawl else set())
     if index_only:
         session.out.say(f"On record. `archivebox crawl resume {crawl.pk if crawl else ''}` runs it.")
@@ -100,11 +101,20 @@ def run(
     return watch(session, Watched(crawl_ids)) if crawl_ids else 0
 
 
-def _tell_of_plugins(session: Session, resolved: Resolved) -> None:
-    """What in the plugins that are to run could not be understood, and so costs results."""
-    for plugin in all_plugins().values():
-        for warning in plugin.warnings if resolved.is_enabled(plugin) else ():
+def _tell_of_plugins(session: Session, resolved: Resolved, depth: int) -> None:
+    """What in the plugins that are to run could not be understood, or is missing among them, and so costs results."""
+    chosen = [plugin for plugin in all_plugins().values() if resolved.is_enabled(plugin)]
+    for plugin in chosen:
+        for warning in plugin.warnings:
             session.out.warn(f"The plugin {plugin.name}: {warning}.")
+    if depth and not any(_finds_links(plugin) for plugin in chosen):
+        session.out.warn("No link will be followed: none of these plugins finds any. parse_dom_outlinks does.")
+
+
+def _finds_links(plugin: Plugin) -> bool:
+    """As it says of itself; one of somebody's own that says nothing may."""
+    is_silent = not plugin.outputs and plugin.source != "bundled"
+    return is_silent or any(output.role == "links" for output in plugin.outputs)
 
 
 def config_of(pairs: tuple[str, ...], plugins: str | None) -> dict[str, JSON]:

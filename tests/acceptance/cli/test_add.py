@@ -82,6 +82,7 @@ def test_nothing_given_is_refused(cli: Type) -> None:
 @pytest.mark.database
 def test_the_first_add_makes_the_collection_and_keeps_what_was_given(cli: Type, tmp_path: Path) -> None:
     done = cli("add", "--bg", "--tag", "reading, later", "--depth", "2", "--label", "mine", "--plugins", "wget", GOOD)
+    assert "No link will be followed" in done.err
     assert done.code == 0
     crawl = done.record
     assert (crawl["type"], crawl["status"], crawl["max_depth"], crawl["label"]) == ("Crawl", "queued", 2, "mine")
