@@ -124,6 +124,12 @@ class Ending(NamedTuple):
         return self.background and not self.finite
 
     @property
+    def was_given_back(self) -> bool:
+        """Whether it was told to stop for its object's sake, by us or by a worker that died before it could say so."""
+        given_back = self.released or (self.taken_over and self.died_of_term and not self.may_be_stopped)
+        return given_back and self.end_reason is EndReason.SEALED
+
+    @property
     def is_lost(self) -> bool:
         """Nobody saw its end, which we did not ask for, or it fell together with its worker."""
         unseen = self.exit_code is None and self.end_reason is not EndReason.SEALED
@@ -161,7 +167,7 @@ def _outcome(run: Ending) -> Outcome:
         return _timed_out(run.declared)
     if run.is_lost:
         return _as_declared(run) if run.declared else Outcome(Status.QUEUED, Reason.LOST, retry=True, counts=False)
-    if run.released and run.end_reason is EndReason.SEALED:
+    if run.was_given_back:
         return Outcome(Status.SUCCEEDED) if run.declared is Status.SUCCEEDED else BACK_TO_QUEUE
     if run.end_reason is EndReason.SEALED or (run.died_of_term and run.may_be_stopped):
         return _stopped(run)

@@ -222,12 +222,14 @@ class Chaos:
                 self.wrong.append(f"{name} is {row['status']}")
             elif row["reason"] == Reason.NO_SESSION and self._tabs(row["snapshot_id"]) >= SESSIONS:
                 self.figures["without a page, opened as often as may be"] += 1
+            elif row["reason"] == Reason.WORKER_LOST:
+                self.figures["results put aside"] += 1
             elif run is None or run["exit_code"] is None:
                 self.wrong.append(f"{name} is {row['status']} ({row['reason']}) by a run whose end nobody saw")
             elif run["exit_code"] < 0:
                 if str(run["pk"]) not in self.killed_hooks:
                     self.wrong.append(
-                        f"{name} is {row['status']}: a run that we ended ({run['exit_code']}) is its last"
+                        f"{name} is {row['status']}: a run that we ended ({run['end_reason']}) is its last"
                     )
             elif row["status"] != status_of(run["exit_code"]):
                 self.wrong.append(f"{name} is {row['status']}, its hook exited {run['exit_code']}")

@@ -97,6 +97,13 @@ TABLE: list[tuple[str, Ending, Status, str, bool]] = [
     ("told, plain, deaf to it", told(-9, **FILES), Status.FAILED, "unfinished", True),
     ("told, finite", row(-15, end=EndReason.SIGNALLED, background=True, finite=True), Status.FAILED, "signalled", True),
     ("released", row(-15, end=EndReason.SEALED, released=True, **FILES), Status.QUEUED, "released", True),
+    (
+        "released by a worker that died of it",
+        row(None, end=EndReason.SEALED, taken_over=True),
+        Status.QUEUED,
+        "released",
+        True,
+    ),
     ("released, succeeded before", row(-15, "succeeded", EndReason.SEALED, released=True), Status.SUCCEEDED, "", False),
     (
         "taken over, its worker's TERM",
