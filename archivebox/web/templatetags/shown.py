@@ -77,6 +77,13 @@ def quality_mark(percent: int | None) -> SafeString | str:
 
 
 @register.filter
+def with_commands(sentence: str) -> SafeString:
+    """A sentence with what stands between `backticks` as code."""
+    parts = (format_html("<code>{}</code>", part) if at % 2 else part for at, part in enumerate(sentence.split("`")))
+    return format_html_join("", "{}", ((part,) for part in parts))
+
+
+@register.filter
 def seen_by_whom(visibility: str) -> str:
     """Who sees something, in words."""
     return dict(SEEN_BY)[visibility]

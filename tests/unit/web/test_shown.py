@@ -1,10 +1,10 @@
-"""How guesses are written."""
+"""How guesses and commands are written."""
 
 from __future__ import annotations
 
 import pytest
 
-from archivebox.web.templatetags.shown import pace, roughly
+from archivebox.web.templatetags.shown import pace, roughly, with_commands
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,9 @@ def test_a_pace_is_told_in_the_period_that_gives_it_a_number() -> None:
     assert [pace(72.4), pace(1), pace(0.4), pace(0.01)] == [
         "72 pages a minute", "1 page a minute", "24 pages an hour", "1 page an hour"
     ]  # fmt: skip
+
+
+def test_a_command_in_a_sentence_is_code_and_nothing_in_it_is_markup() -> None:
+    assert with_commands("Run `archivebox install <x>` & wait.") == (
+        "Run <code>archivebox install &lt;x&gt;</code> &amp; wait."
+    )
