@@ -217,7 +217,9 @@ def _troubles(watched: Watched) -> list[tuple[str, str, str]]:
 
 
 def _tell_waiting(out: Output, watched: Watched) -> None:
-    """What is left: results that wait for their retry, and pages that gave nothing."""
+    """What is left: crawls that somebody paused, results that wait for their retry, and pages that gave nothing."""
+    for key in Crawl.objects.filter(pk__in=watched.crawl_ids, status=Crawl.StatusChoices.PAUSED).values_list("pk"):
+        out.say(f"Paused: `archivebox crawl resume {key[0]}` goes on with it.")
     waiting = watched.results().filter(status=ArchiveResult.StatusChoices.BACKOFF).count()
     if waiting:
         out.say(f"Tried again later: {counted(waiting, 'hook')}. `archivebox update` tries at once.")

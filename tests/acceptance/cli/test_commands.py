@@ -180,6 +180,7 @@ def test_crawls_and_snapshots_are_paused_resumed_and_cancelled(cli: Type, collec
     snapshot = str(cli("list").record["id"])
     assert cli("crawl", "pause", crawl).record["status"] == "paused"
     assert cli("crawl", "pause", crawl).code == 2
+    assert f"Paused: `archivebox crawl resume {crawl}`" in cli("add", "--update", GOOD).err
     assert cli("crawl", "resume", crawl).record["status"] == "queued"
     assert cli("snapshot", "pause", snapshot).record["status"] == "paused"
     assert cli("snapshot", "resume", snapshot).record["status"] == "queued"
