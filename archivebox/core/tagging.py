@@ -17,13 +17,13 @@ LOOKED_AT = 1_000
 """Pages of a tag among which one that is seen is looked for: 2 ms where all are hidden."""
 
 
-def tags_seen_by(sight: Sight) -> "QuerySet[Tag]":
-    """All tags but those that are on pages, and on none of the newest of these that is seen."""
+def tags_seen_by(sight: Sight, most: int | None = LOOKED_AT) -> "QuerySet[Tag]":
+    """All tags but those that are on pages, and on none of the newest of these that is seen; ``most`` None: of all."""
     tags = Tag.objects.all()
     if sight.is_whole:
         return tags
     through = Snapshot.tags.through.objects
-    newest = through.filter(tag_id=OuterRef(OuterRef("pk"))).order_by("-snapshot_id").values("snapshot_id")[:LOOKED_AT]
+    newest = through.filter(tag_id=OuterRef(OuterRef("pk"))).order_by("-snapshot_id").values("snapshot_id")[:most]
     seen = seen_by(sight, Snapshot.objects.filter(pk__in=newest))
     return tags.filter(~Exists(through.filter(tag_id=OuterRef("pk"))) | Exists(seen))
 

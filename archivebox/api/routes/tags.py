@@ -70,7 +70,7 @@ def _named(name: str) -> Tag:
 
 
 def _find(request: HttpRequest, key: UUID) -> Tag:
-    found = tags_seen_by(sight_of(whoever(request))).filter(pk=key).first()
+    found = tags_seen_by(sight_of(whoever(request)), most=None).filter(pk=key).first()
     if found is None:
         raise Http404
     return found

@@ -56,7 +56,7 @@ def _make(request: HttpRequest) -> HttpResponse:
 @require_POST
 def change(request: HttpRequest, tag_id: UUID) -> HttpResponse:
     """``do``: ``rename`` (to ``name``), ``merge`` (into the tag ``into``), ``delete``."""
-    tag = get_object_or_404(tags_seen_by(sight_of(request.user)), pk=tag_id)
+    tag = get_object_or_404(tags_seen_by(sight_of(request.user), most=None), pk=tag_id)
     wanted, before, said = request.POST.get("do"), tag.name, ""
     try:
         with write_transaction():

@@ -43,16 +43,14 @@ def test_failures_are_counted_of_the_pages_that_are_seen(
 
 
 @pytest.mark.database
-def test_a_tag_is_there_for_who_sees_one_of_its_newest_pages(
-    pages: list[Snapshot], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tag_is_there_for_who_sees_one_of_its_newest_pages(pages: list[Snapshot]) -> None:
     unused, tag = Tag.named("unused"), Tag.named("fruit")
     assert tag is not None
     for row in pages[:2]:
         row.tags.add(tag)
     assert [set(tagging.tags_seen_by(sight)) for sight in SIGHTS] == [{unused, tag}] * 3
-    monkeypatch.setattr(tagging, "LOOKED_AT", 1)
-    assert set(tagging.tags_seen_by(Sight())) == {unused}
+    assert set(tagging.tags_seen_by(Sight(), most=1)) == {unused}
+    assert set(tagging.tags_seen_by(Sight(), most=None)) == {unused, tag}
 
 
 @pytest.mark.once
