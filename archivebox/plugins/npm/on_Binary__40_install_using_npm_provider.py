@@ -13,15 +13,13 @@ from wishes import Wish, take_all, wished
 
 from archivebox.plugins.base import Hook, Settings, on_stop, run_program, write_atomically
 from archivebox.plugins.base.providers.library import Library
-from archivebox.plugins.base.providers.programs import answer_with_first, find_all, read_version, report, search_path
+from archivebox.plugins.base.providers.programs import answer_with_first, find_all, report, search_path
 from archivebox.plugins.base.providers.request import Request, give_up, install_timeout
 
 if TYPE_CHECKING:
     from archivebox.plugins.base.invocation import JSON
 
 PROVIDER = "npm"
-ABLE_TO_PIN = 10
-"""The npm that can override what comes from git: 9.2, which Debian and Ubuntu have, ends with "Invalid comparator"."""
 
 
 def main() -> None:
@@ -105,8 +103,7 @@ def install(wish: Wish, npm: Path, modules: Path) -> bool:
     modules.mkdir(parents=True, exist_ok=True)
     pin_dependencies(wish.pins, modules.parent / "package.json")
     quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--no-progress", "--omit=dev", "--yes"]
-    asked = ["install", f"--prefix={modules.parent}", *quiet, *wish.arguments, "--", *wish.packages]
-    command = [*npm_for(modules.parent / "package.json", npm), *asked]
+    command = [str(npm), "install", f"--prefix={modules.parent}", *quiet, *wish.arguments, "--", *wish.packages]
     done = run_program(command, timeout=install_timeout(), cwd=str(modules.parent))
     if done.timed_out:
         give_up(f"Installing {' '.join(wish.packages)} with npm took longer than {install_timeout():g} s.")
@@ -122,14 +119,6 @@ def pin_dependencies(pins: dict[str, JSON], manifest: Path) -> None:
         former = document.get("overrides")
         document["overrides"] = {**(former if isinstance(former, dict) else {}), **pins}
     write_atomically(os.fspath(manifest), json.dumps(document, indent=2))
-
-
-def npm_for(manifest: Path, npm: Path) -> list[str]:
-    """The npm to install with: one that is too old for the overrides of the manifest fetches a newer one for itself."""
-    has_overrides = "overrides" in json.loads(manifest.read_bytes())
-    if not has_overrides or int(read_version(npm).partition(".")[0] or 0) >= ABLE_TO_PIN:
-        return [str(npm)]
-    return [str(npm), "exec", "--yes", f"--package=npm@{ABLE_TO_PIN}", "--", "npm"]
 
 
 def report_library(request: Request, modules: Path, library: Library) -> None:
