@@ -11,11 +11,8 @@ from archivebox.lib.files import locked
 
 _STOPS = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 """What a terminal stops processes with; SIGSTOP itself cannot be put off."""
-_UNFLUSHED = {
-    "sqlite": ("PRAGMA synchronous=NORMAL", "PRAGMA synchronous=FULL"),
-    "postgresql": ("SET synchronous_commit=off", "RESET synchronous_commit"),
-}
-"""What a connection is told before and after (sqlite.org/pragma.html, postgresql.org/docs/current/wal-async-commit)."""
+_UNFLUSHED, _FLUSHED = "PRAGMA synchronous=NORMAL", "PRAGMA synchronous=FULL"
+"""What a connection of SQLite is told (sqlite.org/pragma.html)."""
 
 
 @contextmanager
@@ -38,18 +35,18 @@ def unflushed_transactions() -> Iterator[None]:
     """Commits in here do not wait for the disk, some milliseconds each; a kill loses nothing, as the kernel has it.
 
     A power cut may undo them. That is for leases and plans, which are made again from what they were made from: the
-    next transaction that is flushed to the disk takes them along.
+    next transaction that is flushed to the disk takes them along. On PostgreSQL they wait as all do: its server may
+    crash alone, and who works by a plan that it has forgotten would work for nothing.
     """
-    if connection.in_atomic_block:
+    if connection.in_atomic_block or connection.vendor != "sqlite":
         yield
         return
-    begin, end = _UNFLUSHED[connection.vendor]
     with connection.cursor() as cursor:
-        cursor.execute(begin)
+        cursor.execute(_UNFLUSHED)
         try:
             yield
         finally:
-            cursor.execute(end)
+            cursor.execute(_FLUSHED)
 
 
 @contextmanager

@@ -172,15 +172,19 @@ class Executor(Held):
         locks = self._machine_locks.pop(item, ())
         run.pass_fds = (*locks, item.place.descriptor) if isinstance(item.place, Tab) else locks
         self._take_on(item, run)
-        started = run.start()
-        let_go(locks)
-        if not started:
-            self._by_run.pop(run)  # nobody will tell of its end
-            self._give_back(item)
-            self.settle(item, could_not_start(), run.refusal)
-            self._again = True
-        else:
+        started = False
+        try:
+            started = run.start()
+        finally:
+            let_go(locks)
+            if not started:
+                self._by_run.pop(run)  # nobody will tell of its end
+        if started:
             self.expect_ready(item, run)
+            return
+        self._give_back(item)
+        self.settle(item, could_not_start(), run.refusal)
+        self._again = True
 
     def _take_on(self, item: Planned, run: HookProcess) -> None:
         item.run, item.status, item.late = run, "started", False

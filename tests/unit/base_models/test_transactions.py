@@ -25,7 +25,7 @@ def test_the_place_is_taken_for_a_turn_alone() -> None:
     assert not somebody_writes()
 
 
-FLUSHES = {"sqlite": ("PRAGMA synchronous", 2, 1), "postgresql": ("SHOW synchronous_commit", "on", "off")}
+FLUSHES = {"sqlite": ("PRAGMA synchronous", 2, 1), "postgresql": ("SHOW synchronous_commit", "on", "on")}
 
 
 def flushes() -> object:
