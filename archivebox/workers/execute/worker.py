@@ -40,8 +40,11 @@ POLL_EVERY = 30.0
 """Seconds after which a worker polls unasked, against a missed wake-up: a ringer may be killed before it rang."""
 POLL_DOORBELL = 0.1
 """Seconds between two looks at the doorbell where no kernel tells."""
-GATHER_RINGS = 0.005
-"""Seconds between two polls: each seal of each worker rings, and a poll costs some milliseconds."""
+GATHER_RINGS, GATHER_WHILE_BUSY = 0.005, 0.02
+"""Seconds between two polls: each seal of each worker rings, and a poll costs some milliseconds.
+
+A worker that holds pages has one of them ahead, and is in no hurry for more.
+"""
 POLL_AGAIN = 0.02
 """Seconds until a woken worker that found nothing polls once more."""
 MOST_LATE = 32
@@ -95,7 +98,7 @@ class Worker:
             while not self._stopping.is_set():
                 claimed = await self._claim_due()
                 if not (claimed.more or (claimed and self._capacity().snapshots)):
-                    await asyncio.sleep(GATHER_RINGS)
+                    await asyncio.sleep(GATHER_WHILE_BUSY if self.held.pages else GATHER_RINGS)
                     await self._sleep(claimed.next_at)
         finally:
             for beat in beats:
