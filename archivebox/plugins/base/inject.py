@@ -109,9 +109,11 @@ class World:
 
 def read_package(package: str, file: str) -> str:
     """Return the text of a file of an installed npm package; without it the hook ends with a sentence."""
-    folder = os.path.join(Settings().path("NODE_MODULES_DIR"), package)
-    try:
-        with open(os.path.join(folder, file), encoding="utf-8") as opened:
-            return opened.read()
-    except FileNotFoundError:
-        misconfigured(f"{package} is not installed: {file} is not in {folder}. Install it with: archivebox install")
+    modules = Settings().path("NODE_MODULES_DIR")
+    alone = os.path.join(os.path.dirname(modules), "files")  # where those are of which nothing but the files is wanted
+    places = [os.path.join(folder, package, file) for folder in (modules, alone)]
+    path = next(filter(os.path.isfile, places), None)
+    if path is None:
+        misconfigured(f"{package} is not installed: there is no {places[0]}. Install it with: archivebox install")
+    with open(path, encoding="utf-8") as opened:
+        return opened.read()

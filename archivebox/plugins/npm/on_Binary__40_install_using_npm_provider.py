@@ -4,20 +4,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from unpacking import fetch_files
 from wishes import Wish, take_all, wished
 
-from archivebox.plugins.base import Hook, Settings, on_stop, run_program, write_atomically
+from archivebox.plugins.base import Hook, Settings, on_stop, run_program
 from archivebox.plugins.base.providers.library import Library
 from archivebox.plugins.base.providers.programs import answer_with_first, find_all, report, search_path
 from archivebox.plugins.base.providers.request import Request, give_up, install_timeout
-
-if TYPE_CHECKING:
-    from archivebox.plugins.base.invocation import JSON
 
 PROVIDER = "npm"
 
@@ -30,6 +26,9 @@ def main() -> None:
     npm = next(find_all([Settings().str("NPM_BINARY")], search_path(library)), None)
     if npm is None:
         give_up(f"{request.name} comes with npm, which is not there. Install Node.js: sudo apt-get install npm")
+    if request.options.get("dependencies") is False:
+        report_library(request, install_files(request, npm, modules.parent / "files", library), library)
+        return
     if request.upgrade:
         with library.locked("npm"):
             install_alone(request, npm, modules)
@@ -43,6 +42,18 @@ def main() -> None:
     link = library.link(program.name, program)
     version = version_of(package_file(request.packages[0], modules))
     answer_with_first(request, [link], library, f"npm installed {request.name}, but it does not run.", version)
+
+
+def install_files(request: Request, npm: Path, folder: Path, library: Library) -> Path:
+    """Have the files of a package alone in a folder, which it returns: npm would take them out of its own."""
+    (package,) = packages_of(request)
+    with library.locked("npm"):
+        target = package_file(package, folder).parent
+        wanted = {"", version_of(target / "package.json")}
+        is_here = target.is_dir() and not request.upgrade and package.lstrip("@").partition("@")[2] in wanted
+        if not is_here and not fetch_files(package, npm, target, install_timeout()):
+            give_up(f"npm could not fetch {package}; the reason stands above.")
+    return folder
 
 
 def packages_of(request: Request) -> list[str]:
@@ -59,8 +70,7 @@ def newest(package: str) -> str:
 
 
 def wish_of(request: Request) -> Wish:
-    pins = request.options.get("overrides")
-    return Wish(packages_of(request), request.arguments("args"), pins if isinstance(pins, dict) else {})
+    return Wish(packages_of(request), request.arguments("args"))
 
 
 def has_all(request: Request, modules: Path) -> bool:
@@ -101,24 +111,12 @@ def is_there(package: str, modules: Path) -> bool:
 def install(wish: Wish, npm: Path, modules: Path) -> bool:
     """Add packages to those that are there (what package.json does not name, npm would take away); False: it failed."""
     modules.mkdir(parents=True, exist_ok=True)
-    pin_dependencies(wish.pins, modules.parent / "package.json")
     quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--no-progress", "--omit=dev", "--yes"]
     command = [str(npm), "install", f"--prefix={modules.parent}", *quiet, *wish.arguments, "--", *wish.packages]
     done = run_program(command, timeout=install_timeout(), cwd=str(modules.parent))
     if done.timed_out:
         give_up(f"Installing {' '.join(wish.packages)} with npm took longer than {install_timeout():g} s.")
     return done.returncode == 0
-
-
-def pin_dependencies(pins: dict[str, JSON], manifest: Path) -> None:
-    """Write the overrides of dependencies (npm's own word for them) that a package cannot be installed without."""
-    document: dict[str, JSON] = {"private": True}
-    if manifest.is_file():
-        document = json.loads(manifest.read_bytes())
-    if pins:
-        former = document.get("overrides")
-        document["overrides"] = {**(former if isinstance(former, dict) else {}), **pins}
-    write_atomically(os.fspath(manifest), json.dumps(document, indent=2))
 
 
 def report_library(request: Request, modules: Path, library: Library) -> None:

@@ -20,19 +20,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from archivebox.plugins.base.invocation import JSON
-
 GATHERING = 0.3  # seconds in which those that start together have said what they want
 LASTS = 3600.0  # seconds; an older wish is of a hook that was killed
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Packages as npm is asked for them, words for its command line, and pins of dependencies."""
+    """Packages as npm is asked for them, and words for its command line."""
 
     packages: list[str]
     arguments: list[str]
-    pins: dict[str, JSON]
 
 
 @contextmanager
@@ -40,7 +37,7 @@ def wished(folder: Path, wish: Wish) -> Iterator[None]:
     """Let the others know of a wish for as long as it is not fulfilled."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{secrets.token_hex(8)}.json"
-    write_atomically(os.fspath(path), json.dumps([wish.packages, wish.arguments, wish.pins]))
+    write_atomically(os.fspath(path), json.dumps([wish.packages, wish.arguments]))
     try:
         yield
     finally:
@@ -50,13 +47,12 @@ def wished(folder: Path, wish: Wish) -> Iterator[None]:
 def take_all(folder: Path, mine: Wish) -> Wish:
     """Return one wish for all that can be had together with `mine`; whose wish was taken makes no other."""
     time.sleep(GATHERING)
-    packages, pins = list(mine.packages), dict(mine.pins)
+    packages = list(mine.packages)
     for path in sorted(folder.glob("*.json")):
         wish = _take(path, mine.arguments)
         if wish is not None:
             packages += wish.packages
-            pins |= wish.pins
-    return Wish(list(dict.fromkeys(packages)), mine.arguments, pins)
+    return Wish(list(dict.fromkeys(packages)), mine.arguments)
 
 
 def _take(path: Path, arguments: list[str]) -> Wish | None:

@@ -1,14 +1,20 @@
 """Node programs and libraries."""
 
 import fcntl
+import io
 import json
 import shutil
 import subprocess
+import tarfile
 import time
 from collections.abc import Callable
+from pathlib import Path
+from runpy import run_path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.plugins_bundled.providers.conftest import PLUGINS
 
 if TYPE_CHECKING:
     from tests.plugins_bundled.providers.conftest import Answer, Provider
@@ -81,13 +87,36 @@ def test_a_second_package_does_not_take_the_first_away(providers: "Provider") ->
     assert (providers.lib / "npm" / "node_modules" / "semver").is_dir()
 
 
-def test_pinned_dependencies_reach_npm(providers: "Provider") -> None:
-    overrides: dict[str, object] = {"npm": {"packages": ["semver"], "overrides": {"lru-cache": "6.0.0"}}}
+def files_of(package: str) -> dict[str, object]:
+    return {"npm": {"packages": [package], "library": True, "dependencies": False}}
 
-    providers.ask("npm", "semver", overrides=overrides)
 
-    written = json.loads((providers.lib / "npm" / "package.json").read_bytes())
-    assert written["overrides"] == {"lru-cache": "6.0.0"}
+def test_the_files_of_a_package_come_without_what_it_depends_on(providers: "Provider") -> None:
+    """npm before 10 cannot install what depends on something that is in no registry."""
+    first = providers.ask("npm", "semver", overrides=files_of("semver@7.3.2"))
+    closed = {"npm_config_registry": "http://127.0.0.1:9", "npm_config_offline": "true"}
+    again = providers.ask("npm", "semver", overrides=files_of("semver@7.3.2"), environ=closed)
+
+    file = providers.lib / "npm" / "files" / "semver" / "package.json"
+    assert (first.binary["abspath"], first.binary["version"]) == (str(file), "7.3.2")
+    assert again.binary == first.binary
+    assert not (providers.lib / "npm" / "node_modules").exists()
+    newer = providers.ask("npm", "semver", overrides=files_of("semver@7.6.3"))
+    assert newer.binary["version"] == "7.6.3"
+    assert [path.name for path in file.parent.parent.iterdir()] == ["semver"]
+
+
+def test_nothing_of_a_package_leads_out_of_its_folder(tmp_path: Path) -> None:
+    unpack = run_path(str(PLUGINS / "npm" / "unpacking.py"))["unpack"]
+    with tarfile.open(tmp_path / "x.tgz", "w:gz") as archive:
+        for name in ("package/a/b.js", "package/../../out.js", "/package/c.js", "alone.js"):
+            archive.addfile(tarfile.TarInfo(name), io.BytesIO())
+        link = tarfile.TarInfo("package/link")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+    unpack(tmp_path / "x.tgz", tmp_path / "there")
+    found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if not path.is_dir()}
+    assert found == {"x.tgz", "there/a/b.js", "there/package/c.js"}
 
 
 def test_a_version_that_does_not_exist_is_a_sentence_and_no_record(providers: "Provider") -> None:
