@@ -16,7 +16,15 @@ import psutil
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = ("bin/archivebox", "bin/environment", "bin/environment.py", "archivebox/__init__.py", "archivebox/__main__.py")
+FILES = (
+    "bin/archivebox",
+    "bin/environment",
+    "bin/environment.py",
+    "archivebox/__init__.py",
+    "archivebox/__main__.py",
+    "archivebox/lib/__init__.py",
+    "archivebox/lib/leaving.py",
+)
 MAKING = ": making the Python environment"
 # What the launcher hands over to is seen best by a program that shows what reached it.
 REPORTER = """

@@ -137,7 +137,7 @@ def test_a_program_that_nobody_has_stops_no_crawl(home: Home, site: Site) -> Non
         '{"type": "Binary", "name": "no-such-program-anywhere", "binproviders": "env"}\n'
     )
     (plugin / "on_Snapshot__60_needy.sh").write_text("touch never\n")
-    code, _ = home.type("add", "--plugins", "needy,title", site.url_for("/colour"))
+    code, _ = home.type("add", "--plugins", "needy,dom,title", site.url_for("/colour"))
     results = {row["plugin"]: (row["status"], row["reason"]) for row in home.rows("SELECT * FROM core_archiveresult")}
     assert code == 0
     assert results["needy"] == ("failed", "missing_binary:no-such-program-anywhere")

@@ -31,7 +31,7 @@ def begin(library: Library, **fields: str) -> Answer:
 def test_what_failed_stands_by_its_reason_and_is_tried_again(library: Library) -> None:
     page = library.visitor.get("/failures/").text
     assert "It needs wget, which is not installed." in page
-    assert "Run `archivebox install`." in page
+    assert "Run <code>archivebox install</code>." in page
     assert "Try it again" in page
     assert "wget" in library.visitor.get("/failures/?by=plugin").text
     assert "host:site69.example is:failed" in library.visitor.get("/failures/?by=host").text

@@ -108,7 +108,7 @@ def test_a_look_that_was_chosen_is_kept(library: Library) -> None:
 def test_a_snapshot_says_what_was_kept_and_why_not(library: Library) -> None:
     page = library.visitor.get(f"/snapshots/{library.snapshot}/").text
     assert "It needs wget, which is not installed." in page
-    assert "Run `archivebox install`." in page
+    assert "Run <code>archivebox install</code>." in page
     assert "3.0 s" in page
     assert "%3Cb%3E%26.txt" in page
     assert "&lt;b&gt;&amp;.txt" in page

@@ -18,8 +18,10 @@ from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "query-language.md").read_text()
 MADE_OTHERWISE = {"text", "plugin", "reason"}
 """Keys that become a node of another kind."""
-OF_WHO_ASKS = {"latest"}
-"""States that depend on what somebody sees."""
+OF_WHAT_IS_KNOWN = {"tag", "quality"}
+"""Keys whose condition depends on which part of a list is wanted."""
+OF_WHO_ASKS = {"latest", "failed", "complete"}
+"""States that depend on what somebody sees, or on that."""
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_what_is_no_query_is_refused_with_its_place(text: str, position: int, se
 
 
 def test_every_key_and_state_is_known_to_rows_and_to_words() -> None:
-    assert set(KEYS) == set(PHRASES) | MADE_OTHERWISE == set(CONDITIONS) | MADE_OTHERWISE
+    assert set(KEYS) == set(PHRASES) | MADE_OTHERWISE == set(CONDITIONS) | OF_WHAT_IS_KNOWN | MADE_OTHERWISE
     assert set(STATES) == set(_STATES) | OF_WHO_ASKS
     for key in (key for name, key in KEYS.items() if name not in MADE_OTHERWISE):
         for value in key.choices or [""]:
