@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from archivebox.base_models.counting import CountOf
@@ -228,11 +228,14 @@ def nothing_kept(sealed: "QuerySet[Snapshot, Any]") -> int:
     """How many of these sealed pages came to nothing.
 
     Results are read only of pages of which no plugin kept what is of a page, which are few. A plugin of somebody's own
-    that declares no outputs is believed to have.
+    that declares no outputs is believed to have; and who asked for a title alone, and got it, has all there was to get.
     """
-    keepers = [name for name, plugin in plugins().items() if _keeps_content(plugin)]
-    kept = ArchiveResult.objects.filter(snapshot=OuterRef("pk"), status="succeeded", plugin__in=keepers)
-    doubtful = (PageNow(*row) for row in sealed.filter(~Exists(kept)).values_list(*_PAGE))
+    results = ArchiveResult.objects.filter(snapshot=OuterRef("pk"))
+    succeeded, failed = results.filter(status="succeeded"), results.filter(status="failed")
+    of_content = Q(plugin__in=[name for name, plugin in plugins().items() if _keeps_content(plugin)])
+    has_all = Exists(succeeded) & ~Exists(failed) & ~Exists(results.filter(of_content))
+    rows = sealed.filter(~Exists(succeeded.filter(of_content))).exclude(has_all)
+    doubtful = (PageNow(*row) for row in rows.values_list(*_PAGE))
     return sum(Counter(_verdicts(part).values())[State.NOTHING.value] for part in batches(doubtful, READ))
 
 

@@ -78,12 +78,12 @@ def test_a_sealed_page_of_which_nothing_came_is_not_said_to_be_done() -> None:
 
 @pytest.mark.database
 def test_a_page_of_which_only_its_connection_was_kept_counts_as_nothing() -> None:
-    crawl = factories.crawl(*URLS[:3])
+    crawl = factories.crawl(*URLS[:4])
     pages = crawl.snapshot_set.order_by("url")
     pages.update(status="sealed", sealed_at=timezone.now())
     ArchiveResult.objects.filter(snapshot__in=pages).delete()
-    shown, gone, bare = pages
-    for page, plugin, file in ((shown, "dom", "output.html"), (gone, "dns", "dns.jsonl")):
+    shown, gone, bare, titled = pages
+    for page, plugin, file in ((shown, "dom", "output.html"), (gone, "dns", "dns.jsonl"), (titled, "title", "")):
         ArchiveResult.objects.create(snapshot=page, plugin=plugin, status="succeeded", output_files={file: {}})
     ArchiveResult.objects.create(snapshot=gone, plugin="chrome", status="failed", reason="no_such_host")
     assert nothing_kept(pages) == 2
