@@ -27,7 +27,7 @@ def transition(*sources: str, to: str) -> Transition:
 
 
 class TransitionTable:
-    """The whole life of a kind of row whose transitions are too many a minute for a machine object each.
+    """The whole life of a kind of row that nobody leases, and of which many go on at a time.
 
     Subclasses name their transitions as class attributes.
     """

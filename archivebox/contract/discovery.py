@@ -5,7 +5,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -14,7 +14,7 @@ from archivebox.contract import entrypoints
 from archivebox.contract.binaries import FILE_NAMES, BinaryRequest, parse_binaries, read_required
 from archivebox.contract.hook import Hook, read_hook
 from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS, HookName, parse_hook_name
-from archivebox.contract.presentation import Output, read_outputs
+from archivebox.contract.presentation import Output, Role, read_outputs
 from archivebox.contract.providers import ORDINARY, Provider, read_provider
 from archivebox.contract.schema import PluginSchema, prefix, read_schema, string_list
 from archivebox.contract.scripts import OLDER_PACKAGES, Script, read_script
@@ -75,6 +75,11 @@ class Plugin:
     def only_installs(self) -> bool:
         """Whether every hook of it is a Binary hook."""
         return bool(self.hooks) and all(hook.name.event == "Binary" for hook in self.hooks)
+
+    def may_keep(self, roles: Collection[Role]) -> bool:
+        """Whether it says that it keeps files of one of these roles; one of somebody's own that says nothing may."""
+        is_silent = not self.outputs and self.source != "bundled"
+        return is_silent or any(output.role in roles for output in self.outputs)
 
 
 def discover_plugins(data_plugins: Path | None = None, *, bundled: Path = BUNDLED) -> dict[str, Plugin]:

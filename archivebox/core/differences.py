@@ -74,12 +74,12 @@ def _lines(text: str) -> list[str]:
 
 def _differing(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
     matcher = SequenceMatcher(None, before, after, autojunk=_equal_pairs(before, after) > MOST_PAIRS)
-    patience = _Patience(MOST_WORD_PAIRS)
+    budget = _Budget(MOST_WORD_PAIRS)
     for tag, start, end, new_start, new_end in matcher.get_opcodes():
         if tag == "equal":
             yield from _equal(before[start:end], is_first=start == 0, is_last=end == len(before))
         else:
-            yield from _changed(before[start:end], after[new_start:new_end], patience)
+            yield from _changed(before[start:end], after[new_start:new_end], budget)
 
 
 def _equal_pairs(before: Sequence[str], after: Sequence[str]) -> int:
@@ -87,7 +87,7 @@ def _equal_pairs(before: Sequence[str], after: Sequence[str]) -> int:
     return sum(count * counts[line] for line, count in Counter(before).items())
 
 
-class _Patience:
+class _Budget:
     """How much of comparing words is left: it takes the square of a line's length."""
 
     def __init__(self, left: int) -> None:
@@ -116,21 +116,21 @@ def _same(line: str) -> Line:
     return Line(Sign.SAME, (Words(Sign.SAME, line),))
 
 
-def _changed(before: Sequence[str], after: Sequence[str], patience: _Patience) -> Iterator[Line]:
+def _changed(before: Sequence[str], after: Sequence[str], budget: _Budget) -> Iterator[Line]:
     for old, new in zip_longest(before, after):
         if old is None or new is None:
             sign, text = (Sign.NEW, new) if old is None else (Sign.GONE, old)
             yield Line(sign, (Words(sign, text or ""),))
         else:
-            gone, come = _words(old, new, patience)
+            gone, come = _words(old, new, budget)
             yield Line(Sign.GONE, gone)
             yield Line(Sign.NEW, come)
 
 
-def _words(old: str, new: str, patience: _Patience) -> tuple[tuple[Words, ...], tuple[Words, ...]]:
+def _words(old: str, new: str, budget: _Budget) -> tuple[tuple[Words, ...], tuple[Words, ...]]:
     """The words of two lines that stand for each other."""
     before, after = _WORDS.findall(old), _WORDS.findall(new)
-    if not patience.allows(len(before) * len(after)):
+    if not budget.allows(len(before) * len(after)):
         return (Words(Sign.GONE, old),), (Words(Sign.NEW, new),)
     gone: list[Words] = []
     come: list[Words] = []

@@ -13,7 +13,6 @@ from django.utils import timezone
 from archivebox.base_models.counting import CountOf
 from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.base_models.work import HELD
-from archivebox.contract.discovery import Plugin
 from archivebox.contract.presentation import CONTENT
 from archivebox.contract.reasons import Reason, split
 from archivebox.contract.verdicts import State, judge
@@ -232,13 +231,8 @@ def nothing_kept(sealed: "QuerySet[Snapshot, Any]") -> int:
     """
     results = ArchiveResult.objects.filter(snapshot=OuterRef("pk"))
     succeeded, failed = results.filter(status="succeeded"), results.filter(status="failed")
-    of_content = Q(plugin__in=[name for name, plugin in plugins().items() if _keeps_content(plugin)])
+    of_content = Q(plugin__in=[name for name, plugin in plugins().items() if plugin.may_keep(CONTENT)])
     has_all = Exists(succeeded) & ~Exists(failed) & ~Exists(results.filter(of_content))
     rows = sealed.filter(~Exists(succeeded.filter(of_content))).exclude(has_all)
     doubtful = (PageNow(*row) for row in rows.values_list(*_PAGE))
     return sum(Counter(_verdicts(part).values())[State.NOTHING.value] for part in batches(doubtful, READ))
-
-
-def _keeps_content(plugin: Plugin) -> bool:
-    is_silent = not plugin.outputs and plugin.source != "bundled"
-    return is_silent or any(output.role in CONTENT for output in plugin.outputs)

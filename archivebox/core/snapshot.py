@@ -50,6 +50,7 @@ UNSEALED = Q(status__in=one_of(*_OPEN_OR_PAUSED))
 """Snapshots that keep their crawl from its seal, for a query."""
 _PUBLIC, _CANCELLED = Q(visibility=Visibility.PUBLIC), Q(status="cancelled")
 _UNSEALED = Q(status__in=list(_OPEN_OR_PAUSED))
+"""The same for an index, whose condition is written by Django."""
 _MEASURED = Q(quality__isnull=False)
 _IN_LIBRARY = Q(retired_at__isnull=True) & (~Q(status="cancelled") | Q(fence__gt=0))
 

@@ -40,7 +40,7 @@ class SnapshotMachine(WorkMachine):
 
 
 class ArchiveResultMachine(TransitionTable):
-    """The life of an ArchiveResult; thousands a minute, so a table carried out as guarded updates."""
+    """The life of an ArchiveResult, which the lease of its Snapshot guards."""
 
     start = transition("queued", "backoff", to="started")
     succeed = transition("queued", "started", to="succeeded")

@@ -19,7 +19,6 @@ from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
 from archivebox.cli.watching import Watched, watch
 from archivebox.config.resolve import Layer, Resolved
-from archivebox.contract.discovery import Plugin
 from archivebox.core.intake import Seed, create_crawl
 from archivebox.core.models import Snapshot
 from archivebox.core.retry import retry_missing
@@ -107,14 +106,8 @@ def _tell_of_plugins(session: Session, resolved: Resolved, depth: int) -> None:
     for plugin in chosen:
         for warning in plugin.warnings:
             session.out.warn(f"The plugin {plugin.name}: {warning}.")
-    if depth and not any(_finds_links(plugin) for plugin in chosen):
+    if depth and not any(plugin.may_keep({"links"}) for plugin in chosen):
         session.out.warn("No link will be followed: none of these plugins finds any. parse_dom_outlinks does.")
-
-
-def _finds_links(plugin: Plugin) -> bool:
-    """As it says of itself; one of somebody's own that says nothing may."""
-    is_silent = not plugin.outputs and plugin.source != "bundled"
-    return is_silent or any(output.role == "links" for output in plugin.outputs)
 
 
 def config_of(pairs: tuple[str, ...], plugins: str | None) -> dict[str, JSON]:

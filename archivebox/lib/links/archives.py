@@ -24,7 +24,7 @@ _LISTS = ("pages/pages.jsonl", "pages/extraPages.jsonl")
 
 def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
     """Each page that was answered with 200, and when; LinkFileError where it cannot be read."""
-    left = _Left(UNPACKED_MOST)
+    left = _Budget(UNPACKED_MOST)
     try:
         if _begins(file, ZIPPED):
             yield from _read_wacz(file, left)
@@ -42,7 +42,7 @@ def _begins(file: BinaryIO, start: bytes) -> bool:
     return found == start
 
 
-def _read_wacz(wacz: BinaryIO, left: "_Left") -> Iterator[Link]:
+def _read_wacz(wacz: BinaryIO, left: "_Budget") -> Iterator[Link]:
     """It lists its pages; where it does not, they are in its WARCs."""
     with zipfile.ZipFile(wacz) as archive:
         names = archive.namelist()
@@ -65,7 +65,7 @@ def _read_list(file: BinaryIO) -> Iterator[Link]:
             yield Link(0, url, title, date=iso(str(page.get("ts") or "")))
 
 
-def _read_warc(file: BinaryIO, left: "_Left", *, packed: bool) -> Iterator[Link]:
+def _read_warc(file: BinaryIO, left: "_Budget", *, packed: bool) -> Iterator[Link]:
     plain = _bounded(gzip.GzipFile(fileobj=file), left) if packed else file
     for record, content in records(plain, _HEAD):
         if record.get("warc-type") == "response" and _is_page(content):
@@ -79,7 +79,7 @@ def _is_page(content: bytes) -> bool:
     return status == [b"200"] and read_headers(answer).get("content-type", "").lower().startswith(_PAGES)
 
 
-class _Left:
+class _Budget:
     """Bytes that may still be unpacked, of all parts together."""
 
     def __init__(self, count: int) -> None:
@@ -94,7 +94,7 @@ class _Left:
 class _Bounded(io.RawIOBase):
     """What is unpacked from a file, as far as that may be."""
 
-    def __init__(self, file: BinaryIO, left: _Left) -> None:
+    def __init__(self, file: BinaryIO, left: _Budget) -> None:
         self._file, self._left = file, left
 
     def readable(self) -> bool:
@@ -107,5 +107,5 @@ class _Bounded(io.RawIOBase):
         return len(data)
 
 
-def _bounded(file: object, left: _Left) -> BinaryIO:
+def _bounded(file: object, left: _Budget) -> BinaryIO:
     return cast("BinaryIO", io.BufferedReader(_Bounded(cast("BinaryIO", file), left)))
