@@ -45,7 +45,12 @@ STOPS = 10
 HTML = ("text/html", "application/xhtml+xml")
 UNKNOWN_TYPE = "application/octet-stream"
 UNAUTHORIZED = 401
-HERE = "({url: location.href, mime: document.contentType, empty: !document.documentElement})"
+# An HTML document of which no more than its head came has no body: what is stopped is not completed.
+HERE = """({
+  url: location.href,
+  mime: document.contentType,
+  empty: document instanceof HTMLDocument ? !document.body : !document.documentElement,
+})"""
 
 
 class Arrival:

@@ -12,19 +12,20 @@ pytestmark = pytest.mark.browser
 
 PLUGINS = ("title", "dom", "screenshot", "pdf")
 SOME_WITHOUT_SUCCESS = 3
+PAGELOAD_TIMEOUT = 5  # seconds: what a good page has on a machine busy with the whole suite
 LIMITS = {
-    "CHROME_PAGELOAD_TIMEOUT": "2",
+    "CHROME_PAGELOAD_TIMEOUT": str(PAGELOAD_TIMEOUT),
     "CHROME_SETTLE_MAX": "2",
-    "CHROME_MEMORY_MAX": "800",
+    "CHROME_MEMORY_MAX": "1500",
     "PDF_TIMEOUT": "4",
 }
-STOPPED = "(stopped: still loading after 2 s)"
+STOPPED = f"(stopped: still loading after {PAGELOAD_TIMEOUT} s)"
 HOSTILE = {  # path: what its navigation says
     "/huge.html": "200 {}",
     "/huge.html?mb=120": "200 {}",
     "/long-print": "200 {}",
-    "/never": "the server did not answer within 2 s",
-    "/trickle": "the server sent nothing readable: still loading after 2 s",
+    "/never": f"the server did not answer within {PAGELOAD_TIMEOUT} s",
+    "/trickle": f"the server sent nothing readable: still loading after {PAGELOAD_TIMEOUT} s",
     "/torn": "only a part of the page came: the server broke the connection off",
     "/redirect-loop": "it redirects in circles (net::ERR_TOO_MANY_REDIRECTS)",
     "/refresh-loop": "200 {} (stopped: sent itself elsewhere",
@@ -60,8 +61,6 @@ def test_no_page_however_hostile_costs_another_anything(home: Home, site: Site) 
     urls = [site.url_for(path) for pair in zip(HOSTILE, GOOD, strict=False) for path in pair]
     urls += [site.url_for(path) for path in HOSTILE if site.url_for(path) not in urls]
     code, lines = home.type("add", "--plugins", ",".join(PLUGINS), *settings, *urls)
-    never_came = [words for words in HOSTILE.values() if not words.startswith("200")]
-    assert (code, lines[-1]["without_success"]) == (SOME_WITHOUT_SUCCESS, len(never_came))
     assert {row["status"] for row in home.rows("SELECT status FROM core_snapshot")} == {"sealed"}
     assert home.wait_until_nothing_runs() == set()
     said, folders = results(home), home.snapshots()
@@ -78,6 +77,8 @@ def test_no_page_however_hostile_costs_another_anything(home: Home, site: Site) 
         assert of_page["navigate"][2].startswith(words.format(site.url_for(path))), (path, of_page)
         assert {status for status, _, _ in of_page.values()} <= {"succeeded", "failed", "skipped", "backoff"}
         assert not [reason for _, reason, _ in of_page.values() if reason.startswith(("crashed", "timeout"))], of_page
+    never_came = [words for words in HOSTILE.values() if not words.startswith("200")]
+    assert (code, lines[-1]["without_success"]) == (SOME_WITHOUT_SUCCESS, len(never_came))
     for path in KEPT_ALL_THE_SAME:
         assert said[site.url_for(path)]["dom"][0] == "succeeded", (path, said[site.url_for(path)])
 
