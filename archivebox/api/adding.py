@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from archivebox.accounts.permission import may, user_of
@@ -11,7 +11,6 @@ from archivebox.api.credentials import whoever, write_down
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import CrawlIn, CrawlPlan
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.users import system_user
 from archivebox.config.resolve import Layer
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake import Refusal, Seed, check_seeds, create_crawl
@@ -31,22 +30,17 @@ def add(request: HttpRequest, wanted: CrawlIn, seeds: Sequence[Seed] = ()) -> Cr
     with write_transaction():
         crawl = create_crawl(
             taken,
-            created_by=user if isinstance(user, User) else system_user(),
+            created_by=user if isinstance(user, User) else None,
             max_depth=wanted.depth,
             tags=wanted.tags,
             config=config,
             label=wanted.label,
             persona=checked_persona(wanted.persona),
             hold=wanted.hold,
-            visibility=_visibility(user, wanted.visibility),
+            visibility=wanted.visibility or "",
         )
         write_down(request, "crawl.created", crawl, urls=len(taken))
     return crawl
-
-
-def _visibility(user: User | AnonymousUser, wanted: str | None) -> str:
-    """Who sees the crawl; a passer-by, who will own nothing, does not choose."""
-    return wanted or "" if isinstance(user, User) else ""
 
 
 def checked(request: HttpRequest, wanted: CrawlPlan, seeds: Sequence[Seed] = ()) -> tuple[list[Seed], dict[str, JSON]]:

@@ -13,7 +13,7 @@ _SHARED = (
     SettingSpec("TIMEOUT", "integer", 60, "Seconds that a hook may take unless its plugin says otherwise", minimum=1),
     SettingSpec("CHECK_SSL_VALIDITY", "boolean", True, "Refuse sites whose certificate is not valid"),
     SettingSpec("USER_AGENT", "string", "", "User agent of every request; empty: each program's own"),
-    SettingSpec("COOKIES_FILE", "string", "", "File of cookies, in Netscape format, that hooks send"),
+    SettingSpec("COOKIES_FILE", "string", "", "File of cookies, in Netscape format, that hooks send", identity=True),
     SettingSpec("RESOLUTION", "string", "1440,2000", "Width,height of pages in pixels", pattern=r"^\d{2,5},\d{2,5}$"),
     SettingSpec("NODE_BINARY", "string", "node", "Program that runs JavaScript hooks"),
 )
@@ -65,7 +65,13 @@ _WORK = (
 )
 
 _CRAWLS = (
-    SettingSpec("ACTIVE_PERSONA", "string", "Default", "Persona of crawls that name none", pattern=PERSONA_NAME),
+    SettingSpec(
+        "ACTIVE_PERSONA",
+        "string",
+        "Default",
+        "Persona of crawls that name none; empty: they visit as nobody",
+        pattern=f"^$|{PERSONA_NAME}",
+    ),
     SettingSpec("PLUGINS", "array", [], "Plugins to run and what they require; empty: all enabled", items="string"),
     SettingSpec("MAX_DEPTH", "integer", 0, "Links to follow from the URLs given", minimum=0, maximum=100),
     SettingSpec("MAX_URLS", "integer", None, "URLs of one crawl; unset: no limit", minimum=1),

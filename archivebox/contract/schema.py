@@ -39,6 +39,8 @@ class SettingSpec:
     pattern: str | None = None
     nullable: bool = False
     sensitive: bool = False
+    identity: bool = False
+    """Says to the sites that are visited who somebody is: cookies, a profile, headers."""
 
     @property
     def is_local(self) -> bool:
@@ -199,6 +201,7 @@ def read_setting(name: str, declared: JSON) -> SettingSpec:
         pattern=pattern if isinstance(pattern, str) and _compiles(pattern) else None,
         nullable=nullable,
         sensitive=declared.get("x-sensitive") is True or bool(_SENSITIVE_NAME.search(name)),
+        identity=declared.get("x-identity") is True,
     )
     if spec.default is not None:
         check_value(spec, spec.default)

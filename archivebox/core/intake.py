@@ -14,6 +14,7 @@ from django.utils import timezone
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.users import system_user
 from archivebox.base_models.visibility import Visibility
 from archivebox.config.resolve import Layer, Resolved, SettingError
 from archivebox.contract.reasons import Reason
@@ -23,7 +24,7 @@ from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_
 from archivebox.crawls.crawl import URLS_KEPT, Crawl
 from archivebox.crawls.refused import Refused
 from archivebox.crawls.schedule import CrawlSchedule
-from archivebox.hooks import base_layers, resolve_settings
+from archivebox.hooks import as_nobody, base_layers, resolve_settings
 from archivebox.lib.addresses import Address
 from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
@@ -140,7 +141,7 @@ def _address(text: str) -> Address | None:
 def create_crawl(
     seeds: Sequence[Seed],
     *,
-    created_by: User,
+    created_by: User | None,
     max_depth: int = 0,
     tags: Sequence[str] = (),
     config: Mapping[str, JSON] | None = None,
@@ -154,8 +155,11 @@ def create_crawl(
     """Write a Crawl and the Snapshots of its seeds in one transaction; after it returns no URL can be lost.
 
     ``hold`` writes them paused: they are on record, and run when somebody resumes the Crawl. ``visibility``: who sees
-    it and its pages; empty: as VISIBILITY says.
+    it and its pages; empty: as VISIBILITY says. ``created_by``: None is a passer-by, whose pages are visited as nobody,
+    and who chooses neither a persona nor who sees them.
     """
+    if created_by is None:
+        created_by, config, persona, visibility = system_user(), {**(config or {}), **as_nobody()}, "", ""
     now = timezone.now()
     held = {"status": Crawl.StatusChoices.PAUSED, "retry_at": None} if hold else {}
     crawl = Crawl.plan(

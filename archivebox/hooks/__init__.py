@@ -4,6 +4,7 @@ from archivebox.contract.hooknames import extract_step, is_background_hook
 from archivebox.hooks.calls import APPLICATION, INHERITED, Call, HookCall, lib_dir, prepare_hook, script_environment
 from archivebox.hooks.records import process_hook_records
 from archivebox.hooks.registry import (
+    as_nobody,
     base_layers,
     crawl_layers,
     discover_hooks,
@@ -22,6 +23,7 @@ __all__ = [
     "INHERITED",
     "Call",
     "HookCall",
+    "as_nobody",
     "base_layers",
     "crawl_layers",
     "discover_hooks",

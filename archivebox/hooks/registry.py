@@ -113,7 +113,15 @@ def crawl_layers(config: Mapping[str, JSON]) -> list[Layer]:
     """The layers that hold for a crawl with these settings: this machine's, its persona's, and its own."""
     base, own = base_layers(), Layer("crawl", dict(config))
     name = resolve_settings([*base, own]).get_text("ACTIVE_PERSONA")
-    return [*base, Persona(DATA_FOLDER.persona(name)).layer(), own]
+    persona = [Persona(DATA_FOLDER.persona(name)).layer()] if name else []
+    return [*base, *persona, own]
+
+
+def as_nobody() -> dict[str, JSON]:
+    """The settings of a crawl that sends nothing along by which a site knows somebody: no persona, cookies, headers."""
+    tables = [CORE_SETTINGS, *(plugin.schema.settings for plugin in plugins().values())]
+    specs = (spec for table in tables for spec in table.values() if spec.identity)
+    return {"ACTIVE_PERSONA": "", **{spec.name: {} if spec.type == "object" else "" for spec in specs}}
 
 
 def resolve_settings(layers: Sequence[Layer]) -> Resolved:

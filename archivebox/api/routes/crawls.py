@@ -46,7 +46,7 @@ def list_crawls(request: HttpRequest, wanted: Query[Wanted], window: Query[Windo
 @router.post("", response={201: CrawlDetail}, auth=Bearer(Action.ADD))
 def create_crawl(request: HttpRequest, wanted: CrawlIn) -> Status[CrawlDetail]:
     """Have URLs archived, and what they link to as deep as `depth` says."""
-    return Status(201, detail_of(add(request, wanted).pk, whoever(request)))
+    return Status(201, _shown(add(request, wanted), whoever(request)))
 
 
 @router.get("/{uuid:crawl_id}", response=CrawlDetail, auth=Bearer(Action.READ))
@@ -57,7 +57,10 @@ def get_crawl(request: HttpRequest, crawl_id: UUID) -> CrawlDetail:
 
 def detail_of(key: UUID, who: Who) -> CrawlDetail:
     """One crawl as the API shows it. Http404."""
-    crawl = _find(key, who)
+    return _shown(_find(key, who), who)
+
+
+def _shown(crawl: Crawl, who: Who) -> CrawlDetail:
     return CrawlDetail(**CrawlOut.all_of([crawl], who)[0].dict(), snapshots=counts_of(crawl, sight_of(who)))
 
 

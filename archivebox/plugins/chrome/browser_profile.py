@@ -41,8 +41,10 @@ def make_profile(settings: Settings, folder: str) -> str:
 
 
 def _profile_of_persona() -> str:
-    """Return the profile of the crawl's persona, '' where it has none."""
+    """Return the profile of the crawl's persona, '' where it has none, or the page is visited as nobody."""
     name = os.environ.get("ACTIVE_PERSONA", NO_PERSONA)
+    if not name:
+        return ""
     folder = os.path.join(os.environ.get("PERSONAS_DIR", ""), name)
     if name != NO_PERSONA and not os.path.isdir(folder):
         misconfigured(f"There is no persona {name}. Make it with: archivebox persona create '{name}'")

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,7 +18,6 @@ from archivebox.accounts import audit
 from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.users import system_user
 from archivebox.core.intake import create_crawl
 from archivebox.core.tag import split_tags
 from archivebox.core.understanding import Again, Understood, understand
@@ -144,12 +144,11 @@ def _accept(request: HttpRequest, asked: AddForm, found: Understood) -> HttpResp
         return _page(request, asked, found, status=200 if found.known and not found.refusals else 422)
     if options["title"] and len(seeds) == 1:
         seeds = [replace(seeds[0], title=options["title"])]
-    user = request.user if request.user.is_authenticated else system_user()
+    user = request.user if isinstance(request.user, User) else None
     with write_transaction():
         crawl = create_crawl(
             seeds, created_by=user, max_depth=options["depth"], tags=split_tags(options["tags"]),
-            config=asked.config(), persona=options["persona"],
-        visibility=options["visibility"] if request.user.is_authenticated else "",
+            config=asked.config(), persona=options["persona"], visibility=options["visibility"],
         )  # fmt: skip
         audit.record(request.user, "crawl.created", crawl, urls=len(seeds))
         _keep_refusals(crawl, found)

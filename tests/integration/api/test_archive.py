@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.contrib.messages.storage.cookie import CookieStorage
 from django.db import connection
 from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 
 from archivebox.base_models import paging
+from archivebox.config.personas import Persona
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.tagging import tag
 from archivebox.crawls.models import Crawl
 from archivebox.export.pages import pages_of
+from archivebox.hooks import resolve_settings
 from archivebox.lib import jsonl
+from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.formats import read_links
+from archivebox.machine.host import forget_current_machine
 from archivebox.machine.models import Machine, Process
-from archivebox.web.views.add import form_of
+from archivebox.web.views.add import form, form_of
 from tests import factories
 from tests.integration.api.conftest import Caller, Make
 
@@ -233,6 +240,42 @@ def test_a_passer_by_does_not_choose_as_whom_pages_are_visited(settings: Any, db
     asked = RequestFactory().post("/add/", {"urls": "https://example.com/", "depth": "0", "persona": "work"})
     asked.user = AnonymousUser()
     assert "persona" in form_of(asked, asked.POST).errors
+
+
+@pytest.fixture
+def identity(db: None) -> Iterator[None]:
+    """What tells sites who somebody is: a persona that holds for all crawls, and settings of this machine."""
+    del db
+    default = Persona(DATA_FOLDER.persona("Default"))
+    default.folder.parent.mkdir(parents=True, exist_ok=True)
+    default.create({"CHROME_EXTRA_HEADERS": '{"X-Key": "mine"}'})
+    default.cookies.write_text("")
+    known = {"WGET_COOKIES_FILE": "/mine.txt", "CHROME_USER_DATA_DIR": "/mine"}
+    Machine.objects.filter(pk=Machine.current().pk).update(config=known)
+    forget_current_machine()
+    yield
+    shutil.rmtree(default.folder)
+
+
+@pytest.mark.usefixtures("identity")
+def test_pages_that_a_passer_by_asks_for_are_visited_as_nobody(settings: Any) -> None:
+    settings.PUBLIC_ADD_VIEW = True
+    Caller().post("/api/v1/crawls", {"urls": ["https://example.com/"]})
+    asked = RequestFactory().post("/add/", {"urls": "https://example.com/", "depth": "0"})
+    asked.user, asked._messages = AnonymousUser(), CookieStorage(asked)  # type: ignore[attr-defined]  # as Django does
+    assert form(asked).status_code == 302
+    assert [_told(crawl) for crawl in Crawl.objects.all()] == [("", {}, "", "", "", "")] * 2
+    cookies = str(DATA_FOLDER.persona("Default") / "cookies.txt")
+    known = ("Default", {"X-Key": "mine"}, "/mine", cookies, "/mine.txt", cookies)
+    assert _told(factories.crawl()) == known, "all others are visited as ever"
+
+
+def _told(crawl: Crawl) -> tuple[JSON, ...]:
+    """What the hooks of a crawl are told of who somebody is."""
+    names = ("ACTIVE_PERSONA", "CHROME_EXTRA_HEADERS", "CHROME_USER_DATA_DIR", "CHROME_COOKIES_FILE",
+             "WGET_COOKIES_FILE", "YTDLP_COOKIES_FILE")  # fmt: skip
+    settings = resolve_settings(crawl.layers())
+    return tuple(settings.get(name) for name in names)
 
 
 def test_a_tag_is_one_whatever_its_case(editor: Caller) -> None:
