@@ -6,7 +6,8 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q
 
-from archivebox.base_models.visibility import Sight, hidden_from
+from archivebox.base_models.literal import Literal
+from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.models import Crawl
 from archivebox.machine.models import Process
@@ -32,12 +33,16 @@ class Branch:
 
 
 def process_is_seen(sight: Sight) -> Q:
-    """It works for nothing that is hidden: its arguments and outputs tell of that."""
+    """All that it works for is there and seen: its arguments and outputs tell of that.
+
+    What somebody typed at the command line is theirs, and may name anything.
+    """
     if sight.is_whole:
         return Q()
-    page = hidden_from(sight, Snapshot.objects.filter(pk=OuterRef("snapshot_id")))
-    crawl = hidden_from(sight, Crawl.objects.filter(pk=OuterRef("crawl_id")))
-    return ~Q(Exists(page)) & ~Q(Exists(crawl))
+    page = seen_by(sight, Snapshot.objects.filter(pk=OuterRef("snapshot_id")))
+    crawl = seen_by(sight, Crawl.objects.filter(pk=OuterRef("crawl_id")))
+    works_for_what_is_seen = (Q(snapshot_id=None) | Q(Exists(page))) & (Q(crawl_id=None) | Q(Exists(crawl)))
+    return ~Q(process_type=Literal(Process.TypeChoices.CLI)) & works_for_what_is_seen
 
 
 def running_tree(sight: Sight) -> list[Branch]:

@@ -68,6 +68,7 @@ class Job(StoppableItem):
         indexes = [
             models.Index(fields=["retry_at"], condition=FREE_AND_WANTED, name="job_due"),
             models.Index(fields=["id"], condition=models.Q(status__in=["queued", "started"]), name="job_open"),
+            models.Index(fields=["created_by", "id"], name="job_own"),
             models.Index(fields=["id"], condition=_IMPORT, name="job_import"),
             models.Index(fields=["created_by", "id"], condition=_IMPORT, name="job_own_import"),
         ]

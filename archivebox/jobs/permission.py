@@ -5,7 +5,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from archivebox.accounts.permission import Who, sight_of
 from archivebox.base_models.visibility import Sight, hidden_from
 from archivebox.core.snapshot import Snapshot
-from archivebox.jobs.job import Job, JobFailure
+from archivebox.jobs.job import Job, JobFailure, JobQuerySet
 from archivebox.lib.jsonl import JSON
 
 _NARROW = "narrow"
@@ -22,10 +22,11 @@ def sight_for(job: Job) -> Sight:
     return Sight(job.created_by_id) if sight.is_whole and job.memory.get(_NARROW) else sight
 
 
-def may_have_file(who: Who, job: Job) -> bool:
-    """What an export has written is for whoever began it, and for administrators."""
+def visible_jobs(who: Who) -> JobQuerySet:
+    """The jobs of ``who``, and all to an administrator: what others asked for, and what came of it, is theirs."""
+    rows: JobQuerySet = Job.objects.select_related("created_by")
     sight = sight_of(who)
-    return sight.is_whole or job.created_by_id == sight.account
+    return rows if sight.is_whole else rows.filter(created_by=sight.account)
 
 
 def visible_failures(who: Who, job: Job) -> "QuerySet[JobFailure]":

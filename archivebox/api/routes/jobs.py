@@ -20,6 +20,7 @@ from archivebox.crawls import control
 from archivebox.jobs.at_once import do
 from archivebox.jobs.begin import MOST_KEYS, JobRefusedError, JobRequest
 from archivebox.jobs.job import Job
+from archivebox.jobs.permission import visible_jobs
 
 router = Router(tags=["jobs"])
 Kind = Literal[
@@ -41,9 +42,8 @@ class JobIn(Taken):
 
 @router.get("", response=Page[JobOut], auth=Bearer(Action.READ))
 def list_jobs(request: HttpRequest, window: Query[Window]) -> Page[JobOut]:
-    """Jobs, the newest first."""
-    del request
-    return page_of(Job.objects.all(), window, JobOut.all_of)
+    """Your jobs, the newest first; those of all to an administrator."""
+    return page_of(visible_jobs(whoever(request)), window, JobOut.all_of)
 
 
 @router.post("", response={200: JobOut, 202: JobOut}, auth=Bearer(Action.EDIT))
@@ -70,23 +70,22 @@ def begin_job(request: HttpRequest, wanted: JobIn) -> Status[JobOut]:
 @router.get("/{uuid:job_id}", response=JobOut, auth=Bearer(Action.READ))
 def get_job(request: HttpRequest, job_id: UUID) -> JobOut:
     """One job, and how far it is."""
-    del request
-    return JobOut.all_of([_find(job_id)])[0]
+    return JobOut.all_of([_find(request, job_id)])[0]
 
 
 @router.post("/{uuid:job_id}/{change}", response=JobOut, auth=Bearer(Action.EDIT))
 def steer_job(request: HttpRequest, job_id: UUID, change: Change) -> JobOut:
     """Pause, resume or cancel it; what is done stays done."""
-    job = _find(job_id)
+    job = _find(request, job_id)
     with write_transaction():
         if not STEERED[change](job):
             raise ProblemError(409, f"It is {job.status}: it cannot {change}.")
         write_down(request, f"job.{change}", job)
-    return JobOut.all_of([_find(job_id)])[0]
+    return JobOut.all_of([_find(request, job_id)])[0]
 
 
-def _find(key: UUID) -> Job:
-    found: Job | None = Job.objects.filter(pk=key).first()
+def _find(request: HttpRequest, key: UUID) -> Job:
+    found: Job | None = visible_jobs(whoever(request)).filter(pk=key).first()
     if found is None:
         raise Http404
     return found

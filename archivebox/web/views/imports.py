@@ -23,6 +23,7 @@ from archivebox.jobs import importing
 from archivebox.jobs.at_once import undo
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.models import Job
+from archivebox.jobs.permission import visible_jobs
 from archivebox.lib.links.link import LinkFileError
 from archivebox.web.access import allows, requires
 from archivebox.web.crawl_form import typed
@@ -91,8 +92,7 @@ def _take(request: HttpRequest, asked: ListForm) -> Job | None:
 
 def _imports(request: HttpRequest) -> "QuerySet[Job, Any]":
     """One's own, as a list may have what is for nobody else; administrators see all."""
-    rows, sight = Job.objects.imports().select_related("created_by"), sight_of(request.user)
-    return rows if sight.is_whole else rows.filter(created_by=sight.account)
+    return visible_jobs(request.user).imports()
 
 
 def _user(request: HttpRequest) -> User:

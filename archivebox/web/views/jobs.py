@@ -24,7 +24,7 @@ from archivebox.jobs.dry_run import dry_run
 from archivebox.jobs.exports import forget_file
 from archivebox.jobs.importing import is_waiting
 from archivebox.jobs.models import Job
-from archivebox.jobs.permission import failures_among, may_have_file, visible_failures
+from archivebox.jobs.permission import failures_among, visible_failures, visible_jobs
 from archivebox.lib.jsonl import JSON
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
@@ -47,8 +47,8 @@ FAILURES_SHOWN = 50
 
 @requires(Action.READ)
 def index(request: HttpRequest) -> HttpResponse:
-    """Jobs, the newest first."""
-    page = page_of(Job.objects.select_related("created_by"), request)
+    """One's own jobs, the newest first; those of all to an administrator."""
+    page = page_of(visible_jobs(request.user), request)
     busy = any(job.status in Job.OPEN for job in page.rows)
     lines = [(job, is_waiting(job)) for job in page.rows]
     return render(request, "web/jobs/index.html", {"page": page, "lines": lines, "busy": busy})
@@ -82,7 +82,7 @@ def start(request: HttpRequest) -> HttpResponse:
 @require_POST
 def reverse_job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Undo what a job has done."""
-    job = get_object_or_404(Job, pk=job_id)
+    job = get_object_or_404(visible_jobs(request.user), pk=job_id)
     with write_transaction():  # before it is done: that is several transactions
         entry = audit.record(request.user, "job.undo", job)
     try:
@@ -127,7 +127,11 @@ def _chosen(request: HttpRequest) -> tuple[str | None, list[UUID], Job | None]:
         return request.POST.get("q", "").strip(), [], None
     try:
         if "job" in request.POST:
-            return None, [], get_object_or_404(Job, pk=UUID(request.POST["job"]), kind=Job.Kind.REMOVE)
+            return (
+                None,
+                [],
+                get_object_or_404(visible_jobs(request.user), pk=UUID(request.POST["job"]), kind=Job.Kind.REMOVE),
+            )
         return None, [UUID(key) for key in request.POST.getlist("id")], None
     except ValueError as error:
         raise Http404("no such page") from error
@@ -153,7 +157,7 @@ def _back(request: HttpRequest) -> str:
 @requires(Action.READ)
 def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """One job, and the pages to which it could not be done. POST pauses, resumes or cancels it, or deletes its file."""
-    job = get_object_or_404(Job.objects.select_related("created_by"), pk=job_id)
+    job = get_object_or_404(visible_jobs(request.user), pk=job_id)
     if is_waiting(job):
         return redirect("import", job.pk)
     if request.method == "POST":
@@ -162,7 +166,6 @@ def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
     titles = reachable_snapshots(request.user).in_bulk([failure.snapshot_id for failure in page.rows])
     context = {
         "job": job,
-        "may_have_file": may_have_file(request.user, job),
         "busy": job.status in Job.OPEN,
         "page": page,
         "failures": [(failure, titles.get(failure.snapshot_id)) for failure in page.rows],
@@ -174,7 +177,7 @@ def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 def _change(request: HttpRequest, job: Job) -> HttpResponse:
     change = request.POST.get("change", "")
-    if change not in {*CHANGES, "forget"} or (change == "forget" and not may_have_file(request.user, job)):
+    if change not in {*CHANGES, "forget"}:
         raise Http404("no such change")
     with write_transaction():
         done = change == "forget" or CHANGES[change](job)
@@ -193,9 +196,7 @@ def _change(request: HttpRequest, job: Job) -> HttpResponse:
 @requires(Action.READ)
 def file(request: HttpRequest, job_id: UUID) -> FileResponse:
     """What an export has written."""
-    job = get_object_or_404(Job, pk=job_id, kind=Job.Kind.EXPORT)
-    if not may_have_file(request.user, job):
-        raise Http404("no such file")
+    job = get_object_or_404(visible_jobs(request.user), pk=job_id, kind=Job.Kind.EXPORT)
     path, format_ = job.file, FORMATS[job.options["format"]]
     if path is None:
         raise Http404("no such file")
@@ -206,7 +207,7 @@ def file(request: HttpRequest, job_id: UUID) -> FileResponse:
 @requires(Action.READ)
 def failures(request: HttpRequest, job_id: UUID) -> StreamingHttpResponse:
     """All pages to which it could not be done, as CSV."""
-    job = get_object_or_404(Job, pk=job_id)
+    job = get_object_or_404(visible_jobs(request.user), pk=job_id)
     rows = visible_failures(request.user, job).order_by("pk").values_list("snapshot_id", "sentence")
     lines = (line([str(key), sentence]) for key, sentence in rows.iterator())
     answer = StreamingHttpResponse(chain([line(["id", "why"])], lines), content_type="text/csv; charset=utf-8")

@@ -62,10 +62,11 @@ def one(request: HttpRequest, process_id: UUID) -> HttpResponse:
     process = _find(request, process_id)
     seen = visible_processes(request.user)
     children = list(seen.filter(parent_id=process.pk).defer(*BIG_FIELDS).order_by("pk")[: CHILDREN_SHOWN + 1])
+    known = set(seen.filter(pk__in=[row.pk for row in process.ancestors]).values_list("pk", flat=True))
     context = {
         "process": process,
         "outputs": [_output(process, "stdout", "Output"), _output(process, "stderr", "Errors")],
-        "ancestors": process.ancestors[::-1],
+        "ancestors": [row for row in process.ancestors[::-1] if row.pk in known],
         "children": children[:CHILDREN_SHOWN],
         "has_more_children": len(children) > CHILDREN_SHOWN,
         "snapshot": _known(reachable_snapshots(request.user), process.snapshot_id),

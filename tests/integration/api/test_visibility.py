@@ -58,7 +58,7 @@ class Kept:
         return example(named).replace("http://example.com/", self.url)
 
 
-def kept(visibility: str, owner: User) -> Kept:
+def kept(visibility: str, owner: User, typed: Process) -> Kept:
     one = Kept(f"secret{visibility}", f"https://secret{visibility}.example/")
     crawl = factories.crawl(one.url, user=owner, visibility=visibility, hold=True)
     Crawl.objects.filter(pk=crawl.pk).update(label=one.word)
@@ -67,7 +67,7 @@ def kept(visibility: str, owner: User) -> Kept:
     tag([page.pk], [one.word])
     process = Process.objects.create(
         machine=Machine.current(), cmd=["see", one.word], process_type="hook", status="exited",
-        snapshot_id=page.pk, crawl_id=crawl.pk, exit_code=1,
+        snapshot_id=page.pk, crawl_id=crawl.pk, exit_code=1, parent=typed,
     )  # fmt: skip
     result = ArchiveResult.objects.create(
         snapshot=page, plugin="screenshot", hook_name="on_Snapshot__51_screenshot.js", status="failed",
@@ -76,7 +76,7 @@ def kept(visibility: str, owner: User) -> Kept:
     made = Template(urls=[one.url], max_depth=0, tags=[], persona="", config={})
     schedule = CrawlSchedule(schedule="daily", template=made, label=one.word, created_by=owner, visibility=visibility)
     put(schedule)
-    job = Job.objects.create(kind="verify", created_by=owner, status="sealed", total=1)
+    job = Job.objects.create(kind="verify", created_by=owner, status="sealed", total=1, query=f"title:{one.word}")
     JobFailure.objects.create(job=job, snapshot_id=page.pk, sentence=f"{one.word} is missing.")
     rows: dict[str, Any] = {"snapshot": page, "other": page, "crawl": crawl, "process": process, "result": result,
                             "schedule": schedule, "tag": Tag.objects.get(name=one.word), "job": job}  # fmt: skip
@@ -90,7 +90,13 @@ def there(account: Any, settings: Any) -> dict[str, Kept]:
     settings.PUBLIC_INDEX = settings.PUBLIC_SNAPSHOTS = True
     cache.clear()
     owner = account("editor", "owner")
-    return {visibility: kept(visibility, owner) for visibility in (PUBLIC, MEMBERS, PRIVATE)}
+    words = [
+        "archivebox",
+        "add",
+        *(f"https://secret{visibility}.example/" for visibility in (PUBLIC, MEMBERS, PRIVATE)),
+    ]
+    typed = Process.objects.create(machine=Machine.current(), cmd=words, process_type="cli", status="running")
+    return {visibility: kept(visibility, owner, typed) for visibility in (PUBLIC, MEMBERS, PRIVATE)}
 
 
 ALL_OF_THEM = {PUBLIC, MEMBERS, PRIVATE}
