@@ -87,8 +87,12 @@ _CRAWLS = (
     ),
     SettingSpec("KEEP_UNCHANGED", "boolean", True, "Keep new versions of pages that have not changed, too"),
     SettingSpec("URL_SCOPE", "string", "all", "How far links are followed", enum=("page", "host", "domain", "all")),
-    SettingSpec("URL_ALLOWLIST", "string", "", "Regular expressions, one a line; other URLs are refused"),
-    SettingSpec("URL_DENYLIST", "string", "", "Regular expressions, one a line; matching URLs are refused"),
+    SettingSpec(
+        "URL_ALLOWLIST", "string", "", "Regular expressions, one a line; other URLs are refused", are_patterns=True
+    ),
+    SettingSpec(
+        "URL_DENYLIST", "string", "", "Regular expressions, one a line; matching URLs are refused", are_patterns=True
+    ),
     SettingSpec("URL_SCHEMES", "array", ["http", "https"], "Kinds of URL that are archived", items="string"),
     SettingSpec("DOMAIN_DELAY", "number", 0, "Seconds between two visits to one host", minimum=0),
     SettingSpec("DOMAIN_CONCURRENCY", "integer", 4, "Pages of one host at a time", minimum=1),

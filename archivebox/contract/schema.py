@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from archivebox.lib.jsonl import JSON
+from archivebox.lib.patterns import compile_patterns
 
 TYPES = ("boolean", "integer", "number", "string", "array", "object")
 TRUE_WORDS = frozenset({"true", "1", "yes", "on", "y", "t"})
@@ -41,6 +42,8 @@ class SettingSpec:
     sensitive: bool = False
     identity: bool = False
     """Says to the sites that are visited who somebody is: cookies, a profile, headers."""
+    are_patterns: bool = False
+    """Whether it holds regular expressions, one a line, by which URLs are judged."""
 
     @property
     def is_local(self) -> bool:
@@ -319,6 +322,8 @@ def check_value(spec: SettingSpec, value: JSON) -> JSON:
         raise _refusal(spec, value)
     if isinstance(value, str) and spec.pattern and not re.search(spec.pattern, value):
         raise _refusal(spec, value)
+    if isinstance(value, str) and spec.are_patterns:
+        compile_patterns(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and not _is_in_range(spec, value):
         raise _refusal(spec, value)
     return value

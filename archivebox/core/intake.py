@@ -20,7 +20,7 @@ from archivebox.config.resolve import Layer, Resolved, SettingError
 from archivebox.contract.reasons import Reason
 from archivebox.core.snapshot import Snapshot, bookmarked_at_of, tags_of
 from archivebox.core.tag import Tag, split_tags
-from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns, refuse_private, shown
+from archivebox.crawls.admission import Rules, Scope, admit, check_url, refuse_private, shown
 from archivebox.crawls.crawl import URLS_KEPT, Crawl
 from archivebox.crawls.refused import Refused
 from archivebox.crawls.schedule import CrawlSchedule
@@ -31,6 +31,7 @@ from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.dates import moment_of
 from archivebox.lib.links.link import Link
 from archivebox.lib.networks import Opened, is_private, is_public, literal
+from archivebox.lib.patterns import compile_patterns
 from archivebox.lib.resolver import resolve
 from archivebox.lib.urls import BadUrl, Url, parse_url
 
@@ -156,7 +157,7 @@ def create_crawl(
 
     ``hold`` writes them paused: they are on record, and run when somebody resumes the Crawl. ``visibility``: who sees
     it and its pages; empty: as VISIBILITY says. ``created_by``: None is a passer-by, whose pages are visited as nobody,
-    and who chooses neither a persona nor who sees them.
+    and who chooses neither a persona nor who sees them. SettingError where it could not be said which links belong.
     """
     if created_by is None:
         created_by, config, persona, visibility = system_user(), {**(config or {}), **as_nobody()}, "", ""
@@ -175,6 +176,7 @@ def create_crawl(
         visibility=visibility or default_visibility(config or {}),
         **held,
     )
+    rules_of(crawl, resolve_settings(crawl.layers()))  # what they refuse, links that are found would be lost for
     rows = (planned(crawl, seed, created_by.username, now) for seed in seeds)
     with write_transaction():
         crawl.save(force_insert=True)

@@ -11,6 +11,7 @@ from django.utils import timezone
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
+from archivebox.config.resolve import SettingError
 from archivebox.core.intake import Seed, create_crawl
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.schedule import CrawlSchedule, Template, Turn
@@ -152,7 +153,12 @@ def _have_turn(schedule: CrawlSchedule, now: datetime) -> None:
         missed = schedule.was_missed(now)
         _skip(schedule, CrawlSchedule.Why.MISSED if missed else CrawlSchedule.Why.OVERLAP, next_at=next_at)
         return
-    _crawl(schedule)
+    try:
+        _crawl(schedule)
+    except SettingError as error:  # ArchiveBox.conf may be edited at any time
+        log.warning("The schedule %s is skipped: %s action=schedule_skipped", schedule.pk, error)
+        _skip(schedule, CrawlSchedule.Why.MISCONFIGURED, next_at=next_at)
+        return
     _write(schedule, next_at=next_at, is_waiting=False)
 
 

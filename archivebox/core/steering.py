@@ -19,10 +19,11 @@ from archivebox.core.intake import rules_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions import restore, retire
 from archivebox.crawls import control
-from archivebox.crawls.admission import Admission, Rules, admit, compile_patterns
+from archivebox.crawls.admission import Admission, Rules, admit
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import resolve_settings
 from archivebox.lib.jsonl import JSON
+from archivebox.lib.patterns import compile_patterns
 
 BATCH = 1000
 """Pages that one transaction lets go of: others wait to write meanwhile."""
@@ -92,11 +93,6 @@ def _check(crawl: Crawl, names: Mapping[str, JSON]) -> None:
     resolved = resolve_settings(crawl.layers())
     for name in names:
         resolved.get(name)
-    for name in ("URL_ALLOWLIST", "URL_DENYLIST"):
-        try:
-            compile_patterns(resolved.get_text(name))
-        except ValueError as error:
-            raise SettingError("crawl", name, str(error)) from None
 
 
 def exclude(crawl: Crawl, pattern: str, *, noting: Callable[[], object] = lambda: None) -> int:

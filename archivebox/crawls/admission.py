@@ -1,21 +1,18 @@
 """Owns one question: does this URL belong into this crawl? Pure: reads no row and no network."""
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from archivebox.contract.reasons import Reason, action
 from archivebox.lib.networks import Opened, is_private
+from archivebox.lib.patterns import Pattern
 from archivebox.lib.urls import BadUrl, Url, parse_url, without_credentials
 
 SCHEMES = frozenset({"http", "https"})
 """What is archived unless a setting allows more."""
 
 NOTHING_OPENED = Opened()
-
-MAX_PATTERN = 1_000
-"""Characters of the longest regular expression taken from a person."""
 
 
 class Scope(StrEnum):
@@ -48,8 +45,8 @@ class Rules:
 
     seeds: tuple[Url, ...] = ()
     scope: Scope = Scope.ALL
-    allow: tuple[re.Pattern[str], ...] = ()
-    deny: tuple[re.Pattern[str], ...] = ()
+    allow: tuple[Pattern, ...] = ()
+    deny: tuple[Pattern, ...] = ()
     max_depth: int | None = 0
     max_urls: int | None = None
     schemes: frozenset[str] = SCHEMES
@@ -57,20 +54,6 @@ class Rules:
     own_ports: frozenset[int] = frozenset()
     is_named: Callable[[Url], bool] = lambda _url: False
     """Whether somebody who may do so gave this host and port to the crawl; asked for private ones alone."""
-
-
-def compile_patterns(text: str) -> tuple[re.Pattern[str], ...]:
-    """Regular expressions, one a line, found anywhere in a URL without regard to case; ValueError names a bad one."""
-    return tuple(_compile(line.strip()) for line in text.splitlines() if line.strip())
-
-
-def _compile(pattern: str) -> re.Pattern[str]:
-    if len(pattern) > MAX_PATTERN:
-        raise ValueError(f"a regular expression has {len(pattern):,} characters; {MAX_PATTERN:,} is the most")
-    try:
-        return re.compile(pattern, re.IGNORECASE)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
 
 
 def check_url(text: str, schemes: Iterable[str] = SCHEMES) -> Admission:

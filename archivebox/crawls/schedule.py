@@ -56,6 +56,7 @@ class CrawlSchedule(Row, VisibleRow):
         OVERLAP = "overlap", "its last crawl still ran"
         MISSED = "missed", "nothing was running here at that time"
         BROKEN = "broken", "its time could not be understood, so it was paused"
+        MISCONFIGURED = "settings", "a setting could not be understood"
         DISABLED = "disabled", "the account that it belongs to was disabled, so it was paused"
 
     schedule = models.CharField(max_length=64, help_text="cron expression, length of time, or daily, weekly, monthly")

@@ -137,7 +137,7 @@ def _queue_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
     """The next pages of its queue, each tried against its patterns, or for who steers it ``?allow=`` and ``?deny=``."""
     settings = resolve_settings(crawl.layers())
     patterns = {"allow": settings.get_text("URL_ALLOWLIST"), "deny": settings.get_text("URL_DENYLIST")}
-    asked = request.GET if allows(request, Action.EDIT) else {}  # a pattern may be made to take for ever
+    asked = request.GET if allows(request, Action.EDIT) else {}
     tried = {name: asked.get(name, known) for name, known in patterns.items()}
     problem = ""
     try:

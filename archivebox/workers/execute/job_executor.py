@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import connections
 
+from archivebox.config.resolve import SettingError
 from archivebox.jobs.begin import next_to_freeze
 from archivebox.jobs.carrying_out import Part, begin_anew, freeze_part, next_part, put_down, write_part
 from archivebox.jobs.deeds import DEEDS, Deed
@@ -22,7 +23,7 @@ from archivebox.workers.queue.quarantine import quarantine
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-PROBLEMS = (OSError, QueryError, SearchUnavailableError)
+PROBLEMS = (OSError, QueryError, SearchUnavailableError, SettingError)
 """What ends a job with its sentence; anything else is a fault of ours, and breaks the worker."""
 
 

@@ -186,6 +186,11 @@ class TestFound:
         taken, refused = take(page, *urls)
         assert (taken, refused) == (2, {"denied": 1, "not_allowed": 1, "limit_reached": 1})
 
+    def test_a_crawl_whose_lists_cannot_be_understood_is_not_begun(self) -> None:
+        with pytest.raises(SettingError, match="no regular expression"):
+            snapshot(max_depth=1, config={"URL_ALLOWLIST": "(?!login)"})
+        assert not Crawl.objects.exists()
+
     def test_no_url_at_all(self) -> None:
         page = snapshot(max_depth=1)
         assert take(page, "", "javascript:x", "mailto:a@b.c") == (0, {"bad_url": 1, "scheme_refused": 2})

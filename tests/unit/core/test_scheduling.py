@@ -192,6 +192,14 @@ def test_one_whose_time_cannot_be_understood_any_more_is_paused_and_stops_nobody
     assert Crawl.objects.get().schedule == other
 
 
+def test_one_of_a_setting_that_cannot_be_understood_is_left_out_says_why_and_stops_nobody() -> None:
+    template = Template(urls=[FEED], max_depth=1, tags=[], persona="", config={"URL_DENYLIST": "(?!news)"})
+    one, other = schedule(template=template), schedule()
+    one, other = come(one), come(other)
+    assert (one.skipped_for, Crawl.objects.get().schedule) == ("settings", other)
+    assert one.next_at is not None
+
+
 def test_nothing_is_archived_in_the_name_of_an_account_that_is_let_in_no_more() -> None:
     anna, by = User.objects.create_user("anna"), User.objects.create_superuser("ada")
     one, told, other = schedule(created_by=anna), schedule(created_by=anna), schedule()

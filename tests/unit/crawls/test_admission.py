@@ -3,8 +3,9 @@
 import pytest
 
 from archivebox.contract.reasons import Reason
-from archivebox.crawls.admission import Rules, Scope, admit, check_url, compile_patterns, shown
+from archivebox.crawls.admission import Rules, Scope, admit, check_url, shown
 from archivebox.lib.networks import Opened
+from archivebox.lib.patterns import compile_patterns
 from archivebox.lib.urls import parse_url
 
 SEED = parse_url("https://www.example.com/start")
@@ -116,16 +117,6 @@ def test_lists_hold_for_what_a_person_gave_too() -> None:
     assert admit("https://example.com/a.zip", rules).code is Reason.DENIED
     assert admit("https://example.com/private/x", rules).code is Reason.DENIED
     assert "/private" in admit("https://example.com/private/x", rules).sentence
-
-
-@pytest.mark.parametrize("text", ["(", "[a", "*", "a{99999999999}", "x" * 1_001, "ok\n(?P<"])
-def test_a_bad_regular_expression_is_refused_with_a_sentence(text: str) -> None:
-    with pytest.raises(ValueError, match="regular expression"):
-        compile_patterns(text)
-
-
-def test_no_patterns_are_none() -> None:
-    assert compile_patterns("") == compile_patterns(" \n ") == ()
 
 
 def test_a_text_of_unknown_origin_is_shown_safely() -> None:
