@@ -17,7 +17,6 @@ from django.utils import timezone
 from archivebox.base_models.literal import Literal, one_of
 from archivebox.base_models.transitions import TabledQuerySet, TabledRow
 from archivebox.base_models.work import LONGEST_BACK_OFF
-from archivebox.contract import reasons
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.outcomes import (
@@ -33,6 +32,7 @@ from archivebox.contract.outcomes import (
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, LineReader, Record, parse_line
 from archivebox.core.intake import take_found
+from archivebox.core.resultline import COLUMNS, ResultLine, action_of, sentence_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import discover_hooks, extract_step, process_hook_records, run_hook
@@ -46,10 +46,6 @@ from archivebox.machine.process import Process
 FAILED = Q(status="failed")
 MAX_ATTEMPTS = 3
 FIRST_BACK_OFF = timedelta(minutes=1)
-IN_ITS_OWN_WORDS = DECLARABLE_REASONS | {Reason.DECLARED, Reason.NOT_APPLICABLE}
-"""Reasons of which the hook itself says more."""
-BROKE = frozenset({Reason.CRASHED, Reason.SIGNALLED, Reason.TIMEOUT, Reason.USAGE_ERROR, Reason.MISSING_MODULE})
-"""Reasons for which its output is worth reading."""
 
 
 def back_off(attempts: int) -> timedelta:
@@ -96,6 +92,10 @@ class ArchiveResultQuerySet(TabledQuerySet["ArchiveResult"]):
 
     def succeeded(self) -> Self:
         return self.filter(status=ArchiveResult.StatusChoices.SUCCEEDED)
+
+    def lines(self) -> Iterator[ResultLine]:
+        """The same for lists, without models."""
+        return (ResultLine(*row) for row in self.values_list(*COLUMNS).iterator())
 
     def cancel(self) -> int:
         """Those that are not final never run (again). Returns how many."""
@@ -173,17 +173,12 @@ class ArchiveResult(TabledRow):
     @property
     def sentence(self) -> str:
         """Why it is as it is, for people: in the hook's own words where it said them."""
-        if self.reason in IN_ITS_OWN_WORDS and self.output_str:
-            return str(self.output_str)
-        return reasons.sentence(self.reason) if self.reason else ""
+        return sentence_of(self.reason, self.output_str)
 
     @property
     def action(self) -> str:
         """What to do about it, for people."""
-        action = reasons.action(self.reason) if self.reason else ""
-        if self.process_id is not None and reasons.split(self.reason)[0] in BROKE:
-            return f"{action} `archivebox process tail --stderr {self.process_id}` shows it.".lstrip()
-        return action
+        return action_of(self.reason, self.process_id)
 
     # --- the synchronous way; a worker does the same with its own loop ----------------------------------------
 

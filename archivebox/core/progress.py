@@ -18,6 +18,7 @@ from archivebox.contract.reasons import Reason, split
 from archivebox.contract.verdicts import State, judge
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.look import Look
+from archivebox.core.resultline import ResultLine
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import outputs_of, plugins
@@ -186,7 +187,6 @@ TELLING = ("started", "failed", "backoff", "queued", "succeeded", "noresults", "
 READ = 500
 """Pages whose results are in memory at a time."""
 _PAGE = ("pk", "crawl_id", "url", "title", "status", "depth", "visibility", "created_by_id", "http_status")
-_JUDGED = ("snapshot_id", "plugin", "hook_name", "status", "reason", "output_str", "output_files")
 _PILL = ("snapshot_id", "plugin", "status", "reason", "start_ts", "end_ts", "output_size")
 
 
@@ -217,9 +217,9 @@ def with_pills(pages: Iterable[tuple[Any, ...]]) -> list[PageNow]:
 
 
 def _verdicts(sealed: Sequence[PageNow]) -> dict[UUID, str]:
-    results: dict[UUID, list[ArchiveResult]] = {page.pk: [] for page in sealed}
-    for result in ArchiveResult.objects.filter(snapshot_id__in=results).only(*_JUDGED):
-        results[result.snapshot_id].append(result)
+    results: dict[UUID, list[ResultLine]] = {page.pk: [] for page in sealed}
+    for line in ArchiveResult.objects.filter(snapshot_id__in=results).lines():
+        results[line.snapshot_id].append(line)
     return {page.pk: judge(page.status, page.http_status, results[page.pk], outputs_of).state.value for page in sealed}
 
 

@@ -14,10 +14,11 @@ from django.utils.safestring import SafeString
 from archivebox.accounts.permission import visible_snapshots
 from archivebox.contract.presentation import Role
 from archivebox.contract.verdicts import Verdict, judge
-from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
+from archivebox.core.resultline import ResultLine
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
-from archivebox.hooks import outputs_of
+from archivebox.hooks import outputs_of, plugins
 from archivebox.replay import capability
 from archivebox.replay.addresses import path_of
 from archivebox.replay.capability import Purpose
@@ -32,10 +33,6 @@ from archivebox.web.viewers import viewer_of
 SHOWN_IN_LISTS: tuple[Role, ...] = ("picture", "icon")
 LARGEST_PICTURE = 150_000
 """Bytes of a picture that a list shows: thumbnails have some thousands, and 60 screenshots are slow to draw."""
-COLUMNS = (
-    "snapshot_id", "plugin", "hook_name", "status", "reason", "process_id", "output_str", "output_size", "output_files",
-)  # fmt: skip
-"""Of a result, what a card looks at."""
 NOT_FOR_IT = Q(status="noresults") | Q(status="skipped") & (
     Q(reason="not_applicable") | Q(reason__startswith="not_applicable:") | Q(reason__startswith="disabled:")
 )
@@ -59,7 +56,9 @@ class Card:
     """Whose capabilities its addresses hold."""
     pictures: dict[Role, tuple[int, str]] = field(default_factory=dict)
     """Rank and address of the best file that plays a role."""
-    results: list[ArchiveResult] = field(default_factory=list)
+    results: list[ResultLine] = field(default_factory=list)
+    drawing: list[ArchiveResult] = field(default_factory=list)
+    """Those of plugins that draw on cards by themselves."""
     tags: list[Tag] = field(default_factory=list)
     versions: int = 1
     size: int = 0
@@ -125,18 +124,15 @@ class Card:
     @property
     def drawn(self) -> list[SafeString]:
         """What plugins draw for a card by themselves."""
-        asked = (result for result in self.results if has_template(result.plugin, "card"))
-        return [html for result in asked if (html := drawn(result, "card", self.base(), ""))]
+        return [html for result in self.drawing if (html := drawn(result, "card", self.base(), ""))]
 
-    def take(self, result: ArchiveResult) -> None:
-        result.snapshot = self.snapshot
+    def take(self, result: ResultLine) -> None:
         self.results.append(result)
         self.size += result.output_size
-        files: Mapping[str, Mapping[str, int]] = result.output_files
         for output in outputs_of(result.plugin):
             known = self.pictures.get(output.role, NONE)
             if output.role in SHOWN_IN_LISTS and output.rank < known[0]:
-                small = (name for name, about in files.items() if about.get("size", 0) <= LARGEST_PICTURE)
+                small = (name for name, about in result.output_files.items() if about.get("size", 0) <= LARGEST_PICTURE)
                 name = next(filter(output.matches, small), None)
                 if name is not None:
                     self.pictures[output.role] = (output.rank, self._picture_at(result.plugin, name))
@@ -148,11 +144,21 @@ def cards(request: HttpRequest, snapshots: Sequence[Snapshot]) -> list[Card]:
     pictures = shown.pictures_origin(host)
     app = our_address(request)
     made = {one.pk: Card(one, shown.origin(one.pk, host), pictures, app, viewer) for one in snapshots}
-    for result in ArchiveResult.objects.filter(snapshot__in=made).exclude(NOT_FOR_IT).only(*COLUMNS):
-        made[result.snapshot_id].take(result)
+    results: ArchiveResultQuerySet = ArchiveResult.objects.filter(snapshot__in=made)
+    for line in results.exclude(NOT_FOR_IT).lines():
+        made[line.snapshot_id].take(line)
+    _put_drawings(made, results)
     _put_tags(made)
     _count_versions(made.values(), visible_snapshots(request.user))
     return list(made.values())
+
+
+def _put_drawings(made: Mapping[UUID, Card], results: ArchiveResultQuerySet) -> None:
+    drawing = [plugin for plugin in plugins() if has_template(plugin, "card")]
+    for result in results.filter(plugin__in=drawing).exclude(NOT_FOR_IT) if drawing else ():
+        card = made[result.snapshot_id]
+        result.snapshot = card.snapshot
+        card.drawing.append(result)
 
 
 def _put_tags(made: Mapping[UUID, Card]) -> None:

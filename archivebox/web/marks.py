@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from archivebox.contract.presentation import Role
-from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.resultline import ResultLine
 from archivebox.hooks import outputs_of
 
 
@@ -32,13 +32,13 @@ MARKS = (
 """In the order they are shown."""
 
 
-def marks_of(results: Iterable[ArchiveResult]) -> list[Mark]:
+def marks_of(results: Iterable[ResultLine]) -> list[Mark]:
     """What these results come to, each kind once."""
     found = {mark for result in results if result.output_files for mark in _marks(result)}
     return [mark for mark in MARKS if mark in found]
 
 
-def _marks(result: ArchiveResult) -> Iterator[Mark]:
+def _marks(result: ResultLine) -> Iterator[Mark]:
     for output in outputs_of(result.plugin):
         name = next(filter(output.matches, result.output_files), None)
         mimetype = result.output_files[name].get("mimetype", "") if name is not None else ""
