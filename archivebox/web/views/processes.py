@@ -58,24 +58,35 @@ def _ended(request: HttpRequest) -> dict[str, Any]:
 
 @requires(Action.INSPECT)
 def one(request: HttpRequest, process_id: UUID) -> HttpResponse:
-    """One process: its command, its end, the last of what it printed, its parents and children."""
+    """One process: its command, its end, the last of what it printed, its parents and children.
+
+    ``?part=now``: only what changes while it runs.
+    """
     process = _find(request, process_id)
+    now = _now(request, process)
+    if request.GET.get("part") == "now":
+        return render(request, "web/processes/now.html", now)
     seen = visible_processes(request.user)
     children = list(seen.filter(parent_id=process.pk).defer(*BIG_FIELDS).order_by("pk")[: CHILDREN_SHOWN + 1])
     known = set(seen.filter(pk__in=[row.pk for row in process.ancestors]).values_list("pk", flat=True))
-    context = {
-        "process": process,
-        "outputs": [_output(process, "stdout", "Output"), _output(process, "stderr", "Errors")],
+    context = now | {
         "ancestors": [row for row in process.ancestors[::-1] if row.pk in known],
         "children": children[:CHILDREN_SHOWN],
         "has_more_children": len(children) > CHILDREN_SHOWN,
         "snapshot": _known(reachable_snapshots(request.user), process.snapshot_id),
         "crawl": _known(visible_crawls(request.user), process.crawl_id),
+    }
+    return render(request, "web/processes/one.html", context)
+
+
+def _now(request: HttpRequest, process: Process) -> dict[str, Any]:
+    return {
+        "process": process,
+        "outputs": [_output(process, "stdout", "Output"), _output(process, "stderr", "Errors")],
         "is_busy": process.status == Process.StatusChoices.RUNNING,
         "may_end": allows(request, Action.EDIT) and _running_hook(process) is not None,
         "grace": resolve_settings(base_layers()).get("STOP_GRACE"),
     }
-    return render(request, "web/processes/one.html", context)
 
 
 def _known(rows: "QuerySet[Shown, Any]", key: UUID | None) -> Shown | None:

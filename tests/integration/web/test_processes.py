@@ -122,11 +122,20 @@ def test_a_process_shows_its_command_without_secrets_and_the_end_of_its_output(c
         "&lt;slow&gt;",
         "/nowhere/wget",
         "archivebox worker",
-        'hx-trigger="every 1s"',
+        'hx-get="?part=now"',
     ):
         assert shown in page, shown
     assert "hunter2" not in page
     assert f"/processes/{hook.pk}/" in client.get(f"/processes/{hook.parent_id}/").content.decode(), "its child"
+
+
+def test_what_a_process_prints_is_asked_for_alone_while_it_runs(client: Client) -> None:
+    hook = running_hook()
+    now = client.get(f"/processes/{hook.pk}/?part=now").content.decode()
+    assert "42 links" in now
+    assert 'hx-select-oob="#size-stdout,#tail-stdout:innerHTML,#size-stderr,#tail-stderr:innerHTML"' in now
+    assert "<html" not in now
+    assert "/nowhere/wget" not in now, "what stays as it is"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +154,7 @@ def test_every_end_is_a_sentence(client: Client, columns: dict[str, object], sen
     row = ended(process_type="binary", cmd=["x"], **columns)
     page = client.get(f"/processes/{row.pk}/").content.decode()
     assert sentence in page
-    assert "every 1s" not in page
+    assert "?part=now" not in page
     assert "End it" not in page
 
 
