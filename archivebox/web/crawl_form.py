@@ -41,8 +41,8 @@ class CrawlForm(forms.Form):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.fields["visibility"].initial = settings.VISIBILITY
-        capturing = sorted({hook.plugin for hook in discover_hooks("Snapshot")})
-        cast("forms.MultipleChoiceField", self.fields["plugins"]).choices = [(name, name) for name in capturing]
+        capturing = cast("forms.MultipleChoiceField", self.fields["plugins"])
+        capturing.choices = [(name, name) for name in capturing_plugins()]
         personas = cast("forms.ChoiceField", self.fields["persona"])
         personas.choices = [("", "as set"), *((name, name) for name in _personas())]
 
@@ -59,6 +59,11 @@ class CrawlForm(forms.Form):
         if asked.get("plugins"):
             chosen["PLUGINS"] = list(asked["plugins"])
         return chosen
+
+
+def capturing_plugins() -> list[str]:
+    """Those that have something to do with a page."""
+    return sorted({hook.plugin for hook in discover_hooks("Snapshot")})
 
 
 def typed(text: str) -> Iterator[BinaryIO]:

@@ -24,12 +24,12 @@ from archivebox.core.understanding import Again, Understood, understand
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.preset import AddPreset
 from archivebox.crawls.refused import Refused
-from archivebox.hooks import base_layers, discover_hooks, plugins, resolve_settings
+from archivebox.hooks import base_layers, plugins, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.link import LinkFileError
 from archivebox.web.access import allows, public_if
 from archivebox.web.back import public_address
-from archivebox.web.crawl_form import SCOPES, CrawlForm
+from archivebox.web.crawl_form import SCOPES, CrawlForm, capturing_plugins
 
 AGAIN = [
     (Again.ALWAYS, "Capture again"),
@@ -213,8 +213,7 @@ def _sentence(asked: AddForm, count: int) -> str:
 
 def _enabled() -> int:
     settings = resolve_settings(base_layers())
-    capturing = {hook.plugin for hook in discover_hooks("Snapshot")}
-    return sum(settings.is_enabled(plugins()[name]) for name in capturing)
+    return sum(settings.is_enabled(plugins()[name]) for name in capturing_plugins())
 
 
 # --- presets ------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from archivebox.search.finding import page_found
 from archivebox.search.models import SavedSearch
 from archivebox.web.access import allows, public_if
 from archivebox.web.cards import cards
+from archivebox.web.crawl_form import capturing_plugins
 from archivebox.web.look import CHOICES, COLUMNS, look_of
 from archivebox.web.numbers import at_most
 from archivebox.web.paging import place_of
@@ -52,7 +53,7 @@ def index(request: HttpRequest) -> HttpResponse:
     }  # fmt: skip
     is_more = "HX-Request" in request.headers
     if not is_more:
-        context |= {"facets": _facets(request), **_saved(request, query), **_CHOICES}
+        context |= {"facets": _facets(request), "plugins": capturing_plugins(), **_saved(request, query), **_CHOICES}
     answer = render(request, "web/library/more.html" if is_more else "web/library/index.html", context)
     answer.status_code = 400 if reading.problem else 200
     if look != look_of(request):

@@ -54,6 +54,15 @@ def test_pages_are_removed_after_a_look_at_what_that_is_and_brought_back(library
     assert "Story 5" in library.visitor.get("/?q=host:site5.example").text
 
 
+def test_all_that_match_are_captured_again_by_one_plugin(library: Library) -> None:
+    assert "<option>wget</option>" in library.visitor.get("/").text
+    begun = begin(library, kind="recapture", plugins="wget", all="yes", q="host:site7.example")
+    assert "A new version of 1 page is being made." in at_once(library, begun)
+    newest = re.search(r'href="/crawls/([^"/]+)/"', library.visitor.get("/crawls/").text)
+    assert newest
+    assert "&quot;wget&quot;" in library.visitor.get(f"/crawls/{newest.group(1)}/?show=settings").text
+
+
 def test_an_export_is_fetched_by_who_is_logged_in_and_deleted(library: Library) -> None:
     page = ended(library, begin(library, kind="export", format="jsonl", all="yes", q="host:site6.example"))
     path = re.search(r'href="(/jobs/[^"]+/file/)"', page)

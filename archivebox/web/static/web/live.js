@@ -5,8 +5,8 @@
 //   [data-watch=library] shows the newest pages: those that come are put on top of its [data-row]s
 //   #away                is shown while nothing is heard of the server
 "use strict";
-const OFTEN = 2000, AGAIN = 5000, QUIET = 75000;
-let waiting = 0, loaded = 0, silence = 0;
+const SOONEST = 1000, SHARE = 10, AGAIN = 5000, QUIET = 75000;
+let waiting = 0, next = 0, silence = 0;
 
 function replaceParts(parts) {
   for (const [name, html] of Object.entries(parts)) {
@@ -22,10 +22,13 @@ function replaceParts(parts) {
   }
 }
 
+/** At most once a second, and a tenth of the time: a server with much to do is asked less. */
 async function reload() {
+  const began = Date.now();
   waiting = 0;
-  loaded = Date.now();
+  next = began + SOONEST;
   const answer = await fetch(location.href, {credentials: "same-origin"}).catch(() => null);
+  next = Math.max(next, began + SHARE * (Date.now() - began));
   if (!answer || !answer.ok || answer.redirected) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const old of document.querySelectorAll("[data-live]")) {
@@ -49,7 +52,7 @@ function insertNewest(fresh) {
 }
 
 function reloadSoon() {
-  if (!waiting) waiting = setTimeout(reload, Math.max(0, loaded + OFTEN - Date.now()));
+  if (!waiting) waiting = setTimeout(reload, Math.max(0, next - Date.now()));
 }
 
 function take(event) {
