@@ -70,7 +70,7 @@ class Sealing:
                 self.phase = Phase.ENDING
                 self._start_end_hooks()
         if self.phase is Phase.ENDING and all(item.is_settled for item in self._end_hooks):
-            self._needs_no_browser(Phase.SEALING)
+            self.phase = Phase.SEALING
             self._engine.on_capacity()
             self._task = self._engine.in_background(self._seal())
 
@@ -105,16 +105,17 @@ class Sealing:
         return any(item.hook.derived and not item.is_settled for item in self._schedule.planned)
 
     def _needs_no_browser(self, phase: Phase) -> None:
-        """Have it on record, so that the browser of the crawl's last page ends while that one is sealed."""
+        """Have it on record, so that the browser of the crawl's last page ends while the rest is made of that one."""
         self.phase = phase
         columns = {"finishing": True}
         self._engine.journal.update(Snapshot, self._snapshot.pk, columns, self._executor.lease)
+        self._engine.on_capacity()
 
     # --- what is made from other results ----------------------------------------------------------------------
 
     def _derive(self) -> None:
         """What is made from other results is made again when one of those became final after it started."""
-        self.phase = Phase.DERIVING
+        self._needs_no_browser(Phase.DERIVING)
         for item in self._schedule.planned:
             if item.hook.derived and not item.is_queued and item.status != "skipped" and self._changed_since(item):
                 self._outdated.add(item)
