@@ -140,10 +140,12 @@ class Server:
 
     def report(self, pidfd: int) -> None:
         """Send how a child ended; it stays a zombie until the client has its row committed."""
-        pid = self.children.pop(pidfd)
+        status = linux.waitid(linux.P_PID, self.children[pidfd], reap=False)
+        if status is None:  # who traces it has not let go of it yet; we are told again
+            return
         self.poll.unregister(pidfd)
         os.close(pidfd)
-        self.send({"ended": pid, "status": linux.waitid(linux.P_PID, pid, reap=False)})
+        self.send({"ended": self.children.pop(pidfd), "status": status})
 
     def send(self, message: dict[str, object]) -> None:
         try:
