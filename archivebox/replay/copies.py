@@ -4,10 +4,11 @@ in it has a browser connect elsewhere.
 
 import os
 
+from archivebox.lib.htmltrial import TangledError
 from archivebox.replay.addresses import Place
 from archivebox.replay.files import Opened
 from archivebox.replay.pages import HTML
-from archivebox.replay.recorded import DOCUMENTS, LARGEST_TEXT, Reply, is_xml, whole, xml
+from archivebox.replay.recorded import DOCUMENTS, LARGEST_TEXT, Reply, is_xml, source, whole, xml
 from archivebox.replay.rewriting.html import lead_links
 from archivebox.replay.rewriting.links import Links
 from archivebox.replay.rewriting.text import decode
@@ -25,13 +26,16 @@ def xml_copy(opened: Opened) -> Reply:
 
 
 def has_links(opened: Opened) -> bool:
-    """Whether a file is a document that is small enough to be changed."""
-    return not opened.is_folder and opened.mimetype in DOCUMENTS and opened.size <= LARGEST_TEXT
+    """Whether a file is a document."""
+    return not opened.is_folder and opened.mimetype in DOCUMENTS
 
 
 def linked_copy(opened: Opened, place: Place, *, scripts: bool) -> Reply:
-    """The document with its links to the web led into the app. Blocks."""
+    """The document, or its beginning, with its links to the web led into the app; else its source. Blocks."""
     with os.fdopen(os.dup(opened.descriptor), "rb") as file:
         text = decode(file.read(LARGEST_TEXT), opened.mimetype)
     links = Links(place, "", "", lambda _: False, scripts)
-    return whole(HTML, lead_links(text, links).encode("utf-8", "replace"), is_clean=True)
+    try:
+        return whole(HTML, lead_links(text, links).encode("utf-8", "replace"), is_clean=True)
+    except TangledError:
+        return source(text)

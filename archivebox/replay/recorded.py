@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
+from archivebox.lib.htmltrial import TangledError
 from archivebox.replay.addresses import Place
 from archivebox.replay.files import parse_range
 from archivebox.replay.index import Index, Recorded, indices
@@ -115,7 +116,10 @@ def _changed(asked: Asked, index: Index, found: Recorded, mimetype: str, data: b
     links = Links(asked.place, url, url, lambda other: index.find(other) is not None, asked.scripts)
     text = decode(data, mimetype)
     is_style = mimetype.lower().startswith("text/css")
-    written = (rewrite_css(text, links) if is_style else rewrite_html(text, links)).encode("utf-8", "replace")
+    try:
+        written = (rewrite_css(text, links) if is_style else rewrite_html(text, links)).encode("utf-8", "replace")
+    except TangledError:
+        return source(text, found.response.status)
     kind = "text/css" if is_style else "text/html"
     return whole(f"{kind}; charset=utf-8", written, found.response.status, is_clean=True)
 
@@ -132,7 +136,12 @@ def xml(mimetype: str, data: bytes, status: int = 200) -> Reply:
     is_drawn = mimetype.lower().startswith(_SVG) or _DRAWN.search(data, 0, 1024)
     if is_drawn and not connects(data):
         return whole(mimetype, data, status)
-    return whole("text/plain; charset=utf-8", decode(data, mimetype).encode("utf-8", "replace"), status)
+    return source(decode(data, mimetype), status)
+
+
+def source(text: str, status: int = 200) -> Reply:
+    """What browsers are not to draw, as it is written."""
+    return whole("text/plain; charset=utf-8", text.encode("utf-8", "replace"), status)
 
 
 def _as_it_came(asked: Asked, found: Recorded, mimetype: str, body: BinaryIO) -> Reply:

@@ -5,9 +5,12 @@ lets no inline script, style or foreign request through, is behind it.
 """
 
 from collections.abc import Callable
+from html import escape
 from urllib.parse import quote, urlsplit
 
 import nh3
+
+from archivebox.lib import htmltrial
 
 TEXT = {
     "a", "abbr", "article", "b", "bdi", "bdo", "blockquote", "br", "caption", "cite", "code", "col", "colgroup", "dd",
@@ -42,8 +45,13 @@ _LOADED = {"src", "poster"}
 def article(html: str, folder: str, follow: str) -> str:
     """An article for reading: its pictures are those that lie in ``folder`` beside it, its links go by ``follow``.
 
-    Both are addresses with a slash at their end; what comes after the second is a URL, looked for in the archive.
+    Both are addresses with a slash at their end; what comes after the second is a URL, looked for in the archive. One
+    that no parser is to read is shown as its source.
     """
+    try:
+        htmltrial.check(html)
+    except htmltrial.TangledError:
+        return f"<pre>{escape(html)}</pre>"
     return nh3.clean(
         html,
         tags=TEXT,

@@ -17,6 +17,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.timestamp import STAMP, stamped_at
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.moments import moment_of
+from archivebox.replay.recorded import LARGEST_TEXT
 from archivebox.web.addresses import address_of
 from archivebox.web.contents import read_part
 from archivebox.web.filetree import tree_of
@@ -51,6 +52,10 @@ def _reader(snapshot: Snapshot, chosen: Format, main: File, base: str) -> dict[s
     folder = (base + address_of(chosen.plugin, main.name)).rpartition("/")[0] + "/"
     pages = f"{get_script_prefix()}web/{moment_of(snapshot)}/"
     return {"article": mark_safe(article(part.text, folder, pages)), "is_cut": part.is_cut}  # noqa: S308 - cleaned
+
+
+def _page(_snapshot: Snapshot, _chosen: Format, main: File, _base: str) -> dict[str, Any]:
+    return {"is_cut": main.size > LARGEST_TEXT, "shown": LARGEST_TEXT}
 
 
 def _text(snapshot: Snapshot, chosen: Format, main: File, _base: str) -> dict[str, Any]:
@@ -120,6 +125,7 @@ MANIFEST = 32 * 1024 * 1024
 """Bytes of a manifest that is shown: that of 100,000 files."""
 
 _MAKERS: Mapping[Kind, Callable[[Snapshot, Format, File, str], dict[str, Any]]] = {
+    Kind.PAGE: _page,
     Kind.READER: _reader,
     Kind.TEXT: _text,
     Kind.HEADERS: _headers,

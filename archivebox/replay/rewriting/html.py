@@ -11,6 +11,7 @@ from itertools import chain
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from archivebox.lib import htmltrial
 from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.links import Links
 
@@ -62,8 +63,8 @@ _DEEPEST = 5
 
 
 def rewrite_html(text: str, links: Links, depth: int = 0) -> str:
-    """The document, written anew."""
-    tree = LexborHTMLParser(text)
+    """The document, written anew. TangledError."""
+    tree = _parsed(text)
     links = _based(tree, links)
     for node in _elements(tree, _SELECTOR):
         _rewrite(node, links, depth)
@@ -72,15 +73,20 @@ def rewrite_html(text: str, links: Links, depth: int = 0) -> str:
 
 def lead_links(text: str, links: Links, depth: int = 0) -> str:
     """A document of which all else stays: its links to the web lead into the app, and nothing is left by which a
-    browser would connect elsewhere, or say where it comes from. Empty where that does not come to an end.
+    browser would connect elsewhere, or say where it comes from. Empty where that does not come to an end. TangledError.
     """
     for _ in range(_READINGS):
-        tree = LexborHTMLParser(text)
+        tree = _parsed(text)
         changed = [_clean(node, links, depth) for node in _elements(tree, _HARMFUL)]
         if not any(changed):
             return text
         text = _with_doctype_of(text, tree.html or "")
     return ""
+
+
+def _parsed(text: str) -> LexborHTMLParser:
+    htmltrial.check(text)
+    return LexborHTMLParser(text)
 
 
 def _elements(tree: LexborHTMLParser, selector: str) -> Iterable[LexborNode]:

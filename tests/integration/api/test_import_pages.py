@@ -147,3 +147,9 @@ def test_the_index_of_an_older_archivebox_is_read(editor: Caller) -> None:
 
 def test_viewers_import_nothing(caller: Make) -> None:
     assert caller("viewer").client.get("/import/").status_code == 403
+
+
+def test_a_page_that_no_parser_is_to_read_is_refused_with_a_sentence(caller: Make) -> None:
+    typed = {"urls": "<html>" + "<div>" * 100_000, "depth": 0}
+    answer = caller("editor").client.post("/add/preview/", typed)
+    assert "nested so deeply" in answer.content.decode()

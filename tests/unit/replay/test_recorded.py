@@ -34,6 +34,7 @@ def folder(tmp_path: Path) -> Path:
             "http://a.example/map.xml": Page(b'<?xml version="1.0"?><urlset/>', "text/xml"),
             "http://a.example/icon.xml": Page(b'<svg xmlns="http://www.w3.org/2000/svg"/>', "application/xml"),
             "http://a.example/404": Page(b"<p>nothing", status=404),
+            "http://a.example/deep": Page(b"<div>" * 100_000, "text/html", 404),
             "http://a.example/sniffed": Page(b"plain", ""),
             "http://a.example/film": Page(
                 CLIP[:100], "video/mp4", 206, headers=(("Content-Range", "bytes 0-99/2560"),)
@@ -109,6 +110,11 @@ def test_what_is_shown_is_where_the_page_had_led_to_when_it_was_kept(folder: Pat
 def test_xml_that_nobody_draws_is_shown_as_its_source(folder: Path) -> None:
     assert reply(folder, "/map.xml")[0].mimetype == "text/plain; charset=utf-8"
     assert reply(folder, "/icon.xml")[0].mimetype == "application/xml"
+
+
+def test_a_page_that_no_parser_is_to_read_is_shown_as_its_source(folder: Path) -> None:
+    answer, body = reply(folder, "/deep")
+    assert (answer.status, answer.mimetype, body) == (404, "text/plain; charset=utf-8", b"<div>" * 100_000)
 
 
 def test_an_answer_keeps_its_status_and_its_type(folder: Path) -> None:

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from archivebox.replay import copies
 from archivebox.replay.addresses import Place, path_of, read
-from archivebox.replay.copies import linked_copy
+from archivebox.replay.copies import has_links, linked_copy
 from archivebox.replay.files import open_beneath
+from archivebox.replay.pages import HTML
 from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.html import candidates, lead_links, rewrite_html
 from archivebox.replay.rewriting.links import Links
 from archivebox.replay.rewriting.text import decode
 from archivebox.replay.rewriting.xml import connects
+from archivebox.web.reading import article
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 PLACE = Place("token", "http://127.0.0.1:8000", "20261122090000")
 HERE = "https://site.example/news/page"
 KEPT = "/token/@http:127.0.0.1:8000/20261122090000/"
+DEEP = "<div>" * 100_000
 LINKED = "http://127.0.0.1:8000/web/follow/20261122090000/"
 
 
@@ -124,6 +128,28 @@ def test_a_copy_among_the_files_of_a_snapshot_leads_into_the_app(tmp_path: Path)
     (tmp_path / "a.html").write_text('<a href="//d.example/e">f</a>')
     opened = open_beneath(tmp_path, ["a.html"])
     assert f'href="{LINKED}https://d.example/e"'.encode() in linked_copy(opened, PLACE, scripts=False).read(1000)
+    os.close(opened.descriptor)
+
+
+def test_of_a_long_copy_the_beginning_is_shown_and_as_clean_as_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copies, "LARGEST_TEXT", 100)
+    (tmp_path / "a.html").write_text('<link rel="preconnect" href="https://live.example/"><p>begun</p>' + "x" * 100)
+    opened = open_beneath(tmp_path, ["a.html"])
+    shown = linked_copy(opened, PLACE, scripts=False)
+    text = shown.read(1000)
+    assert has_links(opened)
+    assert (shown.mimetype, shown.is_clean, b"live.example" in text, b"begun" in text) == (HTML, True, False, True)
+    os.close(opened.descriptor)
+
+
+def test_a_copy_that_no_parser_is_to_read_is_shown_as_its_source(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<link rel="preconnect" href="https://live.example/">' + DEEP)
+    opened = open_beneath(tmp_path, ["a.html"])
+    shown = linked_copy(opened, PLACE, scripts=False)
+    assert (shown.mimetype, shown.is_clean) == ("text/plain; charset=utf-8", False)
+    assert article(DEEP, "", "") == f"<pre>{escape(DEEP)}</pre>"
     os.close(opened.descriptor)
 
 
