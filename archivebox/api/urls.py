@@ -6,6 +6,7 @@ from django.urls import URLPattern, path
 from django.views.decorators.csrf import csrf_exempt
 
 from archivebox.api.once import once
+from archivebox.api.parameters import with_known_parameters
 from archivebox.api.problems import View, answer, in_problems
 from archivebox.api.v1 import PREFIX, api
 
@@ -30,6 +31,9 @@ def _asks_for_credentials(view: View) -> View:
 
 
 urlpatterns = [
-    *(path(f"v1/{address}", _asks_for_credentials(view)) for address, view in _addresses().items()),
+    *(
+        path(f"v1/{address}", _asks_for_credentials(with_known_parameters(address, view)))
+        for address, view in _addresses().items()
+    ),
     path("<path:rest>", not_there),
 ]

@@ -1,5 +1,6 @@
 """Owns the beginning of a job: what was asked for is checked, its Snapshots are decided on."""
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from uuid import UUID
@@ -58,9 +59,18 @@ class JobRequest:
             options = DEEDS[self.kind].check(self.options)
         except ValueError as error:
             raise JobRefusedError(str(error)) from None
+        for name in self.options:
+            if name not in options:
+                raise JobRefusedError(_no_such_option(name, self.kind, list(options)))
         job = Job(kind=self.kind, options=options, query=self.query or "", created_by=self.created_by)
         job.memory |= limits(self.sight)
         return job
+
+
+def _no_such_option(name: str, kind: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, 1) or known
+    hint = f"Did you mean {' or '.join(near)}?" if near else "It has none."
+    return f"There is no option {name!r} of the job {kind!r}. {hint}"
 
 
 def begin(request: JobRequest, *, noting: Noting = in_silence) -> Job:

@@ -278,6 +278,32 @@ def _told(crawl: Crawl) -> tuple[JSON, ...]:
     return tuple(settings.get(name) for name in names)
 
 
+UNKNOWN = [
+    ("GET", "/api/v1/snapshots?statu=sealed", "'status'"),
+    ("GET", "/api/v1/results?zzz=1", "There are "),
+    ("GET", "/api/v1/jobs?query=x", "There are cursor, limit"),
+    ("POST", "/api/v1/crawls?hold=true", "takes none"),
+    ("DELETE", "/api/v1/crawls/{crawl}?url=https://example.com/", "takes none"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "hint"), UNKNOWN)
+def test_a_parameter_that_does_not_exist_is_refused_before_anything_is_done(
+    editor: Caller, method: str, path: str, hint: str
+) -> None:
+    """It may have been meant to choose a few of all."""
+    crawl = factories.crawl()
+    answer = editor.ask(method, path.format(crawl=crawl.pk), {"urls": URLS})
+    assert (answer.status_code, hint in json.loads(answer.content)["detail"]) == (422, True), answer.content
+    assert Crawl.objects.get().snapshot_set.kept().count() == 1
+
+
+def test_an_option_of_a_job_that_does_not_exist_is_refused(editor: Caller) -> None:
+    factories.crawl()
+    wrong = {"kind": "retry", "query": "", "options": {"plugin": ["wget"]}}
+    assert "Did you mean plugins?" in editor.post("/api/v1/jobs", wrong, status=422)["detail"]
+
+
 def test_a_tag_is_one_whatever_its_case(editor: Caller) -> None:
     made = editor.post("/api/v1/tags", {"name": "News"})
     assert editor.post("/api/v1/tags", {"name": "news"}, status=200)["id"] == made["id"]
