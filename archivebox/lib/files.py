@@ -6,8 +6,9 @@ import mimetypes
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -117,17 +118,29 @@ def walk_outputs(folder: Path) -> list[OutputFile]:
     Symbolic links are neither followed nor listed, so that nothing outside the folder is ever read through them.
     Files that vanish during the walk, or cannot be read, are left out.
     """
-    found = [
-        OutputFile(prefix + entry.name, size, mimetype_of(entry.name))
-        for prefix, entries in _walk(folder)
-        for entry in entries
-        if (size := _size_of(entry)) is not None
-    ]
-    return sorted(found)
+    return sorted(iter_outputs(folder))
 
 
-def _walk(folder: Path) -> Iterator[tuple[str, list["os.DirEntry[str]"]]]:
-    """Each folder from ``folder`` on, as the prefix of the names in it, and what else it holds.
+def iter_outputs(folder: Path) -> Iterator[OutputFile]:
+    """The same in the order in which they are found, those of ``folder`` itself first, one in memory at a time."""
+    return _files_among(_walk(folder))
+
+
+def walk_few(folder: Path, most: int) -> list[OutputFile] | None:
+    """The same as ``walk_outputs`` where at most so many files, folders and links lie there; None where more do."""
+    entries = list(islice(_walk(folder), most + 1))
+    return sorted(_files_among(entries)) if len(entries) <= most else None
+
+
+def _files_among(entries: Iterable[tuple[str, "os.DirEntry[str]"]]) -> Iterator[OutputFile]:
+    for path, entry in entries:
+        size = _size_of(entry)
+        if size is not None:
+            yield OutputFile(path, size, mimetype_of(entry.name))
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
+    """All that lies below ``folder``, each with its path; a folder's own entries before those of the folders in it.
 
     However deep: os.walk and pathlib of Python 3.11 go down by recursion, which a hook that makes a thousand folders
     in each other would have broken its worker with. What cannot be read is left out.
@@ -135,13 +148,11 @@ def _walk(folder: Path) -> Iterator[tuple[str, list["os.DirEntry[str]"]]]:
     prefixes = [""]
     while prefixes:
         prefix = prefixes.pop()
-        try:
-            with os.scandir(os.path.join(folder, prefix)) as entries:  # noqa: PTH118 - a third of the time, per hook
-                found = [(entry, entry.is_dir(follow_symlinks=False)) for entry in entries]
-        except OSError:
-            continue
-        prefixes += [f"{prefix}{entry.name}/" for entry, is_folder in found if is_folder]
-        yield prefix, [entry for entry, is_folder in found if not is_folder]
+        with suppress(OSError), os.scandir(os.path.join(folder, prefix)) as entries:  # noqa: PTH118 - a third of the time
+            for entry in entries:
+                yield prefix + entry.name, entry
+                if entry.is_dir(follow_symlinks=False):
+                    prefixes.append(f"{prefix}{entry.name}/")
 
 
 def _size_of(entry: "os.DirEntry[str]") -> int | None:
@@ -157,12 +168,12 @@ def fsync_tree(folder: Path) -> None:
 
     Links, sockets and pipes are passed over.
     """
-    for prefix, entries in _walk(folder):
-        for entry in entries:
-            with suppress(FileNotFoundError):
-                if _size_of(entry) is not None:
-                    _fsync(Path(entry.path))
-        _fsync(folder / prefix)
+    for _, entry in _walk(folder):
+        with suppress(FileNotFoundError):
+            is_folder = entry.is_dir(follow_symlinks=False) and os.access(entry, os.R_OK)
+            if is_folder or _size_of(entry) is not None:
+                _fsync(Path(entry.path))
+    _fsync(folder)
 
 
 def remove_tree(folder: Path) -> None:

@@ -17,7 +17,7 @@ from archivebox.contract.hook import Hook
 from archivebox.contract.outcomes import Outcome, Status, outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
-from archivebox.core.archiveresult import ending_of, output_columns
+from archivebox.core.archiveresult import ending_of
 from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.hooks import (
     Call,
@@ -90,10 +90,11 @@ class CrawlRunExecutor(Executor):
 
         One whose end nobody saw runs again, as with pages; of what runs in the background that is a failure as others.
         """
-        files = output_columns(self.call.object_dir / item.hook.plugin)
         exit_code = run.status.exit_code if run.status else None
         end_reason = run.final_reason()
-        ending = ending_of(run.hook, run.declared, files, exit_code=exit_code, end_reason=end_reason, stderr=run.stderr)
+        ending = ending_of(
+            run.hook, run.declared, run.files, exit_code=exit_code, end_reason=end_reason, stderr=run.stderr
+        )
         result = outcome(ending._replace(unwatched=run.ended_unwatched))
         if result.reason is Reason.LOST and not item.hook.background:
             item.status, item.run = "queued", None

@@ -5,9 +5,10 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from archivebox.config.resolve import Resolved
@@ -26,6 +27,7 @@ from archivebox.workers.execute.tabs import Tabs
 from archivebox.workers.queue.room import Room
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -81,6 +83,7 @@ class Engine:
         self.on_capacity: Callable[[], None] = lambda: None
         """Called when this worker may take more than before, or has to look when it may."""
         self.on_reaped: Callable[[Identity, ExitStatus], None] = lambda _identity, _status: None
+        self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="files")
         self._tasks: set[asyncio.Task[None]] = set()
         loop.set_exception_handler(self.broke)
 
@@ -93,6 +96,10 @@ class Engine:
         if request.name not in self.programs.asked_for:
             self.programs.asked_for.add(request.name)
             self.journal.effect(partial(Binary.want, request), ring=True)
+
+    async def beside(self, work: Callable[..., T], *arguments: object) -> T:
+        """Look through many files, on a thread of its own: only who has as many waits for that."""
+        return await self.loop.run_in_executor(self._files, work, *arguments)
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         """Run ``work`` beside everything else. If it breaks, so does the worker: see :meth:`broke`."""
@@ -125,6 +132,7 @@ class Engine:
 
     async def close(self) -> None:
         self.outputs.let_go()
+        self._files.shutdown()
         self.starter.end_server()
         self.exits.close()
         self.tabs.close()

@@ -6,7 +6,7 @@ import os
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from django.utils import timezone
@@ -15,7 +15,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
-from archivebox.core.archiveresult import Declaration
+from archivebox.core.archiveresult import Declaration, output_columns, quick_output_columns
 from archivebox.hooks import HookCall
 from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON
@@ -79,6 +79,8 @@ class HookProcess:
         """The reason code, where it could not be started."""
         self.stderr = ""
         """The end of what it printed for people, once it has ended."""
+        self.files: dict[str, Any] = {}
+        """The columns that tell of what lies in its plugin's folder, once it has ended."""
         self._timers: list[asyncio.TimerHandle] = []
         """What is to happen while it runs."""
         self.deadline = engine.loop.time()
@@ -251,7 +253,7 @@ class HookProcess:
             else:
                 self.engine.loop.call_soon(self._read_on)  # let others have their turn
         elif self.status is not None:
-            self._end(self.status)
+            self._list_files(self.status)
 
     def _read_on(self) -> None:
         self._reads_on = False
@@ -333,8 +335,21 @@ class HookProcess:
         self.output.ends_here()
         self.read()
 
-    def _end(self, status: ExitStatus) -> None:
-        """It has ended, and all of its output is read."""
+    def _list_files(self, status: ExitStatus) -> None:
+        """All of its output is read: see what lies in its folder, and end. Much is listed beside everything else."""
+        files = quick_output_columns(self.call.cwd)
+        if files is None:
+            self._reads_on = True
+            self.engine.in_background(self._list_many(status))
+        else:
+            self._end(status, files)
+
+    async def _list_many(self, status: ExitStatus) -> None:
+        self._end(status, await self.engine.beside(output_columns, self.call.cwd))
+
+    def _end(self, status: ExitStatus, files: dict[str, Any]) -> None:
+        """It has ended, all of its output is read, and its files are listed."""
+        self.files = files
         self.ended = True
         self._take_last()
         self.errors.give_back_unread()

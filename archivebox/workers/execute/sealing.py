@@ -3,9 +3,11 @@
 import asyncio
 import logging
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult, output_columns
@@ -163,24 +165,22 @@ class Sealing:
         self._engine.outputs.unwatch_folder(str(folder / HOOK_RUNS))
         waits = is_unsigned(folder)
         reason = await self._keep(folder) if self._executor.process_ids or waits else ""
-        self._correct_files(folder, signed_in=Path(MANIFEST).parent.name if waits else "")
+        await self._correct_files(folder, signed_in=Path(MANIFEST).parent.name if waits else "")
         former = None if reason else await self._unchanged_since(folder)
         is_sealed = await self._engine.journal.read(seal, self._snapshot, reason, former)
         if former is not None and is_sealed:
             await self._engine.loop.run_in_executor(None, clear_away, self._snapshot)
         self._executor.let_go()
 
-    def _correct_files(self, folder: Path, signed_in: str) -> None:
+    async def _correct_files(self, folder: Path, signed_in: str) -> None:
         """Tell of files that changed since their hook ended: what spoke of the live page, or was packed, or signed."""
-        for item in self._schedule.planned:
-            is_other = item.hook.plugin == signed_in or self._is_any_gone(folder / item.hook.plugin, item)
-            if item.result_id is not None and is_other:
-                columns = output_columns(folder / item.hook.plugin)
+        results = [item for item in self._schedule.planned if item.result_id is not None]
+        listed = [(item.hook.plugin, item.files.get("output_files", ())) for item in results]
+        changed = await self._engine.loop.run_in_executor(None, relisted, folder, listed, signed_in)
+        for item in results:
+            if item.result_id is not None and item.hook.plugin in changed:
+                columns = changed[item.hook.plugin]
                 self._engine.journal.update(ArchiveResult, item.result_id, columns, self._executor.lease)
-
-    @staticmethod
-    def _is_any_gone(folder: Path, item: Planned) -> bool:
-        return any(not os.path.lexists(folder / name) for name in item.files.get("output_files", ()))
 
     async def _unchanged_since(self, folder: Path) -> Snapshot | None:
         """The version before it that says the same, where such a new one is not wanted; one kept once stays."""
@@ -230,6 +230,16 @@ def sign_hashes(snapshot: Snapshot) -> None:
         sign(snapshot.path, DATA_FOLDER.keys, snapshot.pk, snapshot.url)
     except KeyUnusableError as error:
         log.warning("Not signed: %s action=not_signed snapshot=%s", error, snapshot.pk)
+
+
+def relisted(folder: Path, listed: Iterable[tuple[str, Iterable[str]]], signed_in: str) -> dict[str, dict[str, Any]]:
+    """Plugin → the columns of its files now, of those that have lost one, and of the one with the signature."""
+    changed = {plugin for plugin, names in listed if plugin == signed_in or _is_any_gone(folder / plugin, names)}
+    return {plugin: output_columns(folder / plugin) for plugin in changed}
+
+
+def _is_any_gone(folder: Path, names: Iterable[str]) -> bool:
+    return any(not os.path.lexists(folder / name) for name in names)
 
 
 def tidy(object_dir: Path) -> None:

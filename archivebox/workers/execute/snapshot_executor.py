@@ -14,7 +14,6 @@ from archivebox.contract.records import EndReason, Record
 from archivebox.core.archiveresult import (
     ArchiveResult,
     ending_of,
-    output_columns,
     settled_columns,
     take_title,
     title_said,
@@ -149,8 +148,8 @@ class SnapshotExecutor(Executor):
     # --- judging ----------------------------------------------------------------------------------------------
 
     def settle_run(self, item: Planned, run: HookProcess) -> None:
-        files = item.files = self._files_of(item)
-        result = outcome(self._ending_of(run, files))
+        item.files = run.files
+        result = outcome(self._ending_of(run))
         replayed, item.replay = item.replay, False
         if item.result_id is None or (replayed and (self.ending or result.status is Status.QUEUED)):
             item.status = item.settled_as or "succeeded"
@@ -165,7 +164,7 @@ class SnapshotExecutor(Executor):
         if result.status is Status.QUEUED:
             self._back_to_queue(item, result.code)
         else:
-            self.settle(item, result, extra=files)
+            self.settle(item, result, extra=run.files)
             if title := title_said(item.hook, run.declared):  # asked here: an effect costs a savepoint, for every hook
                 self.engine.journal.effect(partial(take_title, self.snapshot.pk, title), self.lease)
 
@@ -177,12 +176,12 @@ class SnapshotExecutor(Executor):
 
     _cancelled = False
 
-    def _ending_of(self, run: HookProcess, files: dict[str, Any]) -> Ending:
+    def _ending_of(self, run: HookProcess) -> Ending:
         exit_code = run.status.exit_code if run.status else None
         return ending_of(
             run.hook,
             run.declared,
-            files,
+            run.files,
             exit_code=exit_code,
             end_reason=run.final_reason(),
             stderr=run.stderr,
@@ -225,9 +224,6 @@ class SnapshotExecutor(Executor):
         if item.hook.session:
             self.page.complete()
             self.go_on()
-
-    def _files_of(self, item: Planned) -> dict[str, Any]:
-        return output_columns(self.call.of_plugin(item.hook).cwd)
 
     # --- what the page is -------------------------------------------------------------------------------------
 

@@ -106,3 +106,18 @@ def test_a_file_whose_name_is_no_text_is_listed_all_the_same(forked: Collection)
     result = forked.results()["odd"]
     assert result["status"] == "succeeded"
     assert list(result["output_files"]) == ["caf\\xe9.txt"]
+
+
+def test_of_a_crowd_of_files_the_first_are_named_and_all_are_counted(forked: Collection) -> None:
+    crowd = (
+        'mkdir deep; for n in $(seq 60); do seq -f "deep/$n.%g.txt" 200; done | xargs touch; printf four > top.html\n'
+    )
+    forked.plugin("crowd", {"on_Snapshot__10_crowd.sh": crowd})
+    forked.plugin("after", {"on_Snapshot__20_after.sh": "ls ../crowd/deep | wc -l > count\n"})
+    forked.run(forked.add())
+    columns = ("status", "output_files", "output_size", "output_mimetypes")
+    result = forked.row("ArchiveResult", *columns, plugin="crowd")
+    assert (result["status"], len(result["output_files"]), result["output_size"]) == ("succeeded", 10_000, 4)
+    assert result["output_files"]["top.html"] == {"size": 4, "mimetype": "text/html"}
+    assert result["output_mimetypes"] == "text/html,text/plain"
+    assert forked.results()["after"]["status"] == "succeeded"

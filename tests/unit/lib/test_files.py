@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.lib.files import atomic_write, fsync_tree, locked, mimetype_of, remove_tree, walk_outputs
+from archivebox.lib.files import atomic_write, fsync_tree, locked, mimetype_of, remove_tree, walk_few, walk_outputs
 
 
 @pytest.mark.parametrize("durable", [False, True])
@@ -83,6 +83,8 @@ def test_a_walk_lists_regular_files_and_never_leaves_the_folder(tmp_path: Path) 
         ("\udcff.bin", 3, "application/octet-stream"),
     ]
     assert walk_outputs(tmp_path / "missing") == []
+    assert walk_few(folder, 20) == walk_outputs(folder)
+    assert walk_few(folder, 5) is None  # folders and links are looked at, too
 
 
 def test_a_tree_with_odd_things_in_it_is_made_durable(tmp_path: Path) -> None:
