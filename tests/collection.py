@@ -56,3 +56,12 @@ def _empty() -> None:
     hooks.registry._base_layers.cache_clear()
     host.forget_current_machine()
     process_current.forget_current_process()
+
+
+def somebody_waits() -> bool:
+    """Whether another connection waits for a row of this one; on SQLite it waits before its first statement."""
+    if connection.vendor != "postgresql":
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchone()[0])

@@ -57,6 +57,7 @@ class Reason(StrEnum):
     TOO_MUCH_FOUND = "too_much_found"
     SIZE_REACHED = "size_reached"
     DIRECT_NETWORK = "direct_network"
+    PURGED = "purged"
 
     @property
     def sentence(self) -> str:
@@ -235,6 +236,7 @@ _TEXTS: dict[Reason, _Text] = {
         "Raise MAX_URLS_PER_PAGE or MAX_TAGS_PER_PAGE, then run `archivebox update`.",
         "It found more than the {} that one page may bring; the rest was left out.",
     ),
+    Reason.PURGED: _text("It is being deleted for good.", "Nothing brings it back: add its URL again."),
 }
 
 

@@ -16,7 +16,7 @@ from archivebox.core.showing import show
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.core.tagging import tag, untag
-from archivebox.core.versions import restore, retire
+from archivebox.core.versions import RESTORABLE, RETIRED, doom, restore, retire
 from archivebox.crawls.crawl import Crawl
 from archivebox.export.formats import FORMATS
 from archivebox.export.pages import pages_of
@@ -178,7 +178,7 @@ class BringBack(Deed):
 
     @classmethod
     def rows(cls) -> SnapshotQuerySet:
-        rows: SnapshotQuerySet = Snapshot.objects.filter(retired_at__isnull=False)
+        rows: SnapshotQuerySet = Snapshot.objects.filter(RESTORABLE)
         return rows
 
     def prepare(self, keys: Sequence[UUID]) -> None:
@@ -189,12 +189,21 @@ class BringBack(Deed):
         restore(rows)
 
 
-class Purge(BringBack):
-    """Deletes files and rows of what was removed and is not to be brought back any more."""
+class Purge(Deed):
+    """Deletes files and rows of what was removed and is not to be brought back any more.
+
+    First nobody can bring it back, then its files go, then its row: what is cut short is found, and done, by the next.
+    """
 
     batch = 10
 
+    @classmethod
+    def rows(cls) -> SnapshotQuerySet:
+        rows: SnapshotQuerySet = Snapshot.objects.filter(RETIRED)
+        return rows
+
     def prepare(self, keys: Sequence[UUID]) -> None:
+        doom(self.among().filter(pk__in=keys))
         for snapshot in self.among().filter(pk__in=keys).only("output_dir"):
             if snapshot.output_dir and snapshot.path.is_dir():
                 remove_tree(snapshot.path)

@@ -9,20 +9,24 @@ import json
 import os
 import shutil
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
 import pytest
+from django.db import connections
 from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
+from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.evidence import NO_HASHES
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.retry import retry_failed
 from archivebox.core.signature import STATEMENT, UNSIGNED, sign
+from archivebox.core.versions import doom, restore
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.begin import JobRefusedError, JobRequest, begin
@@ -36,6 +40,8 @@ from archivebox.search.removal import remove
 from archivebox.storage.layout import DataFolder
 from tests import factories
 from tests.carrying_out import carried_out, leased
+from tests.collection import somebody_waits
+from tests.integration.engine.driver import wait_for
 
 pytestmark = pytest.mark.usefixtures("collection")
 URLS = [f"https://{name}.example/" for name in "abcde"]
@@ -112,6 +118,38 @@ def test_files_of_removed_pages_go_when_their_time_is_over(keys: Keys, collectio
     assert not Snapshot.objects.filter(pk=keys[0]).exists()
     assert Snapshot.objects.get(pk=keys[1]).path.is_dir()
     assert collection.purge_stamp.exists()
+
+
+def test_what_is_deleted_for_good_is_brought_back_whole_or_not_at_all(keys: Keys) -> None:
+    remove(Snapshot.objects.filter(pk__in=keys))
+    assert do("restore", keys[:1]).done == 1
+    job = leased(begin(JobRequest("purge", created_by=system_user(), snapshots=keys[1:3])))
+    restored = Snapshot.objects.filter(pk=keys[1])
+    assert restore(restored) == 1  # between the beginning of the job and its turn
+    DEEDS["purge"](job).prepare(keys[:3])  # here its worker dies
+    assert [Snapshot.objects.get(pk=key).path.is_dir() for key in keys[:3]] == [True, True, False]
+    assert restore(Snapshot.objects.filter(pk=keys[2])) == 0
+    assert do("restore", keys[2:3]).failed == 1
+    Snapshot.objects.filter(pk=keys[2]).update(retired_at=timezone.now() - timedelta(days=31))
+    Job.objects.all().delete()
+    purge_today(30)
+    assert carried_out(Job.objects.get()).done == 1
+    assert not Snapshot.objects.filter(pk=keys[2]).exists()
+    assert Snapshot.objects.kept().count() == 2
+
+
+@pytest.mark.database
+@pytest.mark.usefixtures("transactional_db")
+def test_who_brings_back_what_is_about_to_be_deleted_waits_and_finds_it_gone(keys: Keys) -> None:
+    rows = Snapshot.objects.filter(pk__in=keys)
+    remove(rows)
+    with ThreadPoolExecutor(max_workers=1) as others:
+        with write_transaction():
+            assert doom(rows) == 5
+            restored = others.submit(restore, rows.all())
+            wait_for("the restoring", somebody_waits)
+        assert restored.result() == 0
+        others.submit(connections.close_all).result()
 
 
 def test_what_failed_is_tried_again_and_pages_get_new_versions_in_one_crawl(keys: Keys) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection, connections
+from django.db import connections
 from django.utils import timezone
 
 from archivebox.accounts import people
@@ -23,6 +23,7 @@ from archivebox.crawls.schedule import Template, Turn
 from archivebox.machine.models import Machine
 from archivebox.workers.queue.claim import Capacity, FetchRequest, claim_work
 from archivebox.workers.queue.due import Cursor, next_wanted
+from tests.collection import somebody_waits
 from tests.integration.engine.driver import wait_for
 
 pytestmark = pytest.mark.usefixtures("collection")
@@ -35,15 +36,6 @@ def schedule(**columns: object) -> CrawlSchedule:
     made = CrawlSchedule(**{"schedule": "every 1h", "template": template, "created_by": system_user()} | columns)
     scheduling.put(made)
     return made
-
-
-def somebody_waits() -> bool:
-    """Whether another connection waits for a row of this one; on SQLite it waits before its first statement."""
-    if connection.vendor != "postgresql":
-        return True
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-        return bool(cursor.fetchone()[0])
 
 
 def come(one: CrawlSchedule, late: timedelta = timedelta()) -> CrawlSchedule:
