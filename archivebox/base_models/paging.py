@@ -27,6 +27,10 @@ class Place:
     before: UUID | None = None
     after: UUID | None = None
 
+    @property
+    def key(self) -> UUID | None:
+        return self.after or self.before
+
 
 @dataclass(frozen=True)
 class Order:
@@ -34,6 +38,10 @@ class Order:
 
     column: str = ""
     descending: bool = False
+
+    def descends_from(self, place: Place) -> bool:
+        """Whether keys become smaller on the way from there: further up it is the other way round."""
+        return self.descending != (place.after is not None)
 
     def sort(self, rows: "models.QuerySet[Shown, Any]", *, backwards: bool) -> "models.QuerySet[Shown, Any]":
         sign = "-" if self.descending != backwards else ""
@@ -110,19 +118,35 @@ def page_near(
     within: "Callable[[UUID | None, UUID | None], models.QuerySet[Shown, Any]]",
     place: Place,
     size: int,
+    order: Order = NEWEST,
+    *,
     most: int = NEARBY,
 ) -> Page[Shown]:
-    """The page of what ``within`` finds from one key up to another: near the place, or all where that is too little.
+    """The page, by key, of what ``within`` finds from one key to another: near the place, or all if that is too little.
 
-    Of rows that an index finds, but not in the order of the list, a database gathers all before it shows the newest.
+    Of rows that an index finds, but not in the order of the list, a database gathers all before it shows the first.
+    ``every``: those among which they are, in the order of the list.
     """
-    edge = _edge(every, place, most) if place.after is None else None
-    page = page_of(within(edge, place.before), place, size)
-    return page if edge is None or page.older is not None else page_of(within(None, place.before), place, size)
+    way = Order(descending=order.descends_from(place))
+    first = _ahead(every, place.key, way).first()
+    last = _ahead(every, first, way)[most - 1 : most].first() if first else None
+    if last is not None:
+        page = page_of(within(*_bounds(first, last, way)), place, size, order)
+        if (page.older if place.after is None else page.newer) is not None:
+            return page
+    return page_of(within(*_bounds(place.key, None, way)), place, size, order)
+
+
+def _bounds(first: UUID | None, last: UUID | None, way: Order) -> tuple[UUID | None, UUID | None]:
+    return (last, first) if way.descending else (first, last)
 
 
 def _edge(rows: "models.QuerySet[Shown, Any]", place: Place, most: int) -> UUID | None:
     """The key of the row that is so far beyond the place; None: there are not so many."""
-    start, order = place.after or place.before, Order(descending=place.after is None)
+    return _ahead(rows, place.key, Order(descending=place.after is None))[most : most + 1].first()
+
+
+def _ahead(rows: "models.QuerySet[Shown, Any]", start: UUID | None, order: Order) -> "models.QuerySet[Shown, UUID]":
+    """The keys that come after ``start``, in their order."""
     further = order.beyond(rows, start, backwards=False) if start is not None else rows
-    return order.sort(further, backwards=False).values_list("pk", flat=True)[most : most + 1].first()
+    return order.sort(further, backwards=False).values_list("pk", flat=True)

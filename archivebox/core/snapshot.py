@@ -51,6 +51,7 @@ UNSEALED = Q(status__in=one_of(*_OPEN_OR_PAUSED))
 _PUBLIC, _CANCELLED = Q(visibility=Visibility.PUBLIC), Q(status="cancelled")
 _UNSEALED = Q(status__in=list(_OPEN_OR_PAUSED))
 """The same for an index, whose condition is written by Django."""
+_SEED = Q(depth=0)
 _MEASURED = Q(quality__isnull=False)
 _IN_LIBRARY = Q(retired_at__isnull=True) & (~Q(status="cancelled") | Q(fence__gt=0))
 
@@ -164,6 +165,7 @@ class Snapshot(StoppableItem, VisibleRow):
             models.Index(fields=["id", *_SEEN_BY], condition=Q(visibility=Visibility.PRIVATE), name="snapshot_private"),
             models.Index(fields=["id", "status", *_SEEN_BY], condition=_KEPT & _UNSEALED, name="snapshot_unsealed"),
             models.Index(fields=["id", "fence", *_SEEN_BY], condition=_KEPT & _CANCELLED, name="snapshot_cancelled"),
+            models.Index(fields=["id", *_SEEN_BY], condition=_IN_LIBRARY & _SEED, name="snapshot_seed"),
             models.Index(fields=["id"], condition=_REMOVED, name="snapshot_removed"),
             models.Index(fields=["retired_at"], condition=_REMOVED, name="snapshot_retired"),
             # The page of a crawl: its newest, those in one state (begun or not), how many were done of late.

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from archivebox.base_models.paging import NEWEST, Order, Page, Place, page_near, page_of
-from archivebox.base_models.visibility import seen_by
 from archivebox.core.snapshot import Snapshot
 from archivebox.search.backend import Hit
 from archivebox.search.excerpts import excerpt_of
@@ -50,9 +49,9 @@ def find(selection: Selection, limit: int) -> list[Found]:
 
 def page_found(selection: Selection, place: Place, size: int, order: Order = NEWEST) -> Page[Snapshot]:
     """A page of the list; its rows are read by key, which indexes find without them. PlaceGoneError."""
-    if order is NEWEST and selection.has_lists:
-        every = seen_by(selection.known.sight, Snapshot.objects.in_library())
-        page = page_near(every, lambda *bounds: selection.within(*bounds).only("pk"), place, size)
+    if not order.column and selection.has_lists:
+        every = selection.ahead(place, order)
+        page = page_near(every, lambda *bounds: selection.within(*bounds).only("pk"), place, size, order)
     else:
         page = page_of(selection.rows.only("pk"), place, size, order)
     rows = Snapshot.objects.in_bulk([row.pk for row in page.rows])

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.db.models.lookups import GreaterThanOrEqual
+from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
 
 from archivebox.base_models.literal import Literal, one_of
 from archivebox.base_models.visibility import EVERYTHING, Sight, Visibility, seen_by
@@ -25,8 +25,12 @@ from archivebox.search.query.values import distinct_values
 Texts = Mapping[tuple[str, ...], list[UUID]]
 """Words → the Snapshots one of whose texts has them all."""
 
+FAILED = Result(status="failed")
 NOTHING = Q(pk__in=[])
+Rows = TypeVar("Rows", bound="QuerySet[Any, Any]")
 FULL_ID = 32
+ABOVE_ALL = 1_000
+"""More than any quality that a query speaks of."""
 MOST_MEDIA_TYPES = 1_000
 
 
@@ -39,18 +43,29 @@ class Known:
     texts: Texts = field(default_factory=dict)
     first: UUID | None = None
     """The key from which on pages are wanted: what an index lists of them need not go further back."""
-    beyond: UUID | None = None
-    """The key before which they are wanted."""
+    last: UUID | None = None
+    """The key up to which they are wanted."""
+
+    @property
+    def is_near(self) -> bool:
+        """Whether so few are looked at that each is asked, instead of an index in another order."""
+        return self.first is not None and self.last is not None
+
+    def near(self, rows: Rows, column: str) -> Rows:
+        """Those of the rows in whose column is the key of a page that is wanted."""
+        bounds = {f"{column}__gte": self.first, f"{column}__lte": self.last}
+        return rows.filter(**{name: key for name, key in bounds.items() if key is not None})
 
     def pages(self, rows: "QuerySet[Any, Any]", column: str) -> Q:
         """Those whose key is in the column of one of the rows."""
-        bounds = {f"{column}__gte": self.first, f"{column}__lt": self.beyond}
-        near = rows.filter(**{name: key for name, key in bounds.items() if key is not None})
-        return Q(pk__in=near.values(column))
+        return Q(pk__in=self.near(rows, column).values(column))
 
 
 def condition(node: Node, known: Known) -> Q:
     """What has to be true of a Snapshot."""
+    listed = listed_for(node)
+    if listed is not None:
+        return known.pages(listed, "snapshot_id")
     match node:
         case Words(words):
             return called(words) | Q(pk__in=known.texts.get(words, []))
@@ -58,18 +73,16 @@ def condition(node: Node, known: Known) -> Q:
             return Q(pk__in=known.texts.get((value,), []))
         case Field("is", "latest"):
             return _is_latest(known.sight)
-        case Field("is", "failed"):
-            return _result(Result(status="failed"), known)
         case Field("is", "complete"):
-            return Q(status="sealed") & ~_result(Result(status="failed"), known)
-        case Field("tag", value):
-            return known.pages(_taggings(value), "snapshot_id")
+            return Q(status="sealed") & ~condition(FAILED, known)
         case Field("quality", value):
             return _quality(value, known)
+        case Field("url", value):
+            return _url(value, known)
         case Field(key, value):
             return _OF_KEY[key](value)
         case Result():
-            return _result(node, known)
+            return Q(Exists(_results(node).filter(snapshot_id=OuterRef("pk"))))
         case Every(parts):
             return Q(*(condition(part, known) for part in parts))
         case Either(parts):
@@ -92,18 +105,29 @@ def _has(word: str) -> Q:
     return Q(title__icontains=bare) | Q(url__icontains=bare) | Q(pk__in=tagged)
 
 
-def _result(wanted: Result, known: Known) -> Q:
-    """Failures are few, and so is what some plugins keep: an index lists these. Else each page is asked what it has."""
-    rows = ArchiveResult.objects.all()
+def listed_for(node: Node) -> "QuerySet[Any, Any] | None":
+    """The rows by which an index lists pages for this, perhaps hundred thousands; None: there is no such index.
+
+    Failures are few, and so is what some plugins keep. Else each page is asked what it has.
+    """
+    match node:
+        case Field("tag", value):
+            return _taggings(value)
+        case Field("is", "failed"):
+            return _results(FAILED)
+        case Result(plugin=plugin, meant_status=status) if status == "failed" or (status == "succeeded" and plugin):
+            return _results(node)
+        case _:
+            return None
+
+
+def _results(wanted: Result) -> "QuerySet[Any, Any]":
+    rows = ArchiveResult.objects.filter(status=Literal(wanted.meant_status))
     if wanted.plugin:
         rows = rows.filter(plugin=wanted.plugin)
     if wanted.reason:
         rows = rows.filter(_reason(wanted.reason))
-    status = wanted.meant_status
-    rows = rows.filter(status=Literal(status))
-    if status == "failed" or (status == "succeeded" and wanted.plugin):
-        return known.pages(rows, "snapshot_id")
-    return Q(Exists(rows.filter(snapshot_id=OuterRef("pk"))))
+    return rows
 
 
 def _reason(value: str) -> Q:
@@ -124,18 +148,18 @@ def _host(value: str) -> Q:
     return Q(domain=value)
 
 
-def _url(value: str) -> Q:
+def _url(value: str, known: Known) -> Q:
     if "://" not in value:
         return Q(url__icontains=value)
     if value.endswith("*"):
-        return _url_begins(value.removesuffix("*"))
+        return _url_begins(value.removesuffix("*"), known)
     return Q(url=value)
 
 
-def _url_begins(beginning: str) -> Q:
+def _url_begins(beginning: str, known: Known) -> Q:
     """With the bounds that SQLite needs to use its index; elsewhere their order depends on the database's language."""
     begins = Q(url__startswith=beginning)
-    if connection.vendor == "sqlite":
+    if connection.vendor == "sqlite" and not known.is_near:
         begins &= Q(url__gte=beginning, url__lt=beginning[:-1] + chr(ord(beginning[-1]) + 1))
     return begins
 
@@ -195,6 +219,8 @@ def _quality(value: str, known: Known) -> Q:
     sign, number = value.rstrip("0123456789"), int(value.lstrip("<>="))
     if sign in ("<", "<="):
         most = number - (sign == "<")
+        if known.is_near:
+            return Q(LessThanOrEqual(Coalesce("quality", ABOVE_ALL), most))
         return known.pages(Snapshot.objects.filter(quality__lte=most), "pk")
     if sign in (">", ">="):
         return Q(GreaterThanOrEqual(Coalesce("quality", -1), number + (sign == ">")))
@@ -213,7 +239,7 @@ _STATES: dict[str, Callable[[], Q]] = {
     "cancelled": lambda: Q(status=Literal("cancelled")),
     "unfetched": lambda: Q(status=Literal("cancelled"), fence=Literal(0)),
     "tagged": _is_tagged,
-    "seed": lambda: Q(depth=0),
+    "seed": lambda: Q(depth=Literal(0)),
     "removed": lambda: Q(retired_at__isnull=False),
     "public": lambda: _visibility(Visibility.PUBLIC),
     "private": lambda: _visibility(Visibility.PRIVATE),
@@ -222,7 +248,6 @@ _OF_KEY: dict[str, Callable[[str], Q]] = {
     "is": _state,
     "host": _host,
     "title": lambda value: Q(title__icontains=value),
-    "url": _url,
     "after": lambda value: Q(pk__gte=floor_of(moment(value))),
     "before": lambda value: Q(pk__lt=floor_of(moment(value))),
     "status": _page_status,

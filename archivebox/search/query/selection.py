@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
+from django.db.models import Q, Subquery
+
+from archivebox.base_models.paging import Order, Place
 from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.search.backend import Hit, chosen_backend
-from archivebox.search.query.conditions import Known, condition
+from archivebox.search.query.conditions import Known, condition, listed_for
 from archivebox.search.query.parser import parse
 from archivebox.search.query.tree import Either, Every, Field, Node, Not, QueryError, Result, Words
 
@@ -41,11 +44,34 @@ class Selection:
         """Those with the tag of this name."""
         return replace(self, tree=Every((self.tree, Field("tag", name))))
 
-    def within(self, first: UUID | None, beyond: UUID | None) -> SnapshotQuerySet:
-        """Those from the key ``first`` on, before ``beyond``: what indexes list beside these is not looked at."""
-        bounds = {"pk__gte": first, "pk__lt": beyond}
-        rows = self.among.filter(**{name: key for name, key in bounds.items() if key is not None})
-        return rows.filter(condition(self.tree, replace(self.known, first=first, beyond=beyond)))
+    def within(self, first: UUID | None, last: UUID | None) -> SnapshotQuerySet:
+        """Those from one key up to another: what indexes list beside these is not looked at."""
+        known = replace(self.known, first=first, last=last)
+        return known.near(self.among, "pk").filter(condition(self.tree, known))
+
+    def ahead(self, place: Place, order: Order) -> SnapshotQuerySet:
+        """What the Library lists beyond the place, by key, from where the first of these may be.
+
+        A tag may be on 200,000 pages, none of which is among the newest.
+        """
+        rows: SnapshotQuerySet = seen_by(self.known.sight, Snapshot.objects.in_library())
+        descending = order.descends_from(place)
+        for node in _demands(self.tree):
+            if isinstance(node, Field) and node.key in ("before", "after"):
+                rows = rows.filter(condition(node, self.known))
+            elif not (isinstance(node, Result) and node.reason):  # an index lists reasons in another order
+                rows = rows.filter(_from_the_first(node, place.key, descending=descending))
+        return rows
+
+
+def _from_the_first(node: Node, beyond: UUID | None, *, descending: bool) -> Q:
+    """Not before the first page of the list by which an index answers, if there is one."""
+    listed = listed_for(node)
+    if listed is None:
+        return Q()
+    sign, side = ("-", "lt") if descending else ("", "gt")
+    keys = listed if beyond is None else listed.filter(**{f"snapshot_id__{side}": beyond})
+    return Q(**{f"pk__{side}e": Subquery(keys.order_by(f"{sign}snapshot_id").values("snapshot_id")[:1])})
 
 
 def select(
@@ -101,7 +127,7 @@ def _asks_for_removed(node: Node) -> bool:
 
 def _asks_for_unfetched(node: Node) -> bool:
     """Those that were never begun are pages of their crawl; elsewhere they would be empty cards by the thousand."""
-    return any(one in _OF_UNFETCHED or one.key == "id" for one in _demands(node))
+    return any(one in _OF_UNFETCHED or (isinstance(one, Field) and one.key == "id") for one in _demands(node))
 
 
 _OF_UNFETCHED = {
@@ -112,13 +138,13 @@ _OF_UNFETCHED = {
 }
 
 
-def _demands(node: Node) -> Iterator[Field]:
+def _demands(node: Node) -> Iterator[Field | Result]:
     """What has to be true of every page that is found."""
     match node:
         case Every(parts):
             for part in parts:
                 yield from _demands(part)
-        case Field():
+        case Field() | Result():
             yield node
 
 
@@ -130,6 +156,8 @@ def _has_lists(node: Node) -> bool:
             return _has_lists(part)
         case Result() | Field("tag" | "quality") | Field("is", "failed" | "complete"):
             return True
+        case Field("url", value):
+            return value.endswith("*")
         case _:
             return False
 

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from archivebox.base_models.paging import Place, page_near
+from archivebox.base_models.paging import NEWEST, Order, Page, Place, page_near
 from archivebox.base_models.visibility import EVERYTHING, Sight, seen_by
 from archivebox.core.models import ArchiveResult, Snapshot, Tag
 from archivebox.search.backend import Hit
@@ -161,6 +161,7 @@ def test_what_may_stand_there_is_proposed(pages: dict[str, Snapshot]) -> None:
         ("is:cancelled", "snapshot_cancelled"),
         ("status:cancelled", "snapshot_cancelled"),
         ("is:removed", "snapshot_removed"),
+        ("is:seed", "snapshot_seed"),
     ],
 )
 @pytest.mark.once
@@ -171,21 +172,52 @@ def test_rare_pages_are_found_by_an_index_whoever_asks(query: str, index: str) -
         assert expected in select(query, sight).order_by("-pk")[:51].explain(), sight
 
 
-@pytest.mark.parametrize("query", ["#to-read", "-is:failed", "is:complete", "plugin:wget or #fruit", "quality:<90"])
-def test_a_list_is_the_same_wherever_it_is_looked_for_first(pages: dict[str, Snapshot], query: str) -> None:
-    every, meant = Snapshot.objects.in_library(), chosen(query, EVERYTHING)
-    expected = list(meant.rows.order_by("-pk"))
+@pytest.mark.parametrize(
+    "query",
+    ["#to-read", "-is:failed", "is:complete", "plugin:wget or #fruit", "quality:<90", "url:https://a.example/*"],
+)
+@pytest.mark.parametrize("order", [NEWEST, Order()])
+def test_a_list_is_the_same_wherever_it_is_looked_for_first(
+    pages: dict[str, Snapshot], query: str, order: Order
+) -> None:
+    meant = chosen(query, EVERYTHING)
+    expected = list(order.sort(meant.rows, backwards=False))
     assert meant.has_lists
+
+    def page(place: Place, most: int) -> Page[Snapshot]:
+        return page_near(meant.ahead(place, order), meant.within, place, 1, order, most=most)
+
     for most in (1, 2, 10):
         found: list[Snapshot] = []
         place: Place | None = Place()
         while place is not None:
-            page = page_near(every, meant.within, place, 1, most)
-            found += page.rows
-            place = Place(before=page.older) if page.older else None
+            here = page(place, most)
+            found += here.rows
+            place = Place(before=here.older) if here.older else None
         assert found == expected
+        assert [page(Place(after=row.pk), most).rows for row in expected[1:]] == [[row] for row in expected[:-1]]
     above = pages["pear"].pk
-    assert page_found(meant, Place(after=above), 5).rows == [row for row in expected if row.pk > above]
+    assert page_found(meant, Place(after=above), 5).rows == [
+        row for row in meant.rows.order_by("-pk") if row.pk > above
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "newest", "oldest"),
+    [
+        ("#to-read", "pear", "pear"),
+        ("plugin:wget", "plum", "plum"),
+        ("is:failed plugin:title", "pear", "pear"),
+        ("plugin:wget or #to-read", "plum", "pear"),
+        ("before:2000", None, None),
+    ],
+)
+def test_a_list_is_looked_for_from_where_it_begins(
+    pages: dict[str, Snapshot], query: str, newest: str | None, oldest: str | None
+) -> None:
+    for order, first in ((NEWEST, newest), (Order(), oldest)):
+        ahead = order.sort(chosen(query, EVERYTHING).ahead(Place(), order), backwards=False)
+        assert ahead.first() == (pages[first] if first else None)
 
 
 @pytest.mark.parametrize(
@@ -194,6 +226,8 @@ def test_a_list_is_the_same_wherever_it_is_looked_for_first(pages: dict[str, Sna
         ("#to-read", "tagging_of_tag (tag_id=? AND snapshot_id>? AND snapshot_id<?)"),
         ("is:failed", "result_failed_of (snapshot_id>? AND snapshot_id<?)"),
         ("plugin:wget", "result_kept_by (plugin=? AND snapshot_id>? AND snapshot_id<?)"),
+        ("quality:<80", "snapshot_in_library (id>? AND id<?)"),
+        ("url:https://a.example/*", "snapshot_in_library (id>? AND id<?)"),
     ],
 )
 @pytest.mark.once
