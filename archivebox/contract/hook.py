@@ -16,7 +16,7 @@ TAB = "tab"
 DIRECT = "direct"
 """What ``network`` says of a hook that cannot use a proxy."""
 
-HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork", "gate")
+HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork", "gate", "tells")
 HOOK_LISTS = ("exclusive", "after", "argv", "sources")
 
 
@@ -31,6 +31,7 @@ class Hook:
     accepts, without dashes; None: every one. ``applies``: the pages it is for. ``described``: ``x-hooks`` speaks of
     it. ``environment``: the program that runs it where that is the Python of an environment of its own.
     ``direct``: it connects past the proxy of its crawl. ``gate``: where it fails, nothing that comes after it starts.
+    ``tells``: it tells others than the site of the page.
     ``newer_dialect``: it prints ``failed`` for any exception. ``digest``: SHA-256 of the script.
     """
 
@@ -48,6 +49,7 @@ class Hook:
     fork: bool = False
     direct: bool = False
     gate: bool = False
+    tells: bool = False
     argv: tuple[str, ...] | None = None
     applies: Applies = ANY_PAGE
     interpreter: Interpreter = "python"
@@ -135,6 +137,7 @@ def read_hook(plugin: str, path: Path, name: HookName, script: Script, declared:
         fork=flags.get("fork", True) and script.interpreter == "python",
         direct=isinstance(declared, dict) and declared.get("network") == DIRECT,
         gate=flags.get("gate", False) and name.event == "Snapshot" and not name.background,
+        tells=flags.get("tells", False),
         argv=script.options if argv is None else tuple(item.lstrip("-") for item in argv),
         applies=_applies(name, declared, warnings),
         interpreter=script.interpreter,

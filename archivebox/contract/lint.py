@@ -152,10 +152,14 @@ def _lint_settings(plugins: Mapping[str, Plugin], core_settings: Collection[str]
                 if owner is not plugin and (earlier.name, earlier.type) != (spec.name, spec.type):
                     text = f"{name} means something else in the plugin {owner.name}"
                     yield LintMessage(plugin.name, "", "error", text)
-            if not spec.name.startswith(prefix(plugin.name) + "_") and not any(
-                spec.name.startswith(prefix(required) + "_") for required in plugin.required_plugins
-            ):
+            if not spec.name.startswith(_own_prefixes(plugin)):
                 yield LintMessage(plugin.name, "", "warning", f"{spec.name} does not begin with {prefix(plugin.name)}_")
+
+
+def _own_prefixes(plugin: Plugin) -> tuple[str, ...]:
+    """How its settings may begin: as itself, as what it requires, as a program that it needs."""
+    names = (plugin.name, *plugin.required_plugins)
+    return (*(f"{prefix(name)}_" for name in names), *(f"{prefix(one.name)}_BINARY" for one in plugin.binaries))
 
 
 def _lint_binaries(plugins: Mapping[str, Plugin]) -> Iterator[LintMessage]:

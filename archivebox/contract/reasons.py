@@ -28,6 +28,7 @@ class Reason(StrEnum):
     NOT_APPLICABLE = "not_applicable"
     NOTHING_CAME = "nothing_came"
     KEPT_OUT = "kept_out"
+    PRIVATE_PAGE = "private_page"
     DISABLED = "disabled"
     NOT_CHOSEN = "not_chosen"
     OTHER_ENGINE = "other_engine"
@@ -141,6 +142,9 @@ _TEXTS: dict[Reason, _Text] = {
     Reason.NOT_APPLICABLE: _text("It does not apply to this page.", particular="It is not for {}."),
     Reason.NOTHING_CAME: _text(
         "Nothing came from this address.", "See the result of the navigation for why, and try that again."
+    ),
+    Reason.PRIVATE_PAGE: _text(
+        "It tells others of the page, which is private.", "Capture it again with this plugin named, if they may know."
     ),
     Reason.KEPT_OUT: _text(
         "Something found that this page is not to be visited.",

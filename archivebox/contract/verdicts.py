@@ -13,6 +13,7 @@ from archivebox.contract.reasons import Reason
 APART = frozenset(
     {
         Reason.NOT_APPLICABLE, Reason.DISABLED, Reason.NOT_CHOSEN, Reason.OTHER_ENGINE, Reason.DIRECT_NETWORK,
+        Reason.PRIVATE_PAGE,
         Reason.CANCELLED, Reason.NOTHING_CAME, Reason.KEPT_OUT,
     }
 )  # fmt: skip

@@ -180,7 +180,9 @@ class PageNow(NamedTuple):
         return sum(pill.size for pill in self.pills)
 
 
-NEVER_MEANT = frozenset({Reason.DISABLED, Reason.NOT_CHOSEN, Reason.OTHER_ENGINE, Reason.NOT_APPLICABLE})
+NEVER_MEANT = frozenset(
+    {Reason.DISABLED, Reason.NOT_CHOSEN, Reason.OTHER_ENGINE, Reason.NOT_APPLICABLE, Reason.PRIVATE_PAGE}
+)
 """Reasons of hooks that were not to run at all: they say nothing of how far a page is."""
 FINAL = ("succeeded", "noresults", "failed", "skipped")
 TELLING = ("started", "failed", "backoff", "queued", "succeeded", "noresults", "skipped")

@@ -88,7 +88,7 @@ def _text_of(file: str) -> str:
         data = sys.stdin.buffer.read(COOKIES_MAX + 1) if file == "-" else _start_of(Path(file))
         if len(data) > COOKIES_MAX:
             raise BadInputError(f"{file} is larger than {COOKIES_MAX // 1_000_000} MB, which no cookies.txt is.")
-        return data.decode()
+        return data.decode("utf-8", "replace")
     except OSError as error:
         raise BadInputError(f"{file} cannot be read: {error.strerror}.") from None
 

@@ -245,7 +245,7 @@ class SnapshotExecutor(Executor):
             return None
         if gate := self.schedule.closed_gate(item):
             return Reason.KEPT_OUT.of(gate.hook.plugin)
-        return item.hook.applies.reason_against(self.snapshot.url, self.snapshot.facts)
+        return self.snapshot.reason_against(item.hook)
 
     def take_records(self, run: HookProcess, records: Sequence[Record]) -> None:
         for record in records:

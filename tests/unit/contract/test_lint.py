@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from archivebox.config.core import CORE_SETTINGS
 from archivebox.contract.discovery import discover_plugins
 from archivebox.contract.lint import has_errors, lint
 
@@ -32,6 +33,11 @@ def test_a_good_plugin_is_passed_in_silence(tmp_path: Path) -> None:
     }
     hooks = {"on_Snapshot__61_p.py": "", "on_Snapshot__20_tab.bg.py": "", "on_Binary__any.py": ""}
     assert judge(tmp_path, {"p": {"config.json": config, "binaries.jsonl": '{"name": "wget"}', **hooks}}) == []
+
+
+def test_our_own_plugins_are_passed_in_silence(tmp_path: Path) -> None:
+    """So that what one reads there is of one's own."""
+    assert lint(discover_plugins(tmp_path), core_settings=CORE_SETTINGS) == []
 
 
 @pytest.mark.parametrize(

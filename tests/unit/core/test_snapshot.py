@@ -14,6 +14,7 @@ from archivebox.core.tag import split_tags
 from archivebox.core.versions import latest_versions, restore, retire, retire_older
 from archivebox.crawls.control import cancel, pause, resume
 from archivebox.crawls.models import Crawl
+from archivebox.hooks import discover_hooks
 from archivebox.machine.models import Process
 from archivebox.storage.layout import DataFolder
 from tests.factories import crawl, leased, plugin, row, shell, snapshot
@@ -43,6 +44,19 @@ class TestLife:
         assert [one.plugin for one in page.create_pending_archiveresults()] == ["later"]
         with pytest.raises(IntegrityError):
             ArchiveResult.objects.create(snapshot=page, plugin="tiny", hook_name="on_Snapshot__10_a.sh")
+
+    def test_others_are_told_of_a_private_page_only_where_that_was_asked_for(self) -> None:
+        hook = "on_Snapshot__10_a.sh"
+        plugin("others", {hook: "true\n"}, config={"x-hooks": {hook: {"tells": True}}})
+        known = snapshot()
+        private = crawl(visibility="private").snapshot_set.get()
+        named = crawl(visibility="private", config={"PLUGINS": ["others"]}).snapshot_set.get()
+        for page in (known, private, named):
+            page.create_pending_archiveresults()
+        said = {one.snapshot_id: (one.status, one.reason) for one in ArchiveResult.objects.filter(plugin="others")}
+        assert said == {known.pk: ("queued", ""), private.pk: ("skipped", "private_page"), named.pk: ("queued", "")}
+        telling = {hook.plugin for hook in discover_hooks("Snapshot") if hook.tells}
+        assert telling >= {"archive_org", "papersdl"}
 
     def test_a_step_is_over_when_its_foreground_is_final_or_in_back_off(self) -> None:
         page = leased(snapshot())
