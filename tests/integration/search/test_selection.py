@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from archivebox.base_models.paging import NEWEST, Order, Page, Place, page_near
 from archivebox.base_models.visibility import EVERYTHING, Sight, seen_by
 from archivebox.core.models import ArchiveResult, Snapshot, Tag
 from archivebox.search.backend import Hit
+from archivebox.search.facets import count_of
 from archivebox.search.finding import page_found
 from archivebox.search.query import QueryError, chosen, complete, select, selection
 from tests import factories
@@ -251,6 +253,20 @@ def test_lists_are_read_in_their_order_from_an_index_whoever_asks(pages: dict[st
             plan = select("", sight).measured().order_by(column, "pk")[:61].explain()
             assert index in plan, sight
             assert "TEMP B-TREE" not in plan
+
+
+@pytest.mark.once
+def test_states_are_counted_by_their_own_index_whoever_asks() -> None:
+    for query, index in (
+        ("is:open", "snapshot_unsealed"),
+        ("is:paused", "snapshot_unsealed"),
+        ("is:seed", "snapshot_seed"),
+    ):
+        for sight in SIGHTS:
+            with CaptureQueriesContext(connection) as asked, connection.cursor() as cursor:
+                count_of(query, sight)
+                cursor.execute(f"EXPLAIN QUERY PLAN {asked[-1]['sql']}")
+                assert index in str(cursor.fetchall()), (query, sight)
 
 
 @pytest.mark.once
