@@ -1,9 +1,13 @@
 """Owns what failed, in groups: by reason, by plugin, by host."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from archivebox.base_models.literal import Literal
 from archivebox.base_models.visibility import Sight
@@ -36,13 +40,25 @@ class Failures:
 def failures_by(what: str, sight: Sight) -> Failures:
     """Failures of pages that are seen and that nobody removed; ``what``: reason, plugin or host."""
     column = {"reason": "reason", "plugin": "plugin", "host": "snapshot__domain"}[what]
-    there = Q(snapshot__retired_at__isnull=True) & sight.condition("snapshot__")
-    failed = ArchiveResult.objects.filter(there, status=Literal("failed")).order_by("-snapshot_id")
+    failed = _failed(sight).order_by("-snapshot_id")
     found = list(failed.values_list(column, "reason")[: COUNTED + 1])
     every = Counter(name for name, _ in found[:COUNTED])
     final = Counter(name for name, reason in found[:COUNTED] if reason in FINAL_REASONS)
     largest = every.most_common(MOST_GROUPS)
     return Failures([Group(name, count, count - final[name]) for name, count in largest], len(found) <= COUNTED)
+
+
+def failed_pages(crawl_id: UUID, sight: Sight) -> Iterator[tuple[str, str]]:
+    """The pages of a crawl of which something failed: URL, and which plugin failed why."""
+    failed = _failed(sight).filter(snapshot__crawl_id=crawl_id).order_by("snapshot_id", "pk")
+    rows = failed.values_list("snapshot_id", "snapshot__url", "plugin", "reason").iterator()
+    for (_, url), results in groupby(rows, itemgetter(0, 1)):
+        yield url, " ".join(f"{plugin}: {sentence_of(reason)[0]}" for _, _, plugin, reason in results)
+
+
+def _failed(sight: Sight) -> "QuerySet[ArchiveResult, ArchiveResult]":
+    there = Q(snapshot__retired_at__isnull=True) & sight.condition("snapshot__")
+    return ArchiveResult.objects.filter(there, status=Literal("failed"))
 
 
 def sentence_of(code: str) -> tuple[str, str]:

@@ -81,6 +81,7 @@ urlpatterns = [
     path("add/", add.form, name="add"),
     path("import/", imports.index, name="imports"),
     path("import/<uuid:job_id>/", imports.one, name="import"),
+    path("import/<uuid:job_id>/failed.csv", imports.failed, name="import-failed"),
     path("import/<uuid:job_id>/refused.csv", imports.refused, name="import-refused"),
     path("api/", include("archivebox.api.urls")),
     path("add/page/", add.handed_over, name="add-page"),

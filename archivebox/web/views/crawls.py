@@ -119,7 +119,7 @@ def _pages(count: int) -> str:
 # --- its parts ------------------------------------------------------------------------------------------------------
 
 
-def _pages_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
+def pages_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
     """Its pages, newest first, by ``?state=``, each with what its hooks came to."""
     state = request.GET.get("state", "")
     rows = visible_snapshots(request.user).of_crawl(crawl.pk)
@@ -196,4 +196,4 @@ def _line(settings: Resolved, name: str, text: str) -> Line:
     return Line(name, text, value, place, place.startswith("crawl"))
 
 
-_PARTS = {"pages": _pages_part, "queue": _queue_part, "refused": _refused_part, "settings": _settings_part}
+_PARTS = {"pages": pages_part, "queue": _queue_part, "refused": _refused_part, "settings": _settings_part}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from typing import Any, BinaryIO, cast
 from uuid import UUID
 
@@ -9,15 +10,18 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from archivebox.accounts import audit
-from archivebox.accounts.permission import sight_of
+from archivebox.accounts.permission import sight_of, visible_crawls
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
+from archivebox.core.failing import failed_pages
 from archivebox.core.tag import split_tags
 from archivebox.core.understanding import Again
+from archivebox.crawls.models import Crawl
+from archivebox.export.formats import line
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.jobs import importing
 from archivebox.jobs.at_once import undo
@@ -29,6 +33,7 @@ from archivebox.web.access import allows, requires
 from archivebox.web.crawl_form import typed
 from archivebox.web.paging import page_of
 from archivebox.web.views.add import REFUSALS_SHOWN, AddForm
+from archivebox.web.views.crawls import pages_part
 
 PASTED = "what was pasted"
 
@@ -136,14 +141,33 @@ def _add(request: HttpRequest, job: Job) -> HttpResponse:
 
 
 def _page(request: HttpRequest, job: Job, asked: ChoicesForm | None = None, status: int = 200) -> HttpResponse:
-    files = Imported(job.pk)
+    files, crawl = Imported(job.pk), _crawl_of(request, job)
     has_refused = bool(job.memory["refused"]) and files.refused.is_file()
     context = {
         "job": job, "found": job.memory, "form": asked, "busy": job.status in Job.OPEN,
         "has_refused": has_refused, "refused": files.first_refusals(REFUSALS_SHOWN) if has_refused else [],
-        "is_there": asked is None or files.found.is_file(),
+        "is_there": asked is None or files.found.is_file(), "crawl": crawl,
     }  # fmt: skip
+    if crawl is not None:
+        context |= {"crawl_is_open": crawl.status in Crawl.OPEN, **pages_part(request, crawl)}
     return render(request, "web/imports/one.html", context, status=status)
+
+
+def _crawl_of(request: HttpRequest, job: Job) -> Crawl | None:
+    """The crawl of its pages, if it has begun to add them."""
+    key = job.memory.get("crawl")
+    return visible_crawls(request.user).filter(pk=key).first() if key else None
+
+
+@requires(Action.EDIT)
+def failed(request: HttpRequest, job_id: UUID) -> StreamingHttpResponse:
+    """The URLs of which something could not be kept, as CSV."""
+    crawl = _crawl_of(request, get_object_or_404(_imports(request), pk=job_id))
+    rows = failed_pages(crawl.pk, sight_of(request.user)) if crawl is not None else ()
+    lines = map(line, chain([("url", "why")], rows))
+    answer = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="failed-{job_id}.csv"'
+    return answer
 
 
 @requires(Action.EDIT)

@@ -148,10 +148,12 @@ def _ask(request: HttpRequest, query: str | None, keys: list[UUID]) -> HttpRespo
     return render(request, "web/jobs/remove.html", context)
 
 
-def _back(request: HttpRequest) -> str:
-    """Where somebody came from, within the app."""
+def _back(request: HttpRequest, job: Job | None = None) -> str:
+    """Where somebody came from, within the app; else the page of the job, if there is one."""
     wanted = request.POST.get("next", "")
-    return wanted if url_has_allowed_host_and_scheme(wanted, {request.get_host()}) else reverse("snapshots")
+    if url_has_allowed_host_and_scheme(wanted, {request.get_host()}):
+        return wanted
+    return reverse("snapshots") if job is None else reverse("job", args=[job.pk])
 
 
 @requires(Action.READ)
@@ -190,7 +192,7 @@ def _change(request: HttpRequest, job: Job) -> HttpResponse:
         messages.success(request, DONE[change])
     else:
         messages.error(request, f"It is {job.status} already.")
-    return redirect("job", job.pk)
+    return redirect(_back(request, job))
 
 
 @requires(Action.READ)

@@ -13,7 +13,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 
-from archivebox.core.models import Snapshot
+from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.carrying_out import next_part
 from archivebox.jobs.deeds import DEEDS, AddLinks
@@ -76,6 +76,23 @@ def test_what_was_found_is_told_before_anything_is_added_and_then_it_is(editor: 
     assert "2</b> of 2 pages added" in page(one(editor, job))
     assert one(editor, job, change="undo").status_code == 302
     assert list(Snapshot.objects.kept().values_list("crawl", flat=True)) == [known.pk]
+
+
+def test_each_of_its_pages_has_a_state_and_what_failed_is_told_as_csv(editor: Caller) -> None:
+    give(editor, BOOKMARKS.encode())
+    job = Job.objects.get()
+    here = f"/import/{job.pk}/"
+    one(editor, job, change="add", depth="0")
+    assert editor.client.post(f"/jobs/{job.pk}/", {"change": "pause", "next": here})["location"] == here
+    assert "Resume" in page(one(editor, job))
+    editor.client.post(f"/jobs/{job.pk}/", {"change": "resume", "next": here})
+    carried_out(Job.objects.get())
+    pears, *_ = Snapshot.objects.filter(url__contains="pears")
+    ArchiveResult.objects.create(snapshot=pears, plugin="pdf", status="failed", reason="timeout")
+    rows = re.findall(r'class="what">.*?href="/snapshots/([^/]+)/".*?class="badge', page(one(editor, job)), re.DOTALL)
+    assert {*rows} == {str(key) for key in Snapshot.objects.values_list("pk", flat=True)}
+    told = b"".join(editor.client.get(f"/import/{job.pk}/failed.csv")).decode()
+    assert told.splitlines() == ["url,why", "https://a.example/pears,pdf: It took longer than it may and was ended."]
 
 
 def test_it_goes_on_where_it_was_and_ends_where_its_crawl_was_stopped(
