@@ -15,6 +15,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, models, transaction
 from django.db.models import F, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 from statemachine import State, StateMachine
 
@@ -43,9 +44,19 @@ AT_ONCE: dict[str, object] = {"owner": None, "retry_at": timezone.now}
 
 
 _CLAIM = (
-    "UPDATE {table} SET owner = %s, fence = fence + 1, retry_at = %s"
+    "UPDATE {table} SET owner = %s, fence = fence + 1, retry_at = {end}"
     " WHERE id IN ({keys}) AND owner IS NULL AND retry_at <= %s RETURNING id, fence"
 )
+_END_OF_LEASE = {"postgresql": "statement_timestamp() + %s", "sqlite": "%s"}
+
+
+def lease_clock() -> "Now | datetime":
+    """The time by which leases and signs of life are judged, for a query.
+
+    Machines that share a database have clocks of their own, and one that is late would have its work taken from it: by
+    PostgreSQL's clock they agree.
+    """
+    return Now() if connection.vendor == "postgresql" else timezone.now()
 
 
 class Request(models.TextChoices):
@@ -80,7 +91,11 @@ class WorkQuerySet(models.QuerySet[Item]):
         return self.filter(owner=owner)
 
     def renew(self, owner: UUID) -> int:
-        return self.held_by(owner).update(retry_at=timezone.now() + LEASE)
+        return self.held_by(owner).update(retry_at=lease_clock() + LEASE)
+
+    def expired(self) -> Self:
+        """Held items whose holder has not renewed its lease in time."""
+        return self.filter(HELD, retry_at__lt=lease_clock())
 
     def reclaim(self, owner: UUID) -> int:
         """Give back what a worker held that is gone: due at once, and counted as an attempt that ended by its death."""
@@ -135,10 +150,12 @@ class WorkItem(Row):
             return {}
         table, now = table_of(cls), timezone.now()
         marks = ", ".join(["%s"] * len(keys))
-        arguments = [table.prepared("owner", owner), table.prepared("retry_at", now + LEASE)]
+        end = LEASE if connection.vendor == "postgresql" else table.prepared("retry_at", now + LEASE)
+        arguments = [table.prepared("owner", owner), end]
         arguments += [*(table.prepared("id", key) for key in keys), table.prepared("retry_at", now)]
         with write_transaction(), connection.cursor() as cursor:
-            cursor.execute(_CLAIM.format(table=table.name, keys=marks), arguments)
+            statement = _CLAIM.format(table=table.name, keys=marks, end=_END_OF_LEASE[connection.vendor])
+            cursor.execute(statement, arguments)
             fences = dict(cursor.fetchall())
         taken = {key: fences.get(table.prepared("id", key)) for key in keys}
         return {key: fence for key, fence in taken.items() if fence is not None}

@@ -6,7 +6,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.work import Request
+from archivebox.base_models.work import Request, lease_clock
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 from archivebox.crawls.crawl import CrawlRun
@@ -22,18 +22,18 @@ SILENT = timedelta(minutes=10)
 
 def beat() -> int:
     """Give a sign of life of this machine, and take back what silent ones held; returns how much came back."""
-    Machine.objects.filter(pk=Machine.current().pk).update(seen_at=timezone.now())
+    Machine.objects.filter(pk=Machine.current().pk).update(seen_at=lease_clock())
     return reclaim_elsewhere() + close_silent_machines()
 
 
 def reclaim_elsewhere() -> int:
-    """Leases of other machines' workers that were not renewed: only their clock can tell us that they are gone."""
+    """Leases of other machines' workers that were not renewed: nothing else can tell us that they are gone."""
     count = 0
     for model in LEASED:
-        expired = model.rows(owner__isnull=False, retry_at__lt=timezone.now()).values_list("owner", flat=True)
+        expired = model.rows().expired().values_list("owner", flat=True)
         elsewhere = Process.objects.filter(pk__in=set(expired)).exclude(machine=Machine.current())
         for owner in elsewhere.values_list("pk", flat=True):
-            count += model.rows(retry_at__lt=timezone.now()).reclaim(owner)
+            count += model.rows().expired().reclaim(owner)
     return count
 
 
@@ -42,7 +42,7 @@ def close_silent_machines() -> int:
 
     One that comes back finds its leases lost, ends what it still runs, and begins anew.
     """
-    silent = Machine.objects.filter(seen_at__lt=timezone.now() - SILENT).exclude(pk=Machine.current().pk)
+    silent = Machine.objects.filter(seen_at__lt=lease_clock() - SILENT).exclude(pk=Machine.current().pk)
     running = Process.objects.running().filter(machine__in=silent)
     runs = CrawlRun.objects.filter(machine__in=silent, owner__isnull=True).exclude(status=CrawlRun.StatusChoices.SEALED)
     if not running.exists() and not runs.exists():

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
+from archivebox.core.models import Snapshot
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.machine.models import Machine, Process
-from archivebox.workers.queue.fleet import SILENT, close_silent_machines
+from archivebox.workers.queue.fleet import SILENT, beat, close_silent_machines, reclaim_elsewhere
 from tests.factories import crawl
 
 pytestmark = pytest.mark.usefixtures("collection")
@@ -53,3 +55,22 @@ def test_a_run_that_is_leased_belongs_to_its_worker() -> None:
     close_silent_machines()
     run.refresh_from_db()
     assert run.status == "started"
+
+
+@pytest.mark.database
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="who shares a file has one clock")
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_clock_that_goes_wrong_takes_no_work_from_the_living(monkeypatch: pytest.MonkeyPatch, hours: int) -> None:
+    """A worker elsewhere takes a page and renews its lease; ours, whose clock differs, looks who is silent."""
+    worker, _ = at_work_on(machine(silent_for=timedelta()))
+    page, right = Snapshot.objects.get(), timezone.now
+    assert Snapshot.claim([page.pk], worker.pk)
+    monkeypatch.setattr(timezone, "now", lambda: right() + timedelta(hours=hours))
+    assert reclaim_elsewhere() == close_silent_machines() == 0
+    beat()
+    assert Snapshot.objects.all().renew(worker.pk) == 1
+    monkeypatch.undo()
+    assert reclaim_elsewhere() == 0
+    assert abs(Machine.current().seen_at - right()) < timedelta(minutes=10)
+    Snapshot.objects.update(retry_at=right() - timedelta(seconds=1))
+    assert reclaim_elsewhere() == 1
