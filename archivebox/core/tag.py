@@ -4,10 +4,11 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import models
+from django.db import connection, models
 from django.utils.text import slugify
 
 from archivebox.base_models.rows import Row
+from archivebox.base_models.transactions import write_transaction
 from archivebox.contract.records import register
 from archivebox.lib.jsonl import JSON
 
@@ -26,10 +27,36 @@ class Tag(Row):
 
     @classmethod
     def named(cls, name: str) -> "Tag | None":
-        """The tag of this name, made on first use; None for a name without a letter or digit."""
+        """The tag of this name, made on first use; None for a name without a letter or digit.
+
+        In a transaction it stays until the end of that, so that it can be put on Snapshots.
+        """
         name = " ".join(name.split())[:100]
         slug = cls.slug_of(name)
-        return cls.objects.get_or_create(slug=slug, defaults={"name": name})[0] if slug else None
+        while slug:
+            tag, _ = cls.objects.get_or_create(slug=slug, defaults={"name": name})
+            if tag.stays():
+                return tag
+        return None
+
+    def stays(self) -> bool:
+        """Have it stay until the transaction ends; False: it is gone.
+
+        PostgreSQL would otherwise find out at the end that a row names a tag that was deleted meanwhile, and refuse all
+        that the transaction holds. On SQLite who writes is alone anyway.
+        """
+        if connection.vendor != "postgresql" or not connection.in_atomic_block:
+            return True
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM core_tag WHERE id = %s FOR KEY SHARE", [self.pk])
+            return cursor.fetchone() is not None
+
+    def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
+        """Take it off all Snapshots, those included that somebody is putting it on, and delete it."""
+        with write_transaction():
+            if connection.features.has_select_for_update:
+                list(Tag.objects.filter(pk=self.pk).select_for_update())
+            return super().delete(*args, **options)
 
     @staticmethod
     def slug_of(name: str) -> str:
