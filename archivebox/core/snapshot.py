@@ -165,7 +165,9 @@ class Snapshot(StoppableItem, VisibleRow):
             models.Index(fields=["id", "status", "fence"], condition=_KEPT & _PUBLIC, name="snapshot_public"),
             models.Index(fields=["id", *_SEEN_BY], condition=Q(visibility=Visibility.PRIVATE), name="snapshot_private"),
             models.Index(fields=["id", "status", *_SEEN_BY], condition=_KEPT & _UNSEALED, name="snapshot_unsealed"),
-            models.Index(fields=["id", "fence", *_SEEN_BY], condition=_KEPT & _CANCELLED, name="snapshot_cancelled"),
+            models.Index(
+                fields=["id", "status", "fence", *_SEEN_BY], condition=_KEPT & _CANCELLED, name="snapshot_cancelled"
+            ),
             models.Index(fields=["id", *_SEEN_BY], condition=_IN_LIBRARY & _SEED, name="snapshot_seed"),
             models.Index(fields=["id"], condition=_REMOVED, name="snapshot_removed"),
             models.Index(fields=["retired_at"], condition=_REMOVED, name="snapshot_retired"),

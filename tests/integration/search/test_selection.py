@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -253,6 +253,20 @@ def test_lists_are_read_in_their_order_from_an_index_whoever_asks(pages: dict[st
             plan = select("", sight).measured().order_by(column, "pk")[:61].explain()
             assert index in plan, sight
             assert "TEMP B-TREE" not in plan
+
+
+@pytest.mark.database
+def test_of_cancelled_pages_no_row_is_read_for_those_that_were_begun() -> None:
+    rows = Snapshot.objects.in_library().in_status("cancelled").order_by("-pk").values("pk")
+    if connection.vendor == "sqlite":
+        assert "snapshot_cancelled" in rows.explain()
+        return
+    with transaction.atomic(), connection.cursor() as cursor:  # of a table without rows it takes any index
+        cursor.execute(
+            "DROP INDEX snapshot_in_library; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off"
+        )
+        assert "Index Only Scan Backward using snapshot_cancelled" in rows.explain()
+        transaction.set_rollback(True)
 
 
 @pytest.mark.once

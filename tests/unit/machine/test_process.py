@@ -35,6 +35,15 @@ class TestWords:
         assert far not in set(every.here())
         assert set(every.serving(snapshot_id=hook.snapshot_id)) == {hook}
 
+    @pytest.mark.once
+    @pytest.mark.parametrize(
+        ("column", "index"), [("crawl_id", "process_of_crawl"), ("parent_id", "process_of_parent")]
+    )
+    def test_those_of_a_crawl_or_a_parent_are_listed_by_an_index_in_their_order(self, column: str, index: str) -> None:
+        plan = Process.objects.filter(**{column: new_id()}).order_by("-pk")[:51].explain()
+        assert index in plan
+        assert "TEMP B-TREE" not in plan
+
     def test_get_by_pid_is_exact(self) -> None:
         running = shell("exec sleep 60").launch(background=True)
         assert running.pid is not None
