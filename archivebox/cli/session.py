@@ -6,6 +6,7 @@ import importlib
 import logging
 import os
 import signal
+import stat
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -227,4 +228,15 @@ def _pause(signum: int, _frame: FrameType | None) -> None:
 
 
 def _stop(signum: int, _frame: FrameType | None) -> None:
+    if signum == signal.SIGHUP:
+        _silence_terminal()
     raise StoppedError(signum)
+
+
+def _silence_terminal() -> None:
+    """It was closed, and writing to it fails: what is still said must not keep the end off the record."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        if stat.S_ISCHR(os.fstat(number).st_mode):
+            os.dup2(nowhere, number)
+    os.close(nowhere)

@@ -17,6 +17,7 @@ from archivebox.base_models.visibility import seen_by
 from archivebox.config.resolve import SettingError
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.schedule import CrawlSchedule
+from archivebox.jobs.permission import visible_jobs
 from archivebox.lib.egress import Answer, Dialer, Message, NotConnected, Why, post
 from archivebox.lib.urls import parse_url
 from archivebox.search.query import select
@@ -137,6 +138,8 @@ def is_meant(delivery: Delivery) -> bool:
     if kind in OF_SOMEBODY:
         rows = OF_SOMEBODY[kind]._default_manager.filter(pk=delivery.object_id)
         return seen_by(sight_of(owner), rows).exists()
+    if kind == "job":
+        return bool(visible_jobs(owner).filter(pk__in=[delivery.object_id]).exists())
     return kind != "snapshot" or _is_chosen(delivery)
 
 

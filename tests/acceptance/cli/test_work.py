@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -190,6 +191,24 @@ def test_interrupted_work_is_kept_and_goes_on_with_run(
     put(GOOD)
     assert cli("run").code == 0
     assert cli("list").record["status"] == "sealed"
+
+
+def test_a_terminal_that_is_closed_ends_all_and_that_is_on_record(cli: Type, put: Put, tmp_path: Path) -> None:
+    put(HANGS)
+    terminal, its_end = os.openpty()
+    words = [sys.executable, "-m", "archivebox", "add", "--plugins", "tiny", URL]
+    adding = subprocess.Popen(
+        words, cwd=tmp_path, env=environment(tmp_path), stdin=its_end, stdout=its_end, stderr=its_end
+    )
+    os.close(its_end)
+    hook = running_hook(cli)
+    os.close(terminal)
+    adding.send_signal(signal.SIGHUP)
+    assert adding.wait(100) == 129
+    assert not psutil.pid_exists(int(str(hook["pid"])))
+    row = next(row for row in cli("process", "list", "--type", "cli").records if row["pid"] == adding.pid)
+    assert (row["status"], row["exit_code"]) == ("exited", 129)
+    assert cli("list").record["status"] == "queued"
 
 
 def test_a_running_hook_is_seen_read_and_ended(

@@ -138,6 +138,11 @@ def test_a_message_is_for_pages_that_its_owner_may_see_and_asked_for() -> None:
     assert is_meant(of_crawl)
     Crawl.objects.update(visibility="private")
     assert not is_meant(of_crawl)
+    of_job = tell_test(asked)
+    of_job.event, of_job.object_id = "job.finished", Job.objects.create(kind="tag", created_by=asked.created_by).pk
+    assert is_meant(of_job)
+    Job.objects.update(created_by=snapshot.created_by)
+    assert not is_meant(of_job)
     Snapshot.objects.update(visibility="members")
     assert is_meant(ours)
     ours.created_by.is_active = False
