@@ -11,6 +11,8 @@ from django.db import DatabaseError, InterfaceError, InternalError, OperationalE
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+OF_DATABASE = (DatabaseError, InterfaceError)
+"""Kinds of what a database may raise; the second is no kind of the first (PEP 249)."""
 TRY_EVERY = 1.0
 """Seconds between two tries."""
 FULL = "The disk is full: the work waits until there is room again."
@@ -39,12 +41,14 @@ def patiently(
     work: Callable[[], T],
     *,
     before_again: Callable[[], object] = lambda: None,
+    of: tuple[type[Exception], ...] = (*OF_DATABASE, OSError),
     tell: Callable[[str], object] = log.warning,
 ) -> T:
     """Carry out ``work``, again and again while what it needs is away; ``tell`` is told so once.
 
     ``work`` does all or nothing: one transaction, or what may be done twice. ``before_again`` puts right what a try
-    may have left. Within a transaction nothing is tried again: that is for who began it.
+    may have left; ``of``: kinds of errors that may be waited out. Within a transaction nothing is tried again: that is
+    for who began it.
     """
     told = ""
     while True:
@@ -52,7 +56,7 @@ def patiently(
             if told:
                 before_again()
             return work()
-        except (DatabaseError, OSError) as error:
+        except of as error:
             sentence = passing(error)
             if not sentence or connection.in_atomic_block:
                 raise

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import connections
 
+from archivebox.base_models.patience import OF_DATABASE, patiently
 from archivebox.config.resolve import SettingError
 from archivebox.jobs.begin import next_to_freeze
 from archivebox.jobs.carrying_out import Part, begin_anew, freeze_part, next_part, put_down, write_part
@@ -81,8 +82,12 @@ class JobExecutor(Held):
             self._job = self._deed.job = job
 
     async def _beside(self, work: Callable[..., T], *arguments: object) -> T:
-        """Off the database thread, on a connection of its own: what is slow here keeps no page from its rows."""
-        return await self.engine.loop.run_in_executor(self._thread, work, *arguments)
+        """Off the database thread, on a connection of its own: what is slow here keeps no page from its rows.
+
+        Again while the database is away; a disk that is full ends the job, which somebody may begin anew.
+        """
+        patient = partial(patiently, partial(work, *arguments), of=OF_DATABASE)
+        return await self.engine.loop.run_in_executor(self._thread, patient)
 
     def _close(self) -> None:
         self._deed.close()

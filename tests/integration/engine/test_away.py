@@ -17,11 +17,16 @@ PAGES = 8
 AWAY = "The database does not answer: the work waits until it does."
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+@pytest.fixture(scope="module")
+def made() -> Iterator[Cluster]:
     with cluster() as made:
-        monkeypatch.setenv("DATABASE_URL", made.url)
         yield made
+
+
+@pytest.fixture
+def server(made: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    monkeypatch.setenv("DATABASE_URL", made.url)
+    return made
 
 
 @pytest.fixture
@@ -50,3 +55,20 @@ def test_add_and_its_workers_outlive_a_restart_of_the_database(server: Cluster, 
     assert before < len(on_it.ledger) == len(set(on_it.ledger)) == PAGES * 3
     on_it.wait_gone()
     on_it.check_nothing_left()
+
+
+def test_a_job_goes_on_once_the_database_is_back_in_the_same_worker(server: Cluster, on_it: Collection) -> None:
+    on_it.actor.ask("hold", count=400)
+    key = on_it.actor.ask("begin_job", kind="export", query="", options={"format": "jsonl"})
+    on_it.watch(WORKERS="1")
+    on_it.wait("the middle", lambda: on_it.row("Job", "position", pk=key)["position"] > 3)
+    on_it.forget_rows()
+    server.stop()
+    server.start()
+    on_it.wait("the end", lambda: on_it.row("Job", "status", pk=key)["status"] == "sealed")
+    row = on_it.row("Job", "total", "done", "failed", "problem", "memory", pk=key)
+    assert (row["total"], row["done"], row["failed"], row["problem"]) == (400, 400, 0, "")
+    lines = (on_it.root / "exports" / row["memory"]["file"]).read_text().splitlines()
+    assert len(set(lines)) == len(lines) == 400
+    on_it.leave()
+    assert [worker["exit_code"] for worker in on_it.processes(worker_type="worker")] == [0]
