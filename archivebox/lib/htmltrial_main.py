@@ -4,6 +4,7 @@ import resource
 import signal
 import struct
 import sys
+from contextlib import suppress
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
@@ -24,7 +25,8 @@ def main() -> None:
 
 def can_be_read(document: bytes) -> bool:
     _, most = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY + MEMORY_PER_BYTE * len(document), most))
+    with suppress(ValueError, OSError):  # macOS takes no such limit; that of time holds there
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY + MEMORY_PER_BYTE * len(document), most))
     signal.setitimer(signal.ITIMER_PROF, SECONDS + SECONDS_PER_BYTE * len(document))
     try:
         LexborHTMLParser(document)
