@@ -8,11 +8,13 @@ from uuid import UUID
 from django.db import connection, models
 from django.utils import timezone
 
+from archivebox.base_models.prepared import way_of
+
 Columns = Mapping[str, Any]
 """Values by attribute name (``snapshot_id``, not ``snapshot``)."""
 Prepare = Callable[[Any], Any]
-PLAIN = (str, int, float, bool)
-"""Exact types that drivers take as they are; Django's own way costs 8 µs a value, of which a hook has sixty."""
+PLAIN = (str, int, float, type(None))
+"""Types that drivers take as they are; Django's own way costs 8 µs a value, of which a hook has sixty."""
 
 
 class Table:
@@ -23,9 +25,7 @@ class Table:
         fields = {column.attname: column for column in meta.concrete_fields}
         self._prepare = {name: _preparer(column) for name, column in fields.items()}
         self._defaults = {
-            name: column.get_db_prep_save(column.get_default(), connection)
-            for name, column in fields.items()
-            if name not in {"id", "modified_at"}
+            name: column.get_db_prep_save(column.get_default(), connection) for name, column in fields.items()
         }
         self._quoted = {name: quote(str(column.column)) for name, column in fields.items()}
         self.name, self.key = quote(meta.db_table), quote(str(meta.pk.column))
@@ -41,19 +41,21 @@ class Table:
     def insert(self, rows: Iterable[tuple[UUID, Columns]], *, ignore_conflicts: bool = False) -> None:
         """New rows by key; columns left out get their default. ``ignore_conflicts``: a row that is there stays."""
         defaults = self._fresh_defaults()
-        values = [self._insert_values({**columns, "id": key}, defaults) for key, columns in rows]
+        values = [self._insert_values(key, columns, defaults) for key, columns in rows]
         with connection.cursor() as cursor:
             cursor.executemany(self.insert_statement + (" ON CONFLICT DO NOTHING" if ignore_conflicts else ""), values)
 
     def values(self, key: UUID, columns: Columns) -> list[Any]:
         """The values that ``insert_statement`` takes for one new row."""
-        return self._insert_values({**columns, "id": key}, self._fresh_defaults())
+        return self._insert_values(key, columns, self._fresh_defaults())
 
     def _fresh_defaults(self) -> Columns:
         return {**self._defaults, "modified_at": self.prepared("modified_at", timezone.now())}
 
-    def _insert_values(self, given: Columns, defaults: Columns) -> list[Any]:
-        return [prepare(given[name]) if name in given else defaults[name] for name, prepare in self._prepare.items()]
+    def _insert_values(self, key: UUID, columns: Columns, defaults: Columns) -> list[Any]:
+        prepare = self._prepare
+        given = {name: prepare[name](value) for name, value in columns.items()}
+        return list({**defaults, **given, "id": prepare["id"](key)}.values())
 
     def update(self, names: tuple[str, ...], rows: Iterable[tuple[UUID, Columns]]) -> None:
         """The columns ``names``, and ``modified_at``, of rows that are there."""
@@ -99,23 +101,19 @@ def _preparer(column: "models.Field[Any, Any]") -> Prepare:
     """How values of a column are handed over; what is not of the expected type goes Django's own way."""
 
     def slowly(value: Any) -> Any:
-        return column.get_db_prep_save(value, connection)
+        return None if value is None else column.get_db_prep_save(value, connection)
 
     stored = column.target_field if isinstance(column, models.ForeignKey) else column
-    ways: dict[type, Prepare]
     if isinstance(stored, models.JSONField):
         encoder, as_json = stored.encoder, connection.ops.adapt_json_value
-        ways = dict.fromkeys((dict, list), lambda value: as_json(value, encoder))
-    elif isinstance(stored, models.UUIDField):
-        native = connection.features.has_native_uuid_field
-        ways = {UUID: (lambda value: value) if native else (lambda value: value.hex)}
-    elif isinstance(stored, models.DateTimeField):
-        adapt: Prepare = connection.ops.adapt_datetimefield_value
-        ways = {datetime: lambda value: adapt(value) if value.tzinfo is not None else slowly(value)}
-    else:
-        ways = dict.fromkeys(PLAIN, lambda value: value)
-    ways[type(None)] = lambda value: value
-    return lambda value: ways.get(type(value), slowly)(value)
+        return lambda value: as_json(value, encoder) if isinstance(value, (dict, list)) else slowly(value)
+    if isinstance(stored, models.UUIDField):
+        as_key = way_of(UUID)
+        return lambda value: as_key(value) if isinstance(value, UUID) else slowly(value)
+    if isinstance(stored, models.DateTimeField):
+        as_moment = way_of(datetime)
+        return lambda value: as_moment(value) if isinstance(value, datetime) and value.tzinfo else slowly(value)
+    return lambda value: value if isinstance(value, PLAIN) else slowly(value)
 
 
 _tables: dict[type[models.Model], Table] = {}

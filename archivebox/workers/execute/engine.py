@@ -19,15 +19,19 @@ from archivebox.lib.processes import ExitStatus, Identity
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
 from archivebox.workers.egress.ways import Ways
+from archivebox.workers.execute.delay import Delay
 from archivebox.workers.execute.hook_starter import HookStarter
 from archivebox.workers.execute.journal import Journal
 from archivebox.workers.execute.outputs import Outputs
-from archivebox.workers.execute.places import Slots
+from archivebox.workers.execute.places import LATE_AFTER, Slots
 from archivebox.workers.execute.tabs import Tabs
 from archivebox.workers.queue.room import Room
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+
+ATTENDED_AFTER = 0.1
+"""Seconds until a foreground hook is attended to while it runs: most have ended by then."""
 
 
 @dataclass(slots=True)
@@ -74,6 +78,10 @@ class Engine:
         tabs = settings.find_int("TABS") or cores
         self.tabs = Tabs(DATA_FOLDER.tabs, tabs, share(tabs, workers), loop)
         self.finite_slots = Slots(share(settings.find_int("FINITE_CONCURRENCY") or 4 * cores, workers))
+        self.long_held = Delay(loop, LATE_AFTER)
+        """Places of hooks, which become late when they are held for long."""
+        self.attended = Delay(loop, ATTENDED_AFTER)
+        """Foreground hooks, which are attended to if they have not ended by then."""
         self.stop_grace = settings.get_float("STOP_GRACE")
         self.seal_grace = settings.get_float("SEAL_GRACE")
         self.ready_time = settings.get_float("READY_TIME")

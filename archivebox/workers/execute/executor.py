@@ -23,7 +23,7 @@ from archivebox.workers.execute.held import Held
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.leftovers import end_leftover
 from archivebox.workers.execute.machine_locks import let_go, of_machine, take_machine_locks
-from archivebox.workers.execute.places import Places, become_late_in_time
+from archivebox.workers.execute.places import Place, Places
 from archivebox.workers.execute.schedule import Lacks, Planned, Schedule
 from archivebox.workers.execute.tabs import Tab
 from archivebox.workers.queue.lease import Lease
@@ -239,11 +239,20 @@ class Executor(Held):
         if item.place is None:
             places.tell_when_free(self.advance)
             return False
-        become_late_in_time(self.engine.loop, item.place)
+        self._make_room_in_time(item.place)
         return True
+
+    def _make_room_in_time(self, place: Place) -> None:
+        self.engine.long_held.add(place, partial(self._make_room, place))
+
+    def _make_room(self, place: Place) -> None:
+        """It has been held for long: the next one goes on beside it, or later, while there are too many late ones."""
+        if not place.become_late():
+            self._make_room_in_time(place)
 
     def _give_back(self, item: Planned) -> None:
         if item.place is not None:
+            self.engine.long_held.discard(item.place)
             item.place.give_back()
             item.place = None
 

@@ -35,8 +35,6 @@ ROOT_FIRST = 2.0
 """Seconds that a background hook has at the end to wind its programs down in order, before they are told as well."""
 LISTENS_AFTER = 1.0
 """Seconds that a background hook runs at least until it is told to stop, where nothing says that it handles TERM."""
-ATTENDED_AFTER = 0.1
-"""Seconds until a foreground hook is attended to while it runs: most have ended by then."""
 
 
 class Owner(Protocol):
@@ -81,8 +79,7 @@ class HookProcess:
         """The end of what it printed for people, once it has ended."""
         self.files: dict[str, Any] = {}
         """The columns that tell of what lies in its plugin's folder, once it has ended."""
-        self._timers: list[asyncio.TimerHandle] = []
-        """What is to happen while it runs."""
+        self._timeout: asyncio.TimerHandle | None = None
         self.deadline = engine.loop.time()
         """Loop time at which its own timeout is over."""
         self._listens_at = self.deadline
@@ -130,7 +127,7 @@ class HookProcess:
         if self.hook.background or self.hook.ready:  # others of the page may look for it, or wait for its word
             self._attend(self.child)
         else:
-            self._timers.append(self.engine.loop.call_later(ATTENDED_AFTER, self._attend, self.child))
+            self.engine.attended.add(self, partial(self._attend, self.child))
         return True
 
     def adopt(self, row: Process) -> bool:
@@ -211,7 +208,7 @@ class HookProcess:
         """It goes on: others find its pid, its output is read while it is written, and its time may run out."""
         self._write_pid(child.identity.pid)
         if self.hook.has_deadline:
-            self._timers.append(self.engine.loop.call_at(self.deadline, self._timed_out))
+            self._timeout = self.engine.loop.call_at(self.deadline, self._timed_out)
         try:
             self.engine.outputs.watch(self.output.path, self.read, at_once=self.hook.ready)
             self.engine.outputs.watch(self.errors.path, self._cap_errors, at_once=False)
@@ -328,8 +325,9 @@ class HookProcess:
         del child
         self.status = status
         self.ended_at = timezone.now()
-        for timer in self._timers:
-            timer.cancel()
+        self.engine.attended.discard(self)
+        if self._timeout is not None:
+            self._timeout.cancel()
         self.engine.outputs.unwatch(self.output.path)
         self.engine.outputs.unwatch(self.errors.path)
         self.output.ends_here()

@@ -1,6 +1,5 @@
 """Places that hooks take while they run: so many at a time, and as many again for what takes long."""
 
-import asyncio
 import os
 from collections import deque
 from collections.abc import Callable
@@ -40,16 +39,6 @@ class Places(Protocol):
         ...
 
     def tell_when_free(self, tell: Tell) -> None: ...
-
-
-def become_late_in_time(loop: asyncio.AbstractEventLoop, place: Place) -> None:
-    """Make room for others when it has been held for long, and each time again while there are too many late ones."""
-
-    def try_it() -> None:
-        if not place.become_late():
-            loop.call_later(LATE_AFTER, try_it)
-
-    loop.call_later(LATE_AFTER, try_it)
 
 
 class Slots:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from archivebox.base_models.patience import patiently
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import unflushed_transactions, write_transaction
-from archivebox.base_models.work import HELD, Request, WorkItem
+from archivebox.base_models.work import HELD, Request
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.jobs.job import Job
@@ -129,8 +129,7 @@ def _read(lease: Lease) -> Loaded | None:
 
 def requests(worker: UUID) -> dict[UUID, str]:
     """What was asked of the items that a worker holds, or of the Crawls above them."""
-    rows = [*_asked_of_snapshots(worker), *_asked_of_runs(worker), *_asked_of_binaries(worker), *_asked_of_jobs(worker)]
-    return {key: str(request) or OF_CRAWLS_ABOVE[status] for key, request, status in rows}
+    return {key: str(request) or OF_CRAWLS_ABOVE[status] for key, request, status in _asked(worker)}
 
 
 def is_needed(crawl_id: UUID, *, yields: bool = False) -> bool:
@@ -146,29 +145,14 @@ def is_needed(crawl_id: UUID, *, yields: bool = False) -> bool:
 # --- asked at every poll ----------------------------------------------------------------------------------------
 
 
-def _asked(model: type[WorkItem], worker: UUID) -> Rows:
+@PreparedQuery
+def _asked(worker: UUID) -> Rows:
+    """Of whatever a worker holds: what was asked of it, or the state of its Crawl where that asks for something."""
     asked = ~Q(request="") | Q(crawl__status__in=list(OF_CRAWLS_ABOVE))
-    return model.rows(owner=worker).filter(asked).values_list("pk", "request", "crawl__status")
-
-
-@PreparedQuery
-def _asked_of_snapshots(worker: UUID) -> Rows:
-    return _asked(Snapshot, worker)
-
-
-@PreparedQuery
-def _asked_of_runs(worker: UUID) -> Rows:
-    return _asked(CrawlRun, worker)
-
-
-@PreparedQuery
-def _asked_of_binaries(worker: UUID) -> Rows:
-    return Binary.rows(owner=worker).exclude(request="").values_list("pk", "request", "status")
-
-
-@PreparedQuery
-def _asked_of_jobs(worker: UUID) -> Rows:
-    return Job.rows(owner=worker).exclude(request="").values_list("pk", "request", "status")
+    of_crawls = [model.rows(owner=worker).filter(asked) for model in (Snapshot, CrawlRun)]
+    others = [model.rows(owner=worker).exclude(request="") for model in (Binary, Job)]
+    first, *rest = [rows.values_list("pk", "request", "crawl__status") for rows in of_crawls]
+    return first.union(*rest, *(rows.values_list("pk", "request", "status") for rows in others), all=True)
 
 
 @PreparedQuery

@@ -45,6 +45,8 @@ GATHER_RINGS, GATHER_WHILE_BUSY = 0.005, 0.02
 
 A worker that holds pages has one of them ahead, and is in no hurry for more.
 """
+GATHER_WHILE_FULL = 0.2
+"""Seconds until a worker that has no place for a page polls all the same: there may be other work, or a request."""
 POLL_AGAIN = 0.02
 """Seconds until a woken worker that found nothing polls once more."""
 MOST_LATE = 32
@@ -82,7 +84,9 @@ class Worker:
         self._rung = asyncio.Event()
         self._turn: asyncio.TimerHandle | None = None
         """When a crawl's turn is over, for which another waits."""
-        self.engine.on_capacity = self._rung.set
+        self._freed = asyncio.Event()
+        """Set with the other when it may be that this worker has more places than before."""
+        self.engine.on_capacity = self._may_take_more
         self._stopping = asyncio.Event()
         self._sibling_died = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -98,7 +102,7 @@ class Worker:
             while not self._stopping.is_set():
                 claimed = await self._claim_due()
                 if not (claimed.more or (claimed and self._capacity().snapshots)):
-                    await asyncio.sleep(GATHER_WHILE_BUSY if self.held.pages else GATHER_RINGS)
+                    await self._gather()
                     await self._sleep(claimed.next_at)
         finally:
             for beat in beats:
@@ -173,6 +177,18 @@ class Worker:
                 self._turn.cancel()
             self._turn = self.loop.call_later(left, self._rung.set)
 
+    def _may_take_more(self) -> None:
+        self._freed.set()
+        self._rung.set()
+
+    async def _gather(self) -> None:
+        """Until what rings at about the same time has rung."""
+        until = self.loop.time() + GATHER_WHILE_FULL
+        while not (self._capacity().snapshots or self._stopping.is_set()) and (left := until - self.loop.time()) > 0:
+            self._freed.clear()
+            await self._wait(self._freed, left)
+        await asyncio.sleep(GATHER_WHILE_BUSY if self.held.pages else GATHER_RINGS)
+
     async def _sleep(self, next_at: datetime | None) -> None:
         seconds = POLL_EVERY if self.engine.room.is_there() else room.POLL_EVERY
         if next_at is not None:
@@ -196,7 +212,7 @@ class Worker:
             self.orphans.record_new()
             if not self.held.pages:
                 self._spawn(self.orphans.end())
-        self._rung.set()
+        self._may_take_more()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = self.engine.in_background(work)
@@ -301,7 +317,7 @@ class Worker:
 
     def stop(self) -> None:
         self._stopping.set()
-        self._rung.set()
+        self._may_take_more()
 
     async def _put_everything_down(self) -> None:
         """Release every item: trees end first, rows go back to the queue, nothing is counted as an attempt."""

@@ -14,6 +14,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun, Domain
 from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.machine.binary import Binary
+from archivebox.machine.host import Machine
 from archivebox.webhooks.delivery import Delivery
 
 SEALED = Snapshot.StatusChoices.SEALED.value
@@ -136,9 +137,7 @@ def next_wanted(machine: UUID, since: datetime) -> datetime | None:
 
     ``since``: when it began to look. What was due by then and waits, waits for room, of which its worker is told.
     """
-    moments = [*_next_crawl(), *_next_run(machine, since), *_next_binary(machine), *_next_delivery(since)]
-    moments += [*_next_host(since), *_next_schedule(since), *_next_page(since)]
-    return min((moment for (moment,) in moments if moment is not None), default=None)
+    return min((moment for row in _next_moments(machine, since) for moment in row if moment is not None), default=None)
 
 
 @PreparedQuery
@@ -170,41 +169,22 @@ def open_crawls() -> Rows:
 
 
 @PreparedQuery
-def _next_crawl() -> Rows:
-    return _first(Crawl.objects.free())
-
-
-@PreparedQuery
-def _next_run(machine: UUID, since: datetime) -> Rows:
-    return _first(CrawlRun.objects.free().filter(machine_id=machine, retry_at__gt=since))
-
-
-@PreparedQuery
-def _next_binary(machine: UUID) -> Rows:
-    return _first(Binary.objects.free().filter(machine_id=machine))
-
-
-@PreparedQuery
-def _next_page(since: datetime) -> Rows:
-    """Of each open crawl the first, by its index, and of these the first: one question, however many crawls."""
-    first = _first(Snapshot.objects.free().filter(crawl_id=models.OuterRef("pk"), retry_at__gt=since))
-    rows = _open().annotate(first=models.Subquery(first))
-    return rows.order_by(models.F("first").asc(nulls_last=True)).values_list("first")[:1]
-
-
-@PreparedQuery
-def _next_host(since: datetime) -> Rows:
-    return _first(Domain.objects.filter(next_at__gt=since), "next_at")
-
-
-@PreparedQuery
-def _next_schedule(since: datetime) -> Rows:
-    return _first(CrawlSchedule.objects.filter(next_at__gt=since), "next_at")
-
-
-@PreparedQuery
-def _next_delivery(since: datetime) -> Rows:
-    return _first(Delivery.objects.free().filter(retry_at__gt=since))
+def _next_moments(machine: UUID, since: datetime) -> Rows:
+    """Of each kind of work the first moment, in one question."""
+    crawl_runs = CrawlRun.objects.free().filter(machine_id=machine, retry_at__gt=since)
+    pages_of_crawl = Snapshot.objects.free().filter(crawl_id=models.OuterRef("pk"), retry_at__gt=since)
+    pages = _open().annotate(first=models.Subquery(_first(pages_of_crawl)))  # by the index of each: few are open
+    first_page = pages.order_by(models.F("first").asc(nulls_last=True)).values_list("first")[:1]
+    firsts = [
+        _first(Crawl.objects.free()),
+        _first(crawl_runs),
+        _first(Binary.objects.free().filter(machine_id=machine)),
+        _first(Delivery.objects.free().filter(retry_at__gt=since)),
+        _first(Domain.objects.filter(next_at__gt=since), "next_at"),
+        _first(CrawlSchedule.objects.filter(next_at__gt=since), "next_at"),
+        first_page,
+    ]
+    return Machine.objects.filter(pk=machine).values_list(*(models.Subquery(first) for first in firsts))
 
 
 def _open() -> models.QuerySet[Crawl]:
