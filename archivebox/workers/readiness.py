@@ -1,9 +1,13 @@
-"""Whether pages can be archived now: the database answers, there is room on the disk, an orchestrator is at work."""
+"""Whether pages can be archived now: the database answers, there is room on the disk, orchestrator and worker live."""
+
+from collections.abc import Iterator
 
 from django.db import DatabaseError, connection
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import base_layers, resolve_settings
+from archivebox.lib.processes import Identity
+from archivebox.machine.process import Process
 from archivebox.workers.queue.room import Room
 from archivebox.workers.supervise.watch import orchestrator_is_running
 
@@ -33,4 +37,13 @@ def _disk() -> str:
 
 
 def _orchestrator() -> str:
-    return "" if orchestrator_is_running() else "No orchestrator is at work on this machine: nothing is archived."
+    if not orchestrator_is_running():
+        return "No orchestrator is at work on this machine: nothing is archived."
+    if not any(identity is not None and identity.is_alive() for identity in _workers()):
+        return "Its workers have ended, and it starts others: logs/orchestrator.log says why, if that goes on."
+    return ""
+
+
+def _workers() -> Iterator[Identity | None]:
+    rows = Process.objects.here().running().of_type(Process.TypeChoices.WORKER).filter(worker_type="worker")
+    return (row.identity for row in rows)

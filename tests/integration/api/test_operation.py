@@ -17,8 +17,10 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.intake import Seed, create_crawl
 from archivebox.core.snapshot import Snapshot
+from archivebox.lib.processes import Identity
 from archivebox.machine.host import Machine
 from archivebox.workers import metrics
+from tests import factories
 from tests.integration.api.conftest import Caller, Make
 
 
@@ -45,6 +47,11 @@ def test_ready_says_what_is_in_the_way() -> None:
     assert answer.status_code == 503
     assert set(json.loads(answer.content)) == {"status", "orchestrator"}
     with an_orchestrator():
+        answer = passer_by.ask("GET", "/ready/")
+        assert (answer.status_code, "workers" in json.loads(answer.content)["orchestrator"]) == (503, True)
+        worker = factories.row(process_type="worker", worker_type="worker", status="running")
+        worker.take_identity(Identity.current())
+        worker.save()
         assert passer_by.get("/ready/") == {"status": "ready"}
         Machine.current().config["DISK_FREE_MIN"] = 10**18
         answer = passer_by.ask("GET", "/ready/")
