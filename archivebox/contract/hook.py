@@ -24,9 +24,10 @@ HOOK_LISTS = ("exclusive", "after", "argv", "sources")
 class Hook:
     """One script of a plugin, with what its name and ``x-hooks`` say of it.
 
-    ``ready``: prints a line as soon as others may rely on it. ``finite``: ends by itself. ``session``: its effect
-    is the live page. ``page``: needs the live page. ``derived``: made from other results, and made again when those
-    change; from those of the plugins that ``sources`` names, else from all. ``exclusive``: resources it holds alone.
+    ``ready``: prints a line as soon as others may rely on it, or may have the page. ``finite``: ends by itself.
+    ``session``: its effect is the live page. ``page``: needs the live page. ``derived``: made from other results, and
+    made again when those change; from those of the plugins that ``sources`` names, else from all. ``exclusive``:
+    resources it holds alone.
     ``after``: hooks or plugins it waits for. ``fork``: may run in a child of the fork server. ``argv``: options it
     accepts, without dashes; None: every one. ``applies``: the pages it is for. ``described``: ``x-hooks`` speaks of
     it. ``environment``: the program that runs it where that is the Python of an environment of its own.

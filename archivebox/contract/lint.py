@@ -123,8 +123,8 @@ def _lint_hook(hook: Hook, plugins: Mapping[str, Plugin]) -> Iterator[tuple[Leve
         yield "error", "a daemon works until told to stop, so it cannot be finite"
     if hook.finite and not name.background:
         yield "warning", "finite says something of background hooks only"
-    if hook.ready and not name.background:
-        yield "warning", "ready says something of background hooks only"
+    if hook.ready and not (name.background or hook.page):
+        yield "warning", "ready says something only of background hooks, and of those that need the page"
     if hook.argv is not None and not hook.argv and name.event != "CrawlEnd":
         yield "warning", "it accepts none of the engine's options, not even the URL"
     known = frozenset(chain.from_iterable(names(other) for plugin in plugins.values() for other in plugin.hooks))

@@ -29,7 +29,7 @@ def log(*words: object) -> None:
 
 
 def ready() -> None:
-    """Say that a background hook is at work, so that the hooks after it may start."""
+    """Say that a background hook is at work, or another has done with the page, so that those after it may start."""
     emit("Ready")
 
 

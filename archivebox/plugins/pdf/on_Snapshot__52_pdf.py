@@ -12,7 +12,7 @@ import os
 
 from shrink import shrunk
 
-from archivebox.plugins.base import Settings, failed, log, skipped, succeeded, write_atomically
+from archivebox.plugins.base import Settings, failed, log, ready, skipped, succeeded, write_atomically
 from archivebox.plugins.base.cdp import CommandFailed, TooLong
 from archivebox.plugins.base.tab import Tab, open_page
 
@@ -66,6 +66,7 @@ def main() -> None:
                 raise
             cut = True
             log(f"the first {kept} pages are kept: {error}")
+    ready()
     make_smaller()
     succeeded(FILE, {"pages": kept, "cut": cut})
 

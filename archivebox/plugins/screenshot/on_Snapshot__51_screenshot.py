@@ -14,7 +14,7 @@ import base64
 
 from drawn import opened, packed, thumbnail
 
-from archivebox.plugins.base import Settings, log, succeeded, write_atomically
+from archivebox.plugins.base import Settings, log, ready, succeeded, write_atomically
 from archivebox.plugins.base.cdp import CallTimeout, CommandFailed
 from archivebox.plugins.base.files import remove
 from archivebox.plugins.base.tab import Tab, open_page
@@ -58,6 +58,7 @@ def main() -> None:
                 write_atomically(FULL, full_page(tab, settings))
             except (CallTimeout, CommandFailed) as error:
                 log(f"the full page could not be drawn, the first screen is kept: {error}")
+    ready()
     succeeded(keep(png))
 
 

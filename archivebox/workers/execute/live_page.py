@@ -39,8 +39,8 @@ class LivePage:
 
     @property
     def is_done_with(self) -> bool:
-        """Whether it is open, and every hook that needs it has ended; what listens to it has to be told."""
-        if any(item.is_queued or not (item.is_settled or item.is_endless) for item in self._users):
+        """Whether it is open, and no hook needs it any more; what listens to it has to be told."""
+        if any(item.is_queued or not (item.is_settled or item.is_endless or item.has_let_go) for item in self._users):
             return False
         if any(item.is_running for item in self._listeners):
             return False

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from archivebox.contract.hook import Hook
+from archivebox.contract.hook import TAB, Hook
 from archivebox.contract.ordering import OUTPUT_STEP, Waits, waits
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.places import Place
@@ -81,6 +81,18 @@ class Planned:
         return self.hook.session and self.hook.ready and not self.hook.page
 
     @property
+    def has_let_go(self) -> bool:
+        """Whether it has said that it needs the live page no more, and goes on with what it took from there."""
+        declared = self.hook.ready and self.hook.page and not self.hook.background
+        return declared and self.run is not None and self.run.is_ready
+
+    @property
+    def holds(self) -> tuple[str, ...]:
+        """What no other may use while it runs."""
+        held = self.hook.exclusive
+        return tuple(name for name in held if name != TAB) if self.has_let_go else held
+
+    @property
     def is_settled(self) -> bool:
         return self.status in SETTLED
 
@@ -131,7 +143,7 @@ class Schedule:
 
     def may_start(self) -> Iterator[Planned]:
         """Queued hooks of this and earlier steps whose turn it is; ask again after starting some of them."""
-        claimed = {name for item in self._exclusive if item.is_running for name in item.hook.exclusive}
+        claimed = {name for item in self._exclusive if item.is_running for name in item.holds}
         for item in self.planned:
             if item.step > self.step:
                 return

@@ -172,6 +172,8 @@ class SnapshotExecutor(Executor):
         """Whether it failed for want of the page, by its own word or because nobody holds it any more."""
         if result == PAGE_LOST or not item.hook.page or item.hook.session:
             return result == PAGE_LOST
+        if item.has_let_go and item.run is not None and item.run.declared is None:
+            return False  # it broke over what it had taken from there
         return result.status is Status.FAILED and result.retry and not self.page.lives
 
     _cancelled = False

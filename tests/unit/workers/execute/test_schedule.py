@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import parse_hook_name
+from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.schedule import Planned, Schedule
 
 
@@ -82,3 +85,18 @@ def test_a_holder_that_is_after_another_lets_those_behind_it_pass() -> None:
     assert may_start(schedule) == ["text"]
     text.status = "succeeded"
     assert may_start(schedule) == ["picture"]
+
+
+def test_who_has_done_with_the_page_gives_it_to_the_next_while_it_works_on() -> None:
+    hook = replace(planned("51_picture.py", exclusive=("tab", "printer")).hook, page=True, ready=True)
+    picture, pdf, paper = (
+        Planned(hook),
+        planned("52_pdf.py", exclusive=("tab",)),
+        planned("53_p.py", exclusive=("printer",)),
+    )
+    schedule = Schedule([picture, pdf, paper], step=5)
+    picture.status, picture.run = "started", cast("HookProcess", SimpleNamespace(is_ready=False, ended=False))
+    assert may_start(schedule) == []
+    picture.run.is_ready = True
+    assert may_start(schedule) == ["pdf"]
+    assert not schedule.step_is_over()
