@@ -20,7 +20,8 @@ from archivebox.jobs.carrying_out import note
 from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.job import Job, JobPart, packed
 from archivebox.lib.jsonl import JSON
-from archivebox.search.query import select
+from archivebox.search.finding import newest_keys
+from archivebox.search.query import chosen
 
 FEW = 20
 """Snapshots to which something is done at once."""
@@ -47,8 +48,7 @@ def _chosen(request: JobRequest) -> list[UUID]:
     """Those that are meant; of more than FEW one more than that."""
     if request.query is not None:
         sight, among = request.sight or sight_of(request.created_by), DEEDS[request.kind].rows()
-        rows = select(request.query, sight, among=among, every=True).order_by("-pk")
-        return list(rows.values_list("pk", flat=True)[: FEW + 1])
+        return newest_keys(chosen(request.query, sight, among=among, every=True), FEW + 1)
     if (former := request.former) is not None:
         return _keys_of(former) if former.total is not None and former.total <= FEW else []
     return list(dict.fromkeys(request.snapshots))

@@ -15,7 +15,7 @@ from archivebox.jobs.job import Job, JobPart, packed
 from archivebox.jobs.permission import limits, sight_for
 from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
-from archivebox.search.query import parse, select
+from archivebox.search.query import chosen, parse
 
 FREEZE = 5_000
 """Snapshots that one transaction decides on, a multiple of every batch: others wait to write meanwhile."""
@@ -103,10 +103,9 @@ def next_to_freeze(job: Job) -> list[UUID]:
     transactions, since a search engine may be asked.
     """
     last = JobPart.objects.filter(job=job).order_by("-number").first()
-    rows = select(job.query, sight_for(job), among=DEEDS[job.kind].rows(), every=True).order_by("-pk")
-    if last is not None:
-        rows = rows.filter(pk__lt=last.keys[-1])
-    return list(rows.values_list("pk", flat=True)[:FREEZE])
+    selection = chosen(job.query, sight_for(job), among=DEEDS[job.kind].rows(), every=True)
+    rows = selection.rows if last is None else selection.within(None, last.keys[-1]).exclude(pk=last.keys[-1])
+    return list(rows.order_by("-pk").values_list("pk", flat=True)[:FREEZE])
 
 
 def freeze(job: Job, keys: Sequence[UUID]) -> None:

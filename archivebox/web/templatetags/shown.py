@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from urllib.parse import urlencode
 
 from django import template
@@ -141,8 +141,12 @@ def day(value: datetime) -> SafeString:
 
 
 @register.simple_tag
+@lru_cache(maxsize=1_000)
 def query_link(key: str, value: str) -> str:
-    """Address of the Library with one term: ``{% query_link '#' name %}``, ``{% query_link 'host' name %}``."""
+    """Address of the Library with one term: ``{% query_link '#' name %}``, ``{% query_link 'host' name %}``.
+
+    The pages of a list have few tags.
+    """
     term = f"{key if key == '#' else f'{key}:'}{quoted(value)}"
     return f"{reverse('snapshots')}?{urlencode({'q': term})}"
 

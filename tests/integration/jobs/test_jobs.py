@@ -15,7 +15,8 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from django.db import connections
+from django.db import connection, connections
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
@@ -29,7 +30,7 @@ from archivebox.core.signature import STATEMENT, UNSIGNED, sign
 from archivebox.core.versions import doom, restore
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
-from archivebox.jobs.begin import JobRefusedError, JobRequest, begin
+from archivebox.jobs.begin import JobRefusedError, JobRequest, begin, freeze, next_to_freeze
 from archivebox.jobs.carrying_out import next_part, put_down, write_part
 from archivebox.jobs.deeds import DEEDS, GONE
 from archivebox.jobs.models import Job, JobFailure
@@ -75,6 +76,16 @@ def test_what_a_query_means_is_decided_at_the_beginning(keys: Keys) -> None:
     assert do("untag", keys[:2], tags=["NEW"]).done == 2
     assert Snapshot.objects.filter(tags__name="new").count() == 3
     assert do("tag", query="#nothing", tags=["x"]).total == 0
+
+
+@pytest.mark.once
+def test_of_what_an_index_lists_a_later_part_is_asked_for_what_is_left(keys: Keys) -> None:
+    job = begin(JobRequest("tag", created_by=system_user(), query="plugin:wget", options={"tags": ["x"]}))
+    freeze(job, [keys[4], keys[3]])
+    with CaptureQueriesContext(connection) as asked:
+        assert next_to_freeze(job) == list(reversed(keys[:3]))
+    listed = asked[-1]["sql"].partition("archiveresult")[2]
+    assert f"\"snapshot_id\" <= '{keys[3].hex}'" in listed
 
 
 def test_a_part_is_done_once_whoever_tries_it_again(keys: Keys) -> None:
