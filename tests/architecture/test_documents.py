@@ -2,11 +2,14 @@
 
 import ast
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
 
+from archivebox.cli.main import PROGRAM
 from archivebox.cli.plugin.reference import document
 from archivebox.contract.discovery import discover_plugins
 from tests.architecture import source
@@ -14,6 +17,10 @@ from tests.architecture import source
 DOCUMENTS = sorted(
     [*source.ROOT.glob("*.md"), *source.ROOT.glob("docs/**/*.md"), *source.ROOT.glob("changelog.d/*.md")]
 )
+TYPED_FROM = [
+    path for path in DOCUMENTS if path.parent.name != "changelog.d" and path.name != "from-earlier-versions.md"
+]
+"""Documents whose commands are ours, of now, and written as they are typed."""
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 KINDS = {"added", "changed", "removed", "fixed", "security"}
 
@@ -49,6 +56,35 @@ def test_scripts_of_the_checkout_are_plain_sh(script: str) -> None:
     assert path.read_text().startswith("#!/bin/sh\n")
     assert path.stat().st_mode & 0o111
     assert subprocess.run(["sh", "-n", path], check=False).returncode == 0
+
+
+def commands_of(path: Path) -> list[list[str]]:
+    """The words of each command that a document has people type: in backticks, or on a line of its own."""
+    text = re.sub(r"\\\n\s*", " ", path.read_text())
+    typed = re.findall(r"`(?:bin/)?archivebox ([^`\n]+)`|^ {4,}(?:\$ )?(?:bin/)?archivebox (.+)$", text, re.MULTILINE)
+    return [shlex.split("".join(either), comments=True) for either in typed]
+
+
+def mistake_in(words: list[str]) -> str:
+    """The first word of a command that is no command or option of ours; empty where all are."""
+    command: click.Command = PROGRAM
+    for word in words:
+        if word in {"|", "<", ">"} or command.name == "manage":  # which hands on what it is given
+            break
+        if isinstance(command, click.Group) and not word.startswith("-"):
+            inner = command.get_command(click.Context(command), word)
+            if inner is None:
+                return word
+            command = inner
+        known = {option for one in command.params for option in one.opts} | {"--help"}
+        if word.startswith("--") and word.partition("=")[0] not in known:
+            return word
+    return ""
+
+
+@pytest.mark.parametrize("path", TYPED_FROM, ids=source.shown)
+def test_commands_that_people_are_told_to_type_exist(path: Path) -> None:
+    assert {mistake_in(words) for words in commands_of(path)} <= {""}
 
 
 def reading_path() -> list[tuple[str, str]]:
