@@ -88,6 +88,8 @@ class Engine:
         self.output_max = settings.get_int("HOOK_OUTPUT_MAX")
         self.file_max = settings.get_int("HOOK_FILE_MAX")
         self.max_attempts = settings.get_int("MAX_ATTEMPTS")
+        self.stopping = False
+        """Whether this worker was told to stop, and gives back what it holds."""
         self.on_capacity: Callable[[], None] = lambda: None
         """Called when this worker may take more than before, or has to look when it may."""
         self.on_reaped: Callable[[Identity, ExitStatus], None] = lambda _identity, _status: None

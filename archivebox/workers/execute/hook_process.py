@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.outcomes import BY_TERM
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
 from archivebox.core.archiveresult import Declaration, output_columns, quick_output_columns
@@ -35,6 +36,8 @@ ROOT_FIRST = 2.0
 """Seconds that a background hook has at the end to wind its programs down in order, before they are told as well."""
 LISTENS_AFTER = 1.0
 """Seconds that a background hook runs at least until it is told to stop, where nothing says that it handles TERM."""
+TOLD_TOGETHER = 1.0
+"""Seconds in which we learn that we are told to stop, too, by whoever ended a hook: a shutdown tells all at once."""
 
 
 class Owner(Protocol):
@@ -331,7 +334,16 @@ class HookProcess:
         self.engine.outputs.unwatch(self.output.path)
         self.engine.outputs.unwatch(self.errors.path)
         self.output.ends_here()
-        self.read()
+        if self._died_of_others_term and not self.taken_over:
+            self._reads_on = True
+            self.engine.loop.call_later(TOLD_TOGETHER, self._read_on)
+        else:
+            self.read()
+
+    @property
+    def _died_of_others_term(self) -> bool:
+        """Whether TERM has ended it that was not ours."""
+        return self.end_reason is None and self.status is not None and self.status.exit_code in BY_TERM
 
     def _list_files(self, status: ExitStatus) -> None:
         """All of its output is read: see what lies in its folder, and end. Much is listed beside everything else."""
@@ -348,6 +360,8 @@ class HookProcess:
     def _end(self, status: ExitStatus, files: dict[str, Any]) -> None:
         """It has ended, all of its output is read, and its files are listed."""
         self.files = files
+        if self._died_of_others_term and self.engine.stopping:
+            self.end_reason = EndReason.SEALED  # as we would have done ourselves
         self.ended = True
         self._take_last()
         self.errors.give_back_unread()

@@ -189,7 +189,7 @@ class SnapshotExecutor(Executor):
             stderr=run.stderr,
             taken_over=run.taken_over,
             unwatched=run.ended_unwatched,
-            released=self.ending and not self._cancelled,
+            released=(self.ending or self.engine.stopping) and not self._cancelled,
         )
 
     def settle(self, item: Planned, result: Outcome, reason: str = "", extra: dict[str, Any] | None = None) -> None:

@@ -316,6 +316,7 @@ class Worker:
         os._exit(1)
 
     def stop(self) -> None:
+        self.engine.stopping = True
         self._stopping.set()
         self._may_take_more()
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from django.db import DatabaseError
+from django.db.models import Q
 
 from archivebox.base_models.patience import passing
 from archivebox.config import keys
@@ -121,7 +122,8 @@ def _wind_down_orphans(supervisord: Process) -> None:
 
     A worker that is told together with its hooks takes their ends for failures of theirs.
     """
-    on_record = (program.identity for program in Process.objects.here().running().filter(parent=supervisord))
+    below = Q(parent=supervisord) | Q(parent__parent=supervisord, process_type=Process.TypeChoices.WORKER)
+    on_record = (program.identity for program in Process.objects.here().running().filter(below))
     left = processes.orphans() | {identity for identity in on_record if identity is not None and identity.is_alive()}
     for identity in left:
         identity.signal(signal.SIGTERM)

@@ -34,6 +34,28 @@ def test_live_hooks_of_a_dead_worker_are_adopted_with_their_true_exit_codes(each
     assert {row["status"] for name, row in each_mode.results().items() if name in CODES} == {"failed"}
 
 
+def test_hooks_that_are_told_to_end_together_with_their_worker_are_given_back(forked: Collection) -> None:
+    """A shutdown, or a process manager, tells all at once; the hooks end first."""
+    forked.settings["MAX_ATTEMPTS"] = "1"
+    waits = 'echo {} >> "$DATA_DIR/ledger"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\necho kept > file\n'
+    files = {"front": "on_Snapshot__20_front.sh", "back": "on_Snapshot__21_back.finite.bg.sh"}
+    forked.plugin("waits", {file: waits.format(name) for name, file in files.items()})
+    forked.add()
+    forked.watch()
+    hooks = forked.wait("both", lambda: on_record(forked, len(files)))
+    for name in files:
+        forked.wait_ledger(name)
+    worker = one_alive(forked, "worker")
+    for identity in (*map(identity_of, hooks), worker):
+        identity.signal(signal.SIGTERM)
+    forked.wait("another worker", lambda: [row for row in alive(forked, "worker") if identity_of(row) != worker])
+    (forked.root / "go").touch()
+    finish(forked)
+    ends = {name: [(row["exit_code"], row["end_reason"]) for row in forked.hooks(name)] for name in files}
+    assert ends == {name: [(-signal.SIGTERM, "sealed"), (0, "exited")] for name in files}
+    assert [row["status"] for row in forked.results().values()] == ["succeeded"] * 2
+
+
 def test_hooks_that_end_while_no_worker_lives_keep_their_exit_codes(forked: Collection) -> None:
     """All workers are held still, and killed, after which the hooks end before another worker can look."""
     begin(forked)
