@@ -73,6 +73,10 @@ class Resolved:
         """The value as an environment would carry it; empty where nothing is set."""
         return to_env(self.get(name))
 
+    def is_set(self, name: str) -> bool:
+        """Whether there is a value, in any layer or by default; what no plugin that is here declares counts as set."""
+        return name not in self._settings.canonical or bool(self.get_text(name))
+
     def get_float(self, name: str) -> float:
         """The value of a setting that is a number and has a default; TypeError for another."""
         value = self.get(name)

@@ -16,8 +16,8 @@ TAB = "tab"
 DIRECT = "direct"
 """What ``network`` says of a hook that cannot use a proxy."""
 
-HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork", "gate", "tells")
-HOOK_LISTS = ("exclusive", "after", "argv", "sources")
+HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork", "gate")
+HOOK_LISTS = ("exclusive", "after", "argv", "sources", "tells")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Hook:
     accepts, without dashes; None: every one. ``applies``: the pages it is for. ``described``: ``x-hooks`` speaks of
     it. ``environment``: the program that runs it where that is the Python of an environment of its own.
     ``direct``: it connects past the proxy of its crawl. ``gate``: where it fails, nothing that comes after it starts.
-    ``tells``: it tells others than the site of the page.
+    ``tells``: the settings that say which others it tells of the page.
     ``newer_dialect``: it prints ``failed`` for any exception. ``digest``: SHA-256 of the script.
     """
 
@@ -50,7 +50,7 @@ class Hook:
     fork: bool = False
     direct: bool = False
     gate: bool = False
-    tells: bool = False
+    tells: tuple[str, ...] = ()
     argv: tuple[str, ...] | None = None
     applies: Applies = ANY_PAGE
     interpreter: Interpreter = "python"
@@ -138,7 +138,7 @@ def read_hook(plugin: str, path: Path, name: HookName, script: Script, declared:
         fork=flags.get("fork", True) and script.interpreter == "python",
         direct=isinstance(declared, dict) and declared.get("network") == DIRECT,
         gate=flags.get("gate", False) and name.event == "Snapshot" and not name.background,
-        tells=flags.get("tells", False),
+        tells=lists.get("tells", ()),
         argv=script.options if argv is None else tuple(item.lstrip("-") for item in argv),
         applies=_applies(name, declared, warnings),
         interpreter=script.interpreter,

@@ -24,6 +24,7 @@ from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import register
+from archivebox.contract.schema import prefix
 from archivebox.contract.verdicts import State, Verdict, judge
 from archivebox.core.tag import Tag
 from archivebox.crawls.crawl import Crawl, Domain
@@ -272,16 +273,17 @@ class Snapshot(StoppableItem, VisibleRow):
         """What its URL turned out to be, as far as a hook has told."""
         return PageFacts(self.final_url, self.http_status, self.mime_type)
 
-    def reason_against(self, hook: Hook) -> str | None:
-        """Why a hook is not for this page; None: it is. Others are told of private pages only where they were named."""
-        if hook.tells and self.visibility == Visibility.PRIVATE and not self._names(hook.plugin):
+    def reason_against(self, hook: Hook, settings: Resolved) -> str | None:
+        """Why a hook is not for this page; None: it is. Others are told of private pages only where that was asked."""
+        if self.visibility == Visibility.PRIVATE and any(map(settings.is_set, hook.tells)) and not self._asks_for(hook):
             return Reason.PRIVATE_PAGE.value
         return hook.applies.reason_against(self.url, self.facts)
 
-    def _names(self, plugin: str) -> bool:
-        """Whether it was asked for by its name for this page, and not for all."""
-        named = {**self.crawl.config, **self.config}.get("PLUGINS")
-        return isinstance(named, list) and plugin in named
+    def _asks_for(self, hook: Hook) -> bool:
+        """Whether its plugin was asked for by name for this page or its crawl, and not for all."""
+        own = {**self.crawl.config, **self.config}
+        named = own.get("PLUGINS")
+        return (isinstance(named, list) and hook.plugin in named) or f"{prefix(hook.plugin)}_ENABLED" in own
 
     def layers(self) -> list[Layer]:
         """The layers of settings that hold for this page, weakest first; an outlink inherited its parent's."""
@@ -319,7 +321,7 @@ class Snapshot(StoppableItem, VisibleRow):
         rows: list[tuple[UUID, dict[str, object]]] = []
         for hook in hooks:
             columns = queued | {"plugin": hook.plugin, "hook_name": hook.file_name, "pwd": f"{path}/{hook.plugin}"}
-            refused = settings.reason_to_skip(hook) or self.reason_against(hook)
+            refused = settings.reason_to_skip(hook) or self.reason_against(hook, settings)
             if refused is not None:
                 columns |= {"status": "skipped", "reason": refused[:128], "retry_at": None}
             rows.append((new_id(), columns))

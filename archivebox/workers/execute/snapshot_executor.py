@@ -247,7 +247,7 @@ class SnapshotExecutor(Executor):
             return None
         if gate := self.schedule.closed_gate(item):
             return Reason.KEPT_OUT.of(gate.hook.plugin)
-        return self.snapshot.reason_against(item.hook)
+        return self.snapshot.reason_against(item.hook, self.call.settings)
 
     def take_records(self, run: HookProcess, records: Sequence[Record]) -> None:
         for record in records:

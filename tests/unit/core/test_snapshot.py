@@ -15,6 +15,7 @@ from archivebox.core.versions import latest_versions, restore, retire, retire_ol
 from archivebox.crawls.control import cancel, pause, resume
 from archivebox.crawls.models import Crawl
 from archivebox.hooks import discover_hooks
+from archivebox.lib.jsonl import JSON
 from archivebox.machine.models import Process
 from archivebox.storage.layout import DataFolder
 from tests.factories import crawl, leased, plugin, row, shell, snapshot
@@ -47,16 +48,24 @@ class TestLife:
 
     def test_others_are_told_of_a_private_page_only_where_that_was_asked_for(self) -> None:
         hook = "on_Snapshot__10_a.sh"
-        plugin("others", {hook: "true\n"}, config={"x-hooks": {hook: {"tells": True}}})
-        known = snapshot()
-        private = crawl(visibility="private").snapshot_set.get()
-        named = crawl(visibility="private", config={"PLUGINS": ["others"]}).snapshot_set.get()
-        for page in (known, private, named):
+        said: dict[str, JSON] = {"OTHERS_URL": {"type": "string", "default": ""}}
+        plugin("others", {hook: "true\n"}, config={"properties": said, "x-hooks": {hook: {"tells": ["OTHERS_URL"]}}})
+        told: dict[str, JSON] = {"OTHERS_URL": "https://others.example/"}
+
+        def what_becomes(visibility: str, **config: JSON) -> str:
+            page = crawl(visibility=visibility, config=config).snapshot_set.get()
             page.create_pending_archiveresults()
-        said = {one.snapshot_id: (one.status, one.reason) for one in ArchiveResult.objects.filter(plugin="others")}
-        assert said == {known.pk: ("queued", ""), private.pk: ("skipped", "private_page"), named.pk: ("queued", "")}
+            return page.archiveresult_set.get(plugin="others").reason
+
+        assert what_becomes("private", **told) == "private_page"
+        assert what_becomes("private") == "", "nobody is told"
+        assert what_becomes("members", **told) == ""
+        assert what_becomes("private", **told, PLUGINS=["others"]) == ""
+        assert what_becomes("private", **told, OTHERS_ENABLED=True) == ""
+
+    def test_our_own_plugins_say_whom_they_tell(self) -> None:
         telling = {hook.plugin for hook in discover_hooks("Snapshot") if hook.tells}
-        assert telling >= {"archive_org", "papersdl"}
+        assert telling == {"archive_org", "favicon", "papersdl", "summarize"}
 
     def test_a_step_is_over_when_its_foreground_is_final_or_in_back_off(self) -> None:
         page = leased(snapshot())
