@@ -16,7 +16,8 @@ SHOT = (
 AFTERWARDS = LEDGER + "note afterwards\n"
 
 
-def browser(made: Collection, shot: str = SHOT) -> None:
+def browser(made: Collection, shot: str = SHOT, **declared: bool) -> None:
+    """``declared``: what is said of the hook that shoots, beside that it needs the page."""
     made.plugin(
         "tab",
         {"on_Snapshot__20_tab.daemon.bg.sh": TAB},
@@ -28,7 +29,9 @@ def browser(made: Collection, shot: str = SHOT) -> None:
         config={"x-hooks": {"on_Snapshot__30_navigate.sh": {"session": True}}},
     )
     made.plugin(
-        "shot", {"on_Snapshot__51_shot.sh": shot}, config={"x-hooks": {"on_Snapshot__51_shot.sh": {"page": True}}}
+        "shot",
+        {"on_Snapshot__51_shot.sh": shot},
+        config={"x-hooks": {"on_Snapshot__51_shot.sh": {"page": True, **declared}}},
     )
     made.plugin("afterwards", {"on_Snapshot__60_afterwards.sh": AFTERWARDS})
 
@@ -81,6 +84,20 @@ def test_a_hook_that_says_its_page_is_lost_gets_a_new_one_and_no_attempt_is_coun
     assert (shot["status"], shot["attempts"]) == ("succeeded", 1)
     opened_twice = ["tab-opens", "navigates", "tab-closes", "tab-opens", "navigates", "shoots"]
     assert forked.ledger[:6] == opened_twice
+
+
+PACKED = (
+    LEDGER + "note shoots\necho ready\n"
+    'until grep -q tab-closes "$DATA_DIR/ledger"; do sleep 0.02; done\n'
+    "note packs\nexit 1\n"
+)
+
+
+def test_a_hook_that_has_done_with_its_page_works_on_without_and_fails_for_itself_alone(forked: Collection) -> None:
+    browser(forked, PACKED, ready=True)
+    forked.run(forked.add())
+    assert forked.ledger == ["tab-opens", "navigates", "shoots", "tab-closes", "packs", "afterwards"]
+    assert forked.results()["shot"]["status"] == "backoff", "no page was lost, so this counts"
 
 
 def test_the_results_of_session_hooks_are_those_of_the_last_session(forked: Collection) -> None:
