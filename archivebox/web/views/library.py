@@ -20,7 +20,7 @@ from archivebox.search.models import SavedSearch
 from archivebox.web.access import allows, public_if
 from archivebox.web.cards import cards
 from archivebox.web.crawl_form import capturing_plugins
-from archivebox.web.look import CHOICES, COLUMNS, look_of
+from archivebox.web.look import CHOICES, COLUMNS, Look, look_of
 from archivebox.web.numbers import at_most
 from archivebox.web.paging import place_of
 from archivebox.web.searching import found, reading_of
@@ -48,6 +48,7 @@ def index(request: HttpRequest) -> HttpResponse:
     context = {
         "page": page, "cards": shown, "q": query, "look": look, "busy": any(card.is_busy for card in shown),
         "list_template": f"web/library/{look.view}.html", "sort": _sort(request),
+        "columns_shown": _columns(request, look),
         "is_newest": not query and page.newer is None and _sort(request) == "newest",
         "reading": reading, "can_choose": allows(request, Action.EDIT), "formats": FORMATS, "seen_by": SEEN_BY,
     }  # fmt: skip
@@ -59,6 +60,12 @@ def index(request: HttpRequest) -> HttpResponse:
     if look != look_of(request):
         look.keep(answer)
     return answer
+
+
+def _columns(request: HttpRequest, look: Look) -> tuple[str, ...]:
+    """Those of the table that were chosen, and by what it is sorted."""
+    by = {"worst": "quality", "host": "host"}.get(_sort(request))
+    return look.columns if by is None or by in look.columns else (*look.columns, by)
 
 
 def _page(request: HttpRequest, query: str) -> Page[Snapshot]:

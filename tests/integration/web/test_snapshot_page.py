@@ -312,6 +312,7 @@ def test_a_quality_has_a_word_and_lists_mark_the_bad_alone(
     listed = client.get("/?sort=worst").content.decode()
     assert (f"replay {percent} %<" in listed) == (percent < 80)
     assert "the worst first, of those that were measured" in listed
+    assert ">Quality</a>" in client.get("/?sort=worst&view=table").content.decode(), "by what it is sorted"
 
 
 def test_an_order_in_which_no_page_has_a_place_says_so(client: Client, snapshot: Snapshot) -> None:
