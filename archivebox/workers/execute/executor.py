@@ -46,6 +46,8 @@ class Executor(Held):
         self.call = replace(call, binaries=engine.programs.paths, versions=engine.programs.versions)
         self.schedule = schedule
         self.process_ids: set[str] = set()
+        self.ended_before: set[str] = set()
+        """Marks of hooks of a worker that died; what they left behind came to the orchestrator."""
         self.adopted: list[HookProcess] = []
         self._by_run: dict[HookProcess, Planned] = {}
         self._machine_locks: dict[Planned, tuple[int, ...]] = {}
@@ -350,12 +352,12 @@ class Executor(Held):
         await asyncio.gather(*ends, *self._leftovers)
 
     def _left_behind(self) -> list[Identity]:
-        """Where nobody is a subreaper, all that bear a mark are looked at."""
-        if processes.PORTABLE:
+        """Where it may have come to others, or nobody is a subreaper, all that bear a mark are looked at."""
+        if processes.PORTABLE or self.ended_before:
             marks: dict[Identity, str | None] = dict(processes.marked(DATA_FOLDER.root))
         else:
             marks = {i: processes.mark_of(i.pid, DATA_FOLDER.root) for i in self.engine.orphans()}
-        return [identity for identity, mark in marks.items() if mark in self.process_ids]
+        return [identity for identity, mark in marks.items() if mark in self.process_ids | self.ended_before]
 
 
 WAIT = "\0wait"

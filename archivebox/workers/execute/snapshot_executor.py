@@ -56,6 +56,7 @@ class SnapshotExecutor(Executor):
         for row, item in loaded.running:
             self._take_up(row, item)
         self.end_leftovers(loaded.leftovers)
+        self.ended_before = loaded.ended_before
         self.page.complete()
 
     # --- what it is made of -----------------------------------------------------------------------------------

@@ -53,6 +53,8 @@ class Loaded:
         self.call = call_of(snapshot)
         self.running: list[tuple[Process, Planned]] = []
         self.leftovers: list[Process] = []
+        self.ended_before: set[str] = set()
+        """Marks of hooks that ended under a worker that died: what they left behind was not ended."""
         self.planned = self._plan()
         self.step = self._first_step()
 
@@ -77,6 +79,7 @@ class Loaded:
         taken_up = {row.pk for row, _ in self.running}
         running = [row for row in hooks if row.status == Process.StatusChoices.RUNNING]
         self.leftovers = [row for row in running if row.pk not in taken_up]
+        self.ended_before = {str(row.pk) for row in hooks} if self.snapshot.attempts else set()
         self._give_up(results.values())
         return planned
 
