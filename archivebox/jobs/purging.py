@@ -1,7 +1,8 @@
 """Owns when files of removed pages, and of imports, go: a job a day, for all that was removed long enough ago."""
 
+import logging
 import os
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 
@@ -12,6 +13,8 @@ from archivebox.jobs.begin import MOST_KEYS, JobRequest, begin
 from archivebox.jobs.imported import older_than
 from archivebox.jobs.job import Job
 from archivebox.lib.files import locked
+
+log = logging.getLogger(__name__)
 
 
 def purge_today(days: int) -> None:
@@ -25,13 +28,21 @@ def purge_today(days: int) -> None:
     with locked(DATA_FOLDER.purge_stamp, blocking=False) as stamp:
         if stamp is None or _read_stamp() == today:
             return
-        for path in older_than(timezone.now() - timedelta(days=days)):
-            path.unlink(missing_ok=True)
+        _forget_imports(timezone.now() - timedelta(days=days))
         old = Snapshot.objects.filter(retired_at__lt=timezone.now() - timedelta(days=days))
         keys = list(old.order_by("retired_at").values_list("pk", flat=True)[:MOST_KEYS])
         if keys:
             begin(JobRequest(Job.Kind.PURGE, created_by=system_user(), snapshots=keys))
         os.pwrite(stamp, today.encode(), 0)
+
+
+def _forget_imports(before: datetime) -> None:
+    """What lies there and cannot be deleted stays: it ends no worker."""
+    for path in older_than(before):
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("Not deleted: %s action=import_left", error)
 
 
 def _read_stamp() -> str:

@@ -204,7 +204,7 @@ class LoadedCrawlRun:
         self.attempts = run.attempts
         self.holds_something = _holds_something(settings)
         self.is_ready = run.ready_at is not None and not self.holds_something
-        self.running = _running_hooks(crawl.pk)
+        self.running = _running_hooks(crawl.pk, run.machine_id)
 
 
 def load(run_id: UUID, owner: UUID) -> LoadedCrawlRun | None:
@@ -294,7 +294,7 @@ def _leased(run: UUID, owner: UUID) -> models.QuerySet[CrawlRun]:
 
 
 @PreparedQuery
-def _running_hooks(crawl: UUID) -> models.QuerySet[Process]:
+def _running_hooks(crawl: UUID, machine: UUID) -> models.QuerySet[Process]:
     """The latest first: where there are two of one hook, the end of the other was not committed."""
     hooks = Crawl(pk=crawl).process_set.running().of_type(Process.TypeChoices.HOOK)
-    return hooks.filter(snapshot_id=None, binary_id=None).order_by("-id")
+    return hooks.filter(machine_id=machine, snapshot_id=None, binary_id=None).order_by("-id")

@@ -20,7 +20,7 @@ from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.jobs.permission import visible_jobs
 from archivebox.lib.egress import Answer, Dialer, Message, NotConnected, Why, post
 from archivebox.lib.urls import parse_url
-from archivebox.search.query import select
+from archivebox.search.query import QueryError, select
 from archivebox.webhooks.delivery import Delivery
 from archivebox.webhooks.registering import private
 from archivebox.webhooks.settling import Tried, settle
@@ -115,17 +115,20 @@ def load(delivery_id: UUID, owner: UUID) -> LoadedDelivery | None:
     """Take up a leased message; None: there is nothing to send, or not now."""
     held = Delivery.objects.filter(pk=delivery_id, owner=owner)
     delivery = held.select_related("webhook", "created_by__account").first()
-    if delivery is None or not is_meant(delivery):
-        held.delete()  # its webhook is gone, or is not to be told of this
-        return None
-    if not delivery.webhook.is_enabled:
-        held.update(owner=None, retry_at=None)
+    if delivery is None:
+        held.delete()  # its webhook is gone
         return None
     if delivery.attempts and quarantine(Lease(Delivery, delivery_id, owner, delivery.fence)):
         return None
     try:
+        if not is_meant(delivery):
+            held.delete()
+            return None
+        if not delivery.webhook.is_enabled:
+            held.update(owner=None, retry_at=None)
+            return None
         return LoadedDelivery(delivery, dialer_of(delivery.created_by))
-    except SettingError as error:
+    except (SettingError, QueryError) as error:
         return LoadedDelivery(delivery, None, f"It was not sent: {error}")
 
 

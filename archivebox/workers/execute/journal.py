@@ -16,10 +16,8 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import (
-    DatabaseError,
     DataError,
     IntegrityError,
-    InterfaceError,
     OperationalError,
     connection,
     connections,
@@ -83,7 +81,8 @@ class Journal:
         self._timer: asyncio.TimerHandle | None = None
         self._writing: set[asyncio.Task[None]] = set()
         self.on_lost: Callable[[Lease], None] = lambda _: None
-        self.on_broken: Callable[[DatabaseError | InterfaceError], None] = lambda _: None
+        self.on_broken: Callable[[Exception], None] = lambda _: None
+        """Called on the database thread, which goes on only if it returns."""
 
     async def read(self, work: Callable[..., T], *arguments: object) -> T:
         """Run ``work`` on the database thread, after every batch handed in before; again while that is away."""
@@ -142,15 +141,23 @@ class Journal:
             return
         batch, self._batch = self._batch, Batch()
         # Submitted here, not in the task: what is read next must see it.
-        task = self._loop.create_task(self._follow(batch, self._loop.run_in_executor(self._thread, commit, batch)))
+        task = self._loop.create_task(
+            self._follow(batch, self._loop.run_in_executor(self._thread, self._commit, batch))
+        )
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
 
-    async def _follow(self, batch: Batch, committing: "asyncio.Future[list[Lease]]") -> None:
+    def _commit(self, batch: Batch) -> list[Lease] | None:
+        """On the database thread; None: refused. What waits behind it, such as a seal, must not be written."""
         try:
-            lost = await committing
-        except (DatabaseError, InterfaceError) as error:
+            return commit(batch)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the worker ends with it
             self.on_broken(error)
+            return None
+
+    async def _follow(self, batch: Batch, committing: "asyncio.Future[list[Lease] | None]") -> None:
+        lost = await committing
+        if lost is None:
             return
         ring_for_viewers()
         if batch.ring:

@@ -120,6 +120,9 @@ def test_files_of_removed_pages_go_when_their_time_is_over(keys: Keys, collectio
     remove(Snapshot.objects.filter(pk__in=keys[:2]))
     Snapshot.objects.filter(pk=keys[0]).update(retired_at=timezone.now() - timedelta(days=31))
     folder = Snapshot.objects.get(pk=keys[0]).path
+    no_file = collection.imports / "folder"
+    no_file.mkdir(parents=True)
+    os.utime(no_file, (0, 0))
     purge_today(0)
     assert not Job.objects.exists()
     purge_today(30)

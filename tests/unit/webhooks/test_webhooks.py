@@ -31,7 +31,7 @@ from archivebox.webhooks.outbox import tell_test
 from archivebox.webhooks.settling import KEPT, Tried, send_again, settle
 from archivebox.webhooks.signing import signed_fields
 from archivebox.webhooks.webhook import Event
-from archivebox.workers.execute.delivery_executor import is_meant, send
+from archivebox.workers.execute.delivery_executor import is_meant, load, send
 from archivebox.workers.execute.snapshot_rows import seal
 from archivebox.workers.queue.reclaim import end_impossible_waits
 from tests import factories
@@ -116,6 +116,21 @@ def test_a_sealed_page_is_told_with_what_came_of_it(status: str, event: str) -> 
     told = json.loads(Delivery.objects.get().body)
     assert (told["type"], told["data"]["title"]) == (event, "Read meanwhile")
     assert told["data"]["state"] == ("kept" if files else "nothing kept")
+
+
+@pytest.mark.usefixtures("collection")
+def test_a_message_whose_query_cannot_be_understood_any_more_says_so_and_harms_no_worker() -> None:
+    made = webhook()
+    Webhook.objects.filter(pk=made.pk).update(query="(of another version")
+    page, worker = factories.snapshot(), factories.row(process_type="worker", status="running").pk
+    message = Delivery.objects.create(
+        webhook=made, created_by=made.created_by, event="snapshot.sealed", object_id=page.pk, body="{}"
+    )
+    assert Delivery.claim([message.pk], worker)
+    loaded = load(message.pk, worker)
+    assert loaded is not None
+    assert loaded.dialer is None
+    assert loaded.problem.startswith("It was not sent: ")
 
 
 @pytest.mark.usefixtures("collection")

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
-from django.db import DatabaseError, InterfaceError, connections
+from django.db import IntegrityError, connections
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.table import table_of
@@ -217,7 +217,7 @@ class TestOrder:
         assert Process.objects.filter(pk=key).exists()
 
     def test_a_batch_that_cannot_be_written_is_told(self) -> None:
-        broken: list[DatabaseError | InterfaceError] = []
+        broken: list[object] = []
         key = new_id()
         Process.objects.create(pk=key, machine=Machine.current())
         reaped: list[str] = []
@@ -226,10 +226,12 @@ class TestOrder:
             journal.on_broken = broken.append
             journal.insert(Process, key, started())
             journal.after_commit(lambda: reaped.append("too early"))
+            await journal.read(broken.append, "what waits behind it")
             await journal.flush()
 
         during(work)
-        assert len(broken) == 1
+        assert isinstance(broken[0], IntegrityError)
+        assert broken[1:] == ["what waits behind it"], "the worker ends before that"
         assert reaped == []
 
 
