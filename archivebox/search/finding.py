@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
+from django.db.models import prefetch_related_objects
+
 from archivebox.base_models.paging import NEWEST, Order, Page, Place, page_near, page_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.search.backend import Hit
@@ -36,6 +38,10 @@ def find(selection: Selection, limit: int) -> list[Found]:
 
     Last of all those that are meant for something else than words.
     """
+    if not selection.words:
+        listed = page_found(selection, Place(), limit).rows
+        prefetch_related_objects(listed, "tags")
+        return [Found(one) for one in listed]
     rows, words, hits = selection.rows.prefetch_related("tags"), selection.words, selection.hits
     found = {one.pk: Found(one, _facts(one, words)) for one in rows.filter(called(words)).order_by("-id")[:limit]}
     others = {one.pk: one for one in rows.filter(pk__in=[key for key in hits if key not in found])}

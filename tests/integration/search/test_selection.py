@@ -12,7 +12,7 @@ from archivebox.base_models.visibility import EVERYTHING, Sight, seen_by
 from archivebox.core.models import ArchiveResult, Snapshot, Tag
 from archivebox.search.backend import Hit
 from archivebox.search.facets import count_of
-from archivebox.search.finding import page_found
+from archivebox.search.finding import find, page_found
 from archivebox.search.query import QueryError, chosen, complete, select, selection
 from tests import factories
 
@@ -202,6 +202,18 @@ def test_a_list_is_the_same_wherever_it_is_looked_for_first(
     assert page_found(meant, Place(after=above), 5).rows == [
         row for row in meant.rows.order_by("-pk") if row.pk > above
     ]
+
+
+@pytest.mark.once
+def test_a_search_without_words_is_the_list_of_the_library_in_as_many_queries(pages: dict[str, Snapshot]) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        found = find(chosen("-is:failed", EVERYTHING), 5)
+        assert [(one.snapshot, one.matches, len(one.snapshot.tags.all())) for one in found] == [
+            (pages["plum"], [], 1), (pages["apple"], [], 0)
+        ]  # fmt: skip
+    with CaptureQueriesContext(connection) as listed:
+        page_found(chosen("-is:failed", EVERYTHING), Place(), 5)
+    assert len(asked) == len(listed) + 1
 
 
 @pytest.mark.parametrize(
