@@ -1,6 +1,7 @@
 """Owns how formats of a page are written: their signs and words."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from django import template
 
@@ -23,7 +24,7 @@ def sign(one: Format) -> str:
 
 
 @register.filter
-def of(values: Mapping[str, str], key: str) -> str:
+def of(values: Mapping[Any, str], key: object) -> str:
     """What a mapping has of a key; empty where it has none."""
     return values.get(key, "")
 

@@ -69,7 +69,8 @@ def start(request: HttpRequest) -> HttpResponse:
             return _ask(request, query, keys)
         options, user = _options(request), _user(request)
         wanted = JobRequest(kind, created_by=user, options=options, query=query, snapshots=keys, former=former)
-        job = do(wanted, noting=lambda job: audit.record(user, f"job.{kind}", job, query=query, snapshots=len(keys)))
+        chosen = len(keys) or None
+        job = do(wanted, noting=lambda job: audit.record(user, f"job.{kind}", job, query=query, snapshots=chosen))
     except (JobRefusedError, QueryError, SearchUnavailableError) as refused:
         return render(request, "web/jobs/refused.html", {"sentence": str(refused), "back": _back(request)}, status=422)
     if job.status in Job.OPEN or job.failed:

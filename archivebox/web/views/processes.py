@@ -1,5 +1,6 @@
 """Owns the pages of processes: the tree of what runs, what has ended, one of them, and asking it to end."""
 
+from collections.abc import Iterable
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -53,7 +54,16 @@ def _ended(request: HttpRequest) -> dict[str, Any]:
     rows, seen = processes_among(request.user)
     rows, looked_for = rows.exited().defer(*BIG_FIELDS), chosen & seen
     page = page_within(rows, looked_for, request) if looked_for else page_of(rows, request)
-    return {"page": page, "asked": asked, "types": Process.TypeChoices.choices, "is_filtered": bool(chosen)}
+    return {
+        "page": page, "pages": _pages_of(request, page.rows), "asked": asked,
+        "types": Process.TypeChoices.choices, "is_filtered": bool(chosen),
+    }  # fmt: skip
+
+
+def _pages_of(request: HttpRequest, rows: Iterable[Process]) -> dict[UUID, str]:
+    """The addresses of the pages that they worked for."""
+    keys = {row.snapshot_id for row in rows if row.snapshot_id}
+    return dict(reachable_snapshots(request.user).filter(pk__in=keys).values_list("pk", "url"))
 
 
 @requires(Action.INSPECT)
@@ -72,6 +82,7 @@ def one(request: HttpRequest, process_id: UUID) -> HttpResponse:
     context = now | {
         "ancestors": [row for row in process.ancestors[::-1] if row.pk in known],
         "children": children[:CHILDREN_SHOWN],
+        "pages": _pages_of(request, children),
         "has_more_children": len(children) > CHILDREN_SHOWN,
         "snapshot": _known(reachable_snapshots(request.user), process.snapshot_id),
         "crawl": _known(visible_crawls(request.user), process.crawl_id),

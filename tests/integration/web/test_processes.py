@@ -126,7 +126,9 @@ def test_a_process_shows_its_command_without_secrets_and_the_end_of_its_output(c
     ):
         assert shown in page, shown
     assert "hunter2" not in page
-    assert f"/processes/{hook.pk}/" in client.get(f"/processes/{hook.parent_id}/").content.decode(), "its child"
+    of_worker = client.get(f"/processes/{hook.parent_id}/").content.decode()
+    assert f"/processes/{hook.pk}/" in of_worker, "its child"
+    assert "hook, wget, for https://example.org/tree" in of_worker
 
 
 def test_what_a_process_prints_is_asked_for_alone_while_it_runs(client: Client) -> None:
