@@ -78,13 +78,17 @@ def _not_there(_request: HttpRequest, _error: Http404) -> HttpResponse:
 
 def _not_valid(_request: HttpRequest, error: ValidationError) -> HttpResponse:
     errors: list[JSON] = [_place(one) for one in error.errors]
-    sentence = "; ".join(f"{_where(one)}: {one['msg']}" for one in error.errors[:3])
+    sentence = "; ".join(f"{_where(one)}: {_said(one)}" for one in error.errors[:3])
     return answer(422, f"This cannot be understood. {sentence}.", errors=errors)
 
 
 def _place(error: Mapping[str, Any]) -> JSON:
     """Where in the request something is wrong, and what; never the value, which may be a secret."""
-    return {"where": _where(error), "detail": str(error["msg"])}
+    return {"where": _where(error), "detail": _said(error)}
+
+
+def _said(error: Mapping[str, Any]) -> str:
+    return "There is no such field" if error.get("type") == "extra_forbidden" else str(error["msg"])
 
 
 def _where(error: Mapping[str, Any]) -> str:
