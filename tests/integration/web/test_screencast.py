@@ -70,3 +70,18 @@ def test_all_who_look_share_one_connection_that_ends_with_the_last_of_them(
             first.socket.close()
             first._file.close()
             assert stream.recv(1) == b"", "nobody looks any more"
+
+
+def test_eight_tabs_are_shown_beside_each_other_each_by_its_newest_picture(
+    library: Library, hook: socket.socket
+) -> None:
+    newest = {f"tab {number}": f"new {number}" for number in range(8)}
+    with Events(library.visitor, path=f"/crawls/{library.crawl}/screencast/") as viewer, looked_at(hook) as stream:
+        for picture in (dict.fromkeys(newest, "old"), newest):
+            for tab, jpeg in picture.items():
+                show(stream, tab, jpeg)
+        seen: dict[str, str] = {}
+        while seen != newest:
+            said = viewer.next()
+            seen |= said["pictures"]
+        assert said["open"] == list(newest)

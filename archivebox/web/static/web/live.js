@@ -5,7 +5,7 @@
 //   [data-watch=library] shows the newest pages: those that come are put on top of its [data-row]s
 //   #away                is shown while nothing is heard of the server
 "use strict";
-const SOONEST = 1000, SHARE = 10, AGAIN = 5000, QUIET = 75000;
+const SOONEST = 1000, LATEST = 2000, SHARE = 5, AGAIN = 5000, QUIET = 75000;
 let waiting = 0, next = 0, silence = 0;
 
 function replaceParts(parts) {
@@ -22,13 +22,13 @@ function replaceParts(parts) {
   }
 }
 
-/** At most once a second, and a tenth of the time: a server with much to do is asked less. */
+/** At most once a second, or once in two where the server takes long to answer. */
 async function reload() {
   const began = Date.now();
   waiting = 0;
-  next = began + SOONEST;
+  next = began + LATEST;
   const answer = await fetch(location.href, {credentials: "same-origin"}).catch(() => null);
-  next = Math.max(next, began + SHARE * (Date.now() - began));
+  next = began + Math.max(SOONEST, Math.min(LATEST, SHARE * (Date.now() - began)));
   if (!answer || !answer.ok || answer.redirected) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const old of document.querySelectorAll("[data-live]")) {
