@@ -171,16 +171,18 @@ def test_a_worker_held_still_beyond_its_lease_neither_loses_nor_doubles(forked: 
 def test_siblings_take_back_what_a_dead_worker_held(forked: Collection) -> None:
     """So many have died that their successor is long in coming, and the beat of the living one longer."""
     forked.settings["ARCHIVEBOX_LEASE_SECONDS"] = "600"
-    begin(forked, workers=2)
+    begin(forked, workers=3)
     owner = owner_of_page(forked)
+    sibling = beside(forked, {owner})[0]["pk"]
     for _ in range(4):
-        killed = identity_of(other_than(forked, owner))
+        killed = identity_of(beside(forked, {owner, sibling})[0])
         killed.signal(signal.SIGKILL)
         wait_gone(killed, 30)
-    sibling = other_than(forked, owner)
+    born = {row["pk"] for row in forked.processes(worker_type="worker")}
     identity_of(forked.processes(pk=owner)[0]).signal(signal.SIGKILL)
     forked.wait("taken over", lambda: owner_of_page(forked) not in {None, owner})
-    assert owner_of_page(forked) == sibling["pk"]
+    assert owner_of_page(forked) == sibling
+    assert {row["pk"] for row in forked.processes(worker_type="worker")} == born, "a successor took it back"
     finish(forked)
     assert codes(forked) == BY_ITSELF
 
@@ -190,7 +192,6 @@ def owner_of_page(made: Collection) -> str | None:
     return owner
 
 
-def other_than(made: Collection, owner: str | None) -> Row:
-    """The living worker beside ``owner``, once there is one."""
-    (row,) = made.wait("a sibling", lambda: [row for row in alive(made, "worker") if row["pk"] != owner])
-    return row
+def beside(made: Collection, known: set[str | None]) -> list[Row]:
+    """Living workers beside those that are known, once there is one."""
+    return made.wait("a sibling", lambda: [row for row in alive(made, "worker") if row["pk"] not in known])
