@@ -125,7 +125,7 @@ def page_near(
     """The page, by key, of what ``within`` finds from one key to another: near the place, or all if that is too little.
 
     Of rows that an index finds, but not in the order of the list, a database gathers all before it shows the first.
-    ``every``: those among which they are, in the order of the list.
+    ``every``: those among which they all are, in the order of the list.
     """
     way = Order(descending=order.descends_from(place))
     first = _ahead(every, place.key, way).first()

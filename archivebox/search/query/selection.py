@@ -50,12 +50,11 @@ class Selection:
         return known.near(self.among, "pk").filter(condition(self.tree, known))
 
     def ahead(self, place: Place, order: Order) -> SnapshotQuerySet:
-        """What the Library lists beyond the place, by key, from where the first of these may be.
+        """Those among which these are, beyond the place by key, from where the first of these may be.
 
         A tag may be on 200,000 pages, none of which is among the newest.
         """
-        rows: SnapshotQuerySet = seen_by(self.known.sight, Snapshot.objects.in_library())
-        descending = order.descends_from(place)
+        rows, descending = self.among, order.descends_from(place)
         for node in _demands(self.tree):
             if isinstance(node, Field) and node.key in ("before", "after"):
                 rows = rows.filter(condition(node, self.known))

@@ -205,6 +205,15 @@ def test_a_list_is_the_same_wherever_it_is_looked_for_first(
 
 
 @pytest.mark.once
+def test_what_the_library_leaves_out_is_not_passed_over_where_it_is_asked_for(pages: dict[str, Snapshot]) -> None:
+    Snapshot.objects.update(status="cancelled", retired_at=None)
+    Snapshot.objects.filter(pk__in=[pages["pear"].pk, pages["apple"].pk]).update(fence=1)
+    meant = chosen("is:cancelled -#nothing", EVERYTHING)
+    assert meant.has_lists
+    assert page_near(meant.ahead(Place(), NEWEST), meant.within, Place(), 1, most=1).rows == [pages["fig"]]
+
+
+@pytest.mark.once
 def test_a_search_without_words_is_the_list_of_the_library_in_as_many_queries(pages: dict[str, Snapshot]) -> None:
     with CaptureQueriesContext(connection) as asked:
         found = find(chosen("-is:failed", EVERYTHING), 5)
