@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import HttpRequest
+from django.urls import get_script_prefix
 from ninja import NinjaAPI
 from ninja.operation import Operation
 
@@ -95,4 +96,4 @@ def description() -> dict[str, Any]:
 def openapi(request: HttpRequest) -> dict[str, Any]:
     """What you are reading this in: the API in OpenAPI 3.1."""
     del request
-    return description()
+    return {**description(), "servers": [{"url": get_script_prefix().rstrip("/") or "/"}]}

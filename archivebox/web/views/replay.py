@@ -1,5 +1,8 @@
 """Owns the page that shows a URL as it was: found by address and time, with the banner that says what one looks at."""
 
+import re
+from urllib.parse import unquote
+
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -15,6 +18,8 @@ from archivebox.web.replayed import copy_to_prefer, frame_of, index_of
 
 LATEST = "latest"
 FAILURES_SHOWN = 50
+_WHOLLY_ESCAPED = re.compile(r"https?%3a", re.IGNORECASE)
+"""A URL that was put into ours as programs do it: ``https%3A%2F%2Fexample.com%2F``."""
 
 
 @public_if("PUBLIC_SNAPSHOTS", to_change=Action.READ)
@@ -76,6 +81,8 @@ def _as_sent(request: HttpRequest, before: str, url: str) -> str:
     """The URL with its escapes and its query, which Django has taken apart."""
     raw = getattr(request, "scope", {}).get("raw_path")
     path = raw.decode("ascii", "replace").partition(f"/web/{before}/")[2] if raw else url
+    if _WHOLLY_ESCAPED.match(path):
+        path = unquote(path)
     query = request.META.get("QUERY_STRING", "")
     return f"{path}?{query}" if query else path
 

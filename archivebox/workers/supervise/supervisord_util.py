@@ -14,6 +14,7 @@ from django.db.models import Q
 from archivebox.base_models.patience import passing
 from archivebox.config import keys
 from archivebox.config.collection import open_collection
+from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION
 from archivebox.lib import processes
@@ -137,11 +138,17 @@ def _tell_where(supervisord: Process, app: Address, tell: Tell) -> None:
     if not _answers(supervisord, app):
         tell(f"The web server does not answer yet; see {DATA_FOLDER.logs / 'web.log'}.")
         return
-    tell(f"ArchiveBox is at {app.url}")
+    typed = early_settings(DATA_FOLDER).get_text("BASE_URL")
+    tell(f"ArchiveBox is at {typed} (for its proxy: {app.url})" if typed else f"ArchiveBox is at {app.url}")
+    _tell_how_to_log_in(typed or app.url, tell)
+
+
+def _tell_how_to_log_in(base_url: str, tell: Tell) -> None:
+    """To a collection that nobody can log in to yet."""
     try:
         if not somebody_can_log_in():
             token = keys.make_login_link(DATA_FOLDER, admin_to_log_in().pk)
-            tell(f"Log in as administrator, once, within an hour: {login_address(app.url, token)}")
+            tell(f"Log in as administrator, once, within an hour: {login_address(base_url, token)}")
     except (DatabaseError, OSError) as error:  # what passes by itself ends no server
         if not (sentence := passing(error)):
             raise

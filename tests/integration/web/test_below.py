@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 
@@ -70,3 +72,17 @@ def test_coming_in_leads_below_the_path_and_is_put_on_record_with_the_visitors_a
     record = below.visitor.get("/archive/people/record/").text
     assert "192.0.2.9" in record
     assert "198.51.100.1" not in record
+
+
+def test_people_and_programs_are_told_the_address_that_the_proxy_has(below: Library) -> None:
+    assert f"ArchiveBox is at http://{HOST}/archive (for its proxy: {below.server.url})" in below.server.output
+    described = json.loads(below.visitor.get("/archive/api/v1/openapi.json").text)
+    assert described["servers"] == [{"url": "/archive"}]
+    assert "/api/v1/snapshots" in described["paths"]
+
+
+def test_a_url_in_an_address_may_be_escaped_as_a_whole(below: Library) -> None:
+    plain = below.visitor.get(f"/archive/web/latest/{below.url}")
+    escaped = below.visitor.get(f"/archive/web/latest/{quote(below.url, safe='')}")
+    assert plain.status == 302
+    assert (escaped.status, escaped.headers["location"]) == (302, plain.headers["location"])
