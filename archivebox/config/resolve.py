@@ -267,6 +267,11 @@ class Resolved:
                     found.append(error)
         return tuple(found)
 
+    def check(self) -> None:
+        """SettingError for the first value that is not allowed, in any layer."""
+        for error in self.errors:
+            raise error
+
 
 def _in_layer(layer: Layer, spec: SettingSpec) -> tuple[str, JSON]:
     """The name under which a layer speaks of a setting, and what it says; the canonical name goes first."""

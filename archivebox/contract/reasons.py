@@ -40,6 +40,7 @@ class Reason(StrEnum):
     MISSING_PLUGIN = "missing_plugin"
     COULD_NOT_START = "could_not_start"
     FOLDER_UNUSABLE = "folder_unusable"
+    MISCONFIGURED = "misconfigured"
     USAGE_ERROR = "usage_error"
     HOOK_FAILED = "hook_failed"
     INSTALL_FAILED = "install_failed"
@@ -189,6 +190,11 @@ _TEXTS: dict[Reason, _Text] = {
         "Its folder in the collection cannot be used.",
         "Look at the folder and at the disk, then run `archivebox update`.",
         "Its folder in the collection cannot be used: {}.",
+    ),
+    Reason.MISCONFIGURED: _text(
+        "A setting of it is not allowed.",
+        "Mend the setting, then `archivebox crawl resume` its crawl, or run `archivebox update` for a page.",
+        "A setting of it is not allowed: {}.",
     ),
     Reason.USAGE_ERROR: _text(
         "It did not accept the options it was given.",

@@ -83,6 +83,7 @@ def run(
     layers = [*settings.current_layers(is_collection=session.process is not None), Layer("crawl", own)]
     layers += [who.layer()] if who else []
     resolved = resolve_settings(layers)
+    resolved.check()
     depth = resolved.get_int("MAX_DEPTH") if depth is None else depth
     options = AddOptions(depth, tags, own, label[:255], update, overwrite, index_only, persona or "")
     with ExitStack() as stack:

@@ -208,11 +208,15 @@ class LoadedCrawlRun:
 
 
 def load(run_id: UUID, owner: UUID) -> LoadedCrawlRun | None:
-    """Take up a leased CrawlRun: queue the programs that its plugins need, and read what is to be done."""
+    """Take up a leased CrawlRun: queue the programs that its plugins need, and read what is to be done.
+
+    SettingError where a setting of its crawl is not allowed.
+    """
     run = next(iter(_leased(run_id, owner)), None)
     if run is None or (run.attempts and quarantine(Lease(CrawlRun, run_id, owner, run.fence))):
         return None
     settings = resolve_settings(run.crawl.layers())
+    settings.check()
     with write_transaction():
         if run.status == CrawlRun.StatusChoices.SEALED:
             run.transition("requeue", owner=owner, retry_at=run.retry_at)

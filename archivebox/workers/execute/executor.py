@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
+from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.outcomes import Outcome, Status, could_not_start
@@ -27,7 +28,7 @@ from archivebox.workers.execute.places import Place, Places
 from archivebox.workers.execute.schedule import Lacks, Planned, Schedule
 from archivebox.workers.execute.tabs import Tab
 from archivebox.workers.queue.lease import Lease
-from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder, put_aside
+from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder, misconfigured, put_aside
 
 log = logging.getLogger(__name__)
 
@@ -109,19 +110,20 @@ class Executor(Held):
             while self._again and not self.over.done():
                 self._again = False
                 self._advance_once()
-        except OSError as error:
+        except (OSError, SettingError) as error:
             self.fail(error)
         finally:
             self._advancing = False
 
-    def fail(self, error: OSError) -> None:
-        """Its folder cannot be worked with, which is its failure alone; any other error breaks the worker."""
-        if not is_of_folder(error):
+    def fail(self, error: OSError | SettingError) -> None:
+        """Its folder or a setting of it cannot be used: its failure alone. Any other error breaks the worker."""
+        if isinstance(error, OSError) and not is_of_folder(error):
             raise error
+        reason = folder_unusable(error) if isinstance(error, OSError) else misconfigured(error)
         log.warning("%s %s is put aside: %s action=put_aside", self.lease.model.__name__, self.lease.pk, error)
         if not self.ending:
             self.ending = True
-            self.engine.in_background(self._put_aside(folder_unusable(error)))
+            self.engine.in_background(self._put_aside(reason))
 
     async def _put_aside(self, reason: str) -> None:
         await self.end_everything(EndReason.SEALED, self.engine.stop_grace)

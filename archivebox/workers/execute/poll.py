@@ -14,6 +14,8 @@ from archivebox.base_models.patience import patiently
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import unflushed_transactions, write_transaction
 from archivebox.base_models.work import HELD, Request
+from archivebox.config.conffile import ConfError
+from archivebox.config.resolve import SettingError
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.jobs.job import Job
@@ -31,7 +33,13 @@ from archivebox.workers.execute.holdings import Loaded
 from archivebox.workers.queue import claim, watchers
 from archivebox.workers.queue.claim import Claimed, FetchRequest
 from archivebox.workers.queue.lease import Lease
-from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder, put_aside
+from archivebox.workers.queue.quarantine import (
+    folder_unusable,
+    hold_up,
+    is_of_folder,
+    misconfigured,
+    put_aside,
+)
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +86,7 @@ def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool]) -> Polled:
     """
     who = replace(who, scope=watchers.scope())
     with unflushed_transactions():
-        polled = Polled(claim.claim_work(who))
+        polled = Polled(claim.claim_work(who) if who.settings.are_there() else Claimed())
         _load_all(polled)
         if any(isinstance(one, crawl_executor.LoadedCrawlRun) and one.is_ready for one in polled.loaded.values()):
             claim.claim_snapshots(polled.claimed, who)
@@ -112,6 +120,10 @@ def _load(lease: Lease) -> Loaded | None:
             raise
         log.warning("%s %s is put aside: %s action=put_aside", lease.model.__name__, lease.pk, error)
         put_aside(lease, folder_unusable(error))
+        return None
+    except (ConfError, SettingError) as error:
+        log.warning("%s %s is put aside: %s action=put_aside", lease.model.__name__, lease.pk, error)
+        hold_up(lease, misconfigured(error))
         return None
 
 

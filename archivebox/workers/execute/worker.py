@@ -33,6 +33,7 @@ from archivebox.workers.execute.holdings import Holdings, Loaded
 from archivebox.workers.execute.orphans import Orphans
 from archivebox.workers.queue import claim, due, fleet, reclaim, room
 from archivebox.workers.queue.lease import Lease
+from archivebox.workers.queue.usable import UsableSettings
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +81,7 @@ class Worker:
         self.removed_retention_days = self.settings.get_int("REMOVED_RETENTION_DAYS")
         self.crawl_turn = self.settings.get_float("CRAWL_TURN")
         self.cursor = due.Cursor()
+        self.usable = UsableSettings()
         self._pulse = pulse
         self._rung = asyncio.Event()
         self._turn: asyncio.TimerHandle | None = None
@@ -120,7 +122,9 @@ class Worker:
 
     async def _poll(self) -> poll.Polled:
         idle = self.held.idle_crawl_runs()
-        who = claim.FetchRequest(self.process.pk, self.process.machine_id, self._capacity(), self.cursor)
+        who = claim.FetchRequest(
+            self.process.pk, self.process.machine_id, self._capacity(), self.cursor, settings=self.usable
+        )
         yields = {crawl_id: run.yields for crawl_id, run in idle.items()}
         held = [lease.pk for lease in self.held.all]
         polled: poll.Polled = await self.engine.journal.read(poll.poll, who, yields, held)

@@ -35,6 +35,7 @@ from archivebox.workers.queue.due import (
 from archivebox.workers.queue.hosts import blocked_hosts, visited
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.ticks import tick_crawls
+from archivebox.workers.queue.usable import UsableSettings
 from archivebox.workers.queue.watchers import Scope
 
 LOOKS_FOR_RETRIES = 8
@@ -66,6 +67,7 @@ class FetchRequest:
     capacity: Capacity
     cursor: Cursor
     scope: Scope | None = None
+    settings: UsableSettings = field(default_factory=UsableSettings)
 
 
 @dataclass(slots=True)

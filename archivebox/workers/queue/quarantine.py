@@ -33,6 +33,11 @@ def folder_unusable(error: OSError) -> str:
     return Reason.FOLDER_UNUSABLE.of(error.strerror or type(error).__name__)[:128]
 
 
+def misconfigured(error: ValueError) -> str:
+    """The reason code of an object of which a setting is not allowed."""
+    return Reason.MISCONFIGURED.of(str(error))[:128]
+
+
 def quarantine(lease: Lease) -> bool:
     """Put aside what killed its workers too often in a row; False if it did not."""
     if not lease.model.rows(pk=lease.pk, owner=lease.owner, attempts__gte=MOST_DEATHS).exists():
@@ -58,6 +63,18 @@ def put_aside(lease: Lease, reason: str) -> None:
         notify_workers()
 
 
+def hold_up(lease: Lease, reason: str) -> None:
+    """Have the crawl of a leased item wait, which loses nothing. Nothing of the item may run."""
+    if lease.model is not Snapshot:
+        put_aside(lease, reason)
+        return
+    with write_transaction():
+        rows = Snapshot.rows(pk=lease.pk, fence=lease.fence)
+        for page in rows.held_by(lease.owner):
+            rows.release(lease.owner)
+            _pause(page.crawl, reason)
+
+
 def _seal_snapshot(snapshot: Snapshot, reason: str) -> None:
     """Sealed, with its unfinished results failed."""
     if snapshot.status == Snapshot.StatusChoices.SEALED:
@@ -78,8 +95,12 @@ def _pause_crawl(run: CrawlRun, reason: str) -> None:
     if run.status == CrawlRun.StatusChoices.SEALED:
         run.transition("requeue", owner=run.owner)
     run.transition("seal", reason=reason, attempts=0)
-    if control.pause(run.crawl):
-        Crawl.objects.filter(pk=run.crawl_id).update(reason=reason)
+    _pause(run.crawl, reason)
+
+
+def _pause(crawl: Crawl, reason: str) -> None:
+    if control.pause(crawl):
+        Crawl.objects.filter(pk=crawl.pk).update(reason=reason)
 
 
 def _fail_binary(binary: Binary, reason: str) -> None:

@@ -30,6 +30,7 @@ from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.queue import watchers
 from archivebox.workers.queue.room import Room
+from archivebox.workers.queue.usable import UsableSettings
 from archivebox.workers.queue.watchers import Only
 from archivebox.workers.supervise import orchestrator, recovery
 from archivebox.workers.supervise.wakeup import wakeup_pipe
@@ -78,6 +79,7 @@ class Watch:
     """Keeps an orchestrator alive; as a context manager it leaves at the end, whatever happened.
 
     ``poll_every``: seconds after which it checks without having been told to. ``tell``: what is said to people.
+    SettingError or ConfError where a setting of this machine is not allowed.
     """
 
     def __init__(
@@ -101,7 +103,10 @@ class Watch:
         self._is_over = False
         self._told = ""
         self._tell = tell
-        self.room = Room(DATA_FOLDER.root, resolve_settings(base_layers()).get_int("DISK_FREE_MIN"), tell)
+        settings = resolve_settings(base_layers())
+        settings.check()
+        self.room = Room(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), tell)
+        self.usable = UsableSettings(tell)
         self._not_ours: set[Identity] = set()
         self._early_deaths = 0
         self._signals_r, self._signals_w = wakeup_pipe()
@@ -147,6 +152,7 @@ class Watch:
             return False
         self._told = ""
         self.room.is_there()  # which says so if there is none
+        self.usable.are_there()  # so does this
         return self._is_over
 
     def _ask(self, until: Callable[[], bool], on_change: Callable[[], None] | None) -> None:

@@ -204,6 +204,17 @@ def test_limits_of_a_crawl_are_its_settings(cli: Type, collection: Path) -> None
     assert collection.is_dir()
 
 
+def test_nothing_begins_while_a_setting_is_not_allowed(cli: Type, collection: Path) -> None:
+    refused = cli("add", GOOD, TIMEOUT="soon")
+    assert (refused.code, "set as TIMEOUT in the environment" in refused.err) == (2, True)
+    assert cli("snapshot", "list").records == []
+    (collection / "ArchiveBox.conf").write_text("TIMEOUT = soon\n")
+    for words in (["add", GOOD], ["run"]):
+        refused = cli(*words)
+        assert (refused.code, "set as TIMEOUT in ArchiveBox.conf" in refused.err) == (2, True)
+    assert cli("config", "set", "TIMEOUT=30").code == 0
+
+
 def test_words_of_earlier_versions_do_the_same(cli: Type, collection: Path) -> None:
     assert cli("config", "--set", "TIMEOUT=31").code == 0
     assert "TIMEOUT = 31" in (collection / "ArchiveBox.conf").read_text()
