@@ -99,6 +99,7 @@ class Process(OwnProcess):
         indexes = [
             # What lists are narrowed by, in their order: a crawl of a million pages has millions of processes.
             models.Index(fields=["parent", "id"], name="process_of_parent"),
+            models.Index(fields=["parent", "status"], name="process_parent_status"),
             models.Index(fields=["crawl_id", "id"], condition=Q(crawl_id__isnull=False), name="process_of_crawl"),
             models.Index(fields=["machine", "pid"], condition=Q(status="running"), name="process_running"),
             models.Index(fields=["machine"], condition=~Q(request=""), name="process_request"),

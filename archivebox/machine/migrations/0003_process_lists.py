@@ -13,10 +13,6 @@ class Migration(migrations.Migration):
     operations = [
         migrations.RemoveIndex(
             model_name='process',
-            name='process_parent_status',
-        ),
-        migrations.RemoveIndex(
-            model_name='process',
             name='process_crawl',
         ),
         migrations.AlterField(

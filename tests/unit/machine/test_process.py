@@ -79,9 +79,10 @@ class TestWords:
         indexed = {tuple(one["columns"]) for one in found.values() if one["index"]}
         assert {
             ("parent_id", "status"),
+            ("parent_id", "id"),
             ("process_type",),
             ("snapshot_id",),
-            ("crawl_id",),
+            ("crawl_id", "id"),
             ("machine_id", "pid"),
         } <= indexed
         assert not any(one["foreign_key"] and one["columns"] == ["parent_id"] for one in found.values())
