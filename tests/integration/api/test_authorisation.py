@@ -40,6 +40,7 @@ PAGES: dict[str, Row] = {
     "failures/": {"GET": READ},
     "import/": {"GET": EDIT, "POST": EDIT},
     "import/<uuid:job_id>/": {"GET": EDIT, "POST": EDIT},
+    "import/<uuid:job_id>/failed.csv": {"GET": EDIT},
     "import/<uuid:job_id>/refused.csv": {"GET": EDIT},
     "jobs/": {"GET": READ},
     "jobs/start/": {"POST": EDIT},

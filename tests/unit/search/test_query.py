@@ -18,7 +18,7 @@ from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "query-language.md").read_text()
 MADE_OTHERWISE = {"text", "plugin", "reason"}
 """Keys that become a node of another kind."""
-OF_WHAT_IS_KNOWN = {"tag", "quality"}
+OF_WHAT_IS_KNOWN = {"tag", "quality", "url"}
 """Keys whose condition depends on which part of a list is wanted."""
 OF_WHO_ASKS = {"latest", "failed", "complete"}
 """States that depend on what somebody sees, or on that."""
