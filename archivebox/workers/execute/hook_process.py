@@ -334,7 +334,10 @@ class HookProcess:
         self.engine.outputs.unwatch(self.output.path)
         self.engine.outputs.unwatch(self.errors.path)
         self.output.ends_here()
-        if self._died_of_others_term and not self.taken_over:
+        if self._ending is not None and not self._ending.done():  # its programs may write yet, and are told once
+            self._reads_on = True
+            self._ending.add_done_callback(lambda _: self._read_on())
+        elif self._died_of_others_term and not self.taken_over:
             self._reads_on = True
             self.engine.loop.call_later(TOLD_TOGETHER, self._read_on)
         else:
