@@ -1,6 +1,5 @@
 """``archivebox server`` on a collection, for as long as something of it is measured."""
 
-import socket
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from benchmarks import trees
 from benchmarks.commands import ARCHIVEBOX, REPOSITORY, environment
+from tests.webserver.server import free_ports
 
 UP = 60.0
 
@@ -40,7 +40,8 @@ class Serving:
 @contextmanager
 def serving(data: Path, **settings: str) -> Iterator[Serving]:
     """A server that has answered for the first time; it ends with the block."""
-    port, replay_port = free_port(), free_port()
+    port = free_ports()
+    replay_port = port + 1
     env = environment(data, REPLAY_ADDR=f"127.0.0.1:{replay_port}", **settings)
     command = [*ARCHIVEBOX, "server", f"127.0.0.1:{port}"]
     log = data.parent / "server.log"  # its address for the first log-in is nothing to print
@@ -53,12 +54,6 @@ def serving(data: Path, **settings: str) -> Iterator[Serving]:
             raise
         finally:
             one.terminate()
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def wait_for_answer(url: str, popen: "subprocess.Popen[bytes]") -> None:

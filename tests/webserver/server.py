@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import random
 import re
 import signal
 import socket
@@ -33,14 +34,18 @@ sys.exit(serve(sys.argv[1]))
 
 
 def free_ports() -> int:
-    """A port that is free, as is the next."""
+    """A port that is free, as is the next.
+
+    Below those that the kernel gives to outgoing connections and to who asks for any (``ip_local_port_range``), so
+    that nobody takes one of them in the seconds until the server does.
+    """
     for _ in range(50):
+        port = random.randrange(20_000, 32_000)
         with socket.socket() as one, socket.socket() as next_one:
-            one.bind(("127.0.0.1", 0))
-            port = int(one.getsockname()[1])
             try:
+                one.bind(("127.0.0.1", port))
                 next_one.bind(("127.0.0.1", port + 1))
-            except (OSError, OverflowError):
+            except OSError:
                 continue
             return port
     raise RuntimeError("no two free ports beside each other")
@@ -116,6 +121,12 @@ class Server:
         return self.log.read_text()
 
     @property
+    def web_log(self) -> str:
+        """What the web server has written last."""
+        log = self.folder / "logs" / "web.log"
+        return log.read_text()[-4000:] if log.exists() else ""
+
+    @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
@@ -133,7 +144,7 @@ class Server:
         assert callable(condition)
         end = time.monotonic() + seconds
         while not condition():
-            assert time.monotonic() < end, f"did not happen within {seconds} s:\n{self.output}"
+            assert time.monotonic() < end, f"did not happen within {seconds} s:\n{self.output}\n{self.web_log}"
             time.sleep(0.05)
 
     def processes(self) -> dict[str, int]:

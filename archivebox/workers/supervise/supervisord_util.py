@@ -80,7 +80,11 @@ class ServerWatch(Watch):
 def _serve(watch: ServerWatch, app: Address, pages: Address, tell: Tell) -> int:
     supervisord = watch.supervisord = start_supervisord(app, pages)
     try:
-        _tell_where(supervisord, app, tell)
+        if not _answers(supervisord, app):
+            tell(f"The web server does not answer yet; see {DATA_FOLDER.logs / 'web.log'}.")
+            watch.wait(lambda: supervisord.poll() is not None or _listens(app))
+        if supervisord.poll() is None:
+            _tell_where(app, tell)
         watch.wait(lambda: supervisord.poll() is not None)
     except Interrupted as interrupted:
         return 128 + interrupted.signum
@@ -134,10 +138,7 @@ def _wind_down_orphans(supervisord: Process) -> None:
             processes.wait_gone(identity, max(0.0, deadline - time.monotonic()))
 
 
-def _tell_where(supervisord: Process, app: Address, tell: Tell) -> None:
-    if not _answers(supervisord, app):
-        tell(f"The web server does not answer yet; see {DATA_FOLDER.logs / 'web.log'}.")
-        return
+def _tell_where(app: Address, tell: Tell) -> None:
     typed = early_settings(DATA_FOLDER).get_text("BASE_URL")
     tell(f"ArchiveBox is at {typed} (for its proxy: {app.url})" if typed else f"ArchiveBox is at {app.url}")
     _tell_how_to_log_in(typed or app.url, tell)
@@ -158,12 +159,17 @@ def _tell_how_to_log_in(base_url: str, tell: Tell) -> None:
 def _answers(supervisord: Process, app: Address) -> bool:
     """Whether somebody listens on ``app`` within :data:`UP` seconds; nothing tells us of that, so we try."""
     end = time.monotonic() + UP
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(app.host, app.host)  # noqa: S104 - connects, binds nothing
     while time.monotonic() < end and supervisord.poll() is None:
-        try:
-            socket.create_connection((host, app.port), timeout=1).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
+        if _listens(app):
             return True
+        time.sleep(0.1)
     return False
+
+
+def _listens(app: Address) -> bool:
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(app.host, app.host)  # noqa: S104 - connects, binds nothing
+    try:
+        socket.create_connection((host, app.port), timeout=1).close()
+    except OSError:
+        return False
+    return True

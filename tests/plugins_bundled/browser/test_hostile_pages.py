@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from archivebox.plugins.base.cdp import Connection
 from tests.plugins_bundled.browser.chain import NAVIGATE, PAGE_HOOKS, Crawl, Snapshot
 from tests.site.serve import Site
+from tests.webserver.server import free_ports
 
 pytestmark = pytest.mark.browser
 SCREENSHOT, PDF, DOM, TITLE, HEADERS, FAVICON, OUTLINKS = PAGE_HOOKS
@@ -133,13 +133,6 @@ def test_what_may_pass_by_itself_is_said_in_words_and_tried_again(
     assert outcome.result["reason"] == "nothing_came"
 
 
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    return port
-
-
 def test_what_will_not_pass_is_said_in_words_and_not_tried_again(crawl: Crawl, site: Site) -> None:
     """No such host, no TLS there."""
     for name, url, words, reason in (
@@ -157,7 +150,7 @@ def test_what_will_not_pass_is_said_in_words_and_not_tried_again(crawl: Crawl, s
 
 
 def test_a_port_where_nobody_answers_is_tried_again(crawl: Crawl) -> None:
-    bad = crawl.snapshot("port", f"http://127.0.0.1:{free_port()}/")
+    bad = crawl.snapshot("port", f"http://127.0.0.1:{free_ports()}/")
     outcome = bad.navigate()
     assert outcome.result is not None
     assert (outcome.result["reason"], outcome.retry) == ("connection_refused", "later"), outcome
