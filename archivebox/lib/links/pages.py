@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from archivebox.lib.links.address import resolve
-from archivebox.lib.links.link import Link
+from archivebox.lib.links.link import Link, LinkFileError
 from archivebox.lib.links.text import whole_text
 
 _LINKS = "a[href], area[href], frame[src], iframe[src], link[rel~=next i][href], link[rel~=prev i][href]"
@@ -17,9 +17,12 @@ def read(file: BinaryIO, base: str = "") -> Iterator[Link]:
     """The http and https links in document order, with their words.
 
     Relative ones are resolved as a browser does (URL Standard): against ``<base href>``, itself against ``base``, the
-    page's own address. Without that they have no address and are passed over.
+    page's own address. Without that they have no address and are passed over. LinkFileError: no memory for its tree.
     """
-    tree = LexborHTMLParser(whole_text(file))
+    try:
+        tree = LexborHTMLParser(whole_text(file))
+    except SelectolaxError as error:  # 50 KB can become a tree of 2 GB
+        raise LinkFileError("is closed so badly, or nested so deeply, that there is no memory for its tree") from error
     base = _base_of(tree, base)
     for node in tree.css(_LINKS):
         attributes = node.attributes

@@ -8,10 +8,10 @@ import os
 from typing import TYPE_CHECKING
 
 import ada_url
-from selectolax.lexbor import LexborHTMLParser
 
 from archivebox.plugins.base import write_atomically
-from archivebox.plugins.base.pictures import smaller
+from archivebox.plugins.base.html_text import parse_html
+from archivebox.plugins.base.pictures import Smaller
 from archivebox.plugins.base.responses import Archive
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 FOLDER = "pictures"
 SIDE = 1600  # px; twice the width of the text
-QUALITY = 80  # the recording has them as they came
 STYLE = """
 body { max-width: 42em; margin: 2em auto; padding: 0 1em; font: 1.1em/1.6 serif }
 header p { color: #767676 }
@@ -32,7 +31,7 @@ class Pictures:
     """Pictures that the browser got, kept as files up to a size of all together (bytes)."""
 
     def __init__(self, max_size: int) -> None:
-        self._archive, self._left = Archive(), max_size
+        self._archive, self._left, self._smaller = Archive(), max_size, Smaller()
         self._kept: dict[str, str] = {}
 
     def keep(self, url: str) -> str:
@@ -44,8 +43,8 @@ class Pictures:
         if digest not in self._kept and response.size <= self._left:
             self._left -= response.size
             data, suffix = self._archive.body(response), mimetypes.guess_extension(response.mime) or ""
-            if small := smaller(data, QUALITY, SIDE):
-                data, suffix = small, ".webp"
+            if made := self._smaller.picture(data, SIDE):
+                data, suffix = made[0], f".{made[1].removeprefix('image/')}"
             os.makedirs(FOLDER, exist_ok=True)
             self._kept[digest] = write_atomically(f"{FOLDER}/{digest[:16]}{suffix}", data)
         return self._kept.get(digest, "")
@@ -53,7 +52,7 @@ class Pictures:
 
 def reader_page(content: str, facts: Mapping[str, str], url: str, pictures: Pictures) -> str:
     """A whole HTML page; `content` is what a library found at `url`."""
-    tree = LexborHTMLParser(content)
+    tree = parse_html(content)
     tree.strip_tags(["script", "style", "link", "meta", "title", "source"])
     for image in tree.css("img[src]"):
         name = pictures.keep(_absolute(image.attributes["src"] or "", url))

@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+
+from archivebox.plugins.base.memory import within_memory
 
 # Never text for a reader.
 _INVISIBLE = frozenset(
@@ -35,12 +37,18 @@ class Block(NamedTuple):
     linked: str
 
 
+def parse_html(html: str) -> LexborHTMLParser:
+    """Its tree; ends the hook where that would take more memory than a page is worth."""
+    with within_memory(len(html), SelectolaxError):
+        return LexborHTMLParser(html)
+
+
 def html_to_text(html: str) -> str:
     """The readable text of `html`, paragraphs divided by an empty line; "" when there is none.
 
     Menus are left out, unless the page has no other text.
     """
-    body = LexborHTMLParser(html).body
+    body = parse_html(html).body
     if body is None:
         return ""
     return _layout("".join(_pieces(body, menus=False))) or _layout("".join(_pieces(body, menus=True)))
@@ -48,7 +56,7 @@ def html_to_text(html: str) -> str:
 
 def html_to_blocks(html: str) -> list[Block]:
     """Every block of text in the page, menus too, in document order."""
-    body = LexborHTMLParser(html).body
+    body = parse_html(html).body
     blocks: list[Block] = []
     text, linked, in_link = "", "", False
     for piece in re.split(f"([{_PARAGRAPH}{_LINE}{_CELL}{_LINK}])", "".join(_pieces(body, menus=True)) if body else ""):

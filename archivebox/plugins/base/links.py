@@ -12,6 +12,7 @@ from archivebox.lib.links.formats import HEAD, Format, detect, read_links
 from archivebox.lib.links.link import Link, LinkFileError
 from archivebox.plugins.base.files import write_atomically
 from archivebox.plugins.base.invocation import Hook
+from archivebox.plugins.base.memory import within_memory
 from archivebox.plugins.base.records import found, noresults, succeeded
 from archivebox.plugins.base.settings import Settings
 from archivebox.plugins.base.stopping import give_up_after
@@ -73,7 +74,8 @@ def report_page(plugin: str) -> NoReturn:
         noresults("No HTML of this page is stored")
     url = page.url or Hook.from_argv().url
     data = io.BytesIO(page.html.encode("utf-8", "replace"))
-    report(read_links(data, Format.HTML, url), url, source=page.source, titles=False)
+    with within_memory(len(page.html)):
+        report(read_links(data, Format.HTML, url), url, source=page.source, titles=False)
 
 
 def report(

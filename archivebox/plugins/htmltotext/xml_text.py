@@ -3,9 +3,7 @@
 import html
 import re
 
-from selectolax.lexbor import LexborHTMLParser
-
-from archivebox.plugins.base.html_text import html_to_text
+from archivebox.plugins.base.html_text import html_to_text, parse_html
 
 # How Chromium begins and ends the document inside the tree that it shows of it.
 _TREE = re.compile(r'<div id="webkit-xml-viewer-source-xml">(.*)</div><div class="header">', re.DOTALL)
@@ -24,7 +22,7 @@ def xml_in(page: str, text: str) -> str:
 def xml_to_text(source: str) -> str:
     """A line for each piece of text; HTML in it, as feeds have it, is turned into text as well."""
     document = _LITERAL.sub(lambda literal: html.escape(literal[1]), source)
-    root = LexborHTMLParser(document).root
+    root = parse_html(document).root
     nodes = root.traverse(include_text=True) if root is not None else ()
     pieces = (node.text_content or "" for node in nodes if node.tag == "-text")
     lines = (_plain(piece) for piece in pieces)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from archivebox.plugins.base import Hook, Settings, give_up_after, noresults
 from archivebox.plugins.base.article import keep_article
+from archivebox.plugins.base.memory import within_memory
 from archivebox.plugins.base.stored_html import find_page
 
 FACTS = ("title", "author", "date", "sitename", "hostname", "description", "categories", "tags", "image", "language")
@@ -21,18 +22,19 @@ def main() -> None:
     import trafilatura  # takes 150 ms, for nothing where no page is stored
 
     url = page.url or hook.url
-    article = trafilatura.extract_with_metadata(
-        page.html,
-        url=url,
-        output_format="html",
-        include_comments=False,
-        include_links=True,
-        include_images=True,
-        date_extraction_params={"extensive_search": False},  # which takes the year beside a © for the date
-    )
-    if article is None:
-        noresults("no article was found")
-    text = trafilatura.extract(page.html, url=url, output_format="txt", include_comments=False)
+    with within_memory(len(page.html)):
+        article = trafilatura.extract_with_metadata(
+            page.html,
+            url=url,
+            output_format="html",
+            include_comments=False,
+            include_links=True,
+            include_images=True,
+            date_extraction_params={"extensive_search": False},  # which takes the year beside a © for the date
+        )
+        if article is None:
+            noresults("no article was found")
+        text = trafilatura.extract(page.html, url=url, output_format="txt", include_comments=False)
     content = article.text.partition("<body>")[2].rpartition("</body>")[0]
     keep_article(content, text or "", {name: getattr(article, name) for name in FACTS})
 

@@ -88,6 +88,16 @@ def store_dom(snapshot: Path, html: str) -> None:
     (snapshot / "dom" / "output.html").write_text(html)
 
 
+@pytest.mark.skipif(sys.platform == "darwin", reason="it takes no limit of memory")
+def test_what_would_become_a_tree_of_gigabytes_is_not_read(tmp_path: Path) -> None:
+    """Each of the paragraphs opens all the elements anew that the first one left open."""
+    many = 2_500
+    store_dom(tmp_path, "<p>" + "".join(f"<font size={size}>" for size in range(many)) + "<p>x" * many)
+    said = [run_hook(plugin, tmp_path).result for plugin in ("htmltotext", "parse_html_urls")]
+    assert [result["status"] for result in said] == ["failed", "noresults"]
+    assert all("memory" in result["output_str"] for result in said)
+
+
 def store_wget(snapshot: Path, html: str, original: str = "", path: str = "site.test/page.html") -> None:
     page = snapshot / "wget" / path
     page.parent.mkdir(parents=True)
