@@ -1,4 +1,4 @@
-"""Waiting for what passes by itself: a disk that is full or can only be read, a database server that is away."""
+"""Waiting for what passes by itself: a disk that is full or read-only, a database that is away or in a deadlock."""
 
 import errno
 import logging
@@ -18,10 +18,11 @@ TRY_EVERY = 1.0
 FULL = "The disk is full: the work waits until there is room again."
 READ_ONLY = "The disk can only be read: the work waits until it can be written again."
 AWAY = "The database does not answer: the work waits until it does."
+DEADLOCK = "Two writers waited for each other (a deadlock): it is done again."
 ERRORS = {errno.ENOSPC: FULL, errno.EDQUOT: FULL, errno.EROFS: READ_ONLY}
 SQLITE = {"is full": FULL, "readonly database": READ_ONLY}
 """What SQLite says (sqlite.org/rescode.html: SQLITE_FULL, SQLITE_READONLY)."""
-SQLSTATES = {"53100": FULL, "25006": READ_ONLY, "08": AWAY, "57P0": AWAY, "53300": AWAY}
+SQLSTATES = {"53100": FULL, "25006": READ_ONLY, "08": AWAY, "57P0": AWAY, "53300": AWAY, "40P01": DEADLOCK}
 """Beginnings of what PostgreSQL says (its manual, appendix A); where it says nothing at all, it is away."""
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import models, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import notify_workers
@@ -73,8 +74,7 @@ def reclaim(worker_id: UUID) -> int:
     with write_transaction():
         for entry in SpawnLog.read(log_path):
             record_start(entry, worker_id)
-        close_rows(Process.objects.here().running().filter(parent_id=worker_id))
-        close_rows(Process.objects.here().running().filter(pk=worker_id))
+        close_rows(Process.objects.here().running().filter(Q(parent_id=worker_id) | Q(pk=worker_id)))
         count = sum(model.rows().reclaim(worker_id) for model in LEASED)
         notify_workers()
     log_path.unlink(missing_ok=True)
@@ -134,11 +134,12 @@ def _find_by_mark(process_id: str) -> Identity | None:
 def close_rows(rows: "models.QuerySet[Process]", *, reapers_live: bool = True) -> int:
     """RUNNING rows whose process is gone: EXITED with what the journal says, else lost. Returns how many.
 
-    ``reapers_live``: somebody of ours will still read the status of what is a zombie now.
+    ``reapers_live``: somebody of ours will still read the status of what is a zombie now. They are closed in the order
+    of their keys: others close some of them at the same moment, and PostgreSQL would have each wait for the other.
     """
     journal = ExitJournal(DATA_FOLDER.exits)
     count = 0
-    for row in list(rows):
+    for row in list(rows.order_by("pk")):
         identity = row.identity
         if identity is not None and identity.is_alive() and not identity.is_zombie():
             continue

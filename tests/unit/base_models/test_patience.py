@@ -1,10 +1,14 @@
 """What passes by itself is waited for, and on a connection of its own each time."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 from django.db import DatabaseError, connection, transaction
+from django.db.models import F
 
 from archivebox.base_models import patience
-from archivebox.base_models.patience import READ_ONLY, patiently
+from archivebox.base_models.patience import DEADLOCK, READ_ONLY, patiently
 from archivebox.core.models import Tag
 
 pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.django_db(transaction=True), pytest.mark.database]
@@ -18,6 +22,34 @@ def test_a_standby_that_has_not_taken_over_yet_is_waited_for(monkeypatch: pytest
     told: list[str] = []
     patiently(lambda: Tag.objects.create(name="written"), tell=told.append)
     assert told == [READ_ONLY]
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one place for writers")
+def test_of_two_writers_in_a_deadlock_one_does_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "TRY_EVERY", 0.0)
+    Tag.named("first")
+    Tag.named("second")
+    both_hold_one, told = Barrier(2, timeout=60), list[str]()
+
+    def write(*names: str) -> int:
+        tries = 0
+
+        def change() -> None:
+            nonlocal tries
+            tries += 1
+            with transaction.atomic():
+                for name in names:
+                    Tag.objects.filter(name=name).update(name=F("name"))
+                    if tries == 1 and name == names[0]:
+                        both_hold_one.wait()
+
+        patiently(change, tell=told.append)
+        connection.close()
+        return tries
+
+    with ThreadPoolExecutor(2) as writers:
+        tries = writers.map(write, ("first", "second"), ("second", "first"))
+    assert (sorted(tries), told) == ([1, 2], [DEADLOCK])
 
 
 def test_any_other_error_is_nothing_to_wait_for() -> None:
