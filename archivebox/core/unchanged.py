@@ -1,5 +1,6 @@
 """Owns whether a page says what its last version says: by the words that people read in it, or by its bytes."""
 
+import os
 from pathlib import Path
 
 from django.utils import timezone
@@ -33,7 +34,7 @@ def says_the_same(former: Path, latest: Path) -> bool:
     for plugin, output in _declared("text"):
         texts = [_words(folder / plugin, output) for folder in (former, latest)]
         if all(texts):
-            return texts[0] == texts[1] and _names(former / plugin) == _names(latest / plugin)
+            return texts[0] == texts[1] and _stems(former / plugin) == _stems(latest / plugin)
     digests = [_digest(folder) for folder in (former, latest)]
     return bool(digests[0]) and digests[0] == digests[1]
 
@@ -56,8 +57,12 @@ def _words(folder: Path, output: Output) -> list[str]:
 
 
 def _names(folder: Path) -> set[str]:
-    """Its files; pictures of an article are named after their bytes."""
     return {file.path for file in walk_outputs(folder)}
+
+
+def _stems(folder: Path) -> set[str]:
+    """Its files without their endings: pictures of an article are named after their bytes, and packed as may be."""
+    return {os.path.splitext(name)[0] for name in _names(folder)}  # noqa: PTH122 - of names, not of paths
 
 
 def _digest(folder: Path) -> str:

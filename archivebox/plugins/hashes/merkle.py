@@ -29,6 +29,7 @@ LINK_MIMETYPE = "inode/symlink"
 # The built-in table alone: the system's /etc/mime.types differs from machine to machine.
 _TYPES = mimetypes.MimeTypes(filenames=())
 for _suffix, _mimetype in {
+    ".avif": "image/avif",
     ".jsonl": "application/x-ndjson",
     ".mhtml": "multipart/related",
     ".warc": "application/warc",

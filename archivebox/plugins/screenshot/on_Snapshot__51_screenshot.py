@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import base64
 
-from drawn import opened, packed, thumbnail
+from drawn import one_at_a_time, opened, packed, thumbnail
 
 from archivebox.plugins.base import Settings, log, ready, succeeded, write_atomically
 from archivebox.plugins.base.cdp import CallTimeout, CommandFailed
@@ -32,7 +32,7 @@ def picture(tab: Tab, options: dict[str, object]) -> bytes:
 
 def keep(png: bytes) -> str:
     """Write the picture of what is seen, and the small one; return the name of the first."""
-    with opened(png) as view:
+    with one_at_a_time(), opened(png) as view:
         write_atomically(THUMBNAIL, thumbnail(view))
         webp = packed(png, view)
     remove(LARGE if webp is None else FILE)

@@ -12,15 +12,23 @@ import json
 import os
 import re
 
-from archivebox.plugins.base import Settings, failed, find_program, log, misconfigured, succeeded, write_atomically
+from archivebox.plugins.base import (
+    Settings,
+    failed,
+    find_program,
+    log,
+    misconfigured,
+    ready,
+    succeeded,
+    write_atomically,
+)
 from archivebox.plugins.base.cdp import CommandFailed
 from archivebox.plugins.base.inject import World
-from archivebox.plugins.base.pictures import smaller
+from archivebox.plugins.base.pictures import Smaller
 from archivebox.plugins.base.resources import Resources
 from archivebox.plugins.base.tab import open_page
 
 FILE = "singlefile.html"
-QUALITY = 90  # of photographs that came without loss, as PNG: the recording has them so, and here nobody sees it
 BUNDLE = "lib/single-file-bundle.js"  # a module of JavaScript that holds each script as a text
 # What the page's own addresses for bytes lead to is to be had in the page alone.
 FETCH = """() => singlefile.init({fetch: async url => {
@@ -47,10 +55,7 @@ class Supply:
             self.missing += 1
             return None
         self._left -= len(found.body)
-        body, kind = found.body, found.type
-        if kind.startswith("image/png") and (photograph := smaller(body, QUALITY)):
-            body, kind = photograph, "image/webp"
-        return {"status": found.status, "type": kind, "body": base64.b64encode(body).decode()}
+        return {"status": found.status, "type": found.type, "body": base64.b64encode(found.body).decode()}
 
 
 def read_script(program: str) -> str:
@@ -95,6 +100,9 @@ def main() -> None:
             sentence, _, _ = str(error).partition("\n")  # below it is where in the script
             failed(f"SingleFile could not save the page: {sentence}")
     write_atomically(FILE, html)
+    ready()
+    if len(smaller := Smaller().text(html)) < len(html):
+        write_atomically(FILE, smaller)
     succeeded(FILE, {"missing": supply.missing})
 
 

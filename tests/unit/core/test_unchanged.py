@@ -34,6 +34,11 @@ def version(folder: Path, files: dict[str, str]) -> Path:
             False,
         ),
         (
+            {"article/article.txt": "a", "article/pictures/aa.webp": ""},
+            {"article/article.txt": "a", "article/pictures/aa.avif": ""},
+            True,
+        ),
+        (
             {"article/article.txt": "a", "htmltotext/htmltotext.txt": "a b"},
             {"htmltotext/htmltotext.txt": "a b"},
             True,
