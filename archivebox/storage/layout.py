@@ -226,6 +226,9 @@ def egress_dir(crawl_dir: Path) -> Path:
 HOOK_RUNS = ".hooks"
 """Folder beside the plugin folders of an object: what the engine keeps of each hook run."""
 
+PACKED_RUNS = "runs.jsonl"
+"""File in it with what is small of the runs of a sealed page: a line each, with ``run`` and its files by suffix."""
+
 
 def hook_file(object_dir: Path, file_name: str, process_id: object, suffix: str) -> str:
     """A file of one hook run; ``suffix`` is ``stdout.log``, ``stderr.log``, ``cmd.sh`` or ``pid``.

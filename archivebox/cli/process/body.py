@@ -21,6 +21,7 @@ from archivebox.crawls.models import Crawl
 from archivebox.lib.filewatch import FileWatcher
 from archivebox.lib.inotify import ATTRIB, MODIFY
 from archivebox.machine.models import Machine, Process
+from archivebox.storage.layout import PACKED_RUNS
 
 COLUMNS = (
     Column("id", "id", wraps=True),
@@ -93,8 +94,15 @@ def _roots_of_running() -> list[Process]:
 
 def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
     row = _find(id)
-    session.out.facts(_record(row, stdout_file=str(row.stdout_file), stderr_file=str(row.stderr_file)), LABELS, SIZES)
+    files = {"stdout_file": _kept_in(row.stdout_file), "stderr_file": _kept_in(row.stderr_file)}
+    session.out.facts(_record(row, **files), LABELS, SIZES)
     return 0
+
+
+def _kept_in(log: Path) -> str:
+    """Where a log is: of a sealed page, among what is small of all its runs."""
+    packed = log.with_name(PACKED_RUNS)
+    return str(packed if packed.exists() and not log.exists() else log)
 
 
 def tail(session: Session, *, id: str, follow: bool, stderr: bool) -> int:  # noqa: A002

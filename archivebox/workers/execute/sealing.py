@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
@@ -21,6 +21,7 @@ from archivebox.search.upkeep import forget
 from archivebox.storage.layout import HOOK_RUNS
 from archivebox.workers.execute.durability import make_durable
 from archivebox.workers.execute.executor import Executor
+from archivebox.workers.execute.packed_runs import pack, sizes_on_record
 from archivebox.workers.execute.schedule import Planned
 from archivebox.workers.execute.snapshot_rows import seal
 from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder
@@ -197,9 +198,10 @@ class Sealing:
 
         A full disk is waited out: a Snapshot whose files may vanish is not sealed.
         """
+        on_record = await self._engine.journal.read(sizes_on_record, self._snapshot.pk)
         while True:
             try:
-                await self._engine.loop.run_in_executor(None, tidy, folder)
+                await self._engine.loop.run_in_executor(None, tidy, folder, on_record)
                 if is_unsigned(folder):
                     await self._engine.loop.run_in_executor(None, sign_hashes, self._snapshot)
                 await make_durable(self._engine.loop, folder)
@@ -242,11 +244,11 @@ def _is_any_gone(folder: Path, names: Iterable[str]) -> bool:
     return any(not os.path.lexists(folder / name) for name in names)
 
 
-def tidy(object_dir: Path) -> None:
-    """Remove empty logs and empty plugin folders: one pass at the seal."""
-    for file in _entries(object_dir / HOOK_RUNS):
-        if file.name.endswith(".pid") or (file.name.endswith(".log") and not file.stat(follow_symlinks=False).st_size):
-            Path(file).unlink(missing_ok=True)
+def tidy(object_dir: Path, on_record: Mapping[str, Mapping[str, int]]) -> None:
+    """Remove empty logs and empty plugin folders, and pack what is small of the runs on record: once, at the seal."""
+    runs = object_dir / HOOK_RUNS
+    if runs.is_dir():
+        pack(runs, on_record)
     for folder in _entries(object_dir):
         if folder.is_dir(follow_symlinks=False):
             with suppress(OSError):  # most have something in them

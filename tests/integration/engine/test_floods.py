@@ -75,7 +75,9 @@ def test_every_hook_has_its_command_and_its_pid_beside_its_logs(each_mode: Colle
     each_mode.run(each_mode.add())
     for name in ("fore", "back"):
         (said,) = each_mode.root.glob(f"users/*/snapshots/*/*/*/{name}/it-is-me.txt")
-        lines = Path(said.read_text().strip() + ".cmd.sh").read_text().splitlines()
+        own = Path(said.read_text().strip())
+        runs = map(json.loads, (own.parent / "runs.jsonl").read_text().splitlines())  # once the page is sealed
+        lines = next(run["cmd.sh"] for run in runs if run["run"] == own.name).splitlines()
         assert lines[:2] == ["#!/bin/sh", f"cd {said.parent}"]
         assert lines[2].startswith("/bin/bash ")
         assert "--url=http://one.test/" in lines[2]

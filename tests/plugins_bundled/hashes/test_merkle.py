@@ -265,8 +265,10 @@ def test_each_file_names_the_hooks_that_write_into_its_folder(folder: Path) -> N
     runs = ["dom/on_Snapshot__53_dom.py.1", "dom/on_Snapshot__53_dom.py.2", "wget/on_Snapshot__61_wget.finite.bg.py.3"]
     for plugin, run in (name.split("/") for name in [*runs, "wget/on_Snapshot__62_x.sh.4"]):
         (folder / ".hooks" / f"{run}.cmd.sh").write_text(f"#!/bin/sh\ncd '/with a blank/{plugin}'\n/bin/x\n")
+    earlier = {"run": "on_Snapshot__40_x.sh.5", "cmd.sh": "#!/bin/sh\ncd /elsewhere/dom\n/bin/x\n"}
+    (folder / ".hooks" / "runs.jsonl").write_text(json.dumps(earlier) + "\n" + json.dumps({"run": "y.sh.6"}) + "\n")
     files = run_hook(folder).manifest["files"]
-    assert files["dom/output.html"]["programs"] == ["dom/on_Snapshot__53_dom.py"]
+    assert files["dom/output.html"]["programs"] == ["dom/on_Snapshot__40_x.sh", "dom/on_Snapshot__53_dom.py"]
     assert files["wget/empty"]["programs"] == ["wget/on_Snapshot__61_wget.finite.bg.py", "wget/on_Snapshot__62_x.sh"]
 
 
