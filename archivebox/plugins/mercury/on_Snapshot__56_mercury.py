@@ -9,10 +9,14 @@ from archivebox.plugins.base.inject import read_package
 from archivebox.plugins.base.page_reader import read_page
 
 # It parses HTML into the document that is there, where pictures would load once more and their handlers run. So it is
-# given a document that is in no window, where neither happens, and of the window what it asks for.
+# given a document that is in no window, where neither happens, and of the window what it asks for: its functions bound,
+# as Chromium calls none of them as those of another object.
 ENCLOSED = """
 globalThis.Mercury = (document => {
-const window = {document, location, getComputedStyle, setTimeout, addEventListener() {}};
+const window = {
+    document, location, addEventListener() {},
+    getComputedStyle: getComputedStyle.bind(globalThis), setTimeout: setTimeout.bind(globalThis),
+};
 %s
 return Mercury;
 })(document.implementation.createHTMLDocument(""));
