@@ -11,6 +11,7 @@ from archivebox.plugins.base.inject import World
 from archivebox.plugins.base.tab import Tab, open_page
 
 SCRIPT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "scroll.js")
+AT_ONCE = 0.001  # seconds, for what has come already: with none at all nothing is read
 LOOK = 0.02  # seconds; an answer to a request that has just been made is on its way
 
 
@@ -81,7 +82,7 @@ class Scroller:
             else:
                 height, at_end = self._ask("down")
                 self.screens += 1
-                self.traffic.take(0)
+                self.traffic.take(AT_ONCE)
         return why
 
     def back(self) -> None:
