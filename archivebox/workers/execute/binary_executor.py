@@ -50,6 +50,7 @@ class BinaryExecutor(Held):
         self._polled = asyncio.Event()
         self._task = engine.in_background(self._ask_providers())
         self._stopping = ""
+        self._locking: asyncio.Task[tuple[int, ...]] | None = None
 
     async def _ask_providers(self) -> None:
         problems: list[str] = []
@@ -87,14 +88,21 @@ class BinaryExecutor(Held):
         return [tool for tool in tools if status.get(tool.name) not in Binary.SETTLED]
 
     async def _ask(self, hook: Hook) -> str:
-        """One provider; returns why it could not, for people."""
+        """One provider; returns why it could not, for people. Nothing was asked where we are to stop."""
         names = (*of_machine(hook.exclusive), f"{PREFIX}binary-{self.binary.name}")
+        self._locking = asyncio.ensure_future(take_machine_locks(lib_dir(self.call.settings), names))
         try:
-            locks = await take_machine_locks(lib_dir(self.call.settings), names)
+            locks = await self._locking
         except OSError as error:
             return f"{hook.plugin}: {error}"
+        except asyncio.CancelledError:
+            if not self._stopping:
+                raise
+            return ""
         try:
             await self.engine.journal.read(close_former, self.binary)
+            if self._stopping:
+                return ""
             self.run = HookProcess(self.engine, self, prepare_hook(hook, self.call), {"binary_id": self.binary.pk})
             self.run.pass_fds = locks
             self._ended = self.engine.loop.create_future()
@@ -142,6 +150,8 @@ class BinaryExecutor(Held):
         self.ending = True
         self._stopping = event
         self._polled.set()
+        if self._locking is not None:
+            self._locking.cancel()  # whoever holds the machine's package manager may do so for minutes
         if self.run is not None and not self.run.ended:
             # What holds the machine's package manager is not killed in the middle: dpkg would be left half configured.
             slow = bool(of_machine(self.run.hook.exclusive))

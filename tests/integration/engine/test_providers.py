@@ -1,5 +1,6 @@
 """How the engine asks providers for a program: in the order that is named, and until one has it."""
 
+import fcntl
 import json
 import subprocess
 import sys
@@ -95,3 +96,20 @@ def test_what_cannot_be_upgraded_stays_as_it_is_and_says_why(forked: Collection)
     assert cli(forked, "install", "--upgrade", "tool") == (0, "")
     row = forked.row("Binary", "status", "version", "message", name="tool")
     assert row == {"status": "succeeded", "version": "9.1", "message": "pear: nothing of that name"}
+
+
+def test_a_worker_that_ends_waits_no_longer_for_who_installs_elsewhere(each_mode: Collection) -> None:
+    providers(each_mode, "pear", pear=HAS)
+    lock = each_mode.base / "lib" / "locks" / "binary-tool"
+    lock.parent.mkdir(parents=True)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        crawl = each_mode.add()
+        each_mode.watch()
+        each_mode.wait("somebody is at it", lambda: each_mode.rows("Binary", "pk", name="tool", owner__isnull=False))
+        each_mode.leave()
+        assert [row["exit_code"] for row in each_mode.processes(worker_type="worker")] == [0]
+        assert each_mode.row("Binary", "status", "attempts", name="tool") == {"status": "queued", "attempts": 0}
+        assert each_mode.ledger == []
+    each_mode.run(crawl)
+    assert each_mode.results()["wants"]["status"] == "succeeded"
