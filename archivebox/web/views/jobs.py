@@ -128,11 +128,8 @@ def _chosen(request: HttpRequest) -> tuple[str | None, list[UUID], Job | None]:
         return request.POST.get("q", "").strip(), [], None
     try:
         if "job" in request.POST:
-            return (
-                None,
-                [],
-                get_object_or_404(visible_jobs(request.user), pk=UUID(request.POST["job"]), kind=Job.Kind.REMOVE),
-            )
+            removals = visible_jobs(request.user).filter(kind=Job.Kind.REMOVE)
+            return None, [], get_object_or_404(removals, pk=UUID(request.POST["job"]))
         return None, [UUID(key) for key in request.POST.getlist("id")], None
     except ValueError as error:
         raise Http404("no such page") from error

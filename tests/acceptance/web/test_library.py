@@ -172,6 +172,16 @@ def test_a_new_page_comes_into_an_open_library(inside: Browser, library: Library
         library.visitor.post(f"{crawl}do/", form_at=crawl, change="discard")
 
 
+def test_a_new_crawl_comes_into_the_open_list_of_crawls(inside: Browser, library: Library) -> None:
+    inside.go(f"{library.server.url}/crawls/")
+    assert inside.wait_for("Boolean(document.querySelector('[data-part=running-list] p'))")  # it listens
+    crawl = library.visitor.post("/add/", urls="http://comes-too.example/", depth="0").headers["location"]
+    try:
+        assert inside.wait_for("document.querySelector('tbody th').textContent.includes('comes-too.example')")
+    finally:
+        library.visitor.post(f"{crawl}do/", form_at=crawl, change="discard")
+
+
 @pytest.mark.parametrize(("width", "dark"), [(360, True), (1280, False)])
 def test_axe_has_nothing_to_complain_of(inside: Browser, library: Library, axe: str, width: int, *, dark: bool) -> None:
     inside.size(width, 800, dark=dark)

@@ -2,7 +2,7 @@
 //   [data-part="name"]   is replaced by the server's newer piece of it
 //   [data-watch="id"]    shows a thing that runs: when it has changed, the page's [data-live] pieces are loaded anew
 //   [data-done="name"]   is what a [data-live] piece becomes that changes no more
-//   [data-watch=library] shows the newest pages: those that come are put on top of its [data-row]s
+//   [data-watch=library] shows the newest pages or crawls: pages that come are put on top of its [data-row]s
 //   #away                is shown while nothing is heard of the server
 "use strict";
 const SOONEST = 1000, LATEST = 2000, SHARE = 5, AGAIN = 5000, QUIET = 75000;
