@@ -60,7 +60,7 @@ chaos: env  ## kill things at random for CHAOS_SECONDS and see that nothing is l
 	.venv/bin/python -m tests.chaos.run $(CHAOS_SECONDS)
 
 fuzz: env  ## ask the API what its description allows, 200 times for each operation
-	API_EXAMPLES=200 DJANGO_SETTINGS_MODULE=tests.settings .venv/bin/pytest -q tests/integration/api/test_others.py -k description_allows --timeout=0
+	API_EXAMPLES=200 .venv/bin/pytest -q tests/integration/api/test_others.py -k description_allows --timeout=0
 
 bench: env  ## the benchmarks
 	$(PY) -m benchmarks

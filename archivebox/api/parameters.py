@@ -1,6 +1,5 @@
 """Owns which query parameters an address of the API knows; another is a mistake, and would count as no wish at all."""
 
-import difflib
 import re
 from collections.abc import Collection
 from functools import cache, wraps
@@ -9,6 +8,7 @@ from django.http import HttpRequest, HttpResponseBase
 
 from archivebox.api.problems import View, answer
 from archivebox.api.v1 import PREFIX, description
+from archivebox.lib.suggestions import did_you_mean
 
 _CONVERTED = re.compile(r"<(?:\w+:)?(\w+)>")
 """A part of an address that stands for something, as Django writes it."""
@@ -40,6 +40,5 @@ def _known(path: str, method: str) -> frozenset[str]:
 def _sentence(name: str, known: Collection[str]) -> str:
     if not known:
         return f"Nothing was done: there is no parameter {name!r}; this takes none."
-    near = difflib.get_close_matches(name, known, 1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(sorted(known))}."
+    hint = did_you_mean(name, known, f"There are {', '.join(sorted(known))}.", written=repr)
     return f"Nothing was done: there is no parameter {name!r}. {hint}"

@@ -47,7 +47,6 @@ _CLAIM = (
     "UPDATE {table} SET owner = %s, fence = fence + 1, retry_at = {end}"
     " WHERE id IN ({keys}) AND owner IS NULL AND retry_at <= %s RETURNING id, fence"
 )
-_END_OF_LEASE = {"postgresql": "statement_timestamp() + %s", "sqlite": "%s"}
 
 
 def lease_clock() -> "Now | datetime":
@@ -150,11 +149,13 @@ class WorkItem(Row):
             return {}
         table, now = table_of(cls), timezone.now()
         marks = ", ".join(["%s"] * len(keys))
-        end = LEASE if connection.vendor == "postgresql" else table.prepared("retry_at", now + LEASE)
-        arguments = [table.prepared("owner", owner), end]
+        end, until = "%s", table.prepared("retry_at", now + LEASE)
+        if connection.vendor == "postgresql":
+            end, until = "statement_timestamp() + %s", LEASE
+        arguments = [table.prepared("owner", owner), until]
         arguments += [*(table.prepared("id", key) for key in keys), table.prepared("retry_at", now)]
         with write_transaction(), connection.cursor() as cursor:
-            statement = _CLAIM.format(table=table.name, keys=marks, end=_END_OF_LEASE[connection.vendor])
+            statement = _CLAIM.format(table=table.name, keys=marks, end=end)
             cursor.execute(statement, arguments)
             fences = dict(cursor.fetchall())
         taken = {key: fences.get(table.prepared("id", key)) for key in keys}

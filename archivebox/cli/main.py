@@ -1,6 +1,5 @@
 """Owns the entry: from what was typed to an exit status."""
 
-import difflib
 import importlib
 import sys
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from archivebox.cli.declare import global_options
 from archivebox.cli.former import INSTEAD, translated
 from archivebox.cli.output import Output
 from archivebox.cli.session import BAD_INPUT
+from archivebox.lib.suggestions import did_you_mean
 
 COMMANDS = (
     "add", "binary", "config", "crawl", "doctor", "export", "help", "init", "install", "job", "list", "machine",
@@ -38,8 +38,8 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
-            hint = f"Did you mean `archivebox {near[0]}`?" if near else "`archivebox help` lists them."
+            otherwise = "`archivebox help` lists them."
+            hint = did_you_mean(args[0], self.list_commands(ctx), otherwise, written="`archivebox {}`".format)
             hint = INSTEAD.get(args[0], hint)
             if "://" in args[0]:
                 hint = f"To archive a page: archivebox add '{args[0]}'"

@@ -1,12 +1,12 @@
 """Owns personas as they are named on a command line."""
 
-import difflib
 import re
 
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.session import Session
 from archivebox.config.core import PERSONA_NAME
 from archivebox.config.personas import Persona
+from archivebox.lib.suggestions import did_you_mean
 
 
 def named(session: Session, name: str) -> Persona:
@@ -26,7 +26,7 @@ def find(session: Session, name: str) -> Persona:
     """The persona of this name; BadInputError with the nearest names if there is none."""
     persona = named(session, name)
     if not persona.exists:
-        near = difflib.get_close_matches(name, [one.name for one in all_of(session)], 1)
-        hint = f"Did you mean {near[0]}?" if near else f"`archivebox persona create '{name}'` makes it."
+        known = (one.name for one in all_of(session))
+        hint = did_you_mean(name, known, f"`archivebox persona create '{name}'` makes it.")
         raise BadInputError(f"There is no persona {name}. {hint}")
     return persona

@@ -1,6 +1,5 @@
 """Owns settings as they are typed: KEY=VALUE checked against what exists, and plugins by name."""
 
-import difflib
 from collections.abc import Iterable
 
 from archivebox.cli.errors import BadInputError
@@ -11,6 +10,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.schema import SettingSpec, check_value
 from archivebox.hooks import base_layers, plugins, resolve_settings
 from archivebox.lib.jsonl import JSON
+from archivebox.lib.suggestions import did_you_mean
 
 
 def known() -> dict[str, SettingSpec]:
@@ -27,8 +27,7 @@ def spec_of(name: str) -> SettingSpec:
     specs = known()
     found = specs.get(name) or specs.get(name.upper())
     if found is None:
-        near = difflib.get_close_matches(name.upper(), specs, 3)
-        hint = f"Did you mean {' or '.join(near)}?" if near else "`archivebox config list --all` shows all."
+        hint = did_you_mean(name.upper(), specs, "`archivebox config list --all` shows all.", most=3)
         raise BadInputError(f"There is no setting {name}. {hint}")
     return found
 
@@ -59,8 +58,7 @@ def plugin_names(text: str | None) -> list[str]:
     names = [name.strip() for name in (text or "").split(",") if name.strip()]
     for name in names:
         if name not in plugins():
-            near = difflib.get_close_matches(name, plugins(), 1)
-            hint = f"Did you mean {near[0]}?" if near else "`archivebox plugin list` shows those that are there."
+            hint = did_you_mean(name, plugins(), "`archivebox plugin list` shows those that are there.")
             raise BadInputError(f"There is no plugin {name}. {hint}")
     return names
 

@@ -38,8 +38,12 @@ _PLACES = (
 )
 
 _WORK = (
-    SettingSpec("WORKERS", "integer", None, "Worker processes; unset: one per core", minimum=1),
-    SettingSpec("SNAPSHOTS_IN_FLIGHT", "integer", 4, "Snapshots that one worker works on at a time", minimum=1),
+    SettingSpec(
+        "WORKERS", "integer", None, "Worker processes; unset: as many as it takes, one per core at most", minimum=1
+    ),
+    SettingSpec(
+        "SNAPSHOTS_IN_FLIGHT", "integer", 4, "Snapshots at a time, for each worker that there may be", minimum=1
+    ),
     SettingSpec("CRAWLS_IN_FLIGHT", "integer", 4, "Crawls whose browser is up at a time on this machine", minimum=1),
     SettingSpec("CRAWL_TURN", "number", 300, "Seconds until a crawl makes room for one that waits", minimum=0),
     SettingSpec("HOOK_CONCURRENCY", "integer", None, "Foreground hooks at a time; unset: 2 per core", minimum=1),

@@ -176,7 +176,7 @@ def create_crawl(
         visibility=visibility or default_visibility(config or {}),
         **held,
     )
-    rules_of(crawl, resolve_settings(crawl.layers()))  # what they refuse, links that are found would be lost for
+    rules_of(crawl, resolve_settings(crawl.layers()))  # SettingError now: later, links that pages find would be lost
     rows = (planned(crawl, seed, created_by.username, now) for seed in seeds)
     with write_transaction():
         crawl.save(force_insert=True)

@@ -376,13 +376,6 @@ class Snapshot(StoppableItem, VisibleRow):
         self.cleanup()
         self.crawl.wake()
 
-    def retire(self) -> None:
-        """Take it out of every list, without touching its files; :meth:`restore` undoes it."""
-        Snapshot.objects.filter(pk=self.pk).update(retired_at=timezone.now())
-
-    def restore(self) -> None:
-        Snapshot.objects.filter(pk=self.pk).update(retired_at=None)
-
 
 def chosen_hooks(settings: Resolved) -> list[Hook]:
     """The hooks that a page with these settings has a result of: those of the plugins that were asked for."""

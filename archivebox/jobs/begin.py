@@ -1,6 +1,5 @@
 """Owns the beginning of a job: what was asked for is checked, its Snapshots are decided on."""
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from uuid import UUID
@@ -15,6 +14,7 @@ from archivebox.jobs.job import Job, JobPart, packed
 from archivebox.jobs.permission import limits, sight_for
 from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
+from archivebox.lib.suggestions import did_you_mean
 from archivebox.search.query import chosen, parse
 
 FREEZE = 5_000
@@ -68,9 +68,8 @@ class JobRequest:
 
 
 def _no_such_option(name: str, kind: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, 1) or known
-    hint = f"Did you mean {' or '.join(near)}?" if near else "It has none."
-    return f"There is no option {name!r} of the job {kind!r}. {hint}"
+    otherwise = f"Did you mean {' or '.join(known)}?" if known else "It has none."
+    return f"There is no option {name!r} of the job {kind!r}. {did_you_mean(name, known, otherwise)}"
 
 
 def begin(request: JobRequest, *, noting: Noting = in_silence) -> Job:

@@ -15,7 +15,7 @@ _HOST_AND_PORT = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)+):\d{1,5}(?:[/?#]|
 _PLAIN = re.compile(r"(https?|wss?|ftp)://([^/@:\[]+)(?::(\d+))?/")
 """The beginning of an href without user, password or IPv6: all that there is to read in nearly every URL."""
 _BARE_HOST = re.compile(r"[^\s/:]+\.[^\s/:]+(/\S*)?")
-_CREDENTIALS = re.compile(r"(?<=//)[^/?#\s]*@|(?<![^\s=])[^/?#\s:@=]+:[^/?#\s@]+@")
+_CREDENTIALS = re.compile(r"(?<=//)[^/?#\s]*@|(?<![^\s=])(?!mailto:)[^/?#\s:@=]+:[^/?#\s@]+@")
 """User and password before a host, with its scheme or at the beginning of a word."""
 _UNSAFE_IN_FOLDER = re.compile(r"[^a-z0-9._-]+")
 _MAX_FOLDER = 240

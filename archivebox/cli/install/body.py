@@ -1,6 +1,5 @@
 """Owns `archivebox install`: queueing the programs that plugins need, and waiting for them."""
 
-import difflib
 import shutil
 from itertools import chain
 from uuid import UUID
@@ -17,6 +16,7 @@ from archivebox.contract import reasons
 from archivebox.contract.binaries import BinaryRequest, merge
 from archivebox.contract.reasons import Reason
 from archivebox.hooks import base_layers, plugins, resolve_settings
+from archivebox.lib.suggestions import did_you_mean
 from archivebox.machine.models import Binary
 from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedError, Watch
 
@@ -60,8 +60,7 @@ def _chosen(names: tuple[str, ...]) -> list[BinaryRequest]:
     merged, _ = merge(chain.from_iterable(plugin.binaries for plugin in wanted))
     for name in names:
         if name not in merged:
-            near = difflib.get_close_matches(name, merged, 1)
-            hint = f"Did you mean {near[0]}?" if near else "`archivebox install --dry-run` shows those they need."
+            hint = did_you_mean(name, merged, "`archivebox install --dry-run` shows those they need.")
             raise BadInputError(f"No plugin needs a program {name}. {hint}")
     return [merged[name] for name in names or sorted(merged)]
 

@@ -125,6 +125,7 @@ def test_no_character_of_a_host_leaves_its_folder(char: str) -> None:
         ("https://example.com/@me", "https://example.com/@me"),
         ("https://example.com:8000/?mail=me@example.com", "https://example.com:8000/?mail=me@example.com"),
         ("mail me@example.com", "mail me@example.com"),
+        ("mailto:me@example.com", "mailto:me@example.com"),
     ],
 )
 def test_credentials_are_left_out(text: str, kept: str) -> None:
