@@ -40,6 +40,7 @@ BENCHMARKS = {
     "page": Benchmark("page", env={"WORKERS": "1", "SNAPSHOTS_IN_FLIGHT": "1"}),
     "by-hand": Benchmark("by_hand", env={"WORKERS": "1", "SNAPSHOTS_IN_FLIGHT": "1"}),
     "pages": Benchmark("pages"),
+    "full-set": Benchmark("full_set"),
     "spread": Benchmark("spread"),
     "add": Benchmark("add"),
     "capture": Benchmark("capture", env={"WORKERS": "1", "SNAPSHOTS_IN_FLIGHT": "1"}),

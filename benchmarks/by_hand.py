@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
@@ -49,6 +49,10 @@ MADE: tuple[str, ...] = (
 MADE += ("dom/output.html", "warc/index.cdxj", "hashes/hashes.json")
 """Some of what each page has to have."""
 BROWSER = BUNDLED / "chrome" / "on_Crawl__01_chrome.daemon.bg.py"
+
+
+Work = Callable[[Sequence["Step"], Sequence[str]], list[float]]
+"""Does pages by hand: seconds of what it did."""
 
 
 class Step(NamedTuple):
@@ -135,20 +139,40 @@ def plan_of(crawl: Crawl) -> list[Step]:
 
 def by_hand(plan: Sequence[Step], urls: Sequence[str]) -> list[float]:
     """Seconds of each page that counts, in a process of its own."""
+    return apart(one_after_the_other, plan, urls)[WARM_UP:]
+
+
+def apart(work: Work, plan: Sequence[Step], urls: Sequence[str]) -> list[float]:
+    """What it measures in a process of its own; raises LookupError where a page lacks something."""
     connections.close_all()
     here, there = multiprocessing.Pipe()
-    hand = multiprocessing.get_context("fork").Process(target=work, args=(plan, urls, there))
+    hand = multiprocessing.get_context("fork").Process(target=report, args=(work, plan, urls, there))
     hand.start()
     there.close()
     seconds: list[float] | LookupError = here.recv()
     hand.join()
     if isinstance(seconds, LookupError):
         raise seconds
-    return seconds[WARM_UP:]
+    return seconds
 
 
-def work(plan: Sequence[Step], urls: Sequence[str], there: Connection) -> None:
-    seconds = []
+def report(work: Work, plan: Sequence[Step], urls: Sequence[str], there: Connection) -> None:
+    try:
+        there.send(work(plan, urls))
+    except LookupError as error:
+        there.send(error)
+    os._exit(0)
+
+
+def one_after_the_other(plan: Sequence[Step], urls: Sequence[str]) -> list[float]:
+    """Seconds of each page, in one tab."""
+    with at_a_browser(plan) as (folder, env):
+        return [in_turn(plan, folder / str(number), url, env) for number, url in enumerate(urls)]
+
+
+@contextlib.contextmanager
+def at_a_browser(plan: Sequence[Step]) -> Iterator[tuple[Path, dict[str, str]]]:
+    """A folder, and the environment that leads hooks to the browser which runs meanwhile. Silences this process."""
     with tempfile.TemporaryDirectory(prefix="bench-hand-") as name:
         folder = Path(name)
         with open(folder / "said", "wb") as said:  # noqa: PTH123 - records are of no use here
@@ -157,15 +181,16 @@ def work(plan: Sequence[Step], urls: Sequence[str], there: Connection) -> None:
         env = {"CRAWL_DIR": name, "CRAWL_OUTPUT_DIR": name, "TMPDIR": name}
         holder = next(step for step in plan if step.plugin == "chrome")
         with beside(holder._replace(script=str(BROWSER)), folder, [], env):
-            for number, url in enumerate(urls):
-                start = time.perf_counter()
-                archive(plan, folder / str(number), url, env)
-                if lacking := [name for name in MADE if not (folder / str(number) / name).exists()]:
-                    there.send(LookupError(f"by hand nothing came of {', '.join(lacking)}"))
-                    os._exit(1)
-                seconds.append(time.perf_counter() - start)
-    there.send(seconds)
-    os._exit(0)
+            yield folder, env
+
+
+def in_turn(plan: Sequence[Step], folder: Path, url: str, env: dict[str, str]) -> float:
+    """Seconds of one page; LookupError where it lacks something."""
+    start = time.perf_counter()
+    archive(plan, folder, url, env)
+    if lacking := [name for name in MADE if not (folder / name).exists()]:
+        raise LookupError(f"by hand nothing came of {', '.join(lacking)}")
+    return time.perf_counter() - start
 
 
 def archive(plan: Sequence[Step], folder: Path, url: str, env: dict[str, str]) -> None:

@@ -3,7 +3,8 @@
 Ours: eleven plugins, each hook a process with its row, result, logs and folder, on a browser that is up. Counted is
 from the seal of one page to the seal of the next. The floor has one connection to a Chromium with the same flags, and
 does without processes, rows and waiting for anybody what those hooks do: a tab, the navigation until the page has been
-quiet as long as ours waits, response headers, title, DOM, screenshot, PDF, icon, text, links, and a hash of each file.
+quiet as long as ours waits, response headers, title, DOM, screenshot (small and packed as ours are), PDF, icon, text,
+links, and a hash of each file.
 """
 
 import base64
@@ -27,6 +28,7 @@ from archivebox.plugins.base.cdp import Connection
 from archivebox.plugins.base.html_text import html_to_text
 from archivebox.plugins.base.settings import Settings
 from archivebox.plugins.chrome.launch import PIPE, browser_pipe, find_chromium, flags
+from archivebox.plugins.screenshot.drawn import opened, packed, thumbnail
 from benchmarks.commands import local_site
 from benchmarks.finding import Bound, Finding, interleaved
 from benchmarks.room import Room, room
@@ -50,6 +52,7 @@ WARM_UP = 2
 QUIET = 0.25
 """Seconds without a request after which a page counts as settled: CHROME_QUIET_TIME."""
 PATIENCE = 30.0
+PICTURE = "screenshot.png"
 TITLE = "document.title"
 HTML = "new XMLSerializer().serializeToString(document.doctype) + document.documentElement.outerHTML"
 LINKS = "[...new Set([...document.querySelectorAll('a[href], area[href]')].map(link => link.href.split('#')[0]))]"
@@ -165,18 +168,29 @@ def open_tab(connection: Connection, agent: str) -> Iterator["Tab"]:
 
 
 def four_outputs(tab: "Tab", url: str) -> dict[str, bytes]:
-    """Headers, DOM, title and screenshot."""
+    """Headers, DOM, title, and the screenshot as the browser hands it over: see :func:`drawn`."""
     headers = tab.navigate(url)
+    picture = tab.call("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})["data"]
     return {
-        "screenshot.png": base64.b64decode(tab.call("Page.captureScreenshot", {"format": "png"})["data"]),
+        PICTURE: base64.b64decode(picture),
         "output.html": tab.evaluate(HTML).encode(),
         "title.txt": tab.evaluate(TITLE).encode(),
         "headers.json": json.dumps(headers, indent=2).encode(),
     }
 
 
+def drawn(files: dict[str, bytes]) -> dict[str, bytes]:
+    """The files with the screenshot as the plugin keeps it, which needs no tab any more."""
+    with opened(files[PICTURE]) as view:
+        made = {"thumbnail.webp": thumbnail(view)}
+        webp = packed(files[PICTURE], view)
+    if webp is None:
+        return files | made
+    return {name: content for name, content in files.items() if name != PICTURE} | made | {"screenshot.webp": webp}
+
+
 def everything(tab: "Tab", url: str) -> dict[str, bytes]:
-    files = four_outputs(tab, url)
+    files = drawn(four_outputs(tab, url))
     paper = tab.call("Page.printToPDF", {"printBackground": True, "preferCSSPageSize": True})["data"]
     return files | {
         "output.pdf": base64.b64decode(paper),

@@ -11,6 +11,7 @@ from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake import Seed, create_crawl
 from archivebox.crawls.crawl import Crawl
+from archivebox.hooks import forget_plugins
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.process import Process
 from archivebox.workers.supervise.watch import Watch
@@ -80,6 +81,9 @@ def workers_are_up() -> bool:
 @contextmanager
 def room(plugins: Sequence[str], *, warm_up: int = 8) -> Iterator[Room]:
     """An engine whose workers and fork servers are up and idle, and which runs these plugins alone."""
+    if warm_up:
+        os.environ.setdefault("WORKERS", str(CORES))  # else others come only when the first does not keep up
+        forget_plugins()  # and the environment with them
     with Watch() as watch:
         engine = Room(watch, {"PLUGINS": list(plugins)})
         if warm_up:

@@ -1,4 +1,4 @@
-"""Crawls of many pages by the default workers, against one worker that has all tabs; and by what one bad page costs.
+"""Crawls of many pages by a worker for each core, against one worker that has all tabs; and by what one bad page costs.
 
 The floor of the first two is the same engine as ``WORKERS=1``, which by itself keeps every tab busy: more workers may
 not be slower than that. The third has a page that never answers beside eight good ones: of those it is the time from
@@ -15,11 +15,12 @@ from django.db.models import Min
 
 from archivebox.core.retry import retry_missing
 from archivebox.core.snapshot import Snapshot
+from archivebox.hooks import forget_plugins
 from archivebox.machine.process import Process
 from benchmarks import page
 from benchmarks.commands import local_site
 from benchmarks.finding import Bound, Finding, interleaved
-from benchmarks.room import Room, room
+from benchmarks.room import CORES, Room, room
 
 PLUGINS = [*page.PLUGINS, "wget", "parse_html_urls"]
 HOSTS = ("127.0.0.1", "127.0.0.2", "127.0.0.3", "localhost")
@@ -45,7 +46,7 @@ def workers(name: str, rounds: int, site: str, pages: int, hosts: Sequence[str])
     interleaved(
         rounds,
         lambda: finding.floor.append(seconds(list(itertools.islice(urls, pages)), WORKERS="1")),
-        lambda: finding.ours.append(seconds(list(itertools.islice(urls, pages)))),
+        lambda: finding.ours.append(seconds(list(itertools.islice(urls, pages)), WORKERS=str(CORES))),
     )
     return finding
 
@@ -110,8 +111,10 @@ def environ(settings: dict[str, str]) -> Iterator[None]:
     """With these in the environment of the orchestrator that is started meanwhile."""
     before = {name: os.environ.get(name) for name in settings}
     os.environ.update(settings)
+    forget_plugins()  # and the environment with them
     try:
         yield
     finally:
         for name, value in before.items():
             os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+        forget_plugins()

@@ -56,6 +56,15 @@ def cpu(root: int) -> Used:
     return Used(own / TICK, reaped / TICK)
 
 
+def own(pid: int) -> float:
+    """CPU seconds of one process, its children not counted; 0 where it has gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
 def scheduled(root: int) -> float:
     """CPU seconds of the living tree, to the nanosecond: an idle process is told apart from one that does little."""
     total = 0
