@@ -27,12 +27,11 @@ class Hook:
     ``ready``: prints a line as soon as others may rely on it, or may have the page. ``finite``: ends by itself.
     ``session``: its effect is the live page. ``page``: needs the live page. ``derived``: made from other results, and
     made again when those change; from those of the plugins that ``sources`` names, else from all. ``exclusive``:
-    resources it holds alone.
-    ``after``: hooks or plugins it waits for. ``fork``: may run in a child of the fork server. ``argv``: options it
-    accepts, without dashes; None: every one. ``applies``: the pages it is for. ``described``: ``x-hooks`` speaks of
-    it. ``environment``: the program that runs it where that is the Python of an environment of its own.
-    ``direct``: it connects past the proxy of its crawl. ``gate``: where it fails, nothing that comes after it starts.
-    ``tells``: the settings that say which others it tells of the page.
+    resources it holds alone. ``after``: hooks or plugins it waits for. ``fork``: may run in a child of the fork server.
+    ``argv``: options it accepts, without dashes; None: every one. ``applies``: the pages it is for. ``described``:
+    ``x-hooks`` speaks of it. ``environment``: the program that runs it where that is the Python of an environment of
+    its own. ``direct``: it connects past the proxy of its crawl. ``gate``: where it fails, nothing that comes after it
+    starts. ``tells``: the settings that say which others it tells of the page.
     ``newer_dialect``: it prints ``failed`` for any exception. ``digest``: SHA-256 of the script.
     """
 
@@ -78,6 +77,11 @@ class Hook:
     def listens(self) -> bool:
         """Whether it works until it is told to stop, by its name or its declaration."""
         return self.name.daemon or self.ready
+
+    @property
+    def opens_page(self) -> bool:
+        """Whether others may use the live page as soon as it is ready: it holds the tab, and needs nobody else's."""
+        return self.session and self.ready and not self.page
 
     @property
     def works_on(self) -> bool:

@@ -38,15 +38,26 @@ def waits(hooks: Iterable[Hook]) -> Waits:
     be fulfilled: it is left out with a warning. One that names nothing here is fulfilled (absent or disabled).
     """
     ordered = sorted(hooks, key=lambda hook: hook.sort_key)
-    ready = {hook: tuple(_ready_before(hook, ordered)) for hook in ordered if _waits_for_readiness(hook)}
+    opening = opening_step(ordered)
+    ready = {hook: tuple(_ready_before(hook, ordered, opening)) for hook in ordered if _waits_for_readiness(hook)}
     edges = {hook: {*ready.get(hook, ())} for hook in ordered}
     giving_way = frozenset(hook for hook in ordered if _gives_way(hook, ordered))
     for earlier, later in _exclusive_pairs(ordered, giving_way):
         edges[later].add(earlier)
     warnings: list[str] = []
-    steps = {hook: _runs_in(hook, ready.get(hook, ())) for hook in ordered}
+    steps = {hook: _runs_in(hook, ready.get(hook, ()), opening) for hook in ordered}
     after = {hook: tuple(_possible(hook, steps, edges, warnings)) for hook in ordered if hook.after}
     return Waits(after, ready, giving_way, tuple(warnings))
+
+
+def opening_step(hooks: Iterable[Hook]) -> int:
+    """The step in which the live page is opened; 0 where nothing does."""
+    return min((hook.step for hook in hooks if hook.opens_page), default=0)
+
+
+def background_step(hook: Hook, opening: int) -> int:
+    """The step in which a background hook starts: not before that of the page that it needs."""
+    return max(hook.step, opening) if hook.page else hook.step
 
 
 def _waits_for_readiness(hook: Hook) -> bool:
@@ -54,11 +65,12 @@ def _waits_for_readiness(hook: Hook) -> bool:
     return not hook.background or not hook.described
 
 
-def _ready_before(hook: Hook, ordered: Sequence[Hook]) -> Iterator[Hook]:
+def _ready_before(hook: Hook, ordered: Sequence[Hook], opening: int) -> Iterator[Hook]:
+    """Those of earlier names, but for what starts in a later step: that comes once this one is over."""
     for other in ordered:
         if other is hook:
             return
-        if other.background and other.ready:
+        if other.background and other.ready and background_step(other, opening) <= hook.step:
             yield other
 
 
@@ -67,10 +79,12 @@ def _gives_way(hook: Hook, ordered: Sequence[Hook]) -> bool:
     return bool(hook.after) and any(not names(other).isdisjoint(hook.after) for other in sharing)
 
 
-def _runs_in(hook: Hook, ready: Sequence[Hook]) -> int:
+def _runs_in(hook: Hook, ready: Sequence[Hook], opening: int) -> int:
     """The step of a hook; one that needs the page and waits for nothing later runs with the outputs at the latest."""
+    if hook.background:
+        return background_step(hook, opening)
     waits_for_later = hook.after or any(other.step > OUTPUT_STEP for other in ready)
-    return hook.step if waits_for_later or hook.background or not hook.page else min(hook.step, OUTPUT_STEP)
+    return hook.step if waits_for_later or not hook.page else min(hook.step, OUTPUT_STEP)
 
 
 def _exclusive_pairs(ordered: Sequence[Hook], giving_way: frozenset[Hook]) -> Iterator[tuple[Hook, Hook]]:

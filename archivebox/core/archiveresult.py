@@ -47,6 +47,10 @@ from archivebox.machine.process import Process
 FAILED = Q(status="failed")
 MAX_ATTEMPTS = 3
 FIRST_BACK_OFF = timedelta(minutes=1)
+MOST_LISTED = 10_000
+"""Files that a result names, those of its folder itself first; whoever shows a page reads all names."""
+LISTED_AT_ONCE = 500
+"""Files and folders of one hook that its worker looks through while everything else waits."""
 
 
 def back_off(attempts: int) -> timedelta:
@@ -345,12 +349,6 @@ def _columns_of(files: Iterator[OutputFile]) -> dict[str, Any]:
         "output_size": size,
         "output_mimetypes": ",".join(sorted(mimetypes))[:512],
     }
-
-
-MOST_LISTED = 10_000
-"""Files that a result names, those of its folder itself first; whoever shows a page reads all names."""
-LISTED_AT_ONCE = 500
-"""Files and folders of one hook that its worker looks through while everything else waits."""
 
 
 def title_said(hook: Hook, declared: Declaration | None) -> str:

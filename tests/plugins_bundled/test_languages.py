@@ -87,16 +87,21 @@ def test_a_failure_may_say_its_reason(tmp_path: Path, language: str, ending: str
 @pytest.mark.parametrize("language", ["sh", "js"])
 def test_arguments_settings_and_records(tmp_path: Path, language: str) -> None:
     body = {
-        "sh": 'ready; found "$opt_url"; found "$opt_snapshot_id-$(seconds X)-$(setting NO y)"; list WORDS "[]" >&2',
-        "js": "const {options: o, ready, found, seconds, setting, log} = hook; ready(); found(o.url);"
-        "found(`${o.snapshot_id}-${seconds('X')}-${setting('NO', 'y')}`);"
+        "sh": 'ready; waiting; found "$opt_url"; found "$opt_snapshot_id-$(seconds X)-$(setting NO y)"\n'
+        'list WORDS "[]" >&2',
+        "js": "const {options: o, ready, waiting, found, seconds, setting, log} = hook;"
+        "ready(); waiting(); found(o.url); found(`${o.snapshot_id}-${seconds('X')}-${setting('NO', 'y')}`);"
         "log(JSON.parse(setting('WORDS')).join('\\n'))",
     }[language]
     words = ["--mirror", "--a=b,c d", "[x]"]
     script = written(tmp_path, language, body)
     code, records, stderr = run(script, tmp_path, "--url", "http://a/", "--snapshot-id=s", WORDS=json.dumps(words))
     assert (code, stderr.splitlines()) == (0, words)
-    assert records == [{"type": "Ready"}, *({"type": "Snapshot", "url": url} for url in ("http://a/", "s-60-y"))]
+    assert records == [
+        {"type": "Ready"},
+        {"type": "Waiting"},
+        *({"type": "Snapshot", "url": url} for url in ("http://a/", "s-60-y")),
+    ]
 
 
 @pytest.mark.parametrize("language", ["sh", "js"])

@@ -36,6 +36,7 @@ from archivebox.plugins.base.records import (
     skipped,
     succeeded,
     try_again,
+    waiting,
 )
 from archivebox.plugins.base.settings import Settings
 from archivebox.plugins.base.stopping import StopRequest, TimeIsOver, give_up_after, on_stop
@@ -79,6 +80,7 @@ __all__ = [
     "start_ticks",
     "succeeded",
     "try_again",
+    "waiting",
     "write_atomically",
 ]
 

@@ -14,6 +14,7 @@ const seconds = (plugin) => Number(setting(`${plugin}_TIMEOUT`, setting("TIMEOUT
 const log = (...words) => fs.writeSync(2, words.join(" ") + "\n");
 const emit = (type, fields = {}) => fs.writeSync(1, JSON.stringify({ type, ...fields }) + "\n");
 const ready = () => emit("Ready");
+const waiting = () => emit("Waiting");
 const found = (url, fields = {}) => emit("Snapshot", { url, ...fields });
 const end = (status, code, retry) => (output_str, output_json, reason) => {
   emit("ArchiveResult", { status, output_str, output_json, retry, reason });
@@ -74,6 +75,6 @@ function openPage(limit) {
 }
 
 module.exports = {
-  options, setting, seconds, log, emit, ready, found, succeeded, noresults, skipped, failed, misconfigured, tryAgain,
+  options, setting, seconds, log, emit, ready, waiting, found, succeeded, noresults, skipped, failed, misconfigured, tryAgain,
   pageLost, onStop, writeAtomically, openPage,
 };

@@ -34,6 +34,7 @@ json() { # TEXT: as a JSON string; control characters but newline, return and ta
 
 log() { printf '%s\n' "$*" >&2; }
 ready() { echo '{"type":"Ready"}'; }
+waiting() { echo '{"type":"Waiting"}'; }
 found() { echo '{"type":"Snapshot","url":'"$(json "$1")}"; }
 result() { # STATUS TEXT EXIT [RETRY [REASON]]: the final record, and the end
   local more="${4:+,\"retry\":\"$4\"}${5:+,\"reason\":\"$5\"}"

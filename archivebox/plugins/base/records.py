@@ -33,6 +33,11 @@ def ready() -> None:
     emit("Ready")
 
 
+def waiting() -> None:
+    """Say that this hook waits for somebody else's server, and needs nothing of the machine: the next one may begin."""
+    emit("Waiting")
+
+
 def found(url: str, **fields: object) -> None:
     """Report a URL found on the page; without `depth` it gets this Snapshot's plus one."""
     emit("Snapshot", url=url, **fields)

@@ -12,6 +12,7 @@ import json
 import time
 
 from answers import declared_type, retry_after
+from idleness import Idleness
 from looks import likeness, look_script
 from neterrors import Problem, problem_of
 from others import take_back, tell
@@ -25,6 +26,7 @@ from archivebox.plugins.base import (
     patch_snapshot,
     succeeded,
     try_again,
+    waiting,
     write_atomically,
 )
 from archivebox.plugins.base.cdp import CallTimeout, CDPError, CommandFailed, Event
@@ -149,6 +151,7 @@ class Navigation:
         self._started = time.monotonic()
         self._asked, self._answered = 0, False
         self._looked_at, self._look = "", 0
+        self._idleness = Idleness(tab.connection)
         self.problem: Problem | None = None
         self.code = ""  # the browser's own word for it
         self.stopped = ""
@@ -194,9 +197,8 @@ class Navigation:
         is there and we never hear of it (8 of 8 with a renderer busy for 0.7 s, 1 of 42 with 15 times the load).
         """
         self._tab.make_answer()  # the page of an earlier attempt may be busy for ever
-        self._tab.connection.call_all(
-            [("Page.enable", {}), ("Page.setLifecycleEventsEnabled", {"enabled": True}), ("Network.enable", {})]
-        )
+        wants = [("Page.setLifecycleEventsEnabled", {"enabled": True}), ("Network.enable", {})]
+        self._tab.connection.call_all([("Page.enable", {}), *wants, ("Performance.enable", {})])
 
     def _stop(self) -> None:
         """Stop the page, again while it goes on: a navigation that has begun to commit survives the first stop."""
@@ -256,10 +258,13 @@ class Navigation:
             if self._goes_in_circles() and not stopping:
                 self.stopped = f"sent itself elsewhere {self._arrival.navigations} times"
                 return
-            self._take(self._tab.connection.next_event(min(deadline - now, self._pause(now))))
+            left = deadline - now
+            self._take(self._tab.connection.next_event(left if stopping else min(left, self._pause(now))))
             self._take_answer(stopping=stopping)
             self._see_that_it_is_whole()
             self._look_at_the_load()
+            if not (stopping or self._arrival.loaded_at) and self._idleness.is_found():
+                waiting()
 
     def _look_at_the_load(self) -> None:
         """Have the page looked at as it is at its load: if it looks the same once it is quiet, it has settled."""
@@ -343,7 +348,7 @@ class Navigation:
         """Return for how long nothing can change unless an event comes."""
         arrival = self._arrival
         if not arrival.loaded_at:
-            return 3600.0
+            return self._idleness.pause(now)
         at = arrival.loaded_at + self._quiet_max
         if arrival.quiet_since(now) or not self._quiet:
             at = min(at, arrival.busy_at + self._quiet)

@@ -8,28 +8,16 @@ from __future__ import annotations
 
 import json
 import selectors
-import time
 
 from world import NAME, TELL, library, script
 
-from archivebox.plugins.base import Settings, StopRequest, log, noresults, ready, succeeded, try_again
+from archivebox.plugins.base import StopRequest, log, noresults, ready, succeeded, try_again
 from archivebox.plugins.base.cdp import CDPError, Event, TargetGone
 from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.tab import Tab
 
-LOOK_AGAIN = 0.01  # seconds between two looks for the tab, which opens in a later step
 FAREWELL = 2.0  # seconds: whoever closes the tab tells us to stop in the same moment
 MOST = 50  # facts that are kept
-
-
-def wait_for_tab(deadline: float, stop: StopRequest) -> Tab:
-    """Connect to the Snapshot's tab, which is opened after this hook has started."""
-    while not stop and time.monotonic() < deadline:
-        try:
-            return Tab.attach(read_only=True)
-        except TargetGone:
-            time.sleep(LOOK_AGAIN)
-    return try_again("No tab was opened for this page: see the output of its hook on_Snapshot__20_chrome_tab.")
 
 
 def settle_in(tab: Tab, source: str) -> None:
@@ -50,6 +38,12 @@ def listen(tab: Tab, stop: StopRequest) -> list[dict[str, object]]:
             while not stop:
                 selector.select(0 if tab.connection.pending else None)
                 if not stop and (event := tab.connection.next_event(0.1)) is not None:
+                    take(event, facts)
+            selector.unregister(stop)
+            for _ in range(MOST):  # what was told before we were told to stop; a page may go on telling for ever
+                if not tab.connection.pending and not selector.select(0):
+                    break
+                if (event := tab.connection.next_event(0.1)) is not None:
                     take(event, facts)
         except TargetGone:
             selector.unregister(tab.connection)
@@ -82,12 +76,11 @@ def _counted(facts: list[dict[str, object]]) -> str:
 def main() -> None:
     stop = StopRequest()
     end_with_engine()
-    settings = Settings()
     consent = library()
     if not consent:
         log("Consent banners are treated as any window: autoconsent is not installed. To have it: archivebox install")
-    tab = wait_for_tab(time.monotonic() + settings.timeout("MODALCLOSER"), stop)
     try:
+        tab = Tab.attach(read_only=True)
         settle_in(tab, script(consent))
         ready()
         facts = listen(tab, stop)

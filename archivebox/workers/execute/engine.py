@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from archivebox.config.resolve import Resolved
@@ -51,6 +51,23 @@ class Programs:
             known.update(now)
 
 
+class Crew(NamedTuple):
+    """How many workers there are, and how many there may be: what the machine does at once is divided among them."""
+
+    at_work: int
+    most: int
+
+
+class AtOnce(NamedTuple):
+    """How much of each kind all workers of this machine do at a time."""
+
+    pages: int
+    hooks: int
+    downloads: int
+    tabs: int
+    crawls: int
+
+
 class Engine:
     """The services that hook runs need, owned by one worker."""
 
@@ -59,7 +76,7 @@ class Engine:
         loop: asyncio.AbstractEventLoop,
         process: Process,
         settings: Resolved,
-        workers: int,
+        crew: Crew,
         ways_in: socket.socket,
     ) -> None:
         self.loop = loop
@@ -74,10 +91,18 @@ class Engine:
         self.programs = Programs()
         self.room = Room(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), self._room_changed)
         cores = os.cpu_count() or 1
-        self.slots = Slots(share(settings.find_int("HOOK_CONCURRENCY") or 2 * cores, workers))
-        tabs = settings.find_int("TABS") or cores
-        self.tabs = Tabs(DATA_FOLDER.tabs, tabs, share(tabs, workers), loop)
-        self.finite_slots = Slots(share(settings.find_int("FINITE_CONCURRENCY") or 4 * cores, workers))
+        self._at_once = AtOnce(
+            pages=crew.most * settings.get_int("SNAPSHOTS_IN_FLIGHT"),
+            hooks=settings.find_int("HOOK_CONCURRENCY") or 2 * cores,
+            downloads=settings.find_int("FINITE_CONCURRENCY") or 4 * cores,
+            tabs=settings.find_int("TABS") or cores,
+            crawls=settings.get_int("CRAWLS_IN_FLIGHT"),
+        )
+        self.slots, self.finite_slots = Slots(self._at_once.hooks), Slots(self._at_once.downloads)
+        self.tabs = Tabs(DATA_FOLDER.tabs, self._at_once.tabs, self._at_once.tabs, loop)
+        self.pages_in_flight, self.crawls_in_flight = self._at_once.pages, self._at_once.crawls
+        """Pages that this worker may hold, but late ones, and crawls whose browser it may have up."""
+        self.divide_among(crew.at_work)
         self.long_held = Delay(loop, LATE_AFTER)
         """Places of hooks, which become late when they are held for long."""
         self.attended = Delay(loop, ATTENDED_AFTER)
@@ -96,6 +121,15 @@ class Engine:
         self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="files")
         self._tasks: set[asyncio.Task[None]] = set()
         loop.set_exception_handler(self.broke)
+
+    def divide_among(self, workers: int) -> None:
+        """Take this worker's part of what the machine does at once; what it has beyond that ends by itself."""
+        at_once = self._at_once
+        self.pages_in_flight = share(at_once.pages, workers)
+        self.slots.limit = share(at_once.hooks, workers)
+        self.finite_slots.limit = share(at_once.downloads, workers)
+        self.tabs.share = share(at_once.tabs, workers)
+        self.crawls_in_flight = share(at_once.crawls, workers)
 
     def _room_changed(self, sentence: str) -> None:
         log.warning(sentence)

@@ -254,6 +254,10 @@ class Executor(Held):
         if not place.become_late():
             self._make_room_in_time(place)
 
+    def let_others_in(self, item: Planned) -> None:
+        """A hook waits for somebody else's server, and takes nothing of the machine: its place is for the next one."""
+        self._give_back(item)
+
     def _give_back(self, item: Planned) -> None:
         if item.place is not None:
             self.engine.long_held.discard(item.place)
@@ -293,7 +297,9 @@ class Executor(Held):
     def hook_printed(self, run: HookProcess, records: list[Record]) -> None:
         """Hand the records of one read to the database, together with the offset up to which they were read."""
         reported = [record for record in records if record.type == "Process"]
-        others = [record for record in records if record.type not in {"Process", "Ready"}]
+        others = [record for record in records if record.type not in {"Process", "Ready", "Waiting"}]
+        if any(record.type == "Waiting" for record in records):
+            self.let_others_in(self._by_run[run])
         if others:
             self.take_records(run, others)
         if reported:
@@ -359,7 +365,8 @@ class Executor(Held):
             marks: dict[Identity, str | None] = dict(processes.marked(DATA_FOLDER.root))
         else:
             marks = {i: processes.mark_of(i.pid, DATA_FOLDER.root) for i in self.engine.orphans()}
-        return [identity for identity, mark in marks.items() if mark in self.process_ids | self.ended_before]
+        ours = self.process_ids | self.ended_before
+        return [identity for identity, mark in marks.items() if mark in ours]
 
 
 WAIT = "\0wait"

@@ -46,19 +46,30 @@ Those that argparse imports only when it is used are named too: they are 4 of th
 
 PRELOAD_LATER = (
     "hashlib",
+    "archivebox.lib.files",
+    "archivebox.plugins.base.extension",
     "urllib.parse",
     "archivebox.plugins.base.inject",
+    "archivebox.plugins.base.lifeline",
     "archivebox.plugins.base.responses",
     "archivebox.plugins.base.warc_file",
     "dataclasses",
     "html",
     "mimetypes",
     "secrets",
+    "shlex",
+    "PIL.BmpImagePlugin",
+    "PIL.GifImagePlugin",
+    "PIL.JpegImagePlugin",
     "PIL.PngImagePlugin",
+    "PIL.PpmImagePlugin",
     "PIL.WebPImagePlugin",
+    "archivebox.plugins.base.article",
     "archivebox.plugins.base.html_text",
     "archivebox.plugins.base.links",
+    "archivebox.plugins.base.media_types",
     "archivebox.plugins.base.page_reader",
+    "archivebox.plugins.base.resources",
     "archivebox.plugins.base.segments",
     "archivebox.plugins.base.stored_html",
     "archivebox.plugins.base.download",
@@ -66,7 +77,11 @@ PRELOAD_LATER = (
     "sqlite3",
     "urllib.request",
 )
-"""Modules that hooks of most pages import, up to 20 ms each: warm once the browser has started."""
+"""Modules that hooks of most pages import, up to 20 ms each: warm once the browser has started.
+
+Of Pillow there are the formats that it loads whenever it writes one. ``lib.files`` has had mimetypes read the system's
+table, which takes each process 2 ms and more that asks for a type or makes a table of its own.
+"""
 
 
 class HookStarter:

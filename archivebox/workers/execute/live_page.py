@@ -2,6 +2,7 @@
 
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.workers.execute.schedule import Planned, Schedule
+from archivebox.workers.execute.tabs import Tab
 
 MOST_SESSIONS = 3
 """How often the live page of one Snapshot is opened again within one lease before its hooks are told there is none."""
@@ -14,10 +15,12 @@ class LivePage:
         self._schedule = schedule
         self._sessions = 0
         self._is_lost = False
+        self._waits: Planned | None = None
+        """The hook that waits for a server, for which it stands aside."""
         self.is_gone = False
         """Whether who held it said that it went away for good."""
         self._hooks = schedule.session_hooks()
-        self._holders = [item for item in self._hooks if item.opens_page]
+        self._holders = [item for item in self._hooks if item.hook.opens_page]
         self._users = [item for item in schedule.planned if item.hook.page or item.hook.session]
         self._listeners = [item for item in schedule.planned if item.may_listen] if self._holders else []
 
@@ -51,6 +54,25 @@ class LivePage:
         running = [item for item in self._users if item.is_running and item.is_endless]
         listeners = [item for item in running if item.hook.page]
         return listeners or [item for item in running if item.hook.session]
+
+    def stand_aside(self, item: Planned) -> None:
+        """The next page has its place while a hook, which alone may use it, waits for a server."""
+        self._waits = item
+        for tab in self._tabs():
+            tab.stand_aside()
+
+    def come_back(self) -> list[Tab] | None:
+        """The tabs that have a place again once that hook has ended; None while there is none for one of them."""
+        if self._waits is None or self._waits.is_running:
+            return []
+        aside = [tab for tab in self._tabs() if tab.is_aside]
+        if not all(tab.come_back() for tab in aside):
+            return None
+        self._waits = None
+        return aside
+
+    def _tabs(self) -> list[Tab]:
+        return [item.place for item in self._holders if isinstance(item.place, Tab)]
 
     def lose(self) -> None:
         """A hook has found it gone, before who holds it could say so."""

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from archivebox.contract.hook import TAB, Hook
-from archivebox.contract.ordering import OUTPUT_STEP, Waits, waits
+from archivebox.contract.ordering import OUTPUT_STEP, Waits, background_step, opening_step, waits
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.places import Place
 
@@ -76,9 +76,9 @@ class Planned:
         return self.is_endless and not declared and self.step <= OUTPUT_STEP
 
     @property
-    def opens_page(self) -> bool:
-        """Whether others may use the live page as soon as it is ready: it holds the tab, and needs nobody else's."""
-        return self.hook.session and self.hook.ready and not self.hook.page
+    def comes_with_page(self) -> bool:
+        """Whether it has nothing to do before the page has come, though its name may say an earlier step."""
+        return self.hook.page and self.hook.background and self.hook.finite and not self.hook.session
 
     @property
     def has_let_go(self) -> bool:
@@ -120,18 +120,26 @@ class Schedule:
         self.step = step
         self._gates = [item for item in self.planned if item.hook.gate]
         self._exclusive = [item for item in self.planned if item.hook.exclusive]
+        self.navigations = [item for item in self.planned if item.hook.session and not item.hook.background]
+        self.first_navigations = [item for item in self.navigations if item.step == self.navigations[0].step]
         order = _order(tuple(item.hook for item in self.planned))
         item_of = {item.hook: item for item in self.planned}
         self._after = {item_of[hook]: [item_of[one] for one in ones] for hook, ones in order.after.items()}
         self._ready = {item_of[hook]: [item_of[one] for one in ones] for hook, ones in order.ready.items()}
         self._giving_way = {item_of[hook] for hook in order.giving_way}
-        self._bring_forward()
+        self._place()
         self._awaited = {one for item, ones in self._after.items() if not item.hook.derived for one in ones}
 
-    def _bring_forward(self) -> None:
-        """A hook of a late step that needs the page runs with the outputs, unless it waits for something later."""
+    def _place(self) -> None:
+        """A hook of a late step that needs the page runs with the outputs, unless it waits for something later.
+
+        One of an early step in the background starts with the page: not to wait for that as a process.
+        """
+        opening = opening_step(item.hook for item in self.planned)
         for item in self.planned:
-            if item.hook.page and not item.hook.background and item.step > OUTPUT_STEP:
+            if item.hook.background:
+                item.step = background_step(item.hook, opening)
+            elif item.hook.page and item.step > OUTPUT_STEP:
                 before = [*self._after.get(item, ()), *self._ready.get(item, ())]
                 item.step = max((other.step for other in before if other.step > OUTPUT_STEP), default=OUTPUT_STEP)
         self.planned.sort(key=lambda item: (item.step, item.hook.sort_key))
@@ -160,6 +168,8 @@ class Schedule:
         if item.hook.derived and not self._sources_are_final(item):
             return False
         if not all(other.is_over for other in self._after.get(item, ())):
+            return False
+        if item.comes_with_page and not all(other.is_settled for other in self.first_navigations):
             return False
         return all(other.is_ready or not other.is_expected for other in self._ready.get(item, ()))
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from archivebox.contract.hook import TAB
 from archivebox.contract.outcomes import CUT_OFF, PAGE_LOST, Ending, Outcome, Status, outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
@@ -95,7 +96,7 @@ class SnapshotExecutor(Executor):
         return any(item.is_queued and item.lacks is what for item in self.schedule.planned)
 
     def _places_for(self, item: Planned) -> Places | None:
-        return self._tabs if item.opens_page else super()._places_for(item)
+        return self._tabs if item.hook.opens_page else super()._places_for(item)
 
     def advance(self) -> None:
         """Do what can be done now; the tab is given back as soon as nothing more needs it."""
@@ -105,6 +106,24 @@ class SnapshotExecutor(Executor):
             self._close_page()
         if wanted_page and not self.page.is_wanted:
             self.engine.on_capacity()
+
+    def let_others_in(self, item: Planned) -> None:
+        """One that holds the tab keeps all others from it: the page stands aside, and goes on once it has ended."""
+        super().let_others_in(item)
+        if TAB in item.holds:
+            self._late_at = self.engine.loop.time()
+            self.page.stand_aside(item)
+            self.engine.on_capacity()
+
+    def _has_come_back(self) -> bool:
+        """Whether its tab is among those at work: where it stood aside it takes a place again, if there is one."""
+        came_back = self.page.come_back()
+        if came_back is None:
+            self._tabs.tell_when_free(self.advance)
+            return False
+        for place in came_back:
+            self._make_room_in_time(place)
+        return True
 
     def _close_page(self) -> None:
         closing = self.page.closing()
@@ -155,7 +174,7 @@ class SnapshotExecutor(Executor):
         if item.result_id is None or (replayed and (self.ending or result.status is Status.QUEUED)):
             item.status = item.settled_as or "succeeded"
             return
-        if item.opens_page and run.declared is not None and run.declared.is_final_failure:
+        if item.hook.opens_page and run.declared is not None and run.declared.is_final_failure:
             self.page.is_gone = True
         if self._lost_its_page(item, result):
             self.page.lose()
@@ -237,10 +256,9 @@ class SnapshotExecutor(Executor):
         """
         if not item.hook.applies.needs_facts or self.snapshot.facts.are_known:
             return False
-        navigations = [other for other in self.schedule.session_hooks() if not other.hook.background]
-        waits_anyway = item.hook.background and item.hook.finite
-        first = min((other.step for other in navigations), default=0) if waits_anyway else None
-        before = [one for one in navigations if one.hook.sort_key < item.hook.sort_key or one.step == first]
+        before = [one for one in self.schedule.navigations if one.hook.sort_key < item.hook.sort_key]
+        if item.hook.background and item.hook.finite:
+            before += self.schedule.first_navigations
         return not all(other.is_settled for other in before)
 
     def not_applicable(self, item: Planned) -> str | None:
@@ -274,6 +292,8 @@ class SnapshotExecutor(Executor):
 
     def refuses(self, item: Planned) -> bool:
         """A hook that needs the live page waits until there is one again; session hooks are run anew for it."""
+        if item.hook.page and not self._has_come_back():
+            return True
         if not item.hook.page or item.hook.session or self.page.lives:
             return False
         if self.page.is_gone:

@@ -1,15 +1,17 @@
 """The machine's places for tabs: a file each, locked while a page has a tab, whichever worker opened it.
 
 With ``TABS`` = n, n - 1 places are for the fresh pages of all crawls, and one is each crawl's own: no crawl waits for
-the tabs of another. As many again are for late pages: those that have had a tab for long, and those tried again.
+the tabs of another. As many again are for late pages: those that have had a tab for long, and those tried again. Pages
+that only wait for their servers stand aside, on places of which there are more: they take memory and nothing else.
 """
 
 import asyncio
 import fcntl
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 from uuid import UUID
 
 from archivebox.lib.filewatch import FileWatcher
@@ -20,6 +22,8 @@ OWN = 64
 """Files for the crawls' own places; two crawls whose ids fall on one share it."""
 BORROW_AFTER = 0.1
 """Seconds for which a worker that has its share of the tabs leaves a free place to the others."""
+ASIDE = 2
+"""Pages that may stand aside, for each tab: 80 MB each, of the browser and of hooks."""
 POLL_EVERY = 1.0
 """Seconds until who waits looks again without having been told: the holder and its worker may have died together."""
 
@@ -33,6 +37,7 @@ class Tabs:
         """Places of fresh pages that this worker holds."""
         self.shared = [folder / f"shared-{number}" for number in range(most - 1)]
         self.late = [folder / f"late-{number}" for number in range(most)]
+        self.aside = [folder / f"aside-{number}" for number in range(ASIDE * most)]
         self._folder = folder
         self._loop = loop
         self._waiting: list[Tell] = []
@@ -42,9 +47,7 @@ class Tabs:
 
     def of(self, crawl: UUID, *, late: bool) -> "CrawlTabs":
         """The places that a page of a crawl may take; ``late``: it is tried again."""
-        return CrawlTabs(
-            self, self.late if late else [*self.shared, self._folder / f"own-{crawl.int % OWN}"], late=late
-        )
+        return CrawlTabs(self, [] if late else [*self.shared, self._folder / f"own-{crawl.int % OWN}"])
 
     @property
     def may_take(self) -> bool:
@@ -96,36 +99,48 @@ class Tabs:
             self._watcher.close()
 
 
-class CrawlTabs:
-    """The places that one page may take."""
+class Locked(NamedTuple):
+    """A place that was free."""
 
-    def __init__(self, tabs: Tabs, files: list[Path], *, late: bool) -> None:
-        self._tabs, self._files, self._late = tabs, files, late
+    descriptor: int
+    is_fresh: bool
+
+
+class CrawlTabs:
+    """The places that one page may take: fresh ones, or where it has none of these, those of late pages."""
+
+    def __init__(self, tabs: Tabs, fresh: list[Path]) -> None:
+        self.tabs, self._fresh = tabs, fresh
 
     is_full = False
     """Other workers take and give them back: one has to try."""
 
     def take(self) -> "Tab | None":
-        if self._late or self._tabs.may_take:
-            for file in self._files:
-                if (descriptor := lock(file)) is not None:
-                    return Tab(self._tabs, descriptor, late=self._late)
+        place = self.lock(or_late=not self._fresh)
+        return None if place is None else Tab(self, place)
+
+    def lock(self, *, or_late: bool) -> Locked | None:
+        """A fresh place if this worker may take one; else one of the late pages, if that will do."""
+        if self.tabs.may_take and (descriptor := lock_one(self._fresh)) is not None:
+            return Locked(descriptor, is_fresh=True)
+        if or_late and (descriptor := lock_one(self.tabs.late)) is not None:
+            return Locked(descriptor, is_fresh=False)
         return None
 
     def take_anyway(self) -> None:
         """An adopted tab has inherited the lock of its place."""
 
     def tell_when_free(self, tell: Tell) -> None:
-        self._tabs.tell_when_free(tell)
+        self.tabs.tell_when_free(tell)
 
 
 class Tab:
     """One place, held by this worker and by the hook that inherits ``descriptor``."""
 
-    def __init__(self, tabs: Tabs, descriptor: int, *, late: bool) -> None:
-        self.descriptor = descriptor
-        self._tabs, self._late, self._held = tabs, late, True
-        self._tabs.held += not late
+    def __init__(self, places: CrawlTabs, place: Locked) -> None:
+        self.is_aside = False
+        self._places, self._held = places, True
+        self._take(place)
 
     def give_back(self) -> None:
         if self._held:
@@ -133,21 +148,46 @@ class Tab:
             self._let_go()
 
     def become_late(self) -> bool:
-        if self._held and not self._late:
-            descriptors = (lock(file) for file in self._tabs.late)
-            descriptor = next((one for one in descriptors if one is not None), None)
-            if descriptor is None:
-                return False
+        return not (self._held and self._is_fresh) or self._move_to_one_of(self._places.tabs.late)
+
+    def stand_aside(self) -> None:
+        """Make room for the next one until :meth:`come_back`; where too many stand aside, as a late one."""
+        if self._held and not self.is_aside:
+            self.is_aside = self._move_to_one_of(self._places.tabs.aside)
+            if not self.is_aside:
+                self.become_late()
+
+    def come_back(self) -> bool:
+        """Take a place among the fresh or late ones, if there is one."""
+        place = self._places.lock(or_late=True)
+        if place is not None:
+            self.is_aside = False
             self._let_go()
-            self.descriptor, self._late = descriptor, True
-        return True
+            self._take(place)
+        return place is not None
+
+    def _move_to_one_of(self, files: Iterable[Path]) -> bool:
+        descriptor = lock_one(files)
+        if descriptor is not None:
+            self._let_go()
+            self._take(Locked(descriptor, is_fresh=False))
+        return descriptor is not None
+
+    def _take(self, place: Locked) -> None:
+        self.descriptor, self._is_fresh = place
+        self._places.tabs.held += self._is_fresh
 
     def _let_go(self) -> None:
         """Unlocked for the hook as well, which may live on; and whoever waits is told."""
-        self._tabs.held -= not self._late
+        self._places.tabs.held -= self._is_fresh
         fcntl.flock(self.descriptor, fcntl.LOCK_UN)
         os.utime(self.descriptor)
         os.close(self.descriptor)
+
+
+def lock_one(files: Iterable[Path]) -> int | None:
+    """The descriptor of the first that nobody holds, locked; None if there is none."""
+    return next((descriptor for file in files if (descriptor := lock(file)) is not None), None)
 
 
 def lock(file: Path) -> int | None:

@@ -28,8 +28,9 @@ from archivebox.lib.inotify import ATTRIB
 from archivebox.lib.lockfiles import hold
 from archivebox.machine.process import Process
 from archivebox.workers.execute import poll
-from archivebox.workers.execute.engine import Engine, share
+from archivebox.workers.execute.engine import Crew, Engine
 from archivebox.workers.execute.holdings import Holdings, Loaded
+from archivebox.workers.execute.load import LOOK_EVERY, Load
 from archivebox.workers.execute.orphans import Orphans
 from archivebox.workers.queue import claim, due, fleet, reclaim, room
 from archivebox.workers.queue.lease import Lease
@@ -59,36 +60,39 @@ MOST_DELIVERIES = 8
 MOST_RETRIES = 1
 """Snapshots that are tried again at a time, beside those that never ran."""
 
-SIGN_OF_LIFE, MORE_WORK = b".", b"+"
-"""What a worker says to its orchestrator: that it lives, and that there is work for others beside it."""
+SIGN_OF_LIFE, MORE_WORK, TOO_MUCH = b".", b"+", b"!"
+"""What a worker says to its orchestrator: that it lives, that it has more than one page, that these are too many."""
+SIBLING_DIED, SIBLING_COMES = b"d", b"s"
+"""What its orchestrator says to a worker: with the second it has as many siblings more to divide with."""
 
 
 class Worker:
     """One worker process. ``run`` returns when it was told to stop and has put everything down."""
 
-    def __init__(self, process: Process, *, workers: int, ways_in: socket.socket, pulse: int | None = None) -> None:
+    def __init__(self, process: Process, *, crew: Crew, ways_in: socket.socket, pulse: int | None = None) -> None:
         self.process = process
         self.settings = resolve_settings(base_layers())
         self.loop = asyncio.get_running_loop()
-        self.engine = Engine(self.loop, process, self.settings, workers, ways_in)
+        self.engine = Engine(self.loop, process, self.settings, crew, ways_in)
         self.engine.journal.on_lost = self._lease_lost
         self.engine.journal.on_broken = self._journal_broke
         self.held = Holdings(self.engine)
         self.orphans = Orphans(self.engine, lambda: not self.held.pages)
-        self.in_flight = self.settings.get_int("SNAPSHOTS_IN_FLIGHT")
-        self.crawls_in_flight = share(self.settings.get_int("CRAWLS_IN_FLIGHT"), workers)
         self.retention_days = self.settings.get_int("PROCESS_RETENTION_DAYS")
         self.removed_retention_days = self.settings.get_int("REMOVED_RETENTION_DAYS")
         self.crawl_turn = self.settings.get_float("CRAWL_TURN")
         self.cursor = due.Cursor()
         self.usable = UsableSettings()
+        self._workers = crew.at_work
+        self._load: Load | None = None
+        """While there is more than one page."""
         self._pulse = pulse
         self._rung = asyncio.Event()
         self._turn: asyncio.TimerHandle | None = None
         """When a crawl's turn is over, for which another waits."""
         self._freed = asyncio.Event()
-        """Set with the other when it may be that this worker has more places than before."""
-        self.engine.on_capacity = self._may_take_more
+        """Set together with ``_rung`` when this worker may have more places than before."""
+        self.engine.on_capacity = self._wake
         self._stopping = asyncio.Event()
         self._sibling_died = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -140,7 +144,18 @@ class Worker:
         self._advance_all()
         if len(self.held.pages) > 1:
             self._say(MORE_WORK)
+            if self._load is None:
+                self._load = Load()
+                self.loop.call_later(LOOK_EVERY, self._look_at_load, self._load)
         return polled
+
+    def _look_at_load(self, load: Load) -> None:
+        if len(self.held.pages) < 2:
+            self._load = None
+            return
+        if load.is_too_much(is_full=self._in_flight_left <= 0 < self._tabs_left):
+            self._say(TOO_MUCH)
+        self.loop.call_later(LOOK_EVERY, self._look_at_load, load)
 
     def _advance_all(self) -> None:
         for held in self.held.all.values():
@@ -152,20 +167,27 @@ class Worker:
         if not self.engine.room.is_there():
             return claim.Capacity(0, 0, 0, 0, beyond=False, jobs=jobs, deliveries=deliveries)  # a removal makes room
         pages = self.held.pages.values()
-        counted = sum(page.counts_as_in_flight for page in pages)
-        in_flight = self.in_flight - counted - max(0, len(pages) - counted - MOST_LATE)
-        tabs = max(0, self.engine.tabs.share - self.engine.tabs.held)
         ahead = sum(page.is_ahead for page in pages)
         alone = any(run.is_suspect for run in self.held.crawl_runs.values())
-        crawls = 0 if alone else max(0, self.crawls_in_flight - len(self.held.browsers()))
+        crawls = 0 if alone else max(0, self.engine.crawls_in_flight - len(self.held.browsers()))
         return claim.Capacity(
-            snapshots=max(0, min(in_flight, tabs + 1 - ahead)),
+            snapshots=max(0, min(self._in_flight_left, self._tabs_left + 1 - ahead)),
             retries=max(0, MOST_RETRIES - sum(page.is_retry for page in pages)),
             crawls=crawls,
-            retried_crawls=max(0, crawls - 1) if self.crawls_in_flight > 1 else crawls,
+            retried_crawls=max(0, crawls - 1) if self.engine.crawls_in_flight > 1 else crawls,
             jobs=jobs,
             deliveries=deliveries,
         )
+
+    @property
+    def _in_flight_left(self) -> int:
+        pages = self.held.pages.values()
+        counted = sum(page.counts_as_in_flight for page in pages)
+        return self.engine.pages_in_flight - counted - max(0, len(pages) - counted - MOST_LATE)
+
+    @property
+    def _tabs_left(self) -> int:
+        return max(0, self.engine.tabs.share - self.engine.tabs.held)
 
     def _make_room(self) -> None:
         """A crawl waits: the one that has had its turn for longest lets it in, when its time is over."""
@@ -181,7 +203,8 @@ class Worker:
                 self._turn.cancel()
             self._turn = self.loop.call_later(left, self._rung.set)
 
-    def _may_take_more(self) -> None:
+    def _wake(self) -> None:
+        """Have it look at once, also where it waits because it was full."""
         self._freed.set()
         self._rung.set()
 
@@ -216,7 +239,7 @@ class Worker:
             self.orphans.record_new()
             if not self.held.pages:
                 self._spawn(self.orphans.end())
-        self._may_take_more()
+        self._wake()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = self.engine.in_background(work)
@@ -296,7 +319,7 @@ class Worker:
             self._watch_orchestrator()
 
     def _watch_orchestrator(self) -> None:
-        """Our end of its socket: it says when another worker has died, and closes when the orchestrator has."""
+        """Our end of its socket: it says when another worker has died or comes, and closes when it has died itself."""
         self.loop.add_reader(self._pulse or 0, self._orchestrator_spoke)
 
     def _orchestrator_spoke(self) -> None:
@@ -307,10 +330,17 @@ class Worker:
         except ConnectionResetError:
             data = b""
         if data:
-            self._sibling_died.set()
+            self._take_word(data)
         else:
             self.loop.remove_reader(self._pulse or 0)
             self.stop()
+
+    def _take_word(self, said: bytes) -> None:
+        if SIBLING_DIED in said:
+            self._sibling_died.set()
+        if SIBLING_COMES in said:
+            self._workers += said.count(SIBLING_COMES)
+            self.engine.divide_among(self._workers)
 
     def _journal_broke(self, error: Exception) -> None:
         """Nothing can be put on record any more: end at once; whoever comes next takes everything back."""
@@ -322,7 +352,7 @@ class Worker:
     def stop(self) -> None:
         self.engine.stopping = True
         self._stopping.set()
-        self._may_take_more()
+        self._wake()
 
     async def _put_everything_down(self) -> None:
         """Release every item: trees end first, rows go back to the queue, nothing is counted as an attempt."""
@@ -359,7 +389,7 @@ def main(
     process_id: UUID,
     orchestrator_id: UUID | None,
     *,
-    workers: int,
+    crew: Crew,
     ways_in: socket.socket,
     pulse: int | None = None,
 ) -> int:
@@ -379,7 +409,7 @@ def main(
     process = patiently(lambda: Process.begin(process_id, **columns))
     error: BaseException | None = None
     try:
-        asyncio.run(_work(process, workers, ways_in, pulse))
+        asyncio.run(_work(process, crew, ways_in, pulse))
     except Exception as problem:
         error = problem
         log.exception("The worker broke action=worker_broke")
@@ -391,5 +421,5 @@ def main(
     return 0 if error is None else 1
 
 
-async def _work(process: Process, workers: int, ways_in: socket.socket, pulse: int | None) -> None:
-    await Worker(process, workers=workers, ways_in=ways_in, pulse=pulse).run()
+async def _work(process: Process, crew: Crew, ways_in: socket.socket, pulse: int | None) -> None:
+    await Worker(process, crew=crew, ways_in=ways_in, pulse=pulse).run()

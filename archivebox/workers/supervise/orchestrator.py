@@ -36,6 +36,7 @@ from archivebox.lib.processes import ExitJournal, ExitStatus, Identity
 from archivebox.machine.process import Process
 from archivebox.workers.egress import process as egress
 from archivebox.workers.execute import worker
+from archivebox.workers.execute.engine import Crew
 from archivebox.workers.queue import watchers
 from archivebox.workers.supervise import recovery
 from archivebox.workers.supervise.children import WorkerHandle, status_of
@@ -56,14 +57,20 @@ FIRST_WATCHER = 3.0
 """Seconds in which somebody has to watch a new orchestrator."""
 OTHERS_AFTER = 2.0
 """Seconds for which the first worker is alone even if it says that there is work for others: they would wake up too."""
+SETTLED = 5.0
+"""Seconds after which a worker that has come has its part of the pages, so that it shows whether one more is wanted."""
 
 
 class Orchestrator:
-    """Keeps ``count`` workers alive while somebody watches."""
+    """Keeps up to ``count`` workers alive while somebody watches.
 
-    def __init__(self, process: Process, count: int, lock: int) -> None:
+    ``as_needed``: one after the other, when those that are there do not keep up; else all, for more than one page.
+    """
+
+    def __init__(self, process: Process, count: int, lock: int, *, as_needed: bool) -> None:
         self.process = process
         self.count = count
+        self.as_needed = as_needed
         self.lock = lock
         self.workers: dict[int, WorkerHandle] = {}
         self.egress: dict[int, WorkerHandle] = {}
@@ -74,8 +81,8 @@ class Orchestrator:
         self.journal = ExitJournal(DATA_FOLDER.exits)
         self.selector = selectors.DefaultSelector()
         self.stopping = False
-        self.others_wanted = False
-        """Whether a worker has said that there is more work than one page; from then on all are kept at work."""
+        self.wanted = 1
+        """How many workers are kept at work: never fewer again."""
         self._of_workers, self._of_egress = Restarts(), Restarts()
         self._way_is_wanted = False
         self._born = time.monotonic()
@@ -135,7 +142,7 @@ class Orchestrator:
         if processes.PORTABLE:
             return 1.0
         waits = [handle.heard + SILENCE - time.monotonic() for handle in self._children.values()]
-        if len(self.workers) < self._wanted:
+        if len(self.workers) < self.wanted:
             waits.append(self._of_workers.at - time.monotonic())
         if self._way_is_wanted:
             waits.append(self._of_egress.at - time.monotonic())
@@ -185,15 +192,11 @@ class Orchestrator:
     # --- workers, and their way out ---------------------------------------------------------------------------
 
     @property
-    def _wanted(self) -> int:
-        return self.count if self.others_wanted else 1
-
-    @property
     def _children(self) -> dict[int, WorkerHandle]:
         return {**self.workers, **self.egress}
 
     def _start_missing(self) -> None:
-        while len(self.workers) < self._wanted and not self.stopping and self._of_workers.is_time:
+        while len(self.workers) < self.wanted and not self.stopping and self._of_workers.is_time:
             self._fork(self.workers, self._be_worker)
             self._of_workers.not_before(self._born + OTHERS_AFTER)
         if self._way_is_wanted and not self.stopping and self._of_egress.is_time:
@@ -243,7 +246,8 @@ class Orchestrator:
 
     def _be_worker(self, key: UUID, pulse: socket.socket) -> int:
         self.ways_out.close()
-        return worker.main(key, self.process.pk, workers=self.count, ways_in=self.ways_in, pulse=pulse.detach())
+        crew = Crew(self.wanted if self.as_needed else self.count, self.count)
+        return worker.main(key, self.process.pk, crew=crew, ways_in=self.ways_in, pulse=pulse.detach())
 
     def _be_egress(self, key: UUID, pulse: socket.socket) -> int:
         self.ways_in.close()
@@ -268,10 +272,24 @@ class Orchestrator:
             return
         if said:
             handle.heard = time.monotonic()
-            self.others_wanted |= worker.MORE_WORK in said
+            self._hear_of_work(said)
         else:
             with suppress(KeyError):
                 self.selector.unregister(handle.pulse)  # it has closed its end: its exit follows
+
+    def _hear_of_work(self, said: bytes) -> None:
+        if not self.as_needed:
+            self.wanted = self.count if worker.MORE_WORK in said else self.wanted
+        elif worker.TOO_MUCH in said and self.wanted < self.count and self._all_are_settled:
+            self._tell_workers(worker.SIBLING_COMES)
+            self.wanted += 1
+
+    @property
+    def _all_are_settled(self) -> bool:
+        since = time.monotonic() - SETTLED
+        return len(self.workers) == self.wanted and (
+            self.wanted == 1 or all(handle.started < since for handle in self.workers.values())
+        )
 
     def _kill_silent(self) -> None:
         silent = [handle for handle in self._children.values() if time.monotonic() - handle.heard > SILENCE]
@@ -304,15 +322,14 @@ class Orchestrator:
         if status.exit_code != 0:
             with suppress(OSError):  # no room for it: its row says that nobody saw its end
                 self.journal.write(handle.identity, status)
-            self._tell_siblings()
+            self._tell_workers(worker.SIBLING_DIED)  # who take back what it held before their next beat
         log.info("A process of ours ended action=worker_ended pid=%d exit=%s", pid, status.exit_code)
         return time.monotonic() - handle.started
 
-    def _tell_siblings(self) -> None:
-        """One of them has died: the others take back what it held, without waiting for its successor or their beat."""
+    def _tell_workers(self, word: bytes) -> None:
         for handle in self.workers.values():
             with suppress(BlockingIOError, BrokenPipeError):
-                handle.pulse.send(b"d")
+                handle.pulse.send(word)
 
     # --- the end ----------------------------------------------------------------------------------------------
 
@@ -375,9 +392,9 @@ def main(process_id: UUID | None = None, *, wait: bool = False) -> int:
     try:
         patiently(recovery.sweep_machine)
         settings = resolve_settings(base_layers())
-        count = settings.find_int("WORKERS") or os.cpu_count() or 1
+        wish = settings.find_int("WORKERS")
         connections.close_all()
-        Orchestrator(process, count, lock).run()
+        Orchestrator(process, wish or os.cpu_count() or 1, lock, as_needed=wish is None).run()
         patiently(recovery.close_the_last)
         # Who only adds now and then has no worker that lives for ten seconds.
         cleanup_today(settings.get_int("PROCESS_RETENTION_DAYS"))

@@ -44,6 +44,15 @@ def test_one_page_is_kept_as_it_looked(home: Home, site: Site) -> None:
     assert home.wait_until_nothing_runs() == set()
 
 
+def test_what_is_known_of_a_page_before_it_is_opened_has_nothing_look_for_it_too_early(home: Home, site: Site) -> None:
+    code, _ = home.type("add", "--plugins", "precheck,robots,favicon,title", site.url_for("/article"))
+    assert code == 0
+    results = home.rows("SELECT hook_name, status, attempts FROM core_archiveresult WHERE status != 'skipped'")
+    assert {row["hook_name"]: row["attempts"] for row in results if row["attempts"] != 1} == {}
+    icon = next(row for row in results if "favicon" in row["hook_name"])
+    assert icon["status"] == "succeeded"
+
+
 def test_a_crawl_follows_links_and_every_process_of_it_is_on_record(home: Home, site: Site) -> None:
     home.env["WGET_SAVE_WARC"] = "true"
     code, _ = home.type("add", "--depth=1", "--plugins", FORMATS, site.url_for("/tree/"))

@@ -230,6 +230,19 @@ def test_a_running_hook_is_seen_read_and_ended(
     assert (result["status"], result["reason"]) == ("skipped", "cancelled")
 
 
+def test_what_a_hook_printed_is_shown_once_its_page_is_sealed(cli: Type, put: Put) -> None:
+    put("#!/bin/bash\necho said to people | tee page.txt\necho warned >&2\n")
+    assert cli("add", "--plugins", "tiny", URL).code == 0
+    (hook,) = cli("process", "list", "--type", "hook").records
+    assert cli("process", "tail", str(hook["id"])).out == "said to people\n"
+    assert cli("process", "tail", "--stderr", str(hook["id"])).out == "warned\n"
+    shown = cli("process", "show", str(hook["id"])).record
+    assert shown["stdout_file"] == shown["stderr_file"]
+    (line,) = Path(str(shown["stdout_file"])).read_text().splitlines()
+    run = json.loads(line)
+    assert (run["stdout.log"], run["stderr.log"]) == ("said to people\n", "warned\n")
+
+
 def test_following_a_log_ends_with_its_process(
     cli: Type, put: Put, start: Callable[..., subprocess.Popen[str]]
 ) -> None:

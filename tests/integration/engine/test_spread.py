@@ -4,6 +4,8 @@ The tab is artificial: a daemon that says it is ready, and goes when it is told.
 ledger and from the rows; nothing here looks at a clock.
 """
 
+from itertools import accumulate
+
 from tests.integration.engine.driver import Collection
 
 BASE = (
@@ -23,6 +25,23 @@ def tabs(made: Collection, shot: str = "note $host-shot\n", *, count: int = 1, w
     made.plugin("tab", {tab: TAB}, config={"x-hooks": {tab: {"session": True, "ready": True}}})
     made.plugin("shot", {"on_Snapshot__51_shot.sh": BASE + shot + "note $host-done\n"})
     made.settings |= {"TABS": str(count), "WORKERS": str(workers), "HOOK_CONCURRENCY": "8"}
+
+
+def waiting_tabs(made: Collection, until: str, shot: str = "note $host-shot\n") -> None:
+    """One tab, and a load in which pages of ``bad`` hosts wait for their servers; nobody becomes late by the clock."""
+    waits = f"""case $host in bad*) echo '{{"type":"Waiting"}}'; note $host-waits; {until} ;; esac\n"""
+    hook = "on_Snapshot__30_load.sh"
+    made.plugin("load", {hook: BASE + waits}, config={"x-hooks": {hook: {"session": True, "exclusive": ["tab"]}}})
+    tabs(made, shot)
+    made.settings |= {"ARCHIVEBOX_LATE_SECONDS": "600", "TIMEOUT": "600"}
+
+
+def bad(count: int) -> list[str]:
+    return [f"http://bad{number}.test/" for number in range(count)]
+
+
+def waiting(made: Collection) -> list[str]:
+    return [line for line in made.ledger if line.endswith("-waits")]
 
 
 def good(count: int) -> list[str]:
@@ -92,6 +111,67 @@ def test_late_pages_leave_their_tabs_to_others(forked: Collection) -> None:
     tabs(forked, "case $host in good*) note $host-shot ;; *) seen good0.test-shot ;; esac\n")
     forked.run(forked.add("http://bad.test/", *good(1)))
     assert forked.ledger.index("good0.test-opens") < forked.ledger.index("bad.test-closes")
+
+
+def test_a_page_that_waits_for_its_server_holds_up_no_other(forked: Collection) -> None:
+    """Neither by its tab nor by its hook, of which one runs at a time; it goes on when all others are done."""
+    waiting_tabs(forked, "seen good3.test-done")
+    forked.settings["HOOK_CONCURRENCY"] = "1"
+    forked.run(forked.add(*bad(2), *good(4)))
+    assert {row["status"] for row in forked.rows("ArchiveResult", "status")} <= DONE
+    assert {"bad0.test-done", "bad1.test-done"} <= set(forked.ledger)
+
+
+def test_so_many_stand_aside_and_no_more(forked: Collection) -> None:
+    """With one tab two, beside one that is late and one that is fresh: of six that wait, two have no tab."""
+    waiting_tabs(forked, "seen go")
+    crawl = forked.add(*bad(6))
+    forked.watch()
+    forked.wait("as many wait as may", lambda: len(waiting(forked)) == 4)
+    forked.add("http://another.test/", PLUGINS=["nothing"])  # the worker looks at what there is once more
+    forked.wait_sealed(crawl_of(forked, "http://another.test/"))
+    assert len(waiting(forked)) == 4
+    (forked.root / "ledger").open("a").write("go\n")
+    forked.wait_sealed(crawl)
+    forked.leave()
+    assert {row["status"] for row in forked.rows("ArchiveResult", "status", snapshot__crawl=crawl)} <= DONE
+
+
+def test_those_that_come_back_are_at_work_as_many_at_a_time_as_have_places(forked: Collection) -> None:
+    """A fresh one and a late one: the first two end only when both are at work."""
+    pair = 'note $host-shot\nuntil [ "$(grep -c -- -shot "$DATA_DIR/ledger")" -ge 2 ]; do sleep 0.05; done\nsleep 0.1\n'
+    waiting_tabs(forked, "seen go", pair)
+    crawl = forked.add(*bad(4))
+    forked.watch()
+    forked.wait("all wait", lambda: len(waiting(forked)) == 4)
+    (forked.root / "ledger").open("a").write("go\n")
+    forked.wait_sealed(crawl)
+    forked.leave()
+    assert most_at_work(forked) == 2
+
+
+def most_at_work(made: Collection) -> int:
+    """How many pages were being looked at at a time, by the ledger."""
+    return max(accumulate(line.endswith("-shot") - line.endswith("-done") for line in made.ledger))
+
+
+def test_what_is_tried_again_and_waits_takes_no_place_of_a_late_page(forked: Collection) -> None:
+    """There is one place for late ones: the retry waits for a page that comes when another is late."""
+    again = "if [ -e ../tried ]; then seen good0.test-shot; fi"
+    shot = (
+        "case $host in bad0.test) [ -e ../tried ] || { touch ../tried; exit 1; } ;; old.test) seen good0.test-shot ;;"
+    )
+    waiting_tabs(forked, again, f"{shot} *) note $host-shot ;; esac\n")
+    forked.settings["ARCHIVEBOX_LATE_SECONDS"] = "0.3"
+    forked.run(forked.add(*bad(1)))
+    assert forked.actor.ask("time_has_come") == 1
+    forked.watch()
+    forked.wait("the retry waits", lambda: len(waiting(forked)) == 2)
+    fresh = forked.add("http://old.test/", *good(1))
+    forked.wait_sealed(fresh)
+    forked.wait("the retry", lambda: forked.results(snapshot__url=bad(1)[0])["shot"]["status"] in DONE)
+    forked.wait_sealed()
+    forked.leave()
 
 
 def test_a_new_crawl_has_a_tab_whatever_the_others_do(forked: Collection) -> None:

@@ -79,10 +79,13 @@ class Running:
             )
 
     def wait_until_ready(self) -> Self:
+        return self.wait_until_said("Ready")
+
+    def wait_until_said(self, kind: str) -> Self:
         deadline = time.monotonic() + PATIENCE
-        while '"Ready"' not in self._stdout.read_text():
+        while f'"{kind}"' not in self._stdout.read_text():
             assert self.process.poll() is None, self.outcome()
-            assert time.monotonic() < deadline, "never ready"
+            assert time.monotonic() < deadline, f"never said {kind}"
             time.sleep(0.01)
         return self
 

@@ -115,10 +115,11 @@ def test_each_ending_has_its_record_and_status(tmp_path: Path, ending: str, code
 
 def test_records_of_a_hook(tmp_path: Path) -> None:
     _, records, _ = hook(
-        tmp_path, 'ready(); found("http://a/", title="é\\n"); patch_snapshot(title="t")', "--snapshot-id=s"
+        tmp_path, 'ready(); waiting(); found("http://a/", title="é\\n"); patch_snapshot(title="t")', "--snapshot-id=s"
     )
     assert records == [
         {"type": "Ready"},
+        {"type": "Waiting"},
         {"type": "Snapshot", "url": "http://a/", "title": "é\n"},
         {"type": "Snapshot", "id": "s", "title": "t"},
     ]

@@ -31,9 +31,8 @@ class Closed:
 
     def __init__(self, crawl: Crawl, site: Site, path: str, settings: dict[str, str]) -> None:
         page = crawl.snapshot(path.strip("/"), site.url_for(path), **settings)
-        closer = page.start(CLOSER)  # before there is a tab, as in the engine
         page.tab = page.start(TAB_HOOK).wait_until_ready()
-        closer.wait_until_ready()
+        closer = page.start(CLOSER).wait_until_ready()
         assert page.run(NAVIGATE).status == "succeeded"
         if path == "/modal":
             let_its_timer_pass(page)
@@ -71,7 +70,8 @@ def test_what_lies_over_the_page_is_gone_when_it_is_kept(
     page = Closed(crawl, site, path, autoconsent)
     assert page.sentence == sentence, page.outcome
     assert all(words not in page.html for words in ("Reject", "newsletter!")), page.wait
-    assert page.wait.status == "succeeded", "it was waited for"
+    if path != "/modal":  # which a click closes at once, before anybody waits; autoconsent takes a second
+        assert page.wait.status == "succeeded", "it was waited for"
     assert "onetrust-accept" not in page.html, "consent is refused, not given"
 
 

@@ -33,7 +33,7 @@ def words(cells: list[str]) -> set[str]:
 def test_every_record_type_is_there_and_no_other() -> None:
     ours = {name for name in registered_types() if getattr(taker_for(name), "__module__", "").startswith("archivebox.")}
     assert {model.__name__ for model in (models.Snapshot, models.Tag)} <= ours
-    assert words([row[0] for row in table("type")]) == {*ours, "ArchiveResult", "Ready"}
+    assert words([row[0] for row in table("type")]) == {*ours, "ArchiveResult", "Ready", "Waiting"}
 
 
 def test_every_key_of_x_hooks_is_there_and_no_other() -> None:

@@ -57,7 +57,34 @@ def test_what_waits_for_a_daemon_starts_once_it_is_late() -> None:
 def test_a_listener_that_needs_the_page_holds_no_tab_of_its_own() -> None:
     tab, listener = planned("20_tab.daemon.bg.py"), planned("15_listener.daemon.bg.py")
     hooks = [replace(tab.hook, session=True), replace(listener.hook, session=True, page=True)]
-    assert [Planned(hook).opens_page for hook in hooks] == [True, False]
+    assert [hook.opens_page for hook in hooks] == [True, False]
+
+
+def test_a_listener_of_an_early_step_starts_once_the_page_is_open() -> None:
+    early, tab = planned("16_early.py"), planned("20_tab.daemon.bg.py")
+    tab.hook = replace(tab.hook, session=True, described=True)
+    listener = planned("15_listener.daemon.bg.py", after=("tab",))
+    listener.hook = replace(listener.hook, session=True, page=True, described=True)
+    schedule = Schedule([early, Planned(tab.hook), Planned(listener.hook), planned("30_go.py")], step=1)
+    assert may_start(schedule) == ["early"], "who comes before the page does not wait for what listens to it"
+    early.status = "succeeded"
+    assert schedule.step_is_over()
+    schedule.step = 2
+    assert may_start(schedule) == ["tab"]
+    opener = next(item for item in schedule.planned if item.hook.opens_page)
+    opener.status, opener.late = "started", True
+    assert may_start(schedule) == ["listener"]
+    assert not schedule.step_is_over(), "the navigation would come before it listens"
+
+
+def test_what_ends_by_itself_and_needs_the_page_waits_for_it_whatever_its_step() -> None:
+    icon = Planned(replace(planned("11_icon.bg.py").hook, page=True, finite=True))
+    go, settle = (Planned(replace(planned(text).hook, session=True)) for text in ("30_go.py", "49_settle.py"))
+    schedule = Schedule([icon, go, settle], step=3)
+    assert may_start(schedule) == ["go"]
+    go.status = "failed"
+    assert may_start(schedule) == ["icon"]
+    assert may_start(Schedule([Planned(icon.hook)], step=1)) == ["icon"], "nobody brings a page"
 
 
 def test_a_circle_holds_nobody_up(caplog: pytest.LogCaptureFixture) -> None:
