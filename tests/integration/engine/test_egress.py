@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,11 @@ def with_place(site: Site, script: str) -> str:
 def proxy_of(collection: Collection) -> Identity:
     rows = collection.wait("a proxy", lambda: collection.processes(worker_type="egress", status="running"))
     return identity_of(rows[-1])
+
+
+def is_listened_on(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
 
 
 def crawl_folder(collection: Collection) -> Path:
@@ -110,12 +116,14 @@ def test_a_hook_that_outlives_its_worker_and_the_proxy_keeps_its_way_out(forked:
     forked.watch()
     forked.wait("the hook on record", lambda: forked.hooks("again", status="running"))
     forked.wait_ledger("up")
+    (way_out,) = (int(each.read_text()) for each in (forked.root / "run" / "egress").iterdir())
     both = [proxy_of(forked), *(identity_of(row) for row in forked.processes(worker_type="worker", status="running"))]
     for one in both:
         one.signal(signal.SIGSTOP)
     for one in both:
         one.signal(signal.SIGKILL)
     forked.wait("adopted", lambda: forked.rows("Snapshot", "owner", owner__isnull=False, fence__gt=1))
+    forked.wait("its port", lambda: is_listened_on(way_out))
     (forked.root / "go").touch()
     forked.wait_sealed()
     assert forked.results()["again"]["status"] == "noresults", forked.results()
