@@ -22,8 +22,11 @@ from tests.suite import packages, postgres
 
 ENGINE = ("tests/integration/engine", "tests/chaos")
 PLUGINS = ("tests/plugins_bundled",)
+ACCEPTANCE = ("tests/acceptance",)
 NO_SECOND_TRY = ("tests/integration/engine/", "tests/chaos/", "tests/acceptance/")
 """Folders whose tests fail when they fail once."""
+SLOWEST = ("--durations=30",)
+"""What each part says of where its time went: the suite has half an hour on two cores."""
 MOST_UNSTEADY = 5
 """Failures of a part beyond which nothing is tried again: that many are no accident."""
 
@@ -168,11 +171,13 @@ def run(env: dict[str, str], arguments: list[str]) -> list[Outcome]:
         given = Part("PostgreSQL" if url else "SQLite", tuple(arguments), {**env, "DATABASE_URL": url} if url else env)
         return [runs.run(given, aside=False)[0]]
     with postgres.throw_away_cluster() as url:
+        others = (f"--ignore={folder}" for folder in ENGINE + ACCEPTANCE + PLUGINS)
         parts = [
-            Part("SQLite, engine", ENGINE, env),
-            Part("PostgreSQL", ("-m", "database and not once"), {**env, "DATABASE_URL": url}),
-            Part("SQLite, all else", tuple(f"--ignore={folder}" for folder in ENGINE + PLUGINS), env),
-            Part("SQLite, plugins", PLUGINS, env),
+            Part("PostgreSQL", (*SLOWEST, "-m", "database and not once"), {**env, "DATABASE_URL": url}),
+            Part("SQLite, engine", (*SLOWEST, *ENGINE), env),
+            Part("SQLite, acceptance", (*SLOWEST, *ACCEPTANCE), env),
+            Part("SQLite, all else", (*SLOWEST, *others), env),
+            Part("SQLite, plugins", (*SLOWEST, *PLUGINS), env),
         ]
         return runs.run_all(parts)
 
