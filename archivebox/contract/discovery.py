@@ -243,7 +243,7 @@ def _read_hooks(folder: _Folder) -> list[tuple[Hook, BinaryRequest | None]]:
         hook, warnings = read_hook(folder.plugin, folder.path / file_name, name, script, declared.get(file_name))
         folder.warnings.extend(warnings)
         if environment is not None and not script.runner:
-            hook = replace(hook, environment=environment.name, fork=False)
+            hook = replace(hook, environment=environment.name, fork=hook.fork and bool(hook.preload))
         hooks.append((hook, environment))
     missing = (key for key in declared if key not in folder.file_names)
     folder.warnings.extend(f'"x-hooks" speaks of {key}, which is not there' for key in missing)

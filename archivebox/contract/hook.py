@@ -17,7 +17,7 @@ DIRECT = "direct"
 """What ``network`` says of a hook that cannot use a proxy."""
 
 HOOK_FLAGS = ("ready", "finite", "session", "page", "derived", "fork", "gate")
-HOOK_LISTS = ("exclusive", "after", "argv", "sources", "tells")
+HOOK_LISTS = ("exclusive", "after", "argv", "sources", "tells", "preload")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class Hook:
     ``x-hooks`` speaks of it. ``environment``: the program that runs it where that is the Python of an environment of
     its own. ``direct``: it connects past the proxy of its crawl. ``gate``: where it fails, nothing that comes after it
     starts. ``tells``: the settings that say which others it tells of the page.
+    ``preload``: the modules that such a Python imports once, for all pages of a worker.
     ``newer_dialect``: it prints ``failed`` for any exception. ``digest``: SHA-256 of the script.
     """
 
@@ -55,6 +56,7 @@ class Hook:
     interpreter: Interpreter = "python"
     described: bool = False
     environment: str = ""
+    preload: tuple[str, ...] = ()
     newer_dialect: bool = False
     digest: str = ""
 
@@ -143,6 +145,7 @@ def read_hook(plugin: str, path: Path, name: HookName, script: Script, declared:
         direct=isinstance(declared, dict) and declared.get("network") == DIRECT,
         gate=flags.get("gate", False) and name.event == "Snapshot" and not name.background,
         tells=lists.get("tells", ()),
+        preload=lists.get("preload", ()),
         argv=script.options if argv is None else tuple(item.lstrip("-") for item in argv),
         applies=_applies(name, declared, warnings),
         interpreter=script.interpreter,

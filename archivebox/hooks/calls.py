@@ -99,7 +99,10 @@ def prepare_hook(hook: Hook, call: Call) -> HookCall:
     return HookCall(
         hook=hook,
         argv=(*_interpreter(hook, call), str(hook.path), *hook.arguments(call.arguments)),
-        env=plugin.env | programs | told | ({"PYTHONPATH": str(APPLICATION)} if hook.environment else {}),
+        env=plugin.env
+        | programs
+        | told
+        | ({"PYTHONPATH": str(APPLICATION)} if hook.environment and not hook.fork else {}),
         env_names=plugin.settings,
         cwd=plugin.cwd,
         object_dir=call.object_dir,

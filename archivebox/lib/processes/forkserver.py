@@ -90,6 +90,11 @@ class ForkServer:
         return self._channel is not None
 
     @property
+    def has_children(self) -> bool:
+        """Whether it would leave somebody to us."""
+        return bool(self._children)
+
+    @property
     def returncode(self) -> int | None:
         """How the server ended, as Popen says it; None while it runs or before it was started."""
         return None if self._popen is None else self._popen.returncode
@@ -115,6 +120,15 @@ class ForkServer:
         finally:
             theirs.close()
         self._channel, self._is_warm = ours, False
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether it can fork at once."""
+        with self._lock:
+            self.handle_messages()
+            if not self._is_warm and self._answer is not None:
+                self._answer, self._is_warm = None, True
+            return self._is_warm and self.alive
 
     def wait_until_warm(self, timeout: float = WARM_UP_SECONDS) -> None:
         """Sleep until it can fork; ForkServerGone when it ends before, or takes longer."""

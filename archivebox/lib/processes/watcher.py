@@ -57,12 +57,19 @@ class ExitWatcher:
         server.listener = partial(self._from_thread, server)
         self._loop.add_reader(fd, self._messages, server)
 
+    def detach_fork_server(self, server: ForkServer) -> None:
+        """Take no more messages of one, which is about to be closed and has no children."""
+        fd = self._servers.pop(server, None)
+        if fd is not None:
+            self._loop.remove_reader(fd)
+            server.listener = None
+
     def close(self) -> None:
         """Stop watching; the children stay as they are."""
         for child in list(self._callbacks):
             self.unwatch(child)
         for server in list(self._servers):
-            self._detach(server)
+            self.detach_fork_server(server)
         if self._portable is not None:
             self._portable.close()
         self._loop.remove_reader(self._selector)
@@ -116,13 +123,7 @@ class ExitWatcher:
     def _messages(self, server: ForkServer) -> None:
         server.handle_messages()
         if not server.alive:
-            self._detach(server)
-
-    def _detach(self, server: ForkServer) -> None:
-        fd = self._servers.pop(server, None)
-        if fd is not None:
-            self._loop.remove_reader(fd)
-            server.listener = None
+            self.detach_fork_server(server)
 
     def _from_thread(self, server: ForkServer, child: ForkedChild, status: ExitStatus | None) -> None:
         """The server's messages may have been taken by another thread, or in the middle of a start."""
@@ -130,7 +131,7 @@ class ExitWatcher:
 
     def _forked(self, server: ForkServer, child: ForkedChild, status: ExitStatus | None) -> None:
         if status is None:
-            self._detach(server)
+            self.detach_fork_server(server)
         if child not in self._callbacks:
             return
         if status is not None:

@@ -177,7 +177,7 @@ class Engine:
     async def close(self) -> None:
         self.outputs.let_go()
         self._files.shutdown()
-        self.starter.end_server()
+        self.starter.end_servers()
         self.exits.close()
         self.tabs.close()
         self.ways.close()

@@ -118,7 +118,7 @@ class HookProcess:
             refusal = folder_unusable(error) if is_of_folder(error) else _could_not_start(error)
             return self._refuse(error, refusal, columns)
         try:
-            self.child = self.engine.starter.spawn(launch)
+            self.child = self.engine.starter.spawn(launch, self.hook.preload)
         except OSError as error:
             return self._refuse(error, _could_not_start(error), columns)
         identity = self.child.identity

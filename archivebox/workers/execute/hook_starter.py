@@ -3,7 +3,8 @@
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
@@ -84,8 +85,16 @@ table, which takes each process 2 ms and more that asks for a type or makes a ta
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Warm:
+    """A fork server, and its row."""
+
+    server: ForkServer
+    row: UUID
+
+
 class HookStarter:
-    """The spawn log and the fork server of one worker."""
+    """The spawn log and the fork servers of one worker."""
 
     def __init__(self, worker: Process, journal: Journal, exits: ExitWatcher) -> None:
         self._worker_id: UUID = worker.pk
@@ -94,8 +103,11 @@ class HookStarter:
         self._exits = exits
         self._spawn_log = SpawnLog(DATA_FOLDER.spawn_log(worker.pk))
         self._in_log = 0
-        self._server: ForkServer | None = None
-        self._server_row: UUID | None = None
+        self._own = _folder_of(sys.executable)
+        self._seen: set[str] = set()
+        """Pythons of environments by which a hook has been started since pages came."""
+        self._warm: dict[str, Warm] = {}
+        """By the folder that a Python really lies in: an environment that was upgraded is another."""
 
     # --- the log ----------------------------------------------------------------------------------------------
 
@@ -116,10 +128,11 @@ class HookStarter:
 
     # --- starting ---------------------------------------------------------------------------------------------
 
-    def spawn(self, launch: Launch) -> Child:
-        """Start a hook. Raises OSError if it cannot be."""
+    def spawn(self, launch: Launch, preload: Sequence[str] = ()) -> Child:
+        """Start a hook; ``preload``: what a Python that is not ours is to have warm. Raises OSError if it cannot be."""
         if launch.script is not None:
-            server = self.warm_up()
+            python = launch.argv[0]
+            server = self.warm_up() if python == sys.executable else self._other(python, preload)
             if server is not None:
                 try:
                     return server.spawn(launch)
@@ -129,26 +142,46 @@ class HookStarter:
         return processes.spawn(launch)
 
     def warm_up(self) -> ForkServer | None:
-        """The fork server; started at once by a new worker, and again after its death. None: hooks start cold."""
-        if not ForkServer.available() or os.environ.get("ARCHIVEBOX_FORK") == "0":
-            return None
-        if self._server is None or not self._server.alive:
-            self._start_server()
-        return self._server
+        """The fork server of our own Python; started at once by a new worker. None: hooks start cold."""
+        return self._fork_server(self._own, sys.executable, PRELOAD, PRELOAD_LATER)
 
     @property
     def own_pids(self) -> tuple[int, ...]:
         """Children of the worker that are no hooks."""
-        server = self._server.identity if self._server is not None else None
-        return () if server is None else (server.pid,)
+        servers = (warm.server.identity for warm in self._warm.values())
+        return tuple(identity.pid for identity in servers if identity is not None)
 
-    def _start_server(self) -> None:
+    def _other(self, python: str, preload: Sequence[str]) -> ForkServer | None:
+        """The fork server of an environment, if it is warm: nobody waits for it, and a single hook is not worth one."""
+        if python not in self._seen:
+            self._seen.add(python)
+            return None
+        server = self._fork_server(_folder_of(python), python, preload)
+        return server if server is not None and server.is_warm else None
+
+    def _fork_server(
+        self, folder: str, python: str, preload: Sequence[str], later: Sequence[str] = ()
+    ) -> ForkServer | None:
+        """The one of a Python, started again after its death."""
+        if not ForkServer.available() or os.environ.get("ARCHIVEBOX_FORK") == "0":
+            return None
+        known = self._warm.get(folder)
+        if known is not None and known.server.alive:
+            return known.server
+        if known is not None:
+            self._close_row(self._warm.pop(folder), EndReason.SIGNALLED)
+        started = self._start_server(python, preload, later)
+        if started is None:
+            return None
+        self._warm[folder] = started
+        return started.server
+
+    def _start_server(self, python: str, preload: Sequence[str], later: Sequence[str]) -> Warm | None:
         key = new_id()
-        self._end_server_row()
         server = ForkServer(
-            python=sys.executable,
-            preload=PRELOAD,
-            later=PRELOAD_LATER,
+            python=python,
+            preload=preload,
+            later=later,
             log=DATA_FOLDER.process_log("forkserver", key, "stderr"),
             spawn_log=self._spawn_log.path,
             sys_path=[str(APPLICATION)],
@@ -160,39 +193,52 @@ class HookStarter:
             "parent_id": self._worker_id,
             "process_type": Process.TypeChoices.WORKER,
             "worker_type": "forkserver",
-            "cmd": [sys.executable, "-I", "forkserver_main.py"],
+            "cmd": [python, "-I", "forkserver_main.py"],
             "pwd": str(Path.cwd()),
         }
         self._spawn_log.intent(str(key), {name: str(value) for name, value in columns.items() if name != "cmd"})
         try:
             server.begin()
-        except ForkServerGone as reason:
+        except (ForkServerGone, OSError) as reason:
             log.warning("Hooks are started cold: %s action=fork_server_failed", reason)
-            return
+            return None
         identity = server.identity
         if identity is not None:
             self._spawn_log.started(str(key), identity)
             columns |= started_columns(identity)
         self._journal.insert(Process, key, columns)
         self._exits.attach_fork_server(server)
-        self._server, self._server_row = server, key
+        return Warm(server, key)
 
-    def _end_server_row(self, reason: EndReason = EndReason.SIGNALLED) -> None:
-        if self._server_row is not None:
-            code = self._server.returncode if self._server is not None else None
-            self._journal.update(Process, self._server_row, exited_columns(ExitStatus(code), reason))
-            self._server_row = None
+    def _close_row(self, warm: Warm, reason: EndReason) -> None:
+        self._journal.update(Process, warm.row, exited_columns(ExitStatus(warm.server.returncode), reason))
 
     # --- the end ----------------------------------------------------------------------------------------------
 
-    def end_server(self) -> None:
-        """End the fork server: nothing is started any more."""
-        if self._server is not None:
-            self._server.close()
-            self._end_server_row(EndReason.SEALED)
+    def end_others(self) -> None:
+        """End the fork servers that are not of our own Python: no page is here that would want one."""
+        self._seen.clear()
+        for folder, warm in list(self._warm.items()):
+            if folder != self._own and not warm.server.has_children:
+                self._exits.detach_fork_server(warm.server)
+                self._end_server(self._warm.pop(folder))
+
+    def end_servers(self) -> None:
+        """End them all: nothing is started any more."""
+        while self._warm:
+            self._end_server(self._warm.popitem()[1])
+
+    def _end_server(self, warm: Warm) -> None:
+        warm.server.close()
+        self._close_row(warm, EndReason.SEALED)
 
     def close(self) -> None:
         """Let go of the log: every row it holds is committed."""
         self._spawn_log.truncate()
         self._spawn_log.close()
         self._spawn_log.path.unlink(missing_ok=True)
+
+
+def _folder_of(python: str) -> str:
+    """Where it really lies."""
+    return str(Path(python).parent.resolve())

@@ -235,6 +235,8 @@ class Worker:
     def _is_over(self, lease: Lease, _: object) -> None:
         page = self.held.let_go(lease)
         self.engine.ways.keep(self.held.crawls())
+        if not self.held.all:
+            self.engine.starter.end_others()
         if page is not None:
             self.orphans.record_new()
             if not self.held.pages:

@@ -275,6 +275,14 @@ def test_packages_that_a_hook_imports_are_an_environment_of_its_own(
     assert not hook.fork
 
 
+def test_a_hook_of_an_environment_is_forked_where_it_names_what_that_has_warm(tmp_path: Path) -> None:
+    name = "on_Snapshot__61_x.py"
+    config = {"x-hooks": {name: {"preload": ["a", "a.b"]}}}
+    plugin = read(make(tmp_path / "p", {name: "import a.b\n", "requirements.txt": "a\n"}, config))
+    (hook,) = plugin.hooks
+    assert (hook.fork, hook.preload, bool(hook.environment), plugin.warnings) == (True, ("a", "a.b"), True, ())
+
+
 @pytest.mark.parametrize(
     ("shebang", "program"),
     [
