@@ -78,8 +78,7 @@ class Recorder:
         self._connection.tab = self._connection.call("Target.attachToTarget", wish)["sessionId"]
         for method, params in (*self._wishes(), ("Page.enable", {}), ("Fetch.enable", EVERY_RESPONSE)):
             self._connection.call(method, params, session=self._connection.tab)
-        at_work = ATTACH | {"waitForDebuggerOnStart": False, "filter": SHARED_WORKERS}
-        self._connection.call("Target.setAutoAttach", at_work)
+        self._connection.call("Target.setAutoAttach", ATTACH | {"filter": SHARED_WORKERS})
 
     def take(self, event: Event) -> None:
         """Take an event, if it is one that matters."""
@@ -121,7 +120,7 @@ class Recorder:
         )
 
     def _attached(self, event: Event) -> None:
-        """A frame or a worker is about to begin; it waits until we listen, unless it is a shared worker."""
+        """A frame or a worker is about to begin; it waits until we listen."""
         its, about = event.params["sessionId"], event.params["targetInfo"]
         if its == self._connection.tab:
             return
