@@ -46,6 +46,8 @@ def main() -> None:
     document = wait_for_document(archive, deadline)
     if document is None:
         try_again("The file was not whole in time. STATICFILE_TIMEOUT gives it more.")
+    if not document.status:
+        try_again(f"The page did not load: {document.error}", reason="nothing_came")
     if not document.sha256:
         failed(f"the server sent no file: {document.error or document.status}")
     if not document.size:

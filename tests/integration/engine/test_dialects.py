@@ -97,7 +97,8 @@ def test_a_hook_winds_its_program_down_before_that_is_told(each_mode: Collection
     program = f"{told}; while :; do sleep 0.05; done"
     hook = SAY + (
         f"sh -c '{program.replace(chr(39), chr(39) + chr(92) + chr(39) + chr(39))}' &\n"
-        'trap "say hook-told; sleep 0.5; say hook-done; exit 0" TERM\nsay up\necho ready\nwhile :; do sleep 0.05; done\n'
+        'trap "say hook-told; sleep 0.5; say hook-done; exit 0" TERM\n'
+        "say up\necho ready\nwhile :; do sleep 0.05; done\n"
     )
     each_mode.plugin("winds", {"on_Snapshot__20_winds.daemon.bg.sh": hook})
     each_mode.plugin("page", {"on_Snapshot__30_page.sh": SEEN + "seen up\n"})

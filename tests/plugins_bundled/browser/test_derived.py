@@ -169,6 +169,18 @@ def test_a_file_is_kept_under_its_name(crawl: Crawl, site: Site) -> None:
 
 
 @pytest.mark.browser
+def test_where_nothing_came_there_is_no_file_yet(crawl: Crawl, site: Site) -> None:
+    snapshot = crawl.snapshot("never_file", site.url_for("/never"), CHROME_PAGELOAD_TIMEOUT="2")
+    recorder = snapshot.record()
+    snapshot.run(NAVIGATE)
+    outcome = snapshot.run(STATIC)
+    assert outcome.result is not None
+    assert (outcome.result["reason"], outcome.retry) == ("nothing_came", "later"), outcome
+    assert recorder.stop().status in {"succeeded", "noresults"}
+    snapshot.close()
+
+
+@pytest.mark.browser
 def test_what_scripts_say_is_kept(crawl: Crawl, site: Site) -> None:
     page = recorded(crawl, site, "/console")
     entries = [json.loads(line) for line in (page.folder / "consolelog" / "console.jsonl").read_text().splitlines()]
