@@ -27,12 +27,12 @@ class Hook:
     ``ready``: prints a line as soon as others may rely on it, or may have the page. ``finite``: ends by itself.
     ``session``: its effect is the live page. ``page``: needs the live page. ``derived``: made from other results, and
     made again when those change; from those of the plugins that ``sources`` names, else from all. ``exclusive``:
-    resources it holds alone. ``after``: hooks or plugins it waits for. ``fork``: may run in a child of the fork server.
+    resources it holds alone. ``after``: hooks or plugins it waits for. ``fork``: may run in a child of a fork server.
     ``argv``: options it accepts, without dashes; None: every one. ``applies``: the pages it is for. ``described``:
     ``x-hooks`` speaks of it. ``environment``: the program that runs it where that is the Python of an environment of
     its own. ``direct``: it connects past the proxy of its crawl. ``gate``: where it fails, nothing that comes after it
-    starts. ``tells``: the settings that say which others it tells of the page.
-    ``preload``: the modules that such a Python imports once, for all pages of a worker.
+    starts. ``tells``: the settings that say which others it tells of the page. ``preload``: the modules that the
+    Python of its ``environment`` imports once for many pages.
     ``newer_dialect``: it prints ``failed`` for any exception. ``digest``: SHA-256 of the script.
     """
 

@@ -96,13 +96,12 @@ def prepare_hook(hook: Hook, call: Call) -> HookCall:
     programs = {name: call.binaries[plugin.env[name]] for name in plugin.programs if plugin.env[name] in call.binaries}
     versions = {name: call.versions.get(plugin.env[name], "") for name in programs}
     told = {f"{name.removesuffix('_BINARY')}_VERSION": version for name, version in versions.items() if version}
+    starts_cold = hook.environment and not hook.fork  # who forks the others gives them the path where it cannot
+    path = {"PYTHONPATH": str(APPLICATION)} if starts_cold else {}
     return HookCall(
         hook=hook,
         argv=(*_interpreter(hook, call), str(hook.path), *hook.arguments(call.arguments)),
-        env=plugin.env
-        | programs
-        | told
-        | ({"PYTHONPATH": str(APPLICATION)} if hook.environment and not hook.fork else {}),
+        env=plugin.env | programs | told | path,
         env_names=plugin.settings,
         cwd=plugin.cwd,
         object_dir=call.object_dir,

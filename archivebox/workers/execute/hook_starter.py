@@ -40,7 +40,7 @@ PRELOAD = (
     "shutil",
     "tempfile",
 )
-"""Modules that the first hooks import, those of the browser; warm in the fork server, which every hook is forked from.
+"""Modules that the first hooks import, those of the browser; warm in the fork server of our own Python.
 
 Those that argparse imports only when it is used are named too: they are 4 of the 8 ms of a plain hook's CPU.
 """
@@ -86,8 +86,8 @@ table, which takes each process 2 ms and more that asks for a type or makes a ta
 
 
 @dataclass(frozen=True, slots=True)
-class Warm:
-    """A fork server, and its row."""
+class RecordedServer:
+    """A fork server, and the key of its Process row."""
 
     server: ForkServer
     row: UUID
@@ -104,10 +104,10 @@ class HookStarter:
         self._spawn_log = SpawnLog(DATA_FOLDER.spawn_log(worker.pk))
         self._in_log = 0
         self._own = _folder_of(sys.executable)
-        self._seen: set[str] = set()
-        """Pythons of environments by which a hook has been started since pages came."""
-        self._warm: dict[str, Warm] = {}
-        """By the folder that a Python really lies in: an environment that was upgraded is another."""
+        self._used_once: set[str] = set()
+        """Pythons of environments by which a hook has been started since the worker was idle."""
+        self._servers: dict[str, RecordedServer] = {}
+        """By the folder that their Python really lies in: an environment that was upgraded is another."""
 
     # --- the log ----------------------------------------------------------------------------------------------
 
@@ -132,7 +132,7 @@ class HookStarter:
         """Start a hook; ``preload``: what a Python that is not ours is to have warm. Raises OSError if it cannot be."""
         if launch.script is not None:
             python = launch.argv[0]
-            server = self.warm_up() if python == sys.executable else self._other(python, preload)
+            server = self.warm_up() if python == sys.executable else self._server_of_environment(python, preload)
             if server is not None:
                 try:
                     return server.spawn(launch)
@@ -148,13 +148,13 @@ class HookStarter:
     @property
     def own_pids(self) -> tuple[int, ...]:
         """Children of the worker that are no hooks."""
-        servers = (warm.server.identity for warm in self._warm.values())
-        return tuple(identity.pid for identity in servers if identity is not None)
+        identities = (known.server.identity for known in self._servers.values())
+        return tuple(identity.pid for identity in identities if identity is not None)
 
-    def _other(self, python: str, preload: Sequence[str]) -> ForkServer | None:
+    def _server_of_environment(self, python: str, preload: Sequence[str]) -> ForkServer | None:
         """The fork server of an environment, if it is warm: nobody waits for it, and a single hook is not worth one."""
-        if python not in self._seen:
-            self._seen.add(python)
+        if python not in self._used_once:
+            self._used_once.add(python)
             return None
         server = self._fork_server(_folder_of(python), python, preload)
         return server if server is not None and server.is_warm else None
@@ -165,18 +165,15 @@ class HookStarter:
         """The one of a Python, started again after its death."""
         if not ForkServer.available() or os.environ.get("ARCHIVEBOX_FORK") == "0":
             return None
-        known = self._warm.get(folder)
-        if known is not None and known.server.alive:
-            return known.server
-        if known is not None:
-            self._close_row(self._warm.pop(folder), EndReason.SIGNALLED)
-        started = self._start_server(python, preload, later)
-        if started is None:
-            return None
-        self._warm[folder] = started
-        return started.server
+        known = self._servers.get(folder)
+        if known is not None and not known.server.alive:
+            self._close_row(self._servers.pop(folder), EndReason.SIGNALLED)
+            known = None
+        if known is None and (known := self._start_server(python, preload, later)) is not None:
+            self._servers[folder] = known
+        return None if known is None else known.server
 
-    def _start_server(self, python: str, preload: Sequence[str], later: Sequence[str]) -> Warm | None:
+    def _start_server(self, python: str, preload: Sequence[str], later: Sequence[str]) -> RecordedServer | None:
         key = new_id()
         server = ForkServer(
             python=python,
@@ -208,29 +205,29 @@ class HookStarter:
             columns |= started_columns(identity)
         self._journal.insert(Process, key, columns)
         self._exits.attach_fork_server(server)
-        return Warm(server, key)
+        return RecordedServer(server, key)
 
-    def _close_row(self, warm: Warm, reason: EndReason) -> None:
-        self._journal.update(Process, warm.row, exited_columns(ExitStatus(warm.server.returncode), reason))
+    def _close_row(self, ended: RecordedServer, reason: EndReason) -> None:
+        self._journal.update(Process, ended.row, exited_columns(ExitStatus(ended.server.returncode), reason))
 
     # --- the end ----------------------------------------------------------------------------------------------
 
-    def end_others(self) -> None:
-        """End the fork servers that are not of our own Python: no page is here that would want one."""
-        self._seen.clear()
-        for folder, warm in list(self._warm.items()):
-            if folder != self._own and not warm.server.has_children:
-                self._exits.detach_fork_server(warm.server)
-                self._end_server(self._warm.pop(folder))
+    def end_servers_of_environments(self) -> None:
+        """End all but that of our own Python: no page is here that would want one."""
+        self._used_once.clear()
+        for folder, known in list(self._servers.items()):
+            if folder != self._own and not known.server.has_children:
+                self._exits.detach_fork_server(known.server)
+                self._end_server(self._servers.pop(folder))
 
     def end_servers(self) -> None:
         """End them all: nothing is started any more."""
-        while self._warm:
-            self._end_server(self._warm.popitem()[1])
+        while self._servers:
+            self._end_server(self._servers.popitem()[1])
 
-    def _end_server(self, warm: Warm) -> None:
-        warm.server.close()
-        self._close_row(warm, EndReason.SEALED)
+    def _end_server(self, known: RecordedServer) -> None:
+        known.server.close()
+        self._close_row(known, EndReason.SEALED)
 
     def close(self) -> None:
         """Let go of the log: every row it holds is committed."""

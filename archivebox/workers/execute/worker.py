@@ -236,7 +236,7 @@ class Worker:
         page = self.held.let_go(lease)
         self.engine.ways.keep(self.held.crawls())
         if not self.held.all:
-            self.engine.starter.end_others()
+            self.engine.starter.end_servers_of_environments()
         if page is not None:
             self.orphans.record_new()
             if not self.held.pages:
