@@ -166,7 +166,11 @@ def _outcome(run: Ending) -> Outcome:
     if run.end_reason is EndReason.TIMEOUT:
         return _timed_out(run.declared)
     if run.is_lost:
-        return _as_declared(run) if run.declared else Outcome(Status.QUEUED, Reason.LOST, retry=True, counts=False)
+        # Of a browser that was killed with us it says that it is gone; the page comes back, and it is wanted again.
+        fell_with_its_page = run.session and run.declared is Status.FAILED and run.again is not None
+        if run.declared and not fell_with_its_page:
+            return _as_declared(run)
+        return Outcome(Status.QUEUED, Reason.LOST, retry=True, counts=False)
     if run.was_given_back:
         return Outcome(Status.SUCCEEDED) if run.declared is Status.SUCCEEDED else BACK_TO_QUEUE
     if run.end_reason is EndReason.SEALED or (run.died_of_term and run.may_be_stopped):

@@ -115,6 +115,13 @@ TABLE: list[tuple[str, Ending, Status, str, bool]] = [
     ("lost", row(None, end=EndReason.LOST), Status.QUEUED, "lost", True),
     ("fell with its worker", row(-9, end=EndReason.SIGNALLED, unwatched=True), Status.QUEUED, "lost", True),
     ("lost, with a last word", row(None, "noresults", EndReason.LOST), Status.NORESULTS, "", False),
+    (
+        "lost with its page, of which it said so",
+        row(None, "failed", EndReason.LOST, session=True, again=Retry.LATER),
+        Status.QUEUED,
+        "lost",
+        False,
+    ),
     ("cancelled", row(0, "succeeded", EndReason.CANCELLED), Status.SKIPPED, "cancelled", False),
     ("an option it does not know", row(2, stderr=NO_OPTION), Status.FAILED, "usage_error", False),
     ("an option, Node", row(1, stderr="TypeError [ERR_PARSE_ARGS_X]: '--depth'"), Status.FAILED, "usage_error", False),
