@@ -1,9 +1,9 @@
 #!/bin/bash
 # Runs the README's two commands on a Debian that has python3 and nothing else, as a person's fresh machine has it.
 #
-# Usage (as root): tests/bare_root.sh [root | user | both] [version | add | server | suite]
+# Usage (as root): tests/bare_root.sh [root | user | both] [version | add | server | suite] [argument of pytest ...]
 # The second word says how far to go: each stage comes after the ones before it; `server` is the default. `suite` alone
-# runs bin/test there, which gets Chromium, Node, PostgreSQL and what else the tests need.
+# runs bin/test there, which gets Chromium, Node, PostgreSQL and what else the tests need; with arguments, these tests.
 #
 # Each run gets a root of its own by debootstrap, in a mount and a pid namespace of its own, so that whatever is mounted
 # or started in it ends with it, however this script ends. It is entered by pivot_root and not by chroot, because a
@@ -117,7 +117,7 @@ run_as() {
     clean=(env -i HOME="$home" LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
     if [ "$who" = user ]; then clean=(runuser -u person -- "${clean[@]}"); fi
     unshare --mount --pid --fork --kill-child -- "$0" --enter "$root" \
-        "${clean[@]}" /bin/bash "$home/archivebox/tests/bare_root.sh" --inside "$stage" &
+        "${clean[@]}" /bin/bash "$home/archivebox/tests/bare_root.sh" --inside "$stage" "${@:3}" &
     inside=$!
     wait "$inside"
     inside=
@@ -216,7 +216,7 @@ try_server() {
 try_suite() {
     step 'bin/test'
     # shellcheck disable=SC2065  # our program, not the shell's
-    bin/test </dev/null
+    bin/test "$@" </dev/null
 }
 
 inside() {
@@ -225,7 +225,7 @@ inside() {
     while IFS= read -r line; do export "${line?}"; done <"$settings"
     echo "as $(id -un), $(python3 -V), $(command -v pip3 node chromium wget git || echo 'nothing else')"
     if [ "$1" = suite ]; then
-        try_suite
+        try_suite "${@:2}"
     else
         for stage in version add server; do
             "try_$stage"
@@ -239,7 +239,7 @@ inside() {
 
 case ${1:-both} in
 --enter) shift && enter "$@" ;;
---inside) inside "$2" ;;
+--inside) shift && inside "$@" ;;
 root | user | both)
     [ "$(id -u)" = 0 ] || { echo 'tests/bare_root.sh needs root (debootstrap, mounts)' >&2; exit 2; }
     command -v debootstrap >/dev/null || { echo 'please type: apt-get install debootstrap' >&2; exit 2; }
@@ -250,7 +250,7 @@ root | user | both)
     trap 'exit 143' TERM HUP
     make_root "$work/base"
     case ${1:-both} in both) people='root user' ;; *) people=$1 ;; esac
-    for who in $people; do run_as "$who" "${2:-server}"; done
+    for who in $people; do run_as "$who" "${2:-server}" "${@:3}"; done
     ;;
 *)
     echo "usage: tests/bare_root.sh [root | user | both] [version | add | server | suite]" >&2

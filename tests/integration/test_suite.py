@@ -14,7 +14,8 @@ import psutil
 import pytest
 
 from tests.suite.__main__ import Part, Runs, failed_in
-from tests.suite.packages import missing
+from tests.suite.packages import NEEDS, missing
+from tests.suite.path import STATUS, restricted
 
 pytestmark = pytest.mark.skipif("postgresql" in missing(), reason="needs PostgreSQL's programs")
 
@@ -82,6 +83,15 @@ def test_a_run_that_executes_no_test_has_failed() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=env)
     assert done.returncode == 1
     assert "SQLite: 0 passed, 0 failed, 0 skipped  (no test was executed)" in done.stdout
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="needs dpkg")
+def test_tests_see_only_programs_that_every_debian_machine_would_have(tmp_path: Path) -> None:
+    path = restricted(tmp_path)
+    programs = {"sh", "awk", "python3", "apt-get", "node", "npm", "chromium", "curl", "wget", "git", "rg"}
+    assert {name for name in programs if not shutil.which(name, path=path)} == set()
+    assert "curl" in {need.package for need in NEEDS}
+    assert not shutil.which("gcc", path=path)
 
 
 UNSTEADY = """

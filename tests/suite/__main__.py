@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from tests.programs import SHARED
-from tests.suite import packages, postgres
+from tests.suite import packages, path, postgres
 
 ENGINE = ("tests/integration/engine", "tests/chaos")
 PLUGINS = ("tests/plugins_bundled",)
@@ -152,8 +152,11 @@ def main(arguments: list[str]) -> int:
     postgres.end_on_signals()
     packages.ensure()
     env = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "DATA_DIR"}}
-    with tempfile.TemporaryDirectory(prefix="programs-") as lib:
-        outcomes = run({SHARED: lib, **env}, arguments)
+    with (
+        tempfile.TemporaryDirectory(prefix="programs-") as lib,
+        tempfile.TemporaryDirectory(prefix="path-") as programs,
+    ):
+        outcomes = run({SHARED: lib, **env, "PATH": path.restricted(Path(programs))}, arguments)
     print()
     for outcome in outcomes:
         print(outcome if outcome.passed or outcome.failed else f"{outcome}  (no test was executed)")

@@ -37,6 +37,7 @@ NEEDS = (
     Need("nodejs", program("node")),
     Need("npm", program("npm")),
     Need("wget", program("wget")),
+    Need("curl", program("curl")),
     Need("git", program("git")),
     Need("ffmpeg", program("ffmpeg")),
     Need("poppler-utils", program("pdftotext")),
