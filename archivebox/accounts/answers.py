@@ -10,12 +10,14 @@ from archivebox.base_models.rows import Row
 from archivebox.base_models.transactions import write_transaction
 
 KEPT = timedelta(days=1)
-GIVEN_UP = timedelta(minutes=5)
-"""A request that was begun so long ago and has no answer broke off: it may be sent again."""
+
+
+class AlreadyAnsweredError(Exception):
+    """Another request with the same key was carried out meanwhile."""
 
 
 class Answer(Row):
-    """The answer to one request by its idempotency key; no status yet while it is being carried out."""
+    """The answer to one request by its idempotency key, committed together with what the request has done."""
 
     name = models.CharField(max_length=64, unique=True, help_text="SHA-256 of who asked for what, with which key")
     fingerprint = models.CharField(max_length=64, help_text="SHA-256 of the request's body")
@@ -27,16 +29,34 @@ class Answer(Row):
         return f"{self.status} {self.name[:8]}"
 
     @classmethod
-    def reserve(cls, name: str, fingerprint: str) -> "tuple[Answer, bool]":
-        """The row of this request, and whether it is the first of its kind; old ones are let go."""
-        with write_transaction():
-            cls.objects.filter(pk__lt=_key_before(KEPT)).delete()
-            cls.objects.filter(name=name, status=None, pk__lt=_key_before(GIVEN_UP)).delete()
-            return cls.objects.get_or_create(name=name, defaults={"fingerprint": fingerprint})
+    def find(cls, name: str) -> "Answer | None":
+        """The stored answer to the request of this name; those that are older than a day do not count."""
+        return cls.objects.filter(name=name, status__isnull=False, pk__gte=_key_before(KEPT)).first()
 
-    def keep(self, status: int, content_type: str, body: str) -> None:
-        self.status, self.content_type, self.body = status, content_type[:100], body
-        self.save(update_fields=["status", "content_type", "body", "modified_at"])
+    @classmethod
+    def delete_expired(cls) -> None:
+        """Delete those that are older than a day: before any transaction, in which others would wait for these rows."""
+        expired = cls.objects.filter(pk__lt=_key_before(KEPT))
+        if expired.exists():
+            with write_transaction():
+                expired.delete()
+
+    @classmethod
+    def reserve(cls, name: str, fingerprint: str) -> None:
+        """Insert the row of this request in the transaction that carries it out.
+
+        AlreadyAnsweredError where the same request has been committed meanwhile: on PostgreSQL the unique name waits
+        for its transaction to end. A row without a status is of an earlier version, whose server was killed.
+        """
+        cls.objects.filter(name=name, status=None).delete()
+        _, is_new = cls.objects.get_or_create(name=name, defaults={"fingerprint": fingerprint})
+        if not is_new:
+            raise AlreadyAnsweredError
+
+    @classmethod
+    def store(cls, name: str, status: int, content_type: str, body: str) -> None:
+        """Complete the row that :meth:`reserve` inserted."""
+        cls.objects.filter(name=name).update(status=status, content_type=content_type[:100], body=body)
 
 
 def _key_before(age: timedelta) -> UUID:

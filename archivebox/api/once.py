@@ -2,15 +2,15 @@
 
 import hashlib
 from collections.abc import Callable
-from contextlib import ExitStack
 from functools import wraps
 
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
-from archivebox.accounts.answers import Answer
+from archivebox.accounts.answers import AlreadyAnsweredError, Answer
 from archivebox.api.credentials import who_asks
 from archivebox.api.problems import ProblemError
+from archivebox.base_models.transactions import joined_transaction
 
 HEADER = "Idempotency-Key"
 LONGEST = 200
@@ -38,16 +38,21 @@ def _once(request: HttpRequest, key: str, carry_out: Callable[[], HttpResponseBa
     if isinstance(who, AnonymousUser):
         raise ProblemError(401, f"An {HEADER} needs a token, or a log-in.")
     name = _digest(type(who).__name__, str(who.pk), request.path, key)
-    row, is_new = Answer.reserve(name, hashlib.sha256(request.body).hexdigest())
-    if not is_new:
-        return _given_before(row, request)
-    with ExitStack() as not_done:
-        not_done.callback(row.delete)  # it may be sent again
-        given = carry_out()
-        if given.status_code < 400 and isinstance(given, HttpResponse):
-            not_done.pop_all()
-            _keep(row, given, is_secret=getattr(request, _SECRET, False))
-    return given
+    fingerprint = hashlib.sha256(request.body).hexdigest()
+    if stored := Answer.find(name):
+        return _stored_answer(stored, fingerprint)
+    Answer.delete_expired()
+    try:
+        with joined_transaction(first=lambda: Answer.reserve(name, fingerprint)) as work:
+            answer = carry_out()
+            if answer.status_code < 400 and isinstance(answer, HttpResponse):
+                work.begin()
+                _store(name, answer, is_secret=getattr(request, _SECRET, False))
+            else:
+                work.roll_back()  # it may be sent again
+    except AlreadyAnsweredError:
+        return _stored_answer(Answer.objects.get(name=name), fingerprint)
+    return answer
 
 
 def show_once(request: HttpRequest) -> None:
@@ -55,16 +60,14 @@ def show_once(request: HttpRequest) -> None:
     setattr(request, _SECRET, True)
 
 
-def _keep(row: Answer, given: HttpResponse, *, is_secret: bool) -> None:
-    kept = ("", "") if is_secret else (given.headers.get("Content-Type", ""), given.content.decode())
-    row.keep(given.status_code, *kept)
+def _store(name: str, answer: HttpResponse, *, is_secret: bool) -> None:
+    shown = ("", "") if is_secret else (answer.headers.get("Content-Type", ""), answer.content.decode())
+    Answer.store(name, answer.status_code, *shown)
 
 
-def _given_before(row: Answer, request: HttpRequest) -> HttpResponse:
-    if row.fingerprint != hashlib.sha256(request.body).hexdigest():
+def _stored_answer(row: Answer, fingerprint: str) -> HttpResponse:
+    if row.fingerprint != fingerprint:
         raise ProblemError(422, f"This {HEADER} was used for another request: take a new one.")
-    if row.status is None:
-        raise ProblemError(409, f"The first request with this {HEADER} is still being carried out: try again soon.")
     if not row.content_type:
         raise ProblemError(409, "This was done, and its answer held a secret, which is shown once: make another.")
     answer = HttpResponse(row.body, status=row.status, content_type=row.content_type)

@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
+from archivebox.accounts.answers import AlreadyAnsweredError
 from archivebox.accounts.people import PeopleError
 from archivebox.accounts.permission import may
 from archivebox.accounts.roles import Action
@@ -127,12 +128,18 @@ def _too_large(_request: HttpRequest, _error: RequestDataTooBig) -> HttpResponse
     return answer(413, "That is too much at once: send it in parts of at most 10 MB.")
 
 
+def _pass_on(_request: HttpRequest, error: Exception) -> HttpResponse:
+    """Leave it to :mod:`archivebox.api.once`, which began what this ends."""
+    raise error
+
+
 def _broken(_request: HttpRequest, error: Exception) -> HttpResponse:
     log.error("The API failed: %s action=api_failed", error, exc_info=error)
     return answer(500, "Something broke on our side. It is in logs/web.log with the time of now.")
 
 
 _HANDLERS: dict[type[Exception], Callable[..., HttpResponse]] = {
+    AlreadyAnsweredError: _pass_on,
     ProblemError: _problem,
     AuthenticationError: _not_logged_in,
     HttpError: _http_error,

@@ -1,8 +1,9 @@
 """Transactions that write: one writer at a time on SQLite, and some that need not wait for the disk."""
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 
 from django.db import connection, transaction
 
@@ -22,12 +23,59 @@ def write_transaction() -> Iterator[None]:
     On SQLite it queues for a file lock first: the kernel wakes the next writer at once, where SQLite's own back-off
     sleeps up to 100 ms and lets late-comers pass. Who does not queue is still safe, by the busy timeout.
     """
+    joined = _joined.get()
+    if joined is not None:
+        joined.begin()
+    with _write_transaction():
+        yield
+
+
+@contextmanager
+def _write_transaction() -> Iterator[None]:
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
         with _as_only_writer():
             yield
         return
     with _not_stopped(), transaction.atomic():
         yield
+
+
+class JoinedTransaction:
+    """Several write transactions of one thread as one, which begins with the first of them."""
+
+    def __init__(self, first: Callable[[], object], stack: ExitStack) -> None:
+        self._first = first
+        self._stack = stack
+        self._has_begun = False
+
+    def begin(self) -> None:
+        """Begin it with ``first``, unless it has begun."""
+        if not self._has_begun:
+            self._has_begun = True
+            self._stack.enter_context(_write_transaction())
+            self._first()
+
+    def roll_back(self) -> None:
+        """Have nothing of it written at its end."""
+        if self._has_begun:
+            transaction.set_rollback(True)
+
+
+_joined: ContextVar[JoinedTransaction | None] = ContextVar("joined", default=None)
+
+
+@contextmanager
+def joined_transaction(first: Callable[[], object]) -> Iterator[JoinedTransaction]:
+    """Make each :func:`write_transaction` in here a part of one, which is committed at the end, or not at all.
+
+    It begins when the first of them does, with ``first``, in the same transaction. What is only read before that, or
+    asked of the network, holds no other writer up.
+    """
+    with ExitStack() as stack:
+        joined = JoinedTransaction(first, stack)
+        token = _joined.set(joined)
+        stack.callback(_joined.reset, token)
+        yield joined
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Sum
 
+from archivebox.base_models.transactions import write_transaction
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions import restore, retire
@@ -22,27 +23,32 @@ def remove(snapshots: "models.QuerySet[Snapshot, Any]") -> tuple[int, str]:
     Returns how many, and a sentence where the search index could not be told. What is removed is shown by no search
     whatever the index says; that it says less is for people's peace.
     """
-    return _both(snapshots, retire, forget)
-
-
-def bring_back(snapshots: "models.QuerySet[Snapshot, Any]") -> tuple[int, str]:
-    """Undo :func:`remove`. Returns the same."""
-    return _both(snapshots, restore, learn)
-
-
-def _both(
-    snapshots: "models.QuerySet[Snapshot, Any]",
-    change: Callable[["models.QuerySet[Snapshot, Any]"], int],
-    tell: Callable[[Sequence[Snapshot]], None],
-) -> tuple[int, str]:
     chosen = list(snapshots.only("output_dir"))
-    count = change(snapshots)
+    count = retire(snapshots)
+    return count, _problem_telling(forget, chosen)
+
+
+def bring_back(
+    snapshots: "models.QuerySet[Snapshot, Any]", noting: Callable[[], object] = lambda: None
+) -> tuple[int, str]:
+    """Undo :func:`remove`. Returns the same. ``noting`` is called in the transaction that restores them.
+
+    The index is told before that transaction, as an engine may take its time. It may be told twice.
+    """
+    problem = _problem_telling(learn, list(snapshots.only("output_dir")))
+    with write_transaction():
+        count = restore(snapshots)
+        noting()
+    return count, problem
+
+
+def _problem_telling(tell: Callable[[Sequence[Snapshot]], None], snapshots: Sequence[Snapshot]) -> str:
     try:
-        tell(chosen)
+        tell(snapshots)
     except SearchUnavailableError as problem:
         log.warning("The search index is not up to date: %s action=index_not_told", problem)
-        return count, f"The search index is not up to date. {problem}"
-    return count, ""
+        return f"The search index is not up to date. {problem}"
+    return ""
 
 
 def size_of(snapshots: "models.QuerySet[Snapshot, Any]") -> int:

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.db import models
 
 from archivebox.base_models.rows import Row
+from archivebox.base_models.transactions import write_transaction
 from archivebox.search.query import parse
 
 MOST_LETTERS = 100
@@ -36,7 +37,8 @@ def save_search(owner: User, name: str, query: str) -> SavedSearch:
     parse(query)
     if not query:
         raise ValueError("Search for something first: an empty search is the whole library.")
-    return SavedSearch.objects.update_or_create(owner=owner, name=name, defaults={"query": query})[0]
+    with write_transaction():
+        return SavedSearch.objects.update_or_create(owner=owner, name=name, defaults={"query": query})[0]
 
 
 def rename_search(search: SavedSearch, name: str) -> None:

@@ -1,6 +1,7 @@
 """Snapshots: pages at one time, and what is done with them."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -140,9 +141,8 @@ def restore_snapshot(request: HttpRequest, snapshot_id: UUID) -> SnapshotOut:
     who = whoever(request)
     removed = reachable_snapshots(who).filter(retired_at__isnull=False)
     snapshot = _find(removed, snapshot_id)
-    with write_transaction():
-        write_down(request, "snapshot.restored", snapshot, url=snapshot.url)
-    bring_back(removed.filter(pk=snapshot.pk))
+    noting = partial(write_down, request, "snapshot.restored", snapshot, url=snapshot.url)
+    bring_back(removed.filter(pk=snapshot.pk), noting)
     return _one(visible_snapshots(who), snapshot_id, who)
 
 

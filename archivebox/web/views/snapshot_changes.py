@@ -1,5 +1,6 @@
 """Owns what people do to one snapshot: tag, note, try again, capture again, verify, remove and bring back."""
 
+from functools import partial
 from uuid import UUID
 
 from django.contrib import messages
@@ -121,9 +122,8 @@ def remove(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
 @require_POST
 def restore(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot = snapshot_or_404(request, snapshot_id)
-    with write_transaction():
-        audit.record(request.user, "snapshot.restored", snapshot, url=snapshot.url)
-    _, problem = bring_back(_alone(request, snapshot))
+    noting = partial(audit.record, request.user, "snapshot.restored", snapshot, url=snapshot.url)
+    _, problem = bring_back(_alone(request, snapshot), noting)
     messages.success(request, f"It is back. {problem}")
     return redirect("snapshot", snapshot_id)
 
