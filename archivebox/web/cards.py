@@ -37,6 +37,8 @@ NOT_FOR_IT = Q(status="noresults") | Q(status="skipped") & (
     Q(reason="not_applicable") | Q(reason__startswith="not_applicable:") | Q(reason__startswith="disabled:")
 )
 """Results that say nothing of a page; most have one of these, and a list of 60 has thousands."""
+HUE_STEP = 15
+"""Degrees between the hues that the style sheet knows."""
 NONE = (sys.maxsize, "")
 """Rank and address where nothing plays a role."""
 
@@ -62,6 +64,8 @@ class Card:
     tags: list[Tag] = field(default_factory=list)
     versions: int = 1
     size: int = 0
+    hue: int | None = None
+    """Of the page's colour, as the plugin that took its picture says; one of those that the style sheet knows."""
 
     def base(self, purpose: Purpose = Purpose.FILES) -> str:
         """Address of all its files, with the capability to see them; ends with a slash."""
@@ -149,6 +153,7 @@ def cards(request: HttpRequest, snapshots: Sequence[Snapshot]) -> list[Card]:
         made[line.snapshot_id].take(line)
     _put_drawings(made, results)
     _put_tags(made)
+    _put_hues(made, results)
     _count_versions(made.values(), visible_snapshots(request.user))
     return list(made.values())
 
@@ -164,6 +169,16 @@ def _put_drawings(made: Mapping[UUID, Card], results: ArchiveResultQuerySet) -> 
 def _put_tags(made: Mapping[UUID, Card]) -> None:
     for tag in Tag.objects.filter(snapshot_set__in=made).annotate(snapshot_id=F("snapshot_set")):
         made[tag.snapshot_id].tags.append(tag)
+
+
+def _put_hues(made: Mapping[UUID, Card], results: ArchiveResultQuerySet) -> None:
+    """A hook may have said anything: only a number of degrees is taken."""
+    takers = [name for name, plugin in plugins().items() if plugin.may_keep({"picture"})]
+    said = results.filter(plugin__in=takers, status="succeeded", output_json__isnull=False)
+    for snapshot_id, record in said.values_list("snapshot_id", "output_json"):
+        hue = record.get("hue") if isinstance(record, dict) else None
+        if isinstance(hue, int) and 0 <= hue < 360:
+            made[snapshot_id].hue = round(hue / HUE_STEP) * HUE_STEP % 360
 
 
 def _count_versions(shown: Iterable[Card], seen: SnapshotQuerySet) -> None:

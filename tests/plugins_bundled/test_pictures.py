@@ -219,3 +219,20 @@ def test_the_pages_of_a_crawl_pack_their_pictures_one_after_the_other(
         fcntl.flock(another, fcntl.LOCK_EX | fcntl.LOCK_NB)
     fcntl.flock(another, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(another)
+
+
+@pytest.mark.parametrize(
+    ("ground", "mark", "hue"),
+    [
+        ("#fff", None, None),
+        ("#777", None, None),
+        ("#0b5cad", None, 255),
+        ("#fff", "#d22", 30),
+        ("#f6f4ee", "#0a0", 135),
+    ],
+)
+def test_the_hue_of_a_page_is_that_of_most_of_its_colour(ground: str, mark: str | None, hue: int | None) -> None:
+    view = Image.new("RGB", (1440, 2000), ground)
+    if mark:
+        ImageDraw.Draw(view).rectangle((0, 0, 300, 200), fill=mark)
+    assert drawn.main_hue(view) == hue

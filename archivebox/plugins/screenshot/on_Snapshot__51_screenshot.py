@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import base64
 
-from drawn import one_at_a_time, opened, packed, thumbnail
+from drawn import main_hue, one_at_a_time, opened, packed, thumbnail
 
 from archivebox.plugins.base import Settings, log, ready, succeeded, write_atomically
 from archivebox.plugins.base.cdp import CallTimeout, CommandFailed
@@ -30,13 +30,14 @@ def picture(tab: Tab, options: dict[str, object]) -> bytes:
     return base64.b64decode(answer["data"])
 
 
-def keep(png: bytes) -> str:
-    """Write the picture of what is seen, and the small one; return the name of the first."""
+def keep(png: bytes) -> tuple[str, dict[str, int] | None]:
+    """Write the picture of what is seen, and the small one; return the name of the first, and its hue if it has one."""
     with one_at_a_time(), opened(png) as view:
         write_atomically(THUMBNAIL, thumbnail(view))
-        webp = packed(png, view)
+        webp, hue = packed(png, view), main_hue(view)
     remove(LARGE if webp is None else FILE)
-    return write_atomically(FILE, png) if webp is None else write_atomically(LARGE, webp)
+    name = write_atomically(FILE, png) if webp is None else write_atomically(LARGE, webp)
+    return name, None if hue is None else {"hue": hue}
 
 
 def full_page(tab: Tab, settings: Settings) -> bytes:
@@ -59,7 +60,7 @@ def main() -> None:
             except (CallTimeout, CommandFailed) as error:
                 log(f"the full page could not be drawn, the first screen is kept: {error}")
     ready()
-    succeeded(keep(png))
+    succeeded(*keep(png))
 
 
 if __name__ == "__main__":

@@ -141,6 +141,37 @@ def test_words_stand_out_from_their_ground_as_wcag_aa_asks(
     assert inside.value(CONTRAST) == []
 
 
+HUES = """(ground => {
+  const pixel = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+  const light = colour => { pixel.fillStyle = colour; pixel.fillRect(0, 0, 1, 1);
+    const f = c => (c /= 255) <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4;
+    const [r, g, b] = pixel.getImageData(0, 0, 1, 1).data;
+    return .2126 * f(r) + .7152 * f(g) + .0722 * f(b); };
+  const ratio = (a, b) => (Math.max(light(a), light(b)) + .05) / (Math.min(light(a), light(b)) + .05);
+  const one = document.body.appendChild(document.createElement('p')), found = [];
+  for (let hue = 0; hue < 360; hue += 15) {
+    one.dataset.hue = hue;
+    const colours = ['accent', 'accent-ink', 'accent-soft', 'paper', 'sheet'].map(name => {
+      one.style.color = `var(--${name})`; return getComputedStyle(one).color; });
+    const [accent, ink, soft, paper, sheet] = colours;
+    found.push(...[[accent, paper], [accent, sheet], [accent, soft], [ink, accent]].map(pair => ratio(...pair)));
+  }
+  one.remove();
+  return found;
+})()"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_words_in_the_hue_of_a_page_stand_out_whatever_hue_that_is(
+    inside: Browser, library: Library, *, dark: bool
+) -> None:
+    inside.size(1280, 900, dark=dark)
+    inside.go(library.server.url)
+    found = inside.value(HUES)
+    assert len(set(found)) > 48
+    assert min(found) >= 4.5
+
+
 def test_the_bookmark_takes_a_page_of_another_site_to_the_form(inside: Browser, library: Library, site: Site) -> None:
     inside.go(f"http://localhost:{library.server.port}/add/")
     assert "Archive this page" in inside.value("document.getElementById('bookmark').textContent")

@@ -48,7 +48,9 @@ function insertNewest(fresh) {
   const first = document.querySelector("[data-row]"), rows = [...fresh.querySelectorAll("[data-row]")];
   if (!first && rows.length) location.reload();  // there was no list yet
   const known = rows.findIndex(row => document.querySelector(`[data-row="${CSS.escape(row.dataset.row)}"]`));
-  first?.before(...rows.slice(0, known < 0 ? rows.length : known));
+  const newest = rows.slice(0, known < 0 ? rows.length : known);
+  for (const row of newest) row.classList.add("arrives");
+  first?.before(...newest);
 }
 
 function reloadSoon() {
