@@ -1,6 +1,7 @@
 """Owns searching in the name of whoever asks: among which pages, and whether in their texts."""
 
 from dataclasses import dataclass
+from typing import Self
 
 from django.contrib import messages
 from django.http import HttpRequest
@@ -34,9 +35,13 @@ class Reading:
     problem: str = ""
     position: int = 0
 
+    @classmethod
+    def of_error(cls, error: QueryError) -> Self:
+        return cls(problem=error.sentence, position=error.position)
+
 
 def reading_of(query: str) -> Reading:
     try:
         return Reading(phrase=explain(query)) if query else Reading()
     except QueryError as error:
-        return Reading(problem=error.sentence, position=error.position)
+        return Reading.of_error(error)

@@ -17,13 +17,14 @@ from archivebox.export.formats import FORMATS
 from archivebox.search.facets import COUNTED, Facet, facets
 from archivebox.search.finding import page_found
 from archivebox.search.models import SavedSearch
+from archivebox.search.query import QueryError
 from archivebox.web.access import allows, public_if
 from archivebox.web.cards import cards
 from archivebox.web.crawl_form import capturing_plugins
 from archivebox.web.look import CHOICES, COLUMNS, Look, look_of
 from archivebox.web.numbers import at_most
 from archivebox.web.paging import place_of
-from archivebox.web.searching import found, reading_of
+from archivebox.web.searching import Reading, found, reading_of
 from archivebox.web.seen_by import SEEN_BY
 from archivebox.web.terms import has, toggled
 
@@ -42,8 +43,7 @@ FACETS_KEPT = 30
 def index(request: HttpRequest) -> HttpResponse:
     """``?q=`` is a query (docs/query-language.md), shown by ``view`` and ``sort``; htmx gets the list alone."""
     query, look = request.GET.get("q", "").strip(), look_of(request).chosen({"view": request.GET.get("view", "")})
-    reading = reading_of(query)
-    page = NOTHING if reading.problem else _page(request, query)
+    reading, page = _read(request, query)
     shown = cards(request, page.rows)
     context = {
         "page": page, "cards": shown, "q": query, "look": look, "busy": any(card.is_busy for card in shown),
@@ -66,6 +66,17 @@ def _columns(request: HttpRequest, look: Look) -> tuple[str, ...]:
     """Those of the table that were chosen, and by what it is sorted."""
     by = {"worst": "quality", "host": "host"}.get(_sort(request))
     return look.columns if by is None or by in look.columns else (*look.columns, by)
+
+
+def _read(request: HttpRequest, query: str) -> tuple[Reading, Page[Snapshot]]:
+    """How the query is understood, and the pages that it means; none where something is wrong with it."""
+    reading = reading_of(query)
+    if reading.problem:
+        return reading, NOTHING
+    try:
+        return reading, _page(request, query)
+    except QueryError as error:  # only the search engine knows that too many texts have a word
+        return Reading.of_error(error), NOTHING
 
 
 def _page(request: HttpRequest, query: str) -> Page[Snapshot]:

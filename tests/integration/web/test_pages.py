@@ -39,6 +39,22 @@ def test_every_word_of_a_search_has_to_be_in_title_or_url(library: Library) -> N
     assert "<script>" not in nothing
 
 
+COMMON = """
+from archivebox.plugins.search_backend_sqlite.index import Index
+with Index()._transaction() as database:
+    rows = [(number, f"{number:032x}") for number in range(20_000)]
+    database.executemany("INSERT INTO text VALUES (?, ?, 'dom', 'text.txt')", rows)
+    database.executemany("INSERT INTO words (rowid, content) VALUES (?, 'everywhere')", ((key,) for key, _ in rows))
+"""
+
+
+def test_leaving_out_a_word_that_too_many_texts_have_is_refused_with_a_sentence(library: Library) -> None:
+    in_collection(library.server.folder, COMMON)
+    page = library.visitor.get("/?q=-everywhere")
+    assert (page.status, "look for more words, or leave it out" in page.text) == (400, True), page.text[:200]
+    assert library.visitor.get("/?q=everywhere").status == 200
+
+
 def test_a_card_shows_its_picture_and_what_was_kept(library: Library) -> None:
     page = library.visitor.get("/").text
     pictures = f"http://pictures.localhost:{library.server.replay_port}/"
