@@ -5,7 +5,7 @@ PATHS := archivebox tests bin/environment.py $(wildcard benchmarks)
 CHAOS_SECONDS ?= 300
 ENGINE := tests/integration/engine tests/chaos
 
-.PHONY: help env check format lint types layers dependencies migrations suppressions docs pictures test test-sqlite test-postgres test-modes bare-root chaos fuzz bench lock lock-upgrade changelog clean
+.PHONY: help env check format lint types layers dependencies migrations suppressions docs pictures test test-sqlite test-postgres test-modes bare-root chaos chaos-pages fuzz bench lock lock-upgrade changelog clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ bare-root:  ## the README's commands on a fresh Debian, as root and as a sudoer 
 
 chaos: env  ## kill things at random for CHAOS_SECONDS and see that nothing is lost
 	.venv/bin/python -m tests.chaos.run $(CHAOS_SECONDS)
+
+chaos-pages: env  ## kill what takes part in opening a page, 20 times in each of 30 cells (an hour; needs Chromium)
+	.venv/bin/python -m tests.chaos.pages
 
 fuzz: env  ## ask the API what its description allows, 200 times for each operation
 	API_EXAMPLES=200 .venv/bin/pytest -q tests/integration/api/test_others.py -k description_allows --timeout=0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from tests.site import articles, network, pictures, talk, tree, trouble
+from tests.site import articles, loads, network, pictures, talk, tree, trouble
 from tests.site.static import TYPES, file, static
 from tests.site.wire import Handler, Request, Response, Route, page
 
@@ -47,6 +47,7 @@ ROUTES: tuple[Route, ...] = (
     *articles.ROUTES,
     *talk.ROUTES,
     *network.ROUTES,
+    *loads.ROUTES,
     file("/script-built", "an article of which the server sends nothing: a script writes it"),
     file("/js-redirect", "goes to /article by script"),
     file("/meta-refresh", "goes to /article by meta refresh"),

@@ -1,0 +1,78 @@
+"""What has to be true of pages after kills: sealed once, nothing failed because of a kill, and the WARC complete."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from warcio.archiveiterator import ArchiveIterator
+
+from tests.acceptance.archive.conftest import Home
+from tests.chaos.opening import Page
+from tests.site.server import Served
+
+LOAD = re.compile(r"[?&]load=(\d+)")
+
+
+def problems(home: Home, pages: Sequence[Page], expected: dict[str, str]) -> list[str]:
+    """Everything that is wrong. ``expected``: hook → status of a page that nobody disturbed."""
+    found = [problem for page in pages for problem in _of_page(home, page, expected)]
+    urls = Counter(row["url"] for row in home.rows("SELECT url FROM core_snapshot"))
+    found += [f"{url} has {count} Snapshots" for url, count in urls.items() if count > 1]
+    running = home.rows("SELECT cmd FROM machine_process WHERE status = 'running'")
+    return found + [f"on record as running: {row['cmd']}" for row in running]
+
+
+def statuses(home: Home, page: Page) -> dict[str, str]:
+    """Hook → status of a page's results, with the reason of a failure."""
+    rows = home.rows(
+        "SELECT hook_name, status, reason FROM core_archiveresult "
+        f"WHERE snapshot_id = '{page.snapshot_id.replace('-', '')}'"
+    )
+    return {row["hook_name"]: f"{row['status']} {row['reason']}".strip() for row in rows}
+
+
+def _of_page(home: Home, page: Page, expected: dict[str, str]) -> Iterator[str]:
+    (row,) = home.rows(f"SELECT status, sealed_at FROM core_snapshot WHERE url = '{page.url}'")
+    if row["status"] != "sealed" or row["sealed_at"] is None:
+        yield f"page {page.number} is {row['status']}"
+    found = statuses(home, page)
+    for hook, status in expected.items():
+        if found.get(hook) != status:
+            yield f"page {page.number}: {hook} is {found.get(hook)}, without a kill it is {status}"
+    yield from (f"page {page.number}: {problem}" for problem in _missing_answers(page))
+
+
+def _missing_answers(page: Page) -> Iterator[str]:
+    """Answers of the page's last load that its WARC does not have with the same bytes."""
+    served = [one for one in page.site.served if f"page={page.number}&load=" in one.url]
+    if not served:
+        yield "no load of it was seen"
+        return
+    last = max(map(_load_of, served))
+    kept = list(_responses(page.folder / "warc"))
+    bodies = {(url, hashlib.sha256(body).hexdigest()) for url, body in kept}
+    for one in served:
+        if _load_of(one) == last and (one.url, one.body) not in bodies:
+            yield f"{one.url} is not in the WARC"
+    if not any(url == page.url and f"load={last}<".encode() in body for url, body in kept):
+        yield f"load {last}: the document is not in the WARC"
+
+
+def _load_of(served: Served) -> int:
+    found = LOAD.search(served.url)
+    return int(found[1]) if found else 0
+
+
+def _responses(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """URL and body of each response in the WARC files of a folder; of a revisit, the body that its digest names."""
+    bodies: dict[str, bytes] = {}
+    for path in sorted(folder.glob("*.warc.gz")):
+        with path.open("rb") as stream:
+            for record in ArchiveIterator(stream):
+                url, digest = map(record.rec_headers.get_header, ("WARC-Target-URI", "WARC-Payload-Digest"))
+                if record.rec_type == "response":
+                    bodies[digest] = record.content_stream().read()
+                if record.rec_type in ("response", "revisit") and digest in bodies:
+                    yield url, bodies[digest]
