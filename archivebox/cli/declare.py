@@ -118,6 +118,8 @@ PLUGINS = option(
 
 BG = flag("--bg", text="Only queue it, and say whether anything will run it.")
 
+EVERY = flag("--all", "every", text="Every page.")
+
 FILTERS: tuple[click.Parameter, ...] = (
     option("--query", "-q", text="That this query means: 'host:example.org -#read', see `archivebox search`."),
     option("--tag", text="With this tag.", metavar="NAME"),
@@ -130,3 +132,9 @@ FILTERS: tuple[click.Parameter, ...] = (
     option("--after", text="Added since: a date, or an age such as 7d.", metavar="TIME"),
 )
 """Which Snapshots: :mod:`archivebox.cli.select` reads them."""
+
+BY_STDIN = (
+    "Without a choice, JSON records in a pipe or a file on stdin are the choice, also where there are none; with one, "
+    "stdin is not read. - reads records whatever stdin is; options then choose among them."
+)
+"""Of commands that :mod:`archivebox.cli.selection` serves."""

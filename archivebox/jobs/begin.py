@@ -20,7 +20,7 @@ from archivebox.search.query import chosen, parse
 FREEZE = 5_000
 """Snapshots that one transaction decides on, a multiple of every batch: others wait to write meanwhile."""
 MOST_KEYS = 10_000
-"""Snapshots that can be named one by one."""
+"""Snapshots that a request names one by one."""
 
 
 Noting = Callable[[Job], object]
@@ -40,6 +40,7 @@ class JobRequest:
     """What is to be done to ``snapshots``, to all that ``query`` means when it begins, or to those of a ``former`` job.
 
     Of all of these to what ``created_by`` sees, or, with ``sight``, to no more than that.
+    ``most``: so many may be named.
     """
 
     kind: str
@@ -48,6 +49,7 @@ class JobRequest:
     options: Mapping[str, JSON] = field(default_factory=dict)
     query: str | None = None
     snapshots: Sequence[UUID] = ()
+    most: int = MOST_KEYS
     former: Job | None = None
     sight: Sight | None = None
 
@@ -82,10 +84,10 @@ def begin(request: JobRequest, *, noting: Noting = in_silence) -> Job:
         parse(request.query)
     elif former is not None:
         job.total = former.total
-    elif 0 < len(keys) <= MOST_KEYS:
+    elif 0 < len(keys) <= request.most:
         job.total = len(keys)
     else:
-        raise JobRefusedError(f"Choose pages: between 1 and {MOST_KEYS:,}, or all that a query means.")
+        raise JobRefusedError(f"Choose pages: between 1 and {request.most:,}, or all that a query means.")
     with write_transaction():
         job.save(force_insert=True)
         if former is not None:

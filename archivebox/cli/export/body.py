@@ -3,14 +3,19 @@
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
+from uuid import UUID
 
+from archivebox.base_models.keylist import key_list
 from archivebox.base_models.users import system_user
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import counted
 from archivebox.cli.records import record_of
-from archivebox.cli.select import pointed_at
+from archivebox.cli.select import of_query, pointed_at
+from archivebox.cli.selection import keys_on_stdin, reads_stdin
 from archivebox.cli.session import Session
+from archivebox.cli.stdin import STDIN
 from archivebox.cli.waiting import wait_for_job
 from archivebox.core.models import Snapshot
 from archivebox.jobs.begin import JobRequest, begin
@@ -19,15 +24,30 @@ from archivebox.lib.quantities import size
 from archivebox.search.query import QueryError
 
 FAILURES_SHOWN = 20
+NOTHING_WRITTEN = 1
 STDOUT = "-"
 
 
-def run(session: Session, *, terms: tuple[str, ...], format: str, output: str | None, bg: bool) -> int:  # noqa: A002 - the option's name
+def run(
+    session: Session,
+    *,
+    terms: tuple[str, ...],
+    every: bool,
+    format: str,  # noqa: A002 - the option's name
+    output: str | None,
+    bg: bool,
+) -> int:
     """Have workers write it, and wait for that unless told not to."""
     if output:
         _refuse(output, bg=bg)
-    query = " ".join(terms)
+    query = " ".join(text for text in terms if text != STDIN)
     wanted = JobRequest(Job.Kind.EXPORT, created_by=system_user(), query=query, options={"format": format})
+    if reads_stdin(every=every, dash=STDIN in terms, chosen=bool(query), all_at_terminal=True):
+        keys = _keys_of_records(session, query)
+        if not keys:
+            session.out.warn("Nothing was written: no page matches.")
+            return NOTHING_WRITTEN
+        wanted = replace(wanted, query=None, snapshots=keys, most=len(keys))
     try:
         job = begin(wanted)
     except QueryError as error:
@@ -37,6 +57,14 @@ def run(session: Session, *, terms: tuple[str, ...], format: str, output: str | 
         return 0
     code = wait_for_job(session, job)
     return code or _hand_out(session, job, output)
+
+
+def _keys_of_records(session: Session, query: str) -> list[UUID]:
+    """The pages that records on stdin name, the newest first; with a query those of them that it means."""
+    rows = Snapshot.objects.kept().filter(pk__in=key_list(keys_on_stdin(session.out)))
+    if query:
+        rows = of_query(query, among=rows)
+    return list(rows.order_by("-pk").values_list("pk", flat=True))
 
 
 def _refuse(output: str, *, bg: bool) -> None:
@@ -57,7 +85,7 @@ def _hand_out(session: Session, job: Job, output: str | None) -> int:
     _tell_failures(session, job)
     if job.file is None:
         session.out.warn(job.problem or f"Nothing was written: {_why_nothing(job)}")
-        return 1
+        return NOTHING_WRITTEN
     if output == STDOUT:
         _print_file(job.file)
         return 0

@@ -5,17 +5,18 @@ from typing import Any
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.listing import show
 from archivebox.cli.output import counted
-from archivebox.cli.select import is_chosen, snapshots
+from archivebox.cli.selection import select_snapshots
 from archivebox.cli.session import Session
 from archivebox.search.removal import bring_back, remove
 
 
-def run(session: Session, *, yes: bool, undo: bool, **choice: Any) -> int:
+def run(session: Session, *, every: bool, yes: bool, undo: bool, **choice: Any) -> int:
     """Show what would be done; do it when somebody says yes."""
-    if not is_chosen(choice):
-        raise BadInputError("Say which: URLs, ids, --query, --tag, --domain, --status, --crawl, --before or --after.")
-    rows = snapshots(**choice, retired=undo)
+    rows, by_records = select_snapshots(session.out, every=every, all_at_terminal=False, retired=undo, **choice)
     count = rows.count()
+    if count == 0 and by_records:
+        session.out.say("None of these is there, so nothing is done.")
+        return 0
     if count == 0:
         raise BadInputError("No snapshot matches, so nothing is done. `archivebox list` shows what is there.")
     deed = "brought back" if undo else "removed"

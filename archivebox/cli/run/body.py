@@ -1,52 +1,54 @@
 """Owns `archivebox run`."""
 
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.run.records import accept_records, crawl_of, woken
 from archivebox.cli.select import find, find_snapshot
 from archivebox.cli.session import Session
+from archivebox.cli.stdin import STDIN, is_selection, read_records
 from archivebox.cli.watching import Watched, watch
-from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.core.models import ArchiveResult
 from archivebox.core.retry import retry_results
-from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
 from archivebox.workers.queue.watchers import Only
 
 
-def run(session: Session, *, daemon: bool, crawl: str | None, snapshot: str | None, archiveresult: str | None) -> int:
-    """Work until nothing is left; with ``--daemon`` for ever; with an id until that is done."""
-    chosen = [name for name in (crawl, snapshot, archiveresult) if name]
+def run(
+    session: Session,
+    *,
+    source: str | None,
+    daemon: bool,
+    crawl: str | None,
+    snapshot: str | None,
+    archiveresult: str | None,
+) -> int:
+    """Work until nothing is left; with ``--daemon`` for ever; with an id, or records on stdin, until these are done."""
+    if source not in (None, STDIN):
+        raise BadInputError(f"`archivebox run` takes no {source!r}: --snapshot runs one page, - reads records.")
+    chosen = [name for name in (crawl, snapshot, archiveresult, source) if name]
     if len(chosen) + daemon > 1:
-        raise BadInputError("--daemon, --crawl, --snapshot and --archiveresult exclude each other: choose one.")
+        raise BadInputError("--daemon, --crawl, --snapshot, --archiveresult and - exclude each other: choose one.")
     if daemon:
         return worker(session)
+    if source or (not chosen and is_selection()):
+        records = read_records()
+        if records or source:
+            return watch(session, Watched(accept_records(session, records)))
     return watch(session, Watched(only=_only(crawl, snapshot, archiveresult)))
 
 
 def _only(crawl: str | None, snapshot: str | None, archiveresult: str | None) -> Only | None:
     """What to work on and to wait for, after it has been made due; None: everything."""
     if crawl:
-        return Only(_woken(find(Crawl, crawl)).pk)
+        return Only(woken(find(Crawl, crawl)).pk)
     if snapshot:
         one = find_snapshot(snapshot)
-        return Only(_of_snapshot(one).pk, one.pk)
+        return Only(crawl_of(one).pk, one.pk)
     if archiveresult:
         result = find(ArchiveResult, archiveresult)
-        crawl_id = _woken(result.snapshot.crawl).pk
+        crawl_id = woken(result.snapshot.crawl).pk
         retry_results(ArchiveResult.objects.filter(pk=result.pk))
         return Only(crawl_id, result.snapshot_id)
     return None
-
-
-def _woken(crawl: Crawl) -> Crawl:
-    """Paused or cancelled ones are resumed: somebody asks for just this."""
-    if crawl.status in {Crawl.StatusChoices.PAUSED, Crawl.StatusChoices.CANCELLED}:
-        control.resume(crawl)
-    return crawl
-
-
-def _of_snapshot(snapshot: Snapshot) -> Crawl:
-    if snapshot.status == Snapshot.StatusChoices.PAUSED:
-        control.resume(snapshot)
-    return _woken(snapshot.crawl)
 
 
 def worker(session: Session) -> int:

@@ -4,7 +4,7 @@ from typing import Any
 
 from archivebox.cli import settings
 from archivebox.cli.output import counted
-from archivebox.cli.select import snapshots
+from archivebox.cli.selection import select_snapshots
 from archivebox.cli.session import Session
 from archivebox.cli.watching import Watched, watch
 from archivebox.core.models import ArchiveResult, Snapshot
@@ -12,10 +12,10 @@ from archivebox.core.retry import RETRIABLE, lacking_hooks, retry_missing, retry
 from archivebox.workers.supervise.watch import orchestrator_is_running
 
 
-def run(session: Session, *, plugins: str | None, bg: bool, **choice: Any) -> int:
+def run(session: Session, *, every: bool, plugins: str | None, bg: bool, **choice: Any) -> int:
     """Queue it, then wait for it unless told not to."""
     names = settings.plugin_names(plugins)
-    chosen = snapshots(**choice)
+    chosen = select_snapshots(session.out, every=every, all_at_terminal=True, **choice).rows
     results = ArchiveResult.objects.filter(RETRIABLE, snapshot__in=chosen)
     if names:
         results = results.filter(plugin__in=names)

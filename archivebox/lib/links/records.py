@@ -63,12 +63,13 @@ def _entries(number: int, record: dict[str, JSON] | None) -> Iterator[Link]:
     """The links of one object: the items of a feed (JSON Feed 1.1), those of an old index.json, else itself."""
     items = next((some for key in LIST_KEYS if isinstance(some := (record or {}).get(key), list)), None)
     if items is not None and not _first(record or {}, URL_KEYS):
-        yield from (_link(number, item) for item in items if isinstance(item, dict))
+        yield from (link_of(number, item) for item in items if isinstance(item, dict))
     else:
-        yield _link(number, record)
+        yield link_of(number, record)
 
 
-def _link(number: int, record: dict[str, JSON] | None) -> Link:
+def link_of(number: int, record: dict[str, JSON] | None) -> Link:
+    """What one object says of a page; None: the line was no object."""
     if record is None:
         return Link(number, "", problem="it is no JSON object")
     url = _first(record, URL_KEYS)

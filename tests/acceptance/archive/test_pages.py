@@ -133,7 +133,7 @@ def test_a_screenshot_of_a_sealed_page_is_taken_again_of_the_page_and_not_of_not
     picture.unlink()
     statement = "UPDATE core_archiveresult SET status = 'failed', reason = 'timeout' WHERE plugin = 'screenshot'"
     home.rows(statement)
-    code, _ = home.type("update")
+    code, _ = home.type("update", "--all")
     assert code == 0
     assert dominant_colour(picture) == COLOUR
     assert home.wait_until_nothing_runs() == set()

@@ -57,7 +57,8 @@ def test_without_a_collection_a_command_says_so_and_makes_none(cli: Type, tmp_pa
         ["process", "list", "--failed", "--type", "cli"], ["process", "tree"], ["machine", "list"], ["binary", "list"],
         ["config", "list", "--all"], ["config", "explain", "TIMEOUT"], ["config", "get", "TIMEOUT", "save_wget"],
         ["plugin", "list"], ["plugin", "show", "wget"], ["plugin", "lint"], ["install", "--dry-run"], ["doctor"],
-        ["version", "--verbose"], ["update", "--bg"], ["init"], ["manage", "cleanup_processes", "--older-than=30d"],
+        ["version", "--verbose"], ["update", "--bg", "--all"], ["init"],
+        ["manage", "cleanup_processes", "--older-than=30d"],
     ],
 )  # fmt: skip
 def test_every_command_speaks_json_lines_in_a_pipe(one_page: Path, words: list[str]) -> None:

@@ -106,11 +106,11 @@ def test_update_tries_at_once_what_waits_for_its_retry(cli: Type, put: Put) -> N
     assert "Tried again later: 1 hook" in done.err
     assert cli("status").record["waiting"] == 1
     put(GOOD)
-    again = cli("update")
+    again = cli("update", "--all")
     assert again.code == 0, again.err
     assert again.records[0]["results"] == 1
     assert cli("status").record["waiting"] == 0
-    assert cli("update").records == [{"type": "Update", "results": 0, "snapshots": 0, "crawls": 0}]
+    assert cli("update", "--all").records == [{"type": "Update", "results": 0, "snapshots": 0, "crawls": 0}]
 
 
 def test_add_update_of_an_archived_url_runs_only_what_failed(cli: Type, put: Put) -> None:

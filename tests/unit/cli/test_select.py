@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
+from archivebox.base_models.keylist import key_list
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
 from archivebox.base_models.visibility import EVERYTHING
@@ -88,6 +89,15 @@ def test_snapshots_are_chosen_by_every_option(collection: DataFolder) -> None:
         snapshots(which=("https://c.test",))
     assert is_chosen({"which": (), "tag": "x"})
     assert not is_chosen({"which": (), "tag": None, "limit": 3})
+
+
+def test_a_list_of_keys_is_one_parameter_however_long(collection: DataFolder) -> None:
+    assert collection.root.is_dir()
+    crawl_of(A, B)
+    key = Snapshot.objects.get(url=A).pk
+    many = [new_id() for _ in range(300_000)]
+    assert list(Snapshot.objects.filter(pk__in=key_list([*many, key])).values_list("url", flat=True)) == [A]
+    assert not Snapshot.objects.filter(pk__in=key_list([])).exists()
 
 
 def test_versions_of_a_url_are_retired_and_come_back(collection: DataFolder) -> None:

@@ -1,0 +1,85 @@
+"""Owns what `archivebox run` does with records on stdin: new pages are added, what is there already is run."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from archivebox.base_models.keylist import key_list
+from archivebox.base_models.users import system_user
+from archivebox.cli import settings
+from archivebox.cli.output import counted
+from archivebox.cli.records import record_of
+from archivebox.cli.selection import by_type, existing, tell_left_out
+from archivebox.cli.session import Session
+from archivebox.cli.stdin import StdinRecord
+from archivebox.core.intake import Seed, check_seeds, create_crawl
+from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.core.retry import retry_results
+from archivebox.crawls import control
+from archivebox.crawls.models import Crawl
+from archivebox.hooks import resolve_settings
+from archivebox.lib.links.records import link_of
+
+
+def accept_records(session: Session, records: Sequence[StdinRecord]) -> set[UUID]:
+    """The Crawls to wait for. BadInputError, and nothing has happened, where one record cannot be run."""
+    pages, crawls, others = by_type(records)
+    results = [record for record in others if record.type == "ArchiveResult"]
+    known = set(_known(pages))
+    fresh = _seeds([record for record in pages if record.key not in known])
+    crawl_keys = existing(Crawl, crawls, must_have_id=True)
+    result_keys = existing(ArchiveResult, results, must_have_id=True)
+    tell_left_out(session.out, [record for record in others if record.type != "ArchiveResult"])
+    accepted = {crawl_of(page).pk for page in Snapshot.objects.filter(pk__in=key_list(known)).select_related("crawl")}
+    accepted |= {woken(crawl).pk for crawl in Crawl.objects.filter(pk__in=key_list(crawl_keys))}
+    accepted |= _run_again(result_keys)
+    return accepted | ({_add(session, fresh)} if fresh else set())
+
+
+def woken(crawl: Crawl) -> Crawl:
+    """Paused or cancelled ones are resumed: somebody asks for just this."""
+    if crawl.status in {Crawl.StatusChoices.PAUSED, Crawl.StatusChoices.CANCELLED}:
+        control.resume(crawl)
+    return crawl
+
+
+def crawl_of(snapshot: Snapshot) -> Crawl:
+    """That of a page which is to run: neither is paused any more."""
+    if snapshot.status == Snapshot.StatusChoices.PAUSED:
+        control.resume(snapshot)
+    return woken(snapshot.crawl)
+
+
+def _known(pages: Sequence[StdinRecord]) -> list[UUID]:
+    """The ids among these that are here; a page of another collection is added by its URL."""
+    keys = {key for record in pages if (key := record.key)}
+    return list(Snapshot.objects.filter(pk__in=key_list(keys)).values_list("pk", flat=True))
+
+
+def _seeds(pages: Sequence[StdinRecord]) -> list[Seed]:
+    """What is to be added; BadInputError where one cannot be archived."""
+    links = [link_of(record.line, record.fields) for record in pages]
+    for record, link in zip(pages, links, strict=True):
+        if link.problem:
+            raise record.refusal(link.problem if record.key is None else f"there is no snapshot {record.key}")
+    seeds, refusals = check_seeds(
+        map(Seed.of_link, links), resolve_settings(settings.current_layers(is_collection=True))
+    )
+    for refusal in refusals:
+        raise pages[refusal.line - 1].refusal(refusal.sentence.rstrip("."))
+    return seeds
+
+
+def _run_again(keys: set[UUID]) -> set[UUID]:
+    results = ArchiveResult.objects.filter(pk__in=key_list(keys))
+    crawls = Crawl.objects.filter(pk__in=results.values("snapshot__crawl_id"))
+    accepted = {woken(crawl).pk for crawl in crawls}
+    retry_results(results)
+    return accepted
+
+
+def _add(session: Session, seeds: Sequence[Seed]) -> UUID:
+    depth = resolve_settings(settings.current_layers(is_collection=True)).get_int("MAX_DEPTH")
+    crawl = create_crawl(seeds, created_by=system_user(), max_depth=depth)
+    record = record_of(crawl, snapshots=len(seeds))
+    session.out.event(record, f"Accepted {counted(len(seeds), 'URL')} as crawl {crawl.pk}.")
+    return crawl.pk
