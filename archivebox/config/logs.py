@@ -66,3 +66,18 @@ def set_up(level: str, file: Path | None = None) -> logging.Logger:
     logging.raiseExceptions = False  # a full disk fills no terminal with what could not be written to the log
     logger.propagate = False
     return logger
+
+
+def set_up_django() -> None:
+    """Send what Django says of requests to stderr in the same form."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(LineFormatter())
+    handler.addFilter(_without_traceback_of_refusal)
+    logging.getLogger("django").addHandler(handler)
+
+
+def _without_traceback_of_refusal(record: logging.LogRecord) -> bool:
+    """A refused request (4xx) is no error of ours: its line is enough, and anybody could fill the disk with more."""
+    if getattr(record, "status_code", 500) < 500:
+        record.exc_info = None
+    return True

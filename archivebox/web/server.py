@@ -23,6 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.web.settings"
     os.environ["ARCHIVEBOX_REPLAY_PORT"] = str(options.replay.port)
     logs.set_up(early_settings(DATA_FOLDER).get_text("LOG_LEVEL"))
+    logs.set_up_django()
     django.setup()
     return _serve(options.bind, options.replay)
 

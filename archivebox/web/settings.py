@@ -55,6 +55,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "archivebox.web.headers.ContentSecurityPolicy",
+    "archivebox.web.compression.Compression",
     "archivebox.web.access.Address",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -5,13 +5,11 @@ from http import HTTPStatus
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.staticfiles.views import serve
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
-from django.views.decorators.gzip import gzip_page
 
 from archivebox.web.statics import VERSION
 
 
 @login_not_required
-@gzip_page
 def static(request: HttpRequest, path: str) -> HttpResponseBase:
     """A file that an app brings along. One that is asked for by its version never changes."""
     found = serve(request, path, insecure=True)

@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 from django.core.cache import cache
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
-from django.views.decorators.gzip import gzip_page
 
 from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
@@ -39,7 +38,6 @@ FACETS_KEPT = 30
 
 
 @public_if("PUBLIC_INDEX")
-@gzip_page
 def index(request: HttpRequest) -> HttpResponse:
     """``?q=`` is a query (docs/query-language.md), shown by ``view`` and ``sort``; htmx gets the list alone."""
     query, look = request.GET.get("q", "").strip(), look_of(request).chosen({"view": request.GET.get("view", "")})

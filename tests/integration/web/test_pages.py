@@ -10,7 +10,7 @@ import pytest
 
 from tests.webserver.fixtures import Library
 from tests.webserver.rows import NAME, PASSWORD
-from tests.webserver.server import in_collection
+from tests.webserver.server import Visitor, in_collection
 
 
 def shown(text: str) -> list[int]:
@@ -253,3 +253,21 @@ def test_the_palette_offers_places_and_pages(library: Library) -> None:
     assert links(library.visitor.get("/palette/?q=crawl").text)["Crawls"] == "/crawls/"
     assert library.visitor.get("/palette/?q=is:").status == 200, "it is still being typed"
     assert library.server.ask("/palette/?q=story").status == 302
+
+
+@pytest.mark.parametrize("path", ["/", "/snapshots/{0.snapshot}/", "/crawls/{0.crawl}/", "/api/v1/snapshots", "/tags/"])
+def test_every_page_is_sent_compressed_to_who_takes_that(library: Library, path: str) -> None:
+    reader = Visitor(library.server, dict(library.visitor.jar), {"Accept_Encoding": "gzip"})
+    answer = reader.get(path.format(library))
+    assert (answer.status, answer.headers.get("content-encoding")) == (200, "gzip")
+    assert "Accept-Encoding" in answer.headers["vary"]
+
+
+def test_a_refused_request_writes_one_line_to_the_log(library: Library) -> None:
+    reader = library.stranger()
+    assert reader.log_in("reader", PASSWORD).status == 302
+    assert reader.get("/people/?marked").status == 403
+    assert library.server.ask("/", host="elsewhere.example").status == 400
+    log = (library.server.folder / "logs" / "web.log").read_text()
+    assert "Traceback" not in log
+    assert "/people/" in log
