@@ -34,10 +34,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Order:
-    """How a list is sorted: by an indexed column, where one is named, and then by key."""
+    """How a list is sorted: by an indexed column, where one is named, and then by key.
+
+    ``expression``: what the column stands for, where the model has none of this name.
+    """
 
     column: str = ""
     descending: bool = False
+    expression: "Func | None" = None
 
     def descends_from(self, place: Place) -> bool:
         """Whether keys become smaller on the way from there: further up it is the other way round."""
@@ -45,7 +49,7 @@ class Order:
 
     def sort(self, rows: "models.QuerySet[Shown, Any]", *, backwards: bool) -> "models.QuerySet[Shown, Any]":
         sign = "-" if self.descending != backwards else ""
-        return rows.order_by(*[sign + name for name in (self.column, "pk") if name])
+        return self._named(rows).order_by(*[sign + name for name in (self.column, "pk") if name])
 
     def beyond(
         self, rows: "models.QuerySet[Shown, Any]", key: UUID, *, backwards: bool
@@ -54,11 +58,14 @@ class Order:
         side = "lt" if self.descending != backwards else "gt"
         if not self.column:
             return rows.filter(**{f"pk__{side}": key})
-        edge = rows.model._default_manager.filter(pk=key).values_list(self.column, flat=True).first()
+        edge = self._named(rows.model._default_manager.filter(pk=key)).values_list(self.column, flat=True).first()
         if edge is None:
             raise PlaceGoneError(key)
         compare = LessThan if side == "lt" else GreaterThan
-        return rows.filter(compare(_row(F(self.column), F("pk")), _row(Value(edge), Value(key))))
+        return self._named(rows).filter(compare(_row(F(self.column), F("pk")), _row(Value(edge), Value(key))))
+
+    def _named(self, rows: "models.QuerySet[Shown, Any]") -> "models.QuerySet[Shown, Any]":
+        return rows if self.expression is None else rows.annotate(**{self.column: self.expression})
 
 
 def _row(*values: "F | Value") -> Func:

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import models
-from django.db.models import Q, Subquery
+from django.db.models import F, Func, Q, Subquery
+from django.db.models.functions import Coalesce, Lower
 from django.utils import timezone
 
 from archivebox.base_models.literal import Literal, one_of
@@ -55,7 +56,20 @@ _UNSEALED = Q(status__in=list(_OPEN_OR_PAUSED))
 """The same for an index, whose condition is written by Django."""
 _SEED = Q(depth=0)
 _MEASURED = Q(quality__isnull=False)
+LEAST_NOT_OK = 300
+"""The smallest HTTP status that is no success (RFC 9110, 15)."""
+_NOT_OK = Q(http_status__gte=LEAST_NOT_OK)
 _IN_LIBRARY = Q(retired_at__isnull=True) & (~Q(status="cancelled") | Q(fence__gt=0))
+
+
+SHOWN_TITLE = Lower(
+    Coalesce(
+        Func("title", template="NULLIF(%(expressions)s, '')"),
+        Func("url", template="REPLACE(REPLACE(%(expressions)s, 'https://', ''), 'http://', '')"),
+        output_field=models.TextField(),
+    )
+)
+"""What lists call a page, for their order: its title, else its URL."""
 
 
 class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
@@ -133,6 +147,7 @@ class Snapshot(StoppableItem, VisibleRow):
     quality = models.PositiveSmallIntegerField(
         null=True, blank=True, help_text="percent of the page that its replay has; null: not known"
     )
+    size = models.BigIntegerField(default=0, help_text="bytes that its results have kept, as of its last seal")
     tags = models.ManyToManyField(Tag, blank=True, related_name="snapshot_set")
     config = models.JSONField(default=dict, blank=True)
     current_step = models.IntegerField(default=0)
@@ -161,6 +176,9 @@ class Snapshot(StoppableItem, VisibleRow):
             models.Index(fields=["mime_type", "id", *_SEEN_BY], condition=_KEPT, name="snapshot_of_type"),
             models.Index(fields=["quality", "id", *_SEEN_BY], condition=_MEASURED, name="snapshot_of_quality"),
             models.Index(fields=["id", *_SEEN_BY, "depth"], condition=_IN_LIBRARY, name="snapshot_in_library"),
+            models.Index(fields=["http_status", "id", *_SEEN_BY], condition=_NOT_OK, name="snapshot_not_ok"),
+            models.Index(fields=["size", "id", *_SEEN_BY], condition=_KEPT, name="snapshot_of_size"),
+            models.Index(SHOWN_TITLE, F("id"), *map(F, _SEEN_BY), condition=_KEPT, name="snapshot_of_title"),
             # Those of which there are few. They begin with the key, so that SQLite, which prefers equality to order,
             # does not read all that a passer-by sees for one host; and being narrow they go before snapshot_in_library.
             models.Index(fields=["id", "status", "fence"], condition=_KEPT & _PUBLIC, name="snapshot_public"),

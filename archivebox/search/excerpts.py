@@ -11,14 +11,14 @@ AROUND = 80
 """Characters shown on each side of the first word."""
 
 
-def excerpt_of(path: Path, words: Sequence[str]) -> str:
+def excerpt_of(path: Path, words: Sequence[str], most: int = LOOKED_AT) -> str:
     """The surroundings of the first of ``words`` in a file, on one line; its beginning where none is seen again.
 
-    Empty where the file is not there any more.
+    ``most``: bytes of it that are read. Empty where the file is not there any more.
     """
     try:
         with path.open("rb") as file:
-            return excerpt(file.read(LOOKED_AT).decode("utf-8", "replace"), words)
+            return excerpt(file.read(most).decode("utf-8", "replace"), words)
     except OSError:
         return ""
 
@@ -29,6 +29,17 @@ def excerpt(text: str, words: Sequence[str]) -> str:
     first, last = max(0, start - AROUND), min(len(text), end + AROUND)
     before, after = "…" if first else "", "…" if last < len(text) else ""
     return before + " ".join(text[first:last].split()) + after
+
+
+def spans(text: str, words: Sequence[str]) -> list[tuple[int, int]]:
+    """Where the words stand in a short text: from which character to which, in order."""
+    plain = _pattern([_plain(word) for word in words])
+    found = re.finditer(_pattern(words), text, re.IGNORECASE), re.finditer(plain, _plain(text))
+    taken: list[tuple[int, int]] = []
+    for start, end in sorted({one.span() for matches in found for one in matches}):
+        if start < end and (not taken or start >= taken[-1][1]):
+            taken.append((start, end))
+    return taken
 
 
 def _place(text: str, words: Sequence[str]) -> tuple[int, int]:

@@ -1,28 +1,45 @@
 """Owns what is found first, and where in a Snapshot: in title, URL and tags, or in its texts, which are files."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from django.db.models import prefetch_related_objects
 
 from archivebox.base_models.paging import NEWEST, Order, Page, Place, page_near, page_of
-from archivebox.core.snapshot import Snapshot
+from archivebox.core.note import Note
+from archivebox.core.snapshot import SHOWN_TITLE, Snapshot
 from archivebox.search.backend import Hit
-from archivebox.search.excerpts import excerpt_of
+from archivebox.search.excerpts import LOOKED_AT, excerpt, excerpt_of, spans
 from archivebox.search.query.conditions import called
 from archivebox.search.query.selection import Selection
 
+ORDERS: Mapping[str, Order] = {
+    "newest": NEWEST,
+    "oldest": Order(),
+    "title": Order("shown_title", expression=SHOWN_TITLE),
+    "host": Order("domain"),
+    "size": Order("size", descending=True),
+    "worst": Order("quality"),
+}
+"""By what lists of Snapshots can be sorted: what has an index."""
 SHOWN_OF_A_PAGE = 3
 """Texts of one Snapshot that are shown."""
+SNIPPET_LOOKED_AT = 300_000
+"""Bytes of one text that are read for the snippet of a list, which has sixty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Where in a Snapshot the words are: ``title``, ``url`` or ``tags``, or the file of a plugin; and what is there."""
+    """Where in a Snapshot the words are, and what is there.
+
+    ``where``: ``title``, ``url``, ``tags`` or ``note``, or the file of a plugin. ``highlights``: the words in the
+    snippet, each from one character up to another.
+    """
 
     where: str
     snippet: str
+    highlights: Sequence[tuple[int, int]] = ()
 
 
 @dataclass(slots=True)
@@ -33,25 +50,56 @@ class Found:
     matches: list[Match] = field(default_factory=list)
 
 
-def find(selection: Selection, limit: int) -> list[Found]:
-    """At most ``limit``: those that are called so, the newest first, then those whose texts say so, the best first.
+def find(selection: Selection, limit: int, order: Order | None = None) -> list[Found]:
+    """At most ``limit``, in an order, or those that are called so, the newest first, then the best texts.
 
     Last of all those that are meant for something else than words.
     """
-    if not selection.words:
-        listed = page_found(selection, Place(), limit).rows
+    if order is not None or not selection.words:
+        listed = page_found(selection, Place(), limit, order or NEWEST).rows
         prefetch_related_objects(listed, "tags")
-        return [Found(one) for one in listed]
+        shown = [Found(one, _facts(one, selection.words)) for one in listed]
+    else:
+        shown = _best(selection, limit)
+    notes = note_matches(selection, [one.snapshot.pk for one in shown])
+    for one in shown:
+        hits = selection.hits.get(one.snapshot.pk, [])[:SHOWN_OF_A_PAGE]
+        one.matches += notes.get(one.snapshot.pk, [])
+        one.matches += [_match(one.snapshot, hit, selection.words) for hit in hits]
+    return shown
+
+
+def _best(selection: Selection, limit: int) -> list[Found]:
     rows, words, hits = selection.rows.prefetch_related("tags"), selection.words, selection.hits
-    found = {one.pk: Found(one, _facts(one, words)) for one in rows.filter(called(words)).order_by("-id")[:limit]}
+    titled = rows.filter(called(words, notes=selection.known.notes)).order_by("-id")[:limit]
+    found = {one.pk: Found(one, _facts(one, words)) for one in titled}
     others = {one.pk: one for one in rows.filter(pk__in=[key for key in hits if key not in found])}
     found |= {key: Found(others[key]) for key in hits if key in others}
     if len(found) < limit:
         found |= {one.pk: Found(one) for one in rows.exclude(pk__in=list(found)).order_by("-id")[:limit]}
-    shown = list(found.values())[:limit]
+    return list(found.values())[:limit]
+
+
+def note_matches(selection: Selection, keys: Collection[UUID]) -> dict[UUID, list[Match]]:
+    """What notes on these Snapshots say of the words, where notes were searched."""
+    found: dict[UUID, list[Match]] = {}
+    for note in Note.objects.filter(snapshot__in=keys) if selection.known.notes and selection.words else ():
+        if any(_is_in(word, note.text) for word in selection.words):
+            snippet = excerpt(note.text, selection.words)
+            found.setdefault(note.snapshot_id, []).append(Match("note", snippet, spans(snippet, selection.words)))
+    return found
+
+
+def snippets(selection: Selection, shown: Sequence[Snapshot]) -> dict[UUID, Match]:
+    """For each of a list's Snapshots where words were found the one place to show: a note, else its best text."""
+    found = {key: matches[0] for key, matches in note_matches(selection, [one.pk for one in shown]).items()}
     for one in shown:
-        one.matches += [_match(one.snapshot, hit, words) for hit in hits.get(one.snapshot.pk, [])[:SHOWN_OF_A_PAGE]]
-    return shown
+        hits = selection.hits.get(one.pk)
+        if hits and one.pk not in found:
+            match = _match(one, hits[0], selection.words, SNIPPET_LOOKED_AT)
+            if match.highlights:
+                found[one.pk] = match
+    return found
 
 
 def page_found(selection: Selection, place: Place, size: int, order: Order = NEWEST) -> Page[Snapshot]:
@@ -77,12 +125,17 @@ def _keys(selection: Selection, place: Place, size: int, order: Order) -> Page[S
 def _facts(snapshot: Snapshot, words: Sequence[str]) -> list[Match]:
     tags = ", ".join(tag.name for tag in snapshot.tags.all())
     facts = {"title": snapshot.title, "url": snapshot.url, "tags": tags}
-    return [Match(name, text) for name, text in facts.items() if any(_is_in(word, text) for word in words)]
+    return [
+        Match(name, text, spans(text, words))
+        for name, text in facts.items()
+        if any(_is_in(word, text) for word in words)
+    ]
 
 
 def _is_in(word: str, text: str) -> bool:
     return word.rstrip("*").casefold() in text.casefold()
 
 
-def _match(snapshot: Snapshot, hit: Hit, words: Sequence[str]) -> Match:
-    return Match(f"{hit.plugin}/{hit.file}", excerpt_of(snapshot.path / hit.plugin / hit.file, words))
+def _match(snapshot: Snapshot, hit: Hit, words: Sequence[str], most: int = LOOKED_AT) -> Match:
+    snippet = excerpt_of(snapshot.path / hit.plugin / hit.file, words, most)
+    return Match(f"{hit.plugin}/{hit.file}", snippet, spans(snippet, words))

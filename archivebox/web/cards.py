@@ -23,6 +23,7 @@ from archivebox.replay import capability
 from archivebox.replay.addresses import path_of
 from archivebox.replay.capability import Purpose
 from archivebox.replay.moments import moment_of
+from archivebox.search.finding import Match
 from archivebox.web.addresses import address_of
 from archivebox.web.back import our_address
 from archivebox.web.headers import replay
@@ -66,6 +67,8 @@ class Card:
     size: int = 0
     hue: int | None = None
     """Of the page's colour, as the plugin that took its picture says; one of those that the style sheet knows."""
+    match: Match | None = None
+    """Where in it the words are that were searched for."""
 
     def base(self, purpose: Purpose = Purpose.FILES) -> str:
         """Address of all its files, with the capability to see them; ends with a slash."""

@@ -17,6 +17,7 @@ from archivebox.api.credentials import Bearer, somebody, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import CrawlIn, ResultOut, SnapshotIn, SnapshotOut, SnapshotPatch
+from archivebox.base_models.paging import PlaceGoneError
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Visibility
 from archivebox.core.intake import Seed
@@ -26,7 +27,7 @@ from archivebox.core.showing import show
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.crawls import control
-from archivebox.search.finding import page_found
+from archivebox.search.finding import ORDERS, page_found, snippets
 from archivebox.search.query import Selection, chosen
 from archivebox.search.query.parser import MOST_CHARACTERS
 from archivebox.search.removal import bring_back, remove
@@ -47,18 +48,22 @@ class Wanted(Schema):
     tag: Word | None = None
     url: Annotated[Word | None, Field(description="Every version of this URL")] = None
     crawl: UUID | None = None
+    sort: Literal["newest", "oldest", "title", "host", "size", "worst"] = "newest"
 
 
 @router.get("", response=Page[SnapshotOut], auth=Bearer(Action.LIST))
 def list_snapshots(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[SnapshotOut]:
-    """Snapshots, the newest first."""
+    """Snapshots, the newest first, or as `sort` says; `worst` has those alone whose quality is known."""
     who = whoever(request)
     selection = found(who, wanted.q)
     selection = replace(selection, among=_chosen(selection.among, wanted))
     selection = selection.tagged(wanted.tag) if wanted.tag else selection
-    page = page_found(selection, window.place, window.limit)
+    try:
+        page = page_found(selection, window.place, window.limit, ORDERS[wanted.sort])
+    except PlaceGoneError:
+        raise ProblemError(422, "The page at which this part of the list was to begin is gone: begin anew.") from None
     prefetch_related_objects(page.rows, "created_by", "tags")
-    return Page(items=SnapshotOut.all_of(page.rows, who), next=page.older)
+    return Page(items=SnapshotOut.all_of(page.rows, who, snippets(selection, page.rows)), next=page.older)
 
 
 def found(who: Who, query: str) -> Selection:
@@ -69,6 +74,8 @@ def found(who: Who, query: str) -> Selection:
 def _chosen(rows: SnapshotQuerySet, wanted: Wanted) -> SnapshotQuerySet:
     if wanted.status:
         rows = rows.in_status(wanted.status)
+    if wanted.sort == "worst":
+        rows = rows.measured()
     if wanted.url:
         rows = rows.filter(url=wanted.url)
     return rows.of_crawl(wanted.crawl) if wanted.crawl else rows

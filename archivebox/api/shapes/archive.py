@@ -1,7 +1,9 @@
 """Snapshots, results, tags and crawls as the API shows them, and as it takes them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -15,11 +17,13 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import resolve_settings
+from archivebox.search.finding import Match
 
 Text = Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[^\x00]*$")]
 TagName = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True, pattern=r"^[^\x00,]+$")]
 SeenBy = Literal["public", "members", "private"]
 Label = Annotated[str, StringConstraints(max_length=255, pattern=r"^[^\x00]*$")]
+NOWHERE: Mapping[UUID, Match] = MappingProxyType({})
 _BOOKMARKED = "When it was kept, published or last changed, as the list says that named it"
 
 
@@ -27,6 +31,14 @@ class Taken(Schema):
     """What is taken: a field that we do not know is a mistake, and said so."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class MatchOut(Schema):
+    """Where in a page words are that were searched for."""
+
+    where: Annotated[str, Field(description="`note`, or the file of a plugin")]
+    snippet: str
+    highlights: Annotated[list[tuple[int, int]], Field(description="From which character of it up to which")]
 
 
 class SnapshotOut(Schema):
@@ -53,15 +65,19 @@ class SnapshotOut(Schema):
     retired_at: datetime | None
     created_by: Annotated[str | None, Field(description="For accounts alone")]
     folder: Annotated[str | None, Field(description="Relative to the data folder; for who may inspect")]
+    size: Annotated[int, Field(description="Bytes that were kept of it, as of its last seal")]
+    match: Annotated[MatchOut | None, Field(description="Of a search for words: where one is, beside title, URL, tags")]
 
     @classmethod
-    def all_of(cls, rows: Sequence[Snapshot], who: Who) -> "list[SnapshotOut]":
+    def all_of(cls, rows: Sequence[Snapshot], who: Who, matches: Mapping[UUID, Match] = NOWHERE) -> "list[SnapshotOut]":
         """Their tags have been fetched with them."""
         own, inspect = may(who, Action.READ), may(who, Action.INSPECT)
-        return [cls._of(row, row.created_by.username if own else None, inspect=inspect) for row in rows]
+        return [
+            cls._of(row, row.created_by.username if own else None, matches.get(row.pk), inspect=inspect) for row in rows
+        ]
 
     @classmethod
-    def _of(cls, row: Snapshot, created_by: str | None, *, inspect: bool) -> "SnapshotOut":
+    def _of(cls, row: Snapshot, created_by: str | None, match: Match | None, *, inspect: bool) -> "SnapshotOut":
         return cls(
             id=row.pk,
             url=row.url,
@@ -84,6 +100,8 @@ class SnapshotOut(Schema):
             retired_at=row.retired_at,
             created_by=created_by,
             folder=row.output_dir if inspect else None,
+            size=row.size,
+            match=None if match is None else MatchOut(**asdict(match)),
         )
 
 

@@ -1,5 +1,6 @@
 """Owns `archivebox search`."""
 
+from dataclasses import asdict
 from typing import Any
 
 from archivebox.base_models.visibility import EVERYTHING
@@ -10,7 +11,7 @@ from archivebox.cli.records import record_of
 from archivebox.cli.select import is_chosen, pointed_at, snapshots
 from archivebox.cli.session import Session
 from archivebox.search.backend import SearchUnavailableError
-from archivebox.search.finding import Found, find
+from archivebox.search.finding import ORDERS, Found, find
 from archivebox.search.query import QueryError, chosen
 from archivebox.search.query.selection import MOST_HITS
 
@@ -18,7 +19,7 @@ UNANSWERED = 1
 """Exit status where the texts could not be searched."""
 
 
-def run(session: Session, *, terms: tuple[str, ...], limit: int | None, **choice: Any) -> int:
+def run(session: Session, *, terms: tuple[str, ...], limit: int | None, sort: str | None, **choice: Any) -> int:
     """What is found says where the words are."""
     query = " ".join(terms)
     if not query.strip():
@@ -31,7 +32,8 @@ def run(session: Session, *, terms: tuple[str, ...], limit: int | None, **choice
     except SearchUnavailableError as problem:
         out.warn(f"Only titles, URLs and tags are searched. {problem}")
         selection, code = chosen(query, EVERYTHING, among=among, texts=False), UNANSWERED
-    _show(out, find(selection, limit or (ON_A_TERMINAL if out.is_for_people else MOST_HITS)))
+    order = ORDERS[sort] if sort else None
+    _show(out, find(selection, limit or (ON_A_TERMINAL if out.is_for_people else MOST_HITS), order))
     return code
 
 
@@ -45,7 +47,7 @@ def _show(out: Output, found: list[Found]) -> None:
     counts = results_by_status([one.snapshot for one in found])
     for one in found:
         tags = [tag.name for tag in one.snapshot.tags.all()]
-        matches = [{"where": match.where, "snippet": match.snippet} for match in one.matches]
+        matches = [asdict(match) for match in one.matches]
         results = counts.get(one.snapshot.pk, {})
         out.record(record_of(one.snapshot, tags=tags, results=results, matches=matches))
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import islice
+from operator import or_
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -13,11 +15,14 @@ from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
 
 from archivebox.base_models.literal import Literal, one_of
 from archivebox.base_models.visibility import EVERYTHING, Sight, Visibility, seen_by
+from archivebox.contract.presentation import Role
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.snapshot import UNSEALED, Snapshot
+from archivebox.core.note import Note
+from archivebox.core.snapshot import LEAST_NOT_OK, UNSEALED, Snapshot
 from archivebox.core.tag import Tag
 from archivebox.crawls.crawl import Crawl
-from archivebox.search.query.keys import TYPES, UNKNOWN
+from archivebox.hooks import outputs_of, plugins
+from archivebox.search.query.keys import KEPT, NO_ANSWER, TYPES, UNKNOWN
 from archivebox.search.query.times import floor_of, moment
 from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, Words
 from archivebox.search.query.values import distinct_values
@@ -45,6 +50,8 @@ class Known:
     """The key from which on pages are wanted: what an index lists of them need not go further back."""
     last: UUID | None = None
     """The key up to which they are wanted."""
+    notes: bool = True
+    """Whether notes are searched: they are shown to whoever is logged in and reads pages."""
 
     @property
     def is_near(self) -> bool:
@@ -65,10 +72,10 @@ def condition(node: Node, known: Known) -> Q:
     """What has to be true of a Snapshot."""
     listed = listed_for(node)
     if listed is not None:
-        return known.pages(listed, "snapshot_id")
+        return known.pages(listed, "snapshot_id") if known.notes or not _is_of_notes(node) else NOTHING
     match node:
         case Words(words):
-            return called(words) | Q(pk__in=known.texts.get(words, []))
+            return called(words, notes=known.notes) | Q(pk__in=known.texts.get(words, []))
         case Field("text", value):
             return Q(pk__in=known.texts.get((value,), []))
         case Field("is", "latest"):
@@ -77,6 +84,8 @@ def condition(node: Node, known: Known) -> Q:
             return Q(status="sealed") & ~condition(FAILED, known)
         case Field("quality", value):
             return _quality(value, known)
+        case Field("http", value):
+            return _http(value, known)
         case Field("url", value):
             return _url(value, known)
         case Field(key, value):
@@ -94,15 +103,24 @@ def condition(node: Node, known: Known) -> Q:
             return ~condition(part, known)
 
 
-def called(words: tuple[str, ...]) -> Q:
-    """Every word is in title, URL or tags, in whatever case."""
-    return Q(*map(_has, words))
+def called(words: tuple[str, ...], *, notes: bool) -> Q:
+    """Every word is in title, URL, tags or, where these are searched, notes, in whatever case."""
+    return Q(*(_has(word, notes=notes) for word in words))
 
 
-def _has(word: str) -> Q:
+def _has(word: str, *, notes: bool) -> Q:
     bare = word.rstrip("*")
     tagged = Snapshot.tags.through.objects.filter(tag__name__icontains=bare).values("snapshot_id")
-    return Q(title__icontains=bare) | Q(url__icontains=bare) | Q(pk__in=tagged)
+    found = Q(title__icontains=bare) | Q(url__icontains=bare) | Q(pk__in=tagged)
+    return found | Q(pk__in=_notes(bare).values("snapshot_id")) if notes else found
+
+
+def _notes(text: str) -> "QuerySet[Note]":
+    return Note.objects.order_by().filter(text__icontains=text)
+
+
+def _is_of_notes(node: Node) -> bool:
+    return node == Field("has", "note") or (isinstance(node, Field) and node.key == "note")
 
 
 def listed_for(node: Node) -> "QuerySet[Any, Any] | None":
@@ -113,6 +131,12 @@ def listed_for(node: Node) -> "QuerySet[Any, Any] | None":
     match node:
         case Field("tag", value):
             return _taggings(value)
+        case Field("note", value):
+            return _notes(value)
+        case Field("has", "note"):
+            return Note.objects.order_by()
+        case Field("has", value):
+            return _kept(*KEPT[value])
         case Field("is", "failed"):
             return _results(FAILED)
         case Result(plugin=plugin, meant_status=status) if status == "failed" or (status == "succeeded" and plugin):
@@ -134,6 +158,13 @@ def _reason(value: str) -> Q:
     """Whatever it says of itself after a colon; with the bounds that SQLite needs, as :func:`_url_begins`."""
     means = Q(reason=value) | Q(reason__startswith=f"{value}:")
     return means & Q(reason__gte=value, reason__lt=f"{value};") if connection.vendor == "sqlite" else means
+
+
+def _kept(role: Role, mimetypes: tuple[str, ...]) -> "QuerySet[Any, Any]":
+    """Results of plugins with such a role that left a file of such a type: some have files of several roles."""
+    names = [name for name in plugins() if any(output.role == role for output in outputs_of(name))]
+    rows = ArchiveResult.objects.filter(status=Literal("succeeded"), plugin__in=names)
+    return rows.filter(reduce(or_, (Q(output_mimetypes__contains=begins) for begins in mimetypes or ("/",))))
 
 
 def _taggings(name: str) -> "QuerySet[Any, Any]":
@@ -225,6 +256,19 @@ def _quality(value: str, known: Known) -> Q:
     if sign in (">", ">="):
         return Q(GreaterThanOrEqual(Coalesce("quality", -1), number + (sign == ">")))
     return Q(quality=number)
+
+
+def _http(value: str, known: Known) -> Q:
+    """Answers that are no success are few, and listed by an index, whose condition SQLite is shown (Literal)."""
+    if value == NO_ANSWER:
+        return Q(status="sealed", http_status=0)
+    first = int(value.replace("xx", "00"))
+    last = first + 99 if value.endswith("xx") else first
+    if known.is_near or first < LEAST_NOT_OK:
+        status = Coalesce("http_status", 0)
+        return Q(GreaterThanOrEqual(status, first)) & Q(LessThanOrEqual(status, last))
+    listed = Snapshot.objects.filter(http_status__gte=Literal(LEAST_NOT_OK))
+    return known.pages(listed.filter(http_status__gte=first, http_status__lte=last), "pk")
 
 
 def _visibility(value: str) -> Q:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from archivebox.search.query.keys import UNKNOWN, shown_host
+from archivebox.search.query.keys import HAS, NO_ANSWER, UNKNOWN, shown_host
 from archivebox.search.query.parser import parse
 from archivebox.search.query.times import moment
 from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, Words
@@ -107,6 +107,12 @@ def _quality(value: str) -> str:
     return f"of a quality of {_SIGNS[sign]}{number} %"
 
 
+def _http(value: str) -> str:
+    if value == NO_ANSWER:
+        return "whose host did not answer"
+    return f"answered with a status of {value}" if value.endswith("xx") else f"answered with status {value}"
+
+
 _OF_KEY: dict[str, Callable[[str], str]] = {
     "is": lambda value: _STATES[value],
     "host": _host,
@@ -114,12 +120,15 @@ _OF_KEY: dict[str, Callable[[str], str]] = {
     "title": lambda value: f"with “{value}” in the title",
     "url": _url,
     "text": lambda value: f"with “{value}” in a text",
+    "note": lambda value: f"with “{value}” in a note",
+    "has": lambda value: f"with {HAS[value]}",
     "after": lambda value: f"added since {_day(value)}",
     "before": lambda value: f"added before {_day(value)}",
     "status": lambda value: _STATUSES[value],
     "visibility": lambda value: _VISIBILITIES[value],
     "type": lambda value: f"of type {value}",
     "mime": lambda value: f"of media type {value}",
+    "http": _http,
     "quality": _quality,
     "crawl": lambda value: f"of crawl {value[:8]}",
     "id": lambda value: f"with an id that begins with {value}",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from archivebox.contract.presentation import Role
 from archivebox.lib.urls import BadUrl, parse_url, path_domain
 from archivebox.search.query.times import moment
 
@@ -58,9 +59,36 @@ TYPES: dict[str, tuple[str, ...]] = {
 }
 """Type of a page → its media types (RFC 9110, 8.3), or how these begin."""
 
+KEPT: dict[str, tuple[Role, tuple[str, ...]]] = {
+    "replay": ("responses", ()),
+    "page": ("preview", ("text/html",)),
+    "picture": ("picture", ("image/",)),
+    "pdf": ("preview", ("application/pdf",)),
+    "media": ("preview", ("video/", "audio/")),
+    "article": ("reader", ("text/html",)),
+    "text": ("text", ("text/",)),
+    "files": ("files", ()),
+}
+"""What can be kept of a page → the role of its file, and how its media type begins; empty: of any type."""
+HAS = {
+    "note": "a note",
+    "replay": "a recording, from which it is replayed",
+    "page": "a page in one file",
+    "picture": "a picture",
+    "pdf": "a PDF",
+    "media": "video or sound",
+    "article": "the article alone",
+    "text": "a text",
+    "files": "source code or other files",
+}
+
 UNKNOWN = "unknown"
 """The quality of a page of which nothing was measured."""
 
+NO_ANSWER = "none"
+"""The status of a page whose host gave no answer."""
+
+_HTTP = re.compile(r"[1-5](?:[0-9]{2}|xx)")
 _ID = re.compile(r"[0-9a-f]{8,32}")
 _QUALITY = re.compile(r"(<=|>=|<|>)?[0-9]{1,3}")
 
@@ -102,6 +130,13 @@ def _quality(value: str) -> str:
     raise ValueError(f"{value!r} is no quality: give a percentage such as <80, >=95 or 100, or {UNKNOWN}.")
 
 
+def _http(value: str) -> str:
+    """``404``, ``4xx``, ``none``."""
+    if value.lower() == NO_ANSWER or _HTTP.fullmatch(value.lower()):
+        return value.lower()
+    raise ValueError(f"{value!r} is no status of HTTP: give one such as 404, or 4xx, or {NO_ANSWER}.")
+
+
 def _id(value: str) -> str:
     digits = value.replace("-", "").lower()
     if not _ID.fullmatch(digits):
@@ -140,6 +175,8 @@ KEYS: dict[str, Key] = {
         "url:/blog/", "with this in the URL; with https:// before it, that URL; with * behind it, its beginning"
     ),
     "text": Key("text:pears", "with this in one of its texts"),
+    "note": Key("note:pears", "with this in one of its notes"),
+    "has": Key("has:pdf", "of which this was kept", _one_of(HAS), HAS),
     "after": Key("after:2026-05", "added since then: a day, month, year, time, or an age such as 30d", _time),
     "before": Key("before:30d", "added before then", _time),
     "plugin": Key("plugin:screenshot", "of which this plugin kept something, or came to what status: or reason: says"),
@@ -148,6 +185,7 @@ KEYS: dict[str, Key] = {
     "visibility": Key("visibility:private", "who sees the page", _one_of(VISIBILITIES), VISIBILITIES),
     "type": Key("type:pdf", "what the URL turned out to be", _one_of(TYPES), _TYPES),
     "mime": Key("mime:image/png", "media type of what the URL led to; mime:image is any image", _lower),
+    "http": Key("http:404", "status of the answer: a number, 4xx for all that begin so, or none", _http),
     "quality": Key("quality:<80", "percent of the page that its replay has, or unknown", _quality),
     "crawl": Key("crawl:0199c2f0", "of the crawl whose id begins so", _id),
     "id": Key("id:0199c2f0", "the page whose id begins so", _id),

@@ -85,9 +85,9 @@ def select(
     """The Snapshots that a query means to who sees so far, without an order; page them by key.
 
     ``among``: of these alone; else of all that nobody removed, unless the query asks for ``is:removed``, which
-    ``removed`` allows. Those that were never begun are left out, unless it asks for them. ``texts``: whether texts are
-    searched, which not everybody may. ``every``: all that have the words in a text, not the best 1,000. Raises
-    QueryError, and SearchUnavailableError where the search engine cannot answer.
+    ``removed`` allows. Those that were never begun are left out, unless it asks for them. ``texts``: whether texts and
+    notes are searched, which not everybody may. ``every``: all that have the words in a text, not the best 1,000.
+    Raises QueryError, and SearchUnavailableError where the search engine cannot answer.
     """
     return chosen(text, sight, among=among, removed=removed, texts=texts, every=every).rows
 
@@ -112,7 +112,8 @@ def chosen(
         for hit in [] if is_negated else found[words]:
             hits.setdefault(hit.snapshot, []).append(hit)
     keys = {words: list(dict.fromkeys(hit.snapshot for hit in some)) for words, some in found.items()}
-    return Selection(rows, tree, Known(sight, keys), tuple(_words(tree)), hits)
+    notes = texts and (sight.is_whole or sight.account is not None)
+    return Selection(rows, tree, Known(sight, keys, notes=notes), tuple(_words(tree)), hits)
 
 
 def _among(tree: Node, *, removed: bool) -> SnapshotQuerySet:
@@ -153,7 +154,7 @@ def _has_lists(node: Node) -> bool:
             return any(map(_has_lists, parts))
         case Not(part):
             return _has_lists(part)
-        case Result() | Field("tag" | "quality") | Field("is", "failed" | "complete"):
+        case Result() | Field("tag" | "quality" | "note" | "has" | "http") | Field("is", "failed" | "complete"):
             return True
         case Field("url", value):
             return value.endswith("*")

@@ -11,11 +11,12 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from archivebox.contract.verdicts import State
 from archivebox.lib import quantities
 from archivebox.search.facets import quoted
+from archivebox.search.finding import Match
 from archivebox.web.marks import Mark
 from archivebox.web.quality import BAD
 from archivebox.web.seen_by import ICONS as SEEN_BY_ICONS
@@ -49,6 +50,16 @@ def icon(name: str) -> SafeString:
 def listed(value: object) -> str:
     """A list with commas between, anything else as it is."""
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+@register.filter
+def highlighted(match: Match) -> SafeString:
+    """What was found in a page, with the words that were searched for marked."""
+    parts, shown = [], 0
+    for start, end in match.highlights:
+        parts.append(format_html("{}<mark>{}</mark>", match.snippet[shown:start], match.snippet[start:end]))
+        shown = end
+    return format_html("{}{}", mark_safe("".join(parts)), match.snippet[shown:])  # noqa: S308 - each part is escaped
 
 
 @register.filter

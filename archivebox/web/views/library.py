@@ -1,6 +1,6 @@
 """Owns the Library: all pages, or those that a query means, as cards, list or table."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
@@ -10,27 +10,25 @@ from django.shortcuts import render
 
 from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
-from archivebox.base_models.paging import NEWEST, Order, Page, PlaceGoneError
+from archivebox.base_models.paging import Page, PlaceGoneError
 from archivebox.core.snapshot import Snapshot
 from archivebox.export.formats import FORMATS
-from archivebox.search.facets import COUNTED, Facet, facets
-from archivebox.search.finding import page_found
+from archivebox.search.facets import Facet, facets
+from archivebox.search.finding import ORDERS, page_found
 from archivebox.search.models import SavedSearch
-from archivebox.search.query import QueryError
+from archivebox.search.query import QueryError, Selection
 from archivebox.web.access import allows, public_if
 from archivebox.web.cards import cards
 from archivebox.web.crawl_form import capturing_plugins
 from archivebox.web.look import CHOICES, COLUMNS, Look, look_of
 from archivebox.web.numbers import at_most
 from archivebox.web.paging import place_of
-from archivebox.web.searching import Reading, found, reading_of
+from archivebox.web.searching import Reading, found, put_snippets, reading_of, remember
 from archivebox.web.seen_by import SEEN_BY
 from archivebox.web.terms import has, toggled
 
 SIZE = 60
 """Pages that are shown at a time."""
-ORDERS: Mapping[str, Order] = {"newest": NEWEST, "oldest": Order(), "host": Order("domain"), "worst": Order("quality")}
-"""By what the list can be sorted: what has an index."""
 _CHOICES = {"views": CHOICES["view"], "opens": CHOICES["opens"], "columns": COLUMNS, "sorts": ORDERS}
 NOTHING: Page[Snapshot] = Page([], None, None)
 FACETS_KEPT = 30
@@ -41,8 +39,10 @@ FACETS_KEPT = 30
 def index(request: HttpRequest) -> HttpResponse:
     """``?q=`` is a query (docs/query-language.md), shown by ``view`` and ``sort``; htmx gets the list alone."""
     query, look = request.GET.get("q", "").strip(), look_of(request).chosen({"view": request.GET.get("view", "")})
-    reading, page = _read(request, query)
+    reading, selection, page = _read(request, query)
     shown = cards(request, page.rows)
+    if selection is not None and selection.words:
+        put_snippets(shown, selection)
     context = {
         "page": page, "cards": shown, "q": query, "look": look, "busy": any(card.is_busy for card in shown),
         "list_template": f"web/library/{look.view}.html", "sort": _sort(request),
@@ -52,7 +52,13 @@ def index(request: HttpRequest) -> HttpResponse:
     }  # fmt: skip
     is_more = "HX-Request" in request.headers
     if not is_more:
-        context |= {"facets": _facets(request), "plugins": capturing_plugins(), **_saved(request, query), **_CHOICES}
+        remember(request, query, is_found=bool(shown))
+        context |= {
+            "facets": _facets(request, selection),
+            "plugins": capturing_plugins(),
+            **_saved(request, query),
+            **_CHOICES,
+        }
     answer = render(request, "web/library/more.html" if is_more else "web/library/index.html", context)
     answer.status_code = 400 if reading.problem else 200
     if look != look_of(request):
@@ -62,23 +68,24 @@ def index(request: HttpRequest) -> HttpResponse:
 
 def _columns(request: HttpRequest, look: Look) -> tuple[str, ...]:
     """Those of the table that were chosen, and by what it is sorted."""
-    by = {"worst": "quality", "host": "host"}.get(_sort(request))
+    by = {"worst": "quality", "host": "host", "size": "size"}.get(_sort(request))
     return look.columns if by is None or by in look.columns else (*look.columns, by)
 
 
-def _read(request: HttpRequest, query: str) -> tuple[Reading, Page[Snapshot]]:
+def _read(request: HttpRequest, query: str) -> tuple[Reading, Selection | None, Page[Snapshot]]:
     """How the query is understood, and the pages that it means; none where something is wrong with it."""
     reading = reading_of(query)
     if reading.problem:
-        return reading, NOTHING
+        return reading, None, NOTHING
     try:
-        return reading, _page(request, query)
+        selection = found(request, query)
+        return reading, selection, _page(request, selection)
     except QueryError as error:  # only the search engine knows that too many texts have a word
-        return Reading.of_error(error), NOTHING
+        return Reading.of_error(error), None, NOTHING
 
 
-def _page(request: HttpRequest, query: str) -> Page[Snapshot]:
-    sort, selection = _sort(request), found(request, query)
+def _page(request: HttpRequest, selection: Selection) -> Page[Snapshot]:
+    sort = _sort(request)
     if sort == "worst":
         selection = replace(selection, among=selection.among.measured())
     try:
@@ -110,21 +117,24 @@ class Link:
     is_chosen: bool
 
 
-def _facets(request: HttpRequest) -> list[tuple[str, list[Link]]]:
-    """Counted once for each who sees something else."""
-    sight = sight_of(request.user)
-    name = f"facets-{'all' if sight.is_whole else sight.account}"
-    known: list[Facet] = cache.get_or_set(name, lambda: facets(sight), FACETS_KEPT)  # type: ignore[assignment]  # facets() has any
+def _facets(request: HttpRequest, selection: Selection | None) -> list[tuple[str, list[Link]]]:
+    """Of what was found; of the whole library, once for each who sees something else, and for a while."""
+    if selection is None:
+        return []
+    if not request.GET.get("q", "").strip():
+        sight = sight_of(request.user)
+        name = f"facets-{'all' if sight.is_whole else sight.account}"
+        known: list[Facet] = cache.get_or_set(name, lambda: facets(selection), FACETS_KEPT)  # type: ignore[assignment]  # facets() has any
+    else:
+        known = facets(selection)
     return [(facet.title, list(_links(facet, request.GET))) for facet in known]
 
 
-def _links(facet: Facet, asked: QueryDict) -> list[Link]:
+def _links(facet: Facet, asked: QueryDict) -> Iterator[Link]:
     query = asked.get("q", "").strip()
-    return [
-        Link(choice.label, at_most(choice.count, COUNTED), _address(asked, toggled(query, choice.query, facet.keys)),
-             has(query, choice.query))
-        for choice in facet.choices
-    ]  # fmt: skip
+    for choice in facet.choices:
+        address = _address(asked, toggled(query, choice.query, facet.keys))
+        yield Link(choice.label, at_most(choice.count, choice.counted), address, has(query, choice.query))
 
 
 def _address(asked: QueryDict, query: str) -> str:

@@ -8,7 +8,7 @@ from archivebox.accounts.permission import sight_of
 from archivebox.search.query import complete
 from archivebox.search.query.parser import MOST_CHARACTERS
 from archivebox.web.access import public_if
-from archivebox.web.searching import reading_of
+from archivebox.web.searching import reading_of, to_begin_with
 
 
 @public_if("PUBLIC_INDEX")
@@ -17,5 +17,6 @@ def help_typing(request: HttpRequest) -> JsonResponse:
     text = request.GET.get("q", "")[:MOST_CHARACTERS]
     at = request.GET.get("at", "")
     cursor = min(int(at), len(text)) if at.isdecimal() else len(text)
-    suggestions = [asdict(one) for one in complete(text, cursor, sight_of(request.user))]
+    found = complete(text, cursor, sight_of(request.user)) if text.strip() else to_begin_with(request)
+    suggestions = [asdict(one) for one in found]
     return JsonResponse({"suggestions": suggestions, **asdict(reading_of(text.strip()))})

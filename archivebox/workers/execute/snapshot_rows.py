@@ -196,6 +196,7 @@ def seal(snapshot: Snapshot, reason: str = "", former: Snapshot | None = None) -
             "sealed_at": timezone.now(),
             "finishing": False,
             "reason": reason,
+            "size": sum(size for (size,) in _sizes(snapshot.pk)),
         }
         snapshot.transition("seal", **fields, current_step=LAST_STEP, attempts=0)
         if _programs_left(snapshot.pk):
@@ -254,6 +255,11 @@ def _next_retry(snapshot: UUID) -> Rows:
     """The first of those that wait for a retry, or were asked for again meanwhile; whatever is unfinished as well."""
     waiting = ArchiveResult.objects.filter(snapshot_id=snapshot, retry_at__isnull=False)
     return waiting.order_by("retry_at").values_list("retry_at")[:1]
+
+
+@PreparedQuery
+def _sizes(snapshot: UUID) -> Rows:
+    return ArchiveResult.objects.filter(snapshot_id=snapshot, output_size__gt=0).values_list("output_size")
 
 
 @PreparedQuery

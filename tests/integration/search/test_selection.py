@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from archivebox.base_models.paging import NEWEST, Order, Page, Place, page_near
 from archivebox.base_models.visibility import EVERYTHING, Sight, seen_by
-from archivebox.core.models import ArchiveResult, Snapshot, Tag
+from archivebox.core.models import ArchiveResult, Note, Snapshot, Tag
 from archivebox.search.backend import Hit
-from archivebox.search.facets import count_of
-from archivebox.search.finding import find, page_found
+from archivebox.search.facets import count_of, facets
+from archivebox.search.finding import ORDERS, find, page_found
 from archivebox.search.query import QueryError, chosen, complete, select, selection
 from tests import factories
 
@@ -32,9 +32,12 @@ def pages() -> dict[str, Snapshot]:
     ]
     rows = {one.url.rpartition("/")[2]: one for one in factories.crawl(*urls).snapshot_set.all()}
     Snapshot.objects.filter(pk=rows["pear"].pk).update(
-        title="A ripe Pear", status="sealed", mime_type="text/html", quality=40
+        title="A ripe Pear", status="sealed", mime_type="text/html", quality=40, http_status=200, size=5
     )
-    Snapshot.objects.filter(pk=rows["plum"].pk).update(status="sealed", mime_type="image/png", depth=1, quality=80)
+    Snapshot.objects.filter(pk=rows["plum"].pk).update(
+        status="sealed", mime_type="image/png", depth=1, quality=80, http_status=404, size=9
+    )
+    Note.objects.create(snapshot=rows["apple"], text="Good for jam")
     Snapshot.objects.filter(pk=rows["fig"].pk).update(retired_at=timezone.now())
     rows["pear"].tags.add(Tag.named("To Read"))  # type: ignore[arg-type]  # the name has letters
     rows["plum"].tags.add(Tag.named("fruit"))  # type: ignore[arg-type]  # the name has letters
@@ -47,6 +50,10 @@ def pages() -> dict[str, Snapshot]:
     ]:
         ArchiveResult.objects.create(
             snapshot=rows[page], plugin=plugin, hook_name=f"on_{plugin}", status=status, reason=reason
+        )
+    for page, mimetypes in [("pear", "application/pdf"), ("plum", "image/png")]:
+        ArchiveResult.objects.create(
+            snapshot=rows[page], plugin="staticfile", status="succeeded", output_mimetypes=mimetypes
         )
     return rows
 
@@ -95,6 +102,17 @@ def pages() -> dict[str, Snapshot]:
         ("quality:80", "plum"),
         ("quality:unknown", "apple"),
         ("-quality:<80", "apple plum"),
+        ("http:404", "plum"),
+        ("http:4xx", "plum"),
+        ("http:2xx", "pear"),
+        ("http:none", ""),
+        ("-http:4xx", "apple pear"),
+        ("note:JAM", "apple"),
+        ("jam", "apple"),
+        ("has:note", "apple"),
+        ("has:pdf", "pear"),
+        ("has:media", ""),
+        ("-has:pdf", "apple plum"),
         ("after:1d before:2999", "apple pear plum"),
         ("before:1d", ""),
         ("text:pear", ""),
@@ -104,6 +122,51 @@ def pages() -> dict[str, Snapshot]:
 def test_a_query_means(pages: dict[str, Snapshot], query: str, meant: str) -> None:
     found = {url.rpartition("/")[2] for url in select(query, EVERYTHING).values_list("url", flat=True)}
     assert sorted(found) == meant.split()
+    assert pages
+
+
+@pytest.mark.parametrize("query", ["note:jam", "has:note", "jam"])
+def test_notes_are_found_by_those_who_may_read_them_alone(pages: dict[str, Snapshot], query: str) -> None:
+    Snapshot.objects.all().update(visibility="public")
+    assert list(select(query, Sight(1))) == [pages["apple"]]
+    assert not select(query, Sight()).exists(), "a passer-by sees no notes"
+    assert not select(query, Sight(1), texts=False).exists(), "nor does who may see the list alone"
+
+
+def test_a_search_says_where_in_a_note_its_words_are(pages: dict[str, Snapshot]) -> None:
+    (found,) = find(chosen("JAM", EVERYTHING), 5)
+    (match,) = found.matches
+    assert (match.where, match.snippet) == ("note", "Good for jam")
+    assert [match.snippet[start:end] for start, end in match.highlights] == ["jam"]
+    assert pages
+
+
+def test_pages_are_sorted_by_what_lists_call_them_and_by_size(pages: dict[str, Snapshot]) -> None:
+    def listed(order: str) -> list[str]:
+        names: list[str] = []
+        place: Place | None = Place()
+        while place is not None:
+            page = page_found(chosen("", EVERYTHING), place, 1, ORDERS[order])
+            names += [row.url.rpartition("/")[2] for row in page.rows]
+            place = Place(before=page.older) if page.older else None
+        return names
+
+    assert listed("title") == ["pear", "apple", "plum"], "by title, and by URL where there is none"
+    assert listed("size") == ["plum", "pear", "apple"]
+    assert pages
+
+
+def test_facets_are_those_of_what_was_found(pages: dict[str, Snapshot]) -> None:
+    def counted(query: str) -> dict[str, int]:
+        found = facets(chosen(query, EVERYTHING))
+        return {choice.query: choice.count for facet in found for choice in facet.choices if facet.title != "Years"}
+
+    assert counted("") == {
+        "is:open": 1, "is:failed": 1, "type:page": 1, "type:image": 1, '#"To Read"': 1, "#fruit": 1,
+        "host:a.example": 2, "host:www.a.example": 1,
+    }  # fmt: skip
+    assert counted("is:failed") == {"is:failed": 1, "type:page": 1, '#"To Read"': 1, "host:a.example": 1}
+    assert counted("nothing") == {}
     assert pages
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
 from urllib.parse import urlencode
@@ -76,8 +77,33 @@ def test_a_facet_narrows_the_list_and_gives_it_back(library: Library) -> None:
     assert offered["news 70"] == "?q=story+%23news"
     narrowed = library.visitor.get("/" + offered["Failed 1"]).text
     assert shown(narrowed) == [69]
+    assert "news" not in links(library.visitor.get("/?q=not+%23news").text), "what is left out is not chosen"
     assert links(narrowed)["Failed"] == "?q=story"
-    assert links(narrowed)["news 70"] == "?q=story+is%3Afailed+%23news"
+    assert links(narrowed)["news 1"] == "?q=story+is%3Afailed+%23news"
+
+
+def test_what_was_found_is_shown_with_its_words_marked(library: Library) -> None:
+    address = f"/snapshots/{library.other}/"
+    library.visitor.post(f"{address}notes/", form_at=address, text="<b>ripe</b> Quinces, for jelly")
+    page = library.visitor.get("/?q=quinces").text
+    assert "&lt;b&gt;ripe&lt;/b&gt; <mark>Quinces</mark>, for jelly" in page
+    assert library.visitor.get("/?q=note:quinces").text.count("<mark>") == 0, "no word was searched for"
+    assert "<mark>" not in library.visitor.get("/?q=story").text, "the title says it"
+
+
+def test_an_empty_box_offers_former_searches_tags_and_examples(library: Library) -> None:
+    for query in ("story", "is:failed", "nothing-has-this", "story"):
+        library.visitor.get(f"/?q={query}")
+    offered = json.loads(library.visitor.get("/search/help/?q=").text)["suggestions"]
+    assert [one["text"] for one in offered][:2] == ["story", "is:failed"], (
+        "the latest first, what found nothing left out"
+    )
+    assert ("#news", "tag") in [(one["text"], one["meaning"]) for one in offered]
+    assert ("http:404", "pages answered with status 404") in [(one["text"], one["meaning"]) for one in offered]
+    strangers = library.stranger()
+    strangers.log_in("reader", PASSWORD)
+    theirs = json.loads(strangers.get("/search/help/?q=").text)["suggestions"]
+    assert "story" not in [one["text"] for one in theirs]
 
 
 @pytest.mark.parametrize(
@@ -85,6 +111,8 @@ def test_a_facet_narrows_the_list_and_gives_it_back(library: Library) -> None:
     [
         ("oldest", list(range(60))),
         ("host", sorted(range(70), key=str)[:60]),
+        ("title", sorted(range(70), key=lambda number: (str(number), number))[:60]),
+        ("size", sorted(range(70), reverse=True)[:60]),
         ("worst", sorted(range(70), key=lambda number: (number % 7, number))[:60]),
     ],
 )

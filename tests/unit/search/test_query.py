@@ -18,7 +18,7 @@ from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "query-language.md").read_text()
 MADE_OTHERWISE = {"text", "plugin", "reason"}
 """Keys that become a node of another kind."""
-OF_WHAT_IS_KNOWN = {"tag", "quality", "url"}
+OF_WHAT_IS_KNOWN = {"tag", "quality", "url", "http", "note", "has"}
 """Keys whose condition depends on which part of a list is wanted."""
 OF_WHO_ASKS = {"latest", "failed", "complete"}
 """States that depend on what somebody sees, or on that."""
@@ -45,6 +45,8 @@ OF_WHO_ASKS = {"latest", "failed", "complete"}
         ("status:queued", Field("status", "queued")),
         ("-status:failed", Not(Result(status="failed"))),
         ("quality:<80", Field("quality", "<80")),
+        ("http:404 http:5XX", Every((Field("http", "404"), Field("http", "5xx")))),
+        ("http://a.org/ note:x has:PDF", Every((Words(("http://a.org/",)), Field("note", "x"), Field("has", "pdf")))),
         ("crawl:0199C2F0-1", Field("crawl", "0199c2f01")),
     ],
 )

@@ -9,6 +9,20 @@ from archivebox.web.terms import has, terms, toggled
 
 def test_a_quoted_part_is_one_term() -> None:
     assert terms('pears #"two words" title:"a b" -x') == ["pears", '#"two words"', 'title:"a b"', "-x"]
+    assert terms("not #a (b or not (c d)) wiki/Pear_(fruit)") == ["not #a", "(b or not (c d))", "wiki/Pear_(fruit)"]
+
+
+@pytest.mark.parametrize("text", ["not #python", "-#python", "#python or x", "(#python or x)", "not (#python x)"])
+def test_a_term_that_need_not_hold_is_not_chosen(text: str) -> None:
+    assert not has(text, "#python")
+    assert has(toggled(text, "#python"), "#python")
+    assert has("x and #python", "#python")
+
+
+def test_a_choice_takes_the_place_of_its_opposite() -> None:
+    assert toggled("not #python x", "#python") == "x #python"
+    assert toggled("x -#python", "#python") == "x #python"
+    assert toggled("x and #python", "#python") == "x"
 
 
 @pytest.mark.parametrize(

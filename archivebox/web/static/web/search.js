@@ -45,6 +45,11 @@ for (const box of document.querySelectorAll("input[data-help]")) {
 
   function take(index) {
     const { start, end, text } = shown[index], isKey = text.endsWith(":") || text === "#";
+    if (!box.value.trim()) {  // a whole search
+      box.value = text;
+      open([]);
+      if (box.form) return box.form.requestSubmit();
+    }
     box.setRangeText(text + (isKey ? "" : " "), start, end, "end");
     isKey ? ask() : open([]);
     box.focus();
@@ -64,7 +69,7 @@ for (const box of document.querySelectorAll("input[data-help]")) {
     const answer = await fetch(`${box.dataset.help}?${query}`).catch(() => null);
     if (!answer?.ok || number !== asked) return;
     const help = await answer.json();
-    open(box.value ? help.suggestions : []);
+    open(help.suggestions);
     const reading = document.getElementById("reading");
     if (reading) {
       reading.textContent = help.problem || help.phrase.replace(/^./, (letter) => letter.toUpperCase());
@@ -73,6 +78,7 @@ for (const box of document.querySelectorAll("input[data-help]")) {
   }
 
   box.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(ask, WAIT); });
+  for (const begin of ["focus", "click"]) box.addEventListener(begin, () => { if (!box.value && list.hidden) ask(); });
   box.addEventListener("blur", () => open([]));
   box.addEventListener("keydown", (event) => {
     if (list.hidden) return;
