@@ -16,10 +16,8 @@ from archivebox.contract.reasons import Reason
 from archivebox.core.intake import Refusal, Seed, check_seeds
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.batches import batches
-from archivebox.lib.htmltrial import TangledError, check
-from archivebox.lib.links.formats import HEAD, Format, detect, read_links
-from archivebox.lib.links.link import Link, LinkFileError
-from archivebox.lib.links.text import whole_text
+from archivebox.lib.links.given import read_given
+from archivebox.lib.links.link import Link
 
 BATCH = 500
 """URLs of one query, and of one visit to the door."""
@@ -75,7 +73,7 @@ def understand(files: Iterable[BinaryIO], settings: Resolved, sight: Sight, *, m
     seeds: dict[str, Seed] = {}
     found = Understood()
     for file in files:
-        for batch in batches(read_links(file, _tried_kind(file)), BATCH):
+        for batch in batches(read_given(file), BATCH):
             taken, refusals = _through_the_door(batch, settings, may_name_private=may_name_private)
             found.refusals += refusals
             found.repeated += len(batch) - len(refusals)
@@ -86,19 +84,6 @@ def understand(files: Iterable[BinaryIO], settings: Resolved, sight: Sight, *, m
     found.fresh = [seed for url, seed in seeds.items() if url not in versions]
     found.known = [Known(seeds[url], keys[-1], len(keys)) for url, keys in versions.items()]
     return found
-
-
-def _tried_kind(file: BinaryIO) -> Format:
-    """How it is to be read; LinkFileError for HTML whose reading would hold up everybody else."""
-    kind = detect(file.read(HEAD))
-    file.seek(0)
-    if kind is Format.HTML:
-        try:
-            check(whole_text(file))
-        except TangledError as error:
-            raise LinkFileError(f"cannot be read: {error}") from None
-        file.seek(0)
-    return kind
 
 
 def _through_the_door(

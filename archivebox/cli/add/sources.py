@@ -15,7 +15,8 @@ from archivebox.config.resolve import Resolved
 from archivebox.contract.reasons import Reason
 from archivebox.core.intake import Refusal, Seed, check_seeds
 from archivebox.lib.batches import batches
-from archivebox.lib.links.formats import Format, read_links
+from archivebox.lib.links.formats import Format
+from archivebox.lib.links.given import read_given
 from archivebox.lib.links.link import Link, LinkFileError
 
 BATCH = 5_000
@@ -82,7 +83,7 @@ class Reader:
 
     def _take(self, file: BinaryIO, name: str) -> None:
         try:
-            for batch in batches(read_links(file, self.parser), BATCH):
+            for batch in batches(read_given(file, self.parser), BATCH):
                 self._take_batch(batch, name)
         except LinkFileError as error:
             raise BadInputError(f"{name} {error}. --parser txt takes the URLs out of any text.") from None

@@ -16,6 +16,8 @@ from archivebox.lib.warc import NotWarcError, read_headers, records
 PACKED, ZIPPED = b"\x1f\x8b", b"PK\x03\x04"
 UNPACKED_MOST = 4_000_000_000
 """Bytes that are unpacked at most: a bomb would go on for hours."""
+RATIO_MOST, UNPACKED_ALWAYS = 30, 16_000_000
+"""What unpacks to more than so many times its size, and so many bytes besides, is a bomb; text packs to a tenth."""
 _HEAD = 1 << 16
 """Bytes of a record in which its HTTP headers lie."""
 _PAGES = ("text/html", "application/xhtml+xml")
@@ -24,7 +26,8 @@ _LISTS = ("pages/pages.jsonl", "pages/extraPages.jsonl")
 
 def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
     """Each page that was answered with 200, and when; LinkFileError where it cannot be read."""
-    left = _Budget(UNPACKED_MOST)
+    left = _Budget(file.seek(0, io.SEEK_END))
+    file.seek(0)
     try:
         if _begins(file, ZIPPED):
             yield from _read_wacz(file, left)
@@ -82,13 +85,16 @@ def _is_page(content: bytes) -> bool:
 class _Budget:
     """Bytes that may still be unpacked, of all parts together."""
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    def __init__(self, size: int) -> None:
+        self._by_ratio = UNPACKED_ALWAYS + RATIO_MOST * size
+        self._taken = 0
 
     def take(self, count: int) -> None:
-        self._count -= count
-        if self._count < 0:
+        self._taken += count
+        if self._taken > UNPACKED_MOST:
             raise LinkFileError(f"holds more than {UNPACKED_MOST // 1_000_000_000} GB")
+        if self._taken > self._by_ratio:
+            raise LinkFileError(f"unpacks to more than {RATIO_MOST} times its size, which no archive of pages does")
 
 
 class _Bounded(io.RawIOBase):

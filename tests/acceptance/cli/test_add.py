@@ -123,6 +123,15 @@ def test_a_file_that_is_no_text_is_refused(cli: Type, tmp_path: Path, content: b
     assert "Traceback" not in done.err
 
 
+@pytest.mark.parametrize("words", [["--file"], ["--parser", "html", "--file"], ["--parser", "html", "-"]])
+def test_html_that_would_take_minutes_to_read_is_refused(cli: Type, tmp_path: Path, words: list[str]) -> None:
+    text = "<html>" + "<div>" * 300_000
+    file = tmp_path / "deep.html"
+    file.write_text(text)
+    done = cli("add", "--bg", *words, *([] if "-" in words else [str(file)]), stdin=text)
+    assert (done.code, "nested so deeply" in done.err) == (2, True), done.err
+
+
 def test_a_bad_argument_beside_a_good_file_takes_nothing(cli: Type, tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("https://a.test/\n")
     assert cli("add", "--bg", "not-a-url", "--file", "list.txt").code == 2

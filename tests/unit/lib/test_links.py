@@ -347,6 +347,14 @@ def test_what_is_unpacked_is_bounded_for_all_parts_together(monkeypatch: pytest.
         read(zipped(one_warc_gz=PACKED, other_warc_gz=PACKED))
 
 
+def test_a_small_file_does_not_unpack_into_a_huge_one() -> None:
+    bomb = gzip.compress(record("https://a.test/") + b"WARC/1.1\r\nContent-Length: 100000000\r\n\r\n" + bytes(10**8))
+    with pytest.raises(LinkFileError, match="times its size"):
+        read(bomb)
+    with pytest.raises(LinkFileError, match="times its size"):
+        read(zipped(one_warc_gz=bomb))
+
+
 def test_a_wacz_names_its_pages_itself() -> None:
     pages = '{"format": "json-pages-1.0"}\n{"url": "https://b.test/", "title": "B", "ts": "2026-01-02T03:04:05Z"}\n'
     found = read(zipped(pages__pages_jsonl=pages, archive__one_warc_gz=PACKED))
