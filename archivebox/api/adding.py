@@ -5,6 +5,13 @@ from collections.abc import Sequence
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
+from archivebox.accounts.passers_by import (
+    PasserByError,
+    TooManyUrlsError,
+    check_choices,
+    count_urls,
+    is_passer_by,
+)
 from archivebox.accounts.permission import may, user_of
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import whoever, write_down
@@ -25,8 +32,8 @@ def add(request: HttpRequest, wanted: CrawlIn, seeds: Sequence[Seed] = ()) -> Cr
     """A crawl of ``wanted``; ``seeds``: its URLs, where more is known of them. ProblemError 422 says what is wrong."""
     taken, config = checked(request, wanted, seeds)
     user = user_of(whoever(request))
-    if wanted.persona and not isinstance(user, User):
-        raise ProblemError(403, "As whom pages are visited is for who is logged in: leave `persona` out.")
+    if is_passer_by(whoever(request)):
+        _limit(request, wanted, taken)
     with write_transaction():
         crawl = create_crawl(
             taken,
@@ -41,6 +48,20 @@ def add(request: HttpRequest, wanted: CrawlIn, seeds: Sequence[Seed] = ()) -> Cr
         )
         write_down(request, "crawl.created", crawl, urls=len(taken))
     return crawl
+
+
+def _limit(request: HttpRequest, wanted: CrawlIn, seeds: Sequence[Seed]) -> None:
+    """ProblemError 403 where a passer-by chooses more than URLs and a depth, 429 where these are too many."""
+    others = wanted.dict(exclude_defaults=True).keys() - {"urls", "depth"}
+    if any(seed.title or seed.bookmarked_at for seed in seeds):
+        others |= {"title"}
+    try:
+        check_choices(wanted.depth, others)
+        count_urls(request.META.get("REMOTE_ADDR", ""), len(seeds))
+    except PasserByError as error:
+        raise ProblemError(403, str(error)) from None
+    except TooManyUrlsError as error:
+        raise ProblemError(429, str(error), retry_after=error.wait) from None
 
 
 def checked(request: HttpRequest, wanted: CrawlPlan, seeds: Sequence[Seed] = ()) -> tuple[list[Seed], dict[str, JSON]]:

@@ -49,6 +49,8 @@ def answer(status: int, detail: str, **more: JSON) -> HttpResponse:
     response = HttpResponse(json.dumps(record), status=status, content_type=CONTENT_TYPE)
     if status == HTTPStatus.UNAUTHORIZED:
         response["WWW-Authenticate"] = 'Bearer realm="ArchiveBox"'
+    if "retry_after" in more:
+        response["Retry-After"] = str(more["retry_after"])
     return response
 
 

@@ -139,6 +139,12 @@ _WEB = (
     SettingSpec("PUBLIC_INDEX", "boolean", False, "Show the list of public pages without a login"),
     SettingSpec("PUBLIC_SNAPSHOTS", "boolean", False, "Show public pages without a login"),
     SettingSpec("PUBLIC_ADD_VIEW", "boolean", False, "Take URLs without a login"),
+    SettingSpec(
+        "PUBLIC_ADD_DEPTH", "integer", 0, "Links that may be followed of such URLs, at most", minimum=0, maximum=100
+    ),
+    SettingSpec(
+        "PUBLIC_ADD_PER_HOUR", "integer", 20, "Such URLs that one address (IPv6: one /64) adds in an hour", minimum=1
+    ),
     SettingSpec("PUBLIC_METRICS", "boolean", False, "Answer Prometheus at /metrics/ without a token"),
 )
 

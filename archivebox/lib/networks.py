@@ -63,6 +63,18 @@ def literal(host: str) -> IPAddress | None:
         return None
 
 
+def subscriber_of(address: str) -> str:
+    """The part of a visitor's address by which visitors are told apart: of IPv6 the /64, all of which is one's own.
+
+    A text that is no address stands for itself.
+    """
+    found = literal(address)
+    if not isinstance(found, IPv6Address):
+        return address
+    inside = found.ipv4_mapped  # as a listener for both sees IPv4
+    return str(inside) if inside else str(IPv6Network((found, 64), strict=False))
+
+
 def is_private(host: str) -> bool:
     """Whether the host of a URL leads into a network of our own, as far as it says so itself.
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 
+from archivebox.lib.networks import subscriber_of
+from archivebox.lib.throttle import Throttle
 from archivebox.web import settings
-from archivebox.web.throttle import Throttle
 
 _COOKIE = f"{settings.COOKIE_PREFIX}archivebox_known"
 _SALT = "archivebox.known"
@@ -46,18 +47,22 @@ def by_password(request: HttpRequest, username: str) -> Attempt:
     browser = _known_browser(request, account)
     if browser:
         return _attempt((_browsers, browser))
-    return _attempt((_addresses, request.META.get("REMOTE_ADDR", "")), (_accounts, account))
+    return _attempt((_addresses, _subscriber(request)), (_accounts, account))
 
 
 def by_link(request: HttpRequest) -> Attempt:
     """Count a try of a link that logs in."""
-    return _attempt((_addresses, request.META.get("REMOTE_ADDR", "")))
+    return _attempt((_addresses, _subscriber(request)))
 
 
 def remember(answer: HttpResponse, username: str) -> None:
     """Have this browser known to the account from now on; it gives no right but to try."""
     value = signing.dumps([username.casefold(), secrets.token_urlsafe(12)], salt=_SALT)
     answer.set_cookie(_COOKIE, value, _AGE, secure=settings.BEHIND_HTTPS, httponly=True, samesite="Strict")
+
+
+def _subscriber(request: HttpRequest) -> str:
+    return subscriber_of(request.META.get("REMOTE_ADDR", ""))
 
 
 def _attempt(*counted: tuple[Throttle, str]) -> Attempt:

@@ -27,6 +27,8 @@ REPLAY_PORT = int(os.environ.get("ARCHIVEBOX_REPLAY_PORT", "8001"))
 PUBLIC_INDEX = _resolved.get_flag("PUBLIC_INDEX")
 PUBLIC_SNAPSHOTS = _resolved.get_flag("PUBLIC_SNAPSHOTS")
 PUBLIC_ADD_VIEW = _resolved.get_flag("PUBLIC_ADD_VIEW")
+PUBLIC_ADD_DEPTH = _resolved.get_int("PUBLIC_ADD_DEPTH")
+PUBLIC_ADD_PER_HOUR = _resolved.get_int("PUBLIC_ADD_PER_HOUR")
 VISIBILITY = _resolved.get_text("VISIBILITY")
 PUBLIC_METRICS = _resolved.get_flag("PUBLIC_METRICS")
 

@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
+from archivebox.accounts.passers_by import TooManyUrlsError, count_urls, is_passer_by, most_depth
 from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
@@ -29,7 +30,7 @@ from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.link import LinkFileError
 from archivebox.web.access import allows, public_if
 from archivebox.web.back import public_address
-from archivebox.web.crawl_form import SCOPES, CrawlForm, capturing_plugins
+from archivebox.web.crawl_form import DEPTHS, SCOPES, CrawlForm, capturing_plugins
 
 AGAIN = [
     (Again.ALWAYS, "Capture again"),
@@ -73,10 +74,13 @@ class AddForm(CrawlForm):
 
 
 def form_of(request: HttpRequest, *given: Any, **options: Any) -> AddForm:
-    """The form, without what passers-by do not choose: as whom pages are visited, with cookies that are somebody's."""
+    """The form; passers-by choose URLs and a depth in it, and what they send of anything else is ignored."""
     form = AddForm(*given, **options)
-    if not request.user.is_authenticated:
-        cast("forms.ChoiceField", form.fields["persona"]).choices = [("", "as set")]
+    if is_passer_by(request.user):
+        for name in form.fields.keys() - {"urls", "depth"}:
+            form.fields[name].disabled = True
+        depth = cast("forms.TypedChoiceField", form.fields["depth"])
+        depth.choices = [choice for choice in DEPTHS if choice[0] <= most_depth()]
     return form
 
 
@@ -145,6 +149,12 @@ def _accept(request: HttpRequest, asked: AddForm, found: Understood) -> HttpResp
     if options["title"] and len(seeds) == 1:
         seeds = [replace(seeds[0], title=options["title"])]
     user = request.user if isinstance(request.user, User) else None
+    if is_passer_by(request.user):
+        try:
+            count_urls(request.META.get("REMOTE_ADDR", ""), len(seeds))
+        except TooManyUrlsError as error:
+            asked.add_error("urls", str(error))
+            return _page(request, asked, found, status=429)
     with write_transaction():
         crawl = create_crawl(
             seeds, created_by=user, max_depth=options["depth"], tags=split_tags(options["tags"]),

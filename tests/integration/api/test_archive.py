@@ -231,16 +231,62 @@ def test_a_passer_by_is_told_no_name(settings: Any, db: None) -> None:
     assert (shown["created_by"], shown["folder"]) == (None, None)
 
 
-def test_a_passer_by_does_not_choose_as_whom_pages_are_visited(settings: Any, db: None) -> None:
-    """A persona has somebody's cookies."""
-    del db
+PASSERS_BY_DO_NOT_CHOOSE = [
+    ("crawls", {"persona": "work"}, "persona"),
+    ("crawls", {"plugins": ["archive_org"]}, "plugins"),
+    ("crawls", {"tags": ["news"]}, "tags"),
+    ("crawls", {"hold": True}, "hold"),
+    ("crawls", {"max_size": 10**9}, "max_size"),
+    ("crawls", {"depth": 2}, "1 deep"),
+    ("cli/add", {"tags": "news"}, "tags"),
+]
+
+
+@pytest.mark.parametrize(("path", "more", "named"), PASSERS_BY_DO_NOT_CHOOSE)
+@pytest.mark.django_db
+def test_a_passer_by_chooses_urls_and_a_depth_alone(settings: Any, path: str, more: Any, named: str) -> None:
+    settings.PUBLIC_ADD_VIEW, settings.PUBLIC_ADD_DEPTH = True, 1
+    body = {"urls": ["https://example.com/"], "depth": 1}
+    assert named in Caller().post(f"/api/v1/{path}", {**body, **more}, status=403)["detail"]
+    assert not Crawl.objects.exists()
+
+
+@pytest.mark.django_db
+def test_who_may_add_by_the_setting_alone_is_a_passer_by_with_an_account_too(settings: Any, caller: Make) -> None:
     settings.PUBLIC_ADD_VIEW = True
+    body = {"urls": ["https://example.com/"], "plugins": ["title"]}
+    assert "plugins" in caller("viewer").post("/api/v1/crawls", body, status=403)["detail"]
+    assert caller("editor").post("/api/v1/crawls", body)["config"] == {"PLUGINS": ["title"]}
+
+
+@pytest.mark.django_db
+def test_what_a_form_of_a_passer_by_sends_beside_urls_and_depth_is_ignored(settings: Any) -> None:
+    settings.PUBLIC_ADD_VIEW, settings.PUBLIC_ADD_DEPTH = True, 1
     DATA_FOLDER.personas.joinpath("work").mkdir(parents=True, exist_ok=True)
-    refused = Caller().post("/api/v1/crawls", {"urls": ["https://example.com/"], "persona": "work"}, status=403)
-    assert "persona" in refused["detail"]
-    asked = RequestFactory().post("/add/", {"urls": "https://example.com/", "depth": "0", "persona": "work"})
-    asked.user = AnonymousUser()
-    assert "persona" in form_of(asked, asked.POST).errors
+    sent = {"urls": "https://example.com/", "persona": "work", "plugins": "archive_org", "tags": "news", "title": "x"}
+    asked = RequestFactory().post("/add/", sent | {"depth": "1"})
+    asked.user, asked._messages = AnonymousUser(), CookieStorage(asked)  # type: ignore[attr-defined]  # as Django does
+    assert "depth" in form_of(asked, {**sent, "depth": "2"}).errors
+    assert form(asked).status_code == 302
+    crawl = Crawl.objects.get()
+    assert (crawl.max_depth, crawl.persona, crawl.tags_str) == (1, "", "")
+    assert "PLUGINS" not in crawl.config
+    assert Snapshot.objects.get().title == ""
+
+
+@pytest.mark.django_db
+def test_an_address_adds_so_many_urls_an_hour_without_a_login(settings: Any, caller: Make) -> None:
+    settings.PUBLIC_ADD_VIEW, settings.PUBLIC_ADD_PER_HOUR = True, 3
+    assert Caller().ask("POST", "/api/v1/crawls", {"urls": URLS[:4]}).status_code == 429
+    Caller().post("/api/v1/crawls", {"urls": URLS[:2]})
+    refused = Caller().ask("POST", "/api/v1/crawls", {"urls": URLS[2:4]})
+    assert (refused.status_code, int(refused["Retry-After"]) > 0) == (429, True)
+    asked = RequestFactory().post("/add/", {"urls": "\n".join(URLS[2:4]), "depth": "0"})
+    asked.user, asked._messages = AnonymousUser(), CookieStorage(asked)  # type: ignore[attr-defined]  # as Django does
+    assert form(asked).status_code == 429
+    Caller().post("/api/v1/crawls", {"urls": URLS[2:3]})
+    caller("editor").post("/api/v1/crawls", {"urls": URLS})
+    assert Crawl.objects.count() == 3
 
 
 @pytest.fixture

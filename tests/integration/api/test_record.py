@@ -20,8 +20,8 @@ from archivebox.core.intake import Seed, create_crawl
 from archivebox.core.models import Snapshot, Tag
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.models import Job
+from archivebox.lib.throttle import Throttle
 from archivebox.web import guesses
-from archivebox.web.throttle import Throttle
 from archivebox.webhooks.models import Webhook
 from tests.integration.api.conftest import Make
 from tests.integration.api.test_account_pages import send

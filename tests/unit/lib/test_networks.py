@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from archivebox.lib.networks import Opened, Reach, is_private, is_public
+from archivebox.lib.networks import Opened, Reach, is_private, is_public, subscriber_of
 from archivebox.lib.urls import parse_url
 
 
@@ -87,3 +87,9 @@ def test_programs_of_a_crawl_reach_the_web_and_what_was_opened() -> None:
     assert not reach.admits("127.0.0.1", 8000, ip_address("127.0.0.1"))
     assert reach.admits_host("example.com", 443)
     assert not reach.admits_host("router", 80)
+
+
+def test_visitors_are_told_apart_by_the_network_that_one_subscriber_has() -> None:
+    assert subscriber_of("192.0.2.7") == subscriber_of("::ffff:192.0.2.7") == "192.0.2.7"
+    assert subscriber_of("2001:db8:1:2::9") == subscriber_of("2001:db8:1:2:ffff::") != subscriber_of("2001:db8:1:3::9")
+    assert subscriber_of("unknown") == "unknown"

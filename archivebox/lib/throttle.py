@@ -1,4 +1,4 @@
-"""Owns how often somebody may guess a password."""
+"""Owns how often somebody may do something, such as guess a password."""
 
 import threading
 import time
@@ -21,10 +21,11 @@ class Throttle:
         self._attempts: dict[str, deque[float]] = {}
         self._lock = threading.Lock()
 
-    def attempt(self, key: str, now: float | None = None) -> int:
+    def attempt(self, key: str, now: float | None = None, *, count: int = 1) -> int:
         """Count an attempt and return 0, or return the seconds until one may be made, which counts nothing.
 
-        Counted before it is known how it ends: of many at once no more than the limit get to the password.
+        ``count``: attempts that are made together, at most the limit. Counted before it is known how it ends: of many
+        at once no more than the limit get to the password.
         """
         moment = time.monotonic() if now is None else now
         with self._lock:
@@ -34,9 +35,10 @@ class Throttle:
             self._attempts[key] = attempts  # the latest is last
             while len(self._attempts) > _KEYS:
                 self._attempts.pop(next(iter(self._attempts)))
-            if len(attempts) >= self._limit:
-                return int(attempts[0] + self._window - moment) + 1
-            attempts.append(moment)
+            excess = len(attempts) + count - self._limit
+            if excess > 0:
+                return int(attempts[excess - 1] + self._window - moment) + 1
+            attempts.extend([moment] * count)
             return 0
 
     def is_used_up(self, key: str) -> bool:

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-from archivebox.web.throttle import LIMIT, WINDOW, Throttle
+from archivebox.lib.throttle import LIMIT, WINDOW, Throttle
 
 
 def test_after_five_attempts_the_next_waits_until_the_first_is_old() -> None:
@@ -44,3 +44,14 @@ def test_memory_has_a_bound() -> None:
     for number in range(10_050):
         throttle.attempt(f"key {number}", now=1)
     assert len(throttle._attempts) == 10_000
+
+
+def test_attempts_that_are_made_together_all_fit_or_none_counts() -> None:
+    throttle = Throttle(limit=5, window=60)
+    assert throttle.attempt("eve", now=0, count=2) == 0
+    assert throttle.attempt("eve", now=10, count=2) == 0
+    assert throttle.attempt("eve", now=20, count=2) == 41, "when the first are old"
+    assert throttle.attempt("eve", now=20, count=3) == 41
+    assert throttle.attempt("eve", now=20, count=4) == 51
+    assert throttle.attempt("eve", now=20) == 0
+    assert throttle.attempt("eve", now=60, count=2) == 0
