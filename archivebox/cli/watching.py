@@ -93,6 +93,12 @@ class Watched:
             return Snapshot.objects.filter(pk=self.only.snapshot)
         return Snapshot.objects.filter(crawl__in=self.crawl_ids)
 
+    def missing(self) -> set[UUID]:
+        """Crawls of which there is no row any more; who waits for everything does not miss one."""
+        if self.everything:
+            return set()
+        return self.crawl_ids - set(Crawl.objects.filter(pk__in=self.crawl_ids).values_list("pk", flat=True))
+
     def results(self) -> Any:
         return ArchiveResult.objects.filter(snapshot__in=self.snapshots())
 
@@ -198,6 +204,11 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
             progress.show(final=True)
     except OrchestratorFailedError as error:
         session.out.warn(f"{error}. Its log is {session.folder.logs / 'orchestrator.log'}.")
+        return OUR_ERROR
+    if missing := watched.missing():
+        for key in missing:
+            session.out.warn(f"Crawl {key} is not in the database any more: it was removed, or its server has lost it. "
+                             "Add its URLs again to have them archived.")  # fmt: skip
         return OUR_ERROR
     code = NO_SUCCESS if watched.without_success() else ALL_SEALED
     progress.summarise(code)

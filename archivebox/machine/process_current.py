@@ -7,6 +7,7 @@ from typing import Self
 from uuid import UUID
 
 import psutil
+from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.contract.records import EndReason
@@ -90,7 +91,8 @@ class OwnProcess(StartedProcess):
         ended = exited_columns(ExitStatus(exit_code), EndReason.EXITED)
         columns = ended | {"stderr": without_credentials(error)[-TAIL:]}
         self.take(columns)
-        self.save(update_fields=[*columns, "modified_at"])
+        if not type(self).objects.filter(pk=self.pk).update(**columns, modified_at=timezone.now()):
+            self.save(force_insert=True)  # the row was lost with the database server that had it
 
 
 def forget_current_process() -> None:

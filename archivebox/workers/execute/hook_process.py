@@ -28,6 +28,7 @@ from archivebox.storage.layout import hook_file
 from archivebox.workers.execute.capped_log import CappedLog
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hook_output import Chunk, HookOutput
+from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ TOLD_TOGETHER = 1.0
 
 class Owner(Protocol):
     """Whose hook it is: told of everything that happens to it."""
+
+    lease: Lease
 
     def hook_is_ready(self, run: "HookProcess") -> None: ...
     def hook_printed(self, run: "HookProcess", records: list[Record]) -> None: ...
@@ -123,6 +126,7 @@ class HookProcess:
             return self._refuse(error, _could_not_start(error), columns)
         identity = self.child.identity
         self.engine.starter.started(self.mark, identity)
+        self.engine.journal.belongs_to(self.owner.lease)
         self.engine.journal.insert(Process, self.process_id, columns | started_columns(identity, self.started_at))
         self.engine.journal.after_commit(self.engine.starter.committed)
         self._watch_end(self.child, self.call.timeout)
@@ -370,6 +374,7 @@ class HookProcess:
         self.errors.give_back_unread()
         self.errors.close()
         if not self._is_on_record:
+            self.engine.journal.belongs_to(self.owner.lease)
             self.engine.journal.update(Process, self.process_id, self._end_columns(status))
         if self.output.is_beyond_cap:
             self.engine.journal.after_commit(partial(self._has_kept, self.output.size))

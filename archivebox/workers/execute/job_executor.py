@@ -62,16 +62,16 @@ class JobExecutor(Held):
         """Until all is done, or somebody wants it to stop."""
         while self._job.total is None and not self.ending:
             keys = await self._beside(next_to_freeze, self._job)
-            self._know(await self.engine.journal.read(freeze_part, self._job, keys))
+            self._know(await self.engine.journal.write(self.lease, freeze_part, self._job, keys))
         if not self.ending and not await self._beside(self._deed.take_up):
-            self._know(await self.engine.journal.read(begin_anew, self._job))
+            self._know(await self.engine.journal.write(self.lease, begin_anew, self._job))
         while not self.ending:
             part: Part | None = await self.engine.journal.read(next_part, self._job)
             if part is None:
                 await self._beside(self._deed.finish)
                 return
             await self._beside(self._deed.prepare, part.keys)
-            self._know(await self.engine.journal.read(write_part, self._job, self._deed, part))
+            self._know(await self.engine.journal.write(self.lease, write_part, self._job, self._deed, part))
 
     def _know(self, job: Job | None) -> None:
         """How far it is now; None: the lease is lost, and nothing more may be done."""

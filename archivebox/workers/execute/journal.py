@@ -28,8 +28,9 @@ from django.db import (
 from archivebox.base_models.doorbell import ring_doorbell, ring_for_viewers
 from archivebox.base_models.patience import patiently
 from archivebox.base_models.table import table_of
-from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.work import WorkItem
+from archivebox.machine.process import Process
+from archivebox.workers.execute.commit_check import CommitCheck
 from archivebox.workers.queue.lease import Lease
 
 log = logging.getLogger(__name__)
@@ -66,6 +67,15 @@ class Batch:
     afterwards: list[Callable[[], object]] = field(default_factory=list)
     committed: "asyncio.Future[None] | None" = None
     ring: bool = False
+    number: int | None = None
+    """Of the commit by which it was tried."""
+    written_for: set[Lease] = field(default_factory=set)
+    """Leases that rows without one belong to, such as those of processes."""
+
+    def leases(self) -> set[Lease]:
+        """Those in whose name something is written."""
+        found = {change.lease for change in self.changes.values()} | {lease for lease, _ in self.effects}
+        return {lease for lease in found if lease is not None}
 
     def __bool__(self) -> bool:
         return bool(self.changes or self.effects or self.afterwards)
@@ -74,8 +84,9 @@ class Batch:
 class Journal:
     """The database thread of a worker: reads on request, and the batches, one after the other on one connection."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, worker: Process) -> None:
         self._loop = loop
+        self.commits = CommitCheck(worker, self._tell_lost)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="database")
         self._batch = Batch()
         self._timer: asyncio.TimerHandle | None = None
@@ -87,7 +98,28 @@ class Journal:
     async def read(self, work: Callable[..., T], *arguments: object) -> T:
         """Run ``work`` on the database thread, after every batch handed in before; again while that is away."""
         self._hand_in()
-        return await self._loop.run_in_executor(self._thread, patiently, partial(work, *arguments))
+        return await self._loop.run_in_executor(self._thread, patiently, partial(self._read, work, *arguments))
+
+    def _read(self, work: Callable[..., T], *arguments: object) -> T:
+        """On the database thread: by leases that hold."""
+        self.commits.look()
+        return work(*arguments)
+
+    async def write(self, lease: Lease, work: Callable[..., T], *arguments: object) -> T:
+        """The same for ``work`` that writes in the name of a lease which is held on."""
+
+        def counted() -> T:
+            with self.commits.transaction([lease]):
+                return work(*arguments)
+
+        return await self.read(counted)
+
+    def _tell_lost(self, lease: Lease) -> None:
+        self._loop.call_soon_threadsafe(lambda: self.on_lost(lease))
+
+    def belongs_to(self, lease: Lease) -> None:
+        """What is handed in beside this is of a leased item, though it is on record whoever holds that."""
+        self._batch.written_for.add(lease)
 
     def insert(self, model: type[models.Model], pk: UUID, columns: dict[str, Any], lease: Lease | None = None) -> None:
         """A new row; ``columns`` by attribute name, those left out get their default. The dict is copied."""
@@ -150,7 +182,7 @@ class Journal:
     def _commit(self, batch: Batch) -> list[Lease] | None:
         """On the database thread; None: refused. What waits behind it, such as a seal, must not be written."""
         try:
-            return commit(batch)
+            return commit(batch, self.commits)
         except Exception as error:  # noqa: BLE001 - whatever it is, the worker ends with it
             self.on_broken(error)
             return None
@@ -168,22 +200,28 @@ class Journal:
             self.on_lost(lease)
 
 
-def commit(batch: Batch) -> list[Lease]:
+def commit(batch: Batch, commits: CommitCheck) -> list[Lease]:
     """Write one batch; while the disk is full or the database away, try again rather than lose what happened."""
     for _ in range(PATIENCE):
         try:
-            return patiently(partial(_commit, batch))
+            return patiently(partial(_commit, batch, commits))
         except OperationalError as error:
             log.warning("The database did not take a batch: %s action=commit_retried", error)
             time.sleep(1.0)
             connection.close_if_unusable_or_obsolete()
-    return _commit(batch)
+    return _commit(batch, commits)
 
 
-def _commit(batch: Batch) -> list[Lease]:
-    """Write one batch in one transaction; returns the leases whose lease was gone, whose part was dropped."""
-    with write_transaction():
-        lost = _lost_leases(batch)
+def _commit(batch: Batch, commits: CommitCheck) -> list[Lease]:
+    """Write one batch in one transaction; returns the leases that were gone, whose part was dropped."""
+    leases = batch.leases()
+    commits.look()
+    if batch.number is not None and batch.number <= commits.number:
+        commits.wrote_for(leases | batch.written_for)  # nothing but the confirmation of its commit was lost
+        return []
+    batch.number = commits.number + 1
+    with commits.transaction(leases | batch.written_for):
+        lost = _lost_leases(leases)
         kept = [change for change in batch.changes.values() if change.lease not in lost]
         try:
             with transaction.atomic():
@@ -212,12 +250,10 @@ def _carry_out(work: Callable[[], object]) -> None:
         log.warning("A record could not be taken: %s action=record_refused", error)
 
 
-def _lost_leases(batch: Batch) -> set[Lease]:
-    leases = {change.lease for change in batch.changes.values()} | {lease for lease, _ in batch.effects}
+def _lost_leases(leases: Iterable[Lease]) -> set[Lease]:
     by_model: dict[type[WorkItem], list[Lease]] = {}
     for lease in leases:
-        if lease is not None:
-            by_model.setdefault(lease.model, []).append(lease)
+        by_model.setdefault(lease.model, []).append(lease)
     lost: set[Lease] = set()
     for model, group in by_model.items():
         table = table_of(model)

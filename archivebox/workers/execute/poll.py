@@ -29,6 +29,7 @@ from archivebox.workers.execute import (
     job_executor,
     snapshot_rows,
 )
+from archivebox.workers.execute.commit_check import CommitCheck
 from archivebox.workers.execute.holdings import Loaded
 from archivebox.workers.queue import claim, watchers
 from archivebox.workers.queue.claim import Claimed, FetchRequest
@@ -64,12 +65,13 @@ class Polled:
     program_versions: dict[str, str] = field(default_factory=dict)
 
 
-def poll(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection[UUID]) -> Polled:
+def poll(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection[UUID], commits: CommitCheck) -> Polled:
     """One visit; while the database is away, another, after what was claimed in vain was given back.
 
     ``held``: keys of what this worker works on.
     """
-    return patiently(partial(_visit, who, idle_crawls), before_again=partial(_give_back, who.worker, held))
+    visit = partial(_visit, who, idle_crawls, commits)
+    return patiently(visit, before_again=partial(_give_back, who.worker, held))
 
 
 def _give_back(worker: UUID, held: Collection[UUID]) -> None:
@@ -79,11 +81,12 @@ def _give_back(worker: UUID, held: Collection[UUID]) -> None:
             model.rows(owner=worker).exclude(pk__in=held).release(worker)
 
 
-def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool]) -> Polled:
+def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], commits: CommitCheck) -> Polled:
     """Take what is due and load it, and read everything else that a worker has to know now. On the database thread.
 
     ``idle_crawls``: whose run this worker holds, and of which it has no Snapshot in a step; True: it makes room.
     """
+    commits.look()
     who = replace(who, scope=watchers.scope())
     with unflushed_transactions():
         polled = Polled(claim.claim_work(who) if who.settings.are_there() else Claimed())
@@ -91,6 +94,8 @@ def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool]) -> Polled:
         if any(isinstance(one, crawl_executor.LoadedCrawlRun) and one.is_ready for one in polled.loaded.values()):
             claim.claim_snapshots(polled.claimed, who)
             _load_all(polled)
+    if polled.loaded:
+        commits.rest_on(polled.loaded)
     # After the loads: what was claimed may have been cancelled long ago, and must not start.
     polled.asked = requests(who.worker)
     polled.killed = [key for (key,) in _killed(who.machine)]

@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -131,10 +131,11 @@ class Worker:
         )
         yields = {crawl_id: run.yields for crawl_id, run in idle.items()}
         held = [lease.pk for lease in self.held.all]
-        polled: poll.Polled = await self.engine.journal.read(poll.poll, who, yields, held)
+        polled: poll.Polled = await self.engine.journal.read(poll.poll, who, yields, held, self.engine.journal.commits)
         self.engine.programs.learn(polled.program_status, polled.program_paths, polled.program_versions)
         for lease, loaded in polled.loaded.items():
-            self._begin(lease, loaded)
+            if lease.pk not in held:  # else what runs of it by a lost lease has to end first
+                self._begin(lease, loaded)
         self._answer_requests(polled)
         for crawl_id in polled.unneeded:
             if not idle[crawl_id].ending:
@@ -275,6 +276,7 @@ class Worker:
         held = self.held.all.get(lease)
         if held is not None and not held.ending:
             log.warning("The lease of %s %s is lost action=lease_lost", lease.model.__name__, lease.pk)
+            held.ending = True
             self._spawn(held.abandon())
 
     async def _beat(self) -> None:
@@ -287,7 +289,8 @@ class Worker:
             self.engine.reap_orphans()
             if self.held.all:
                 await self._renew()
-            if await self.engine.journal.read(_take_back):
+            held = [lease.pk for lease in self.held.all]
+            if await self.engine.journal.read(_take_back, self.process.pk, held):
                 self._rung.set()
             await self._wait(self._sibling_died, RENEW_EVERY)
             await self.engine.journal.read(cleanup_today, self.retention_days)
@@ -369,9 +372,12 @@ class Worker:
 # --- on the database thread -------------------------------------------------------------------------------------
 
 
-def _take_back() -> int:
-    """What dead workers held is due again, here and, where a fleet shares the database, elsewhere."""
-    count = reclaim.reclaim_dead_workers()
+def _take_back(worker: UUID, held: Collection[UUID]) -> int:
+    """What nobody works on is due again: of dead workers, of this one, and where a fleet shares the database of others.
+
+    ``held``: keys of what this worker works on.
+    """
+    count = reclaim.reclaim_dead_workers() + reclaim.return_unheld(worker, held)
     ours = Process.objects.here().running().exclude(process_type__in=_CLOSED_BY_THEIR_WORKER)
     with transaction.atomic():
         reclaim.close_rows(ours)  # a command or orchestrator that was killed: nobody of ours waited for it

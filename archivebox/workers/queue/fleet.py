@@ -2,11 +2,13 @@
 
 import logging
 from datetime import timedelta
+from uuid import UUID
 
 from django.utils import timezone
 
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.work import Request, lease_clock
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 from archivebox.crawls.crawl import CrawlRun
@@ -27,12 +29,17 @@ def beat() -> int:
 
 
 def reclaim_elsewhere() -> int:
-    """Leases of other machines' workers that were not renewed: nothing else can tell us that they are gone."""
+    """Leases of workers that do not live here, which were not renewed: nothing else can tell us that they are gone.
+
+    That are those of other machines, and those of this one that have no lock file any more: what they held had been
+    taken back, but a failover of the database server has lost that.
+    """
     count = 0
+    locked = {UUID(path.name) for path in DATA_FOLDER.workers.glob("*-*")}
     for model in LEASED:
-        expired = model.rows().expired().values_list("owner", flat=True)
-        elsewhere = Process.objects.filter(pk__in=set(expired)).exclude(machine=Machine.current())
-        for owner in elsewhere.values_list("pk", flat=True):
+        owners = set(model.rows().expired().values_list("owner", flat=True))
+        elsewhere = Process.objects.filter(pk__in=owners).exclude(machine=Machine.current())
+        for owner in owners - locked | set(elsewhere.values_list("pk", flat=True)):
             count += model.rows().expired().reclaim(owner)
     return count
 

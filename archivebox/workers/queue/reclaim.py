@@ -7,7 +7,7 @@ import fcntl
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -80,6 +80,17 @@ def reclaim(worker_id: UUID) -> int:
     log_path.unlink(missing_ok=True)
     if count:
         log.info("Took back %d items of a dead worker action=reclaimed worker=%s", count, worker_id)
+    return count
+
+
+def return_unheld(worker_id: UUID, held: Collection[UUID]) -> int:
+    """Give back what a living worker does not work on, although the rows name it as owner; returns how much that is.
+
+    The database is as it was before: its server was replaced by one that had not heard of the last seconds.
+    """
+    count = sum(model.rows().expired().exclude(pk__in=held).release(worker_id) for model in LEASED)
+    if count:
+        log.warning("Gave back %d items that this worker does not work on action=returned_unheld", count)
     return count
 
 

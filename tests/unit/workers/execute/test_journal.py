@@ -13,6 +13,7 @@ from archivebox.core.models import ArchiveResult, Snapshot, Tag
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
+from archivebox.workers.execute.commit_check import CommitCheck
 from archivebox.workers.execute.journal import Batch, Change, Journal, commit
 from archivebox.workers.queue.lease import Lease
 from tests.factories import leased, snapshot
@@ -28,8 +29,10 @@ def holder_of(page: Snapshot) -> Lease:
 def during(work: Callable[[Journal], Awaitable[None]]) -> None:
     """Run ``work`` with a journal of its own, and close it."""
 
+    worker = Process.objects.create(machine=Machine.current())
+
     async def main() -> None:
-        journal = Journal(asyncio.get_running_loop())
+        journal = Journal(asyncio.get_running_loop(), worker)
         try:
             await work(journal)
         finally:
@@ -44,6 +47,11 @@ def _machine(collection: DataFolder) -> Iterator[None]:  # noqa: ARG001 - its fo
     Machine.current()
     yield
     connections.close_all()
+
+
+def write(batch: Batch) -> list[Lease]:
+    """Commit it as a worker does whose server has lost nothing."""
+    return commit(batch, CommitCheck(Process.objects.create(machine=Machine.current()), lambda _: None))
 
 
 def started(**more: object) -> dict[str, object]:
@@ -77,7 +85,7 @@ class TestRows:
         }
         journaled, by_orm = new_id(), ArchiveResult.objects.create(**columns)
         ArchiveResult.objects.filter(pk=by_orm.pk).update(hook_name="other")
-        commit(Batch(changes={(ArchiveResult, journaled): Change(ArchiveResult, journaled, True, dict(columns), None)}))
+        write(Batch(changes={(ArchiveResult, journaled): Change(ArchiveResult, journaled, True, dict(columns), None)}))
         names = [
             field.attname
             for field in ArchiveResult._meta.concrete_fields
@@ -91,7 +99,7 @@ class TestRows:
     def test_json_of_every_kind_comes_back(self, value: JSON) -> None:
         page = snapshot()
         result = ArchiveResult.objects.create(snapshot=page, plugin="x", hook_name="h")
-        commit(
+        write(
             Batch(
                 changes={
                     (ArchiveResult, result.pk): Change(ArchiveResult, result.pk, False, {"output_json": value}, None)
@@ -133,7 +141,7 @@ class TestLeases:
         page = leased(snapshot())
         lease = holder_of(page)
         Snapshot.objects.filter(pk=page.pk).delete()
-        assert commit(Batch(effects=[(lease, lambda: None)])) == [lease]
+        assert write(Batch(effects=[(lease, lambda: None)])) == [lease]
 
 
 class TestEffects:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 
 import pytest
@@ -11,9 +12,11 @@ from django.utils import timezone
 from archivebox.base_models.rows import new_id
 from archivebox.core.models import Snapshot
 from archivebox.crawls.models import Crawl, CrawlRun
+from archivebox.lib.lockfiles import hold
 from archivebox.machine.models import Machine, Process
+from archivebox.storage.layout import DataFolder
 from archivebox.workers.queue.fleet import SILENT, beat, close_silent_machines, reclaim_elsewhere
-from tests.factories import crawl
+from tests.factories import crawl, leased, snapshot
 
 pytestmark = pytest.mark.usefixtures("collection")
 
@@ -74,3 +77,21 @@ def test_a_clock_that_goes_wrong_takes_no_work_from_the_living(monkeypatch: pyte
     assert abs(Machine.current().seen_at - right()) < timedelta(minutes=10)
     Snapshot.objects.update(retry_at=right() - timedelta(seconds=1))
     assert reclaim_elsewhere() == 1
+
+
+def test_what_a_dead_worker_of_ours_holds_again_is_taken_back_though_its_lock_is_gone() -> None:
+    """A failover has lost that it had been taken back; its own row may be lost as well."""
+    for owner in (Process.objects.create(machine=Machine.current(), status="exited"), Process(pk=new_id())):
+        page = leased(snapshot(f"https://{owner.pk}.example/"), owner)
+        assert reclaim_elsewhere() == 0, "its lease is not over"
+        Snapshot.objects.filter(pk=page.pk).update(retry_at=timezone.now() - timedelta(seconds=1))
+        assert reclaim_elsewhere() == 1
+
+
+def test_what_a_living_worker_of_ours_holds_is_left_to_it(collection: DataFolder) -> None:
+    worker = Process.objects.create(machine=Machine.current(), status="running")
+    page = leased(snapshot(), worker)
+    Snapshot.objects.filter(pk=page.pk).update(retry_at=timezone.now() - timedelta(seconds=1))
+    lock = hold(collection.worker_lock(worker.pk))
+    assert reclaim_elsewhere() == 0
+    os.close(lock)

@@ -6,9 +6,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.core.models import ArchiveResult, Snapshot
@@ -21,7 +23,7 @@ from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import MOST_DEATHS, quarantine
-from archivebox.workers.queue.reclaim import abandoned, reclaim, reclaim_dead_workers
+from archivebox.workers.queue.reclaim import abandoned, reclaim, reclaim_dead_workers, return_unheld
 from archivebox.workers.supervise.recovery import sweep_machine
 from tests.factories import leased, row, shell, snapshot
 
@@ -260,3 +262,21 @@ class TestPutAside:
         page = leased(Snapshot.objects.get(pk=page.pk))
         assert page.owner is not None
         assert not quarantine(Lease(Snapshot, page.pk, page.owner, page.fence))
+
+
+class TestReturnUnheld:
+    """What a failover of the database server brings back: rows of pages that were sealed since."""
+
+    def test_a_living_worker_gives_back_what_it_does_not_work_on(self) -> None:
+        worker = row()
+        left, held = (leased(snapshot(f"https://{name}.example/"), worker) for name in ("left", "held"))
+        Snapshot.objects.update(retry_at=timezone.now() - timedelta(seconds=1))
+        assert return_unheld(worker.pk, [held.pk]) == 1
+        left.refresh_from_db()
+        held.refresh_from_db()
+        assert (left.owner, left.attempts, held.owner) == (None, 0, worker.pk)
+
+    def test_what_was_claimed_a_moment_ago_stays(self) -> None:
+        worker = row()
+        leased(snapshot(), worker)
+        assert return_unheld(worker.pk, []) == 0
