@@ -1,7 +1,16 @@
 """Hooks as the engine sees them: which there are, how one is called, and what becomes of the records it prints."""
 
 from archivebox.contract.hooknames import extract_step, is_background_hook
-from archivebox.hooks.calls import APPLICATION, INHERITED, Call, HookCall, lib_dir, prepare_hook, script_environment
+from archivebox.hooks.calls import (
+    APPLICATION,
+    INHERITED,
+    Call,
+    HookCall,
+    Proxy,
+    lib_dir,
+    prepare_hook,
+    script_environment,
+)
 from archivebox.hooks.records import process_hook_records
 from archivebox.hooks.registry import (
     as_nobody,
@@ -23,6 +32,7 @@ __all__ = [
     "INHERITED",
     "Call",
     "HookCall",
+    "Proxy",
     "as_nobody",
     "base_layers",
     "crawl_layers",

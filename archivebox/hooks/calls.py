@@ -29,6 +29,8 @@ PROXY_VARIABLES = (
     "http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY",
 )  # fmt: skip
 """For FTP, too, to which wget follows redirects: the proxy refuses it, and without one wget goes there itself."""
+NO_EXCEPTION = "<-loopback>"
+"""Names no host. Chromium goes past its proxy to every loopback port unless it is told so."""
 INSTALLER_PREFIXES = ("PIP_", "UV_", "NPM_CONFIG_", "npm_config_", "HOMEBREW_")
 """What package clients need besides: certificates, proxies and their own settings."""
 
@@ -49,8 +51,8 @@ class Call:
     """Program name → absolute path, of those that this machine has; a worker learns more while it runs."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Program name → version, of the same."""
-    proxy: str = ""
-    """URL of the proxy by which the hooks of a crawl go out; those that install programs have none."""
+    proxy: "Proxy | None" = None
+    """By which the hooks of a crawl go out; those that install programs have none."""
     by_plugin: dict[str, "PluginCall"] = field(default_factory=dict)
     """Made on first use."""
 
@@ -61,6 +63,20 @@ class Call:
             needed = needed_programs(plugins()[hook.plugin], self.settings) if hook.plugin in plugins() else ()
             self.by_plugin[hook.plugin] = PluginCall(env, names, programs, needed, self.object_dir / hook.plugin)
         return self.by_plugin[hook.plugin]
+
+
+class Proxy(NamedTuple):
+    """The proxy of a crawl: ``host:port``, and the password by which hooks reach what their own crawl has started.
+
+    Bundled plugins need nothing of that kind, and what they fetch is named by pages: they have no password. Browsers
+    say none that stands in their environment, so that no page has it (0076).
+    """
+
+    place: str
+    password: str
+
+    def url(self, *, bundled: bool) -> str:
+        return f"http://{self.place}" if bundled else f"http://hook:{self.password}@{self.place}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +166,10 @@ def _environment(plugin: str, call: Call, *, for_installer: bool) -> tuple[dict[
         "EXTRA_CONTEXT": json.dumps(dict(call.context)),
     }
     env |= call.folders
-    if call.proxy:
-        env |= dict.fromkeys(PROXY_VARIABLES, call.proxy)
-        env |= {"no_proxy": "", "NO_PROXY": "", "NODE_USE_ENV_PROXY": "1"}
+    if call.proxy is not None:
+        bundled = plugin in plugins() and plugins()[plugin].source == "bundled"
+        env |= dict.fromkeys(PROXY_VARIABLES, call.proxy.url(bundled=bundled))
+        env |= {"no_proxy": NO_EXCEPTION, "NO_PROXY": NO_EXCEPTION, "NODE_USE_ENV_PROXY": "1"}
     if plugin in plugins() and plugins()[plugin].search is not None:
         env["SEARCH_TEXTS"] = json.dumps(_search_texts())
     return env, sorted(own)

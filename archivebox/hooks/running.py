@@ -6,7 +6,7 @@ from pathlib import Path
 from archivebox.contract import discovery
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import parse_hook_name
-from archivebox.hooks.calls import APPLICATION, Call, prepare_hook
+from archivebox.hooks.calls import APPLICATION, Call, Proxy, prepare_hook
 from archivebox.hooks.registry import crawl_layers, plugins, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
@@ -22,7 +22,7 @@ def run_hook(
     *,
     crawl_dir: Path | None = None,
     binaries: Mapping[str, str] | None = None,
-    proxy: str = "",
+    proxy: Proxy | None = None,
     **kwargs: object,
 ) -> Process:
     """Run one hook script outside any worker and return its Process: ended, or running if it is a background hook.

@@ -16,7 +16,7 @@ from archivebox.cli.session import Session
 from archivebox.contract.discovery import Plugin
 from archivebox.contract.hook import Hook
 from archivebox.crawls.admission import check_url
-from archivebox.hooks import crawl_layers, discover_hooks, plugins, resolve_settings, run_hook
+from archivebox.hooks import Proxy, crawl_layers, discover_hooks, plugins, resolve_settings, run_hook
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.binary import binary_paths
 from archivebox.machine.models import Machine, Process
@@ -38,7 +38,7 @@ def run(session: Session, *, name: str, url: str, hook: str | None, output: str 
     changes = {spec.name: value for spec, value in map(settings.parse_pair, config)}
     folder = Path(output).resolve() if output else Path(tempfile.mkdtemp(prefix=f"archivebox-{name}-"))
     trial = Trial(session, answer.url.href, folder, changes)
-    with way_out(trial.url, trial.crawl_dir, trial.settings) as trial.proxy:
+    with way_out(trial.url, trial.crawl_dir, trial.settings, trial.has_started) as trial.proxy:
         try:
             for needed in needed_before(plugin, hooks):
                 if trial.settings.is_enabled(needed.plugin):
@@ -79,7 +79,8 @@ class Trial:
 
     def __init__(self, session: Session, url: str, folder: Path, config: dict[str, JSON]) -> None:
         self.parent, self.url, self.folder, self.config = session.process, url, folder, config
-        self.crawl_dir, self.proxy = folder / "crawl", ""
+        self.crawl_dir = folder / "crawl"
+        self.proxy: Proxy | None = None
         self.ids: dict[str, UUID] = {"snapshot_id": new_id(), "crawl_id": new_id()}
         self.settings = resolve_settings(crawl_layers(config))
         self.binaries = binary_paths(Machine.current().pk)
@@ -108,6 +109,9 @@ class Trial:
         if hook.background and hook.ready:
             self._wait_until_ready(process)
         return process
+
+    def has_started(self, process_id: str) -> bool:
+        return any(str(process.pk) == process_id for process in self._running)
 
     def _wait_until_ready(self, process: Process) -> None:
         deadline = time.monotonic() + self.settings.get_float("READY_TIME")

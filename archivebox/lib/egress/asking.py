@@ -1,10 +1,11 @@
 """Owns what a client asks of the proxy, and how it is answered: HTTP in absolute form, CONNECT, and SOCKS 5.
 
 One port speaks all three: a request of SOCKS 5 begins with the byte 5, one of HTTP with a letter. (RFC 9112, 3.2.2;
-RFC 9110, 9.3.6; RFC 1928.)
+RFC 9110, 9.3.6; RFC 1928.) A client may say a password (RFC 7617; RFC 1929), and is never asked for one.
 """
 
 import asyncio
+import binascii
 import re
 import socket
 import struct
@@ -17,9 +18,11 @@ from archivebox.lib.egress.refusals import NotConnected, Why
 HEAD_MAX = 64 * 1024
 """Bytes of the longest head that is read: the limit of the streams, and four times what servers take."""
 
-_VERSION, _NO_AUTHENTICATION, _CONNECT = 5, 0, 1
+_VERSION, _CONNECT = 5, 1
+_NO_AUTHENTICATION, _BY_PASSWORD = 0, 2
 _IPV4, _NAME, _IPV6 = 1, 3, 4
 _HOST = re.compile(r"[A-Za-z0-9._~:%-]{1,253}")
+_AUTHORIZATION = b"proxy-authorization:"
 _OF_THE_HOP = (b"connection:", b"keep-alive:", b"proxy-")
 """Beginnings of header fields that are for the proxy alone."""
 
@@ -42,6 +45,8 @@ class Asked:
     socks: bool = False
     request: "Request | None" = None
     """What is to be asked there; None: a tunnel is wanted, and both sides speak for themselves."""
+    password: str = ""
+    """That the client said, right or wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,8 @@ async def read_asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
     """What the client asks; NotConnected if it cannot be understood, IncompleteReadError if it went away."""
     first = await reader.readexactly(1)
     if first[0] == _VERSION:
-        return Asked(await _read_socks(reader, writer), socks=True)
+        password = await _read_socks_password(reader, writer)
+        return Asked(await _read_socks(reader), socks=True, password=password)
     try:
         head = first + await reader.readuntil(b"\r\n\r\n")
     except asyncio.LimitOverrunError:
@@ -74,12 +80,14 @@ async def read_asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
     target, _, version = rest.rpartition(b" ")
     if not version.startswith(b"HTTP/1."):
         raise _bad("only HTTP/1 and SOCKS 5 are spoken here")
+    password = _password_in(fields)
     if method == b"CONNECT":
-        return Asked(_place(target, 0))
-    return _read_request(method, target, fields)
+        return Asked(_place(target, 0), password=password)
+    place, request = _read_request(method, target, fields)
+    return Asked(place, request=request, password=password)
 
 
-def _read_request(method: bytes, url: bytes, fields: list[bytes]) -> Asked:
+def _read_request(method: bytes, url: bytes, fields: list[bytes]) -> tuple[Place, Request]:
     scheme, colon, rest = url.partition(b"://")
     if not colon or scheme.lower() != b"http":
         raise _bad("a URL that begins with http:// is expected, or CONNECT")
@@ -88,7 +96,7 @@ def _read_request(method: bytes, url: bytes, fields: list[bytes]) -> Asked:
     kept = tuple(field for field in fields if not field.lower().startswith(_OF_THE_HOP))
     authority = rest[:end].rpartition(b"@")[2]
     url = b"http://%s%s" % (authority, path)  # written anew: another proxy reads no other host in it than we did
-    return Asked(_place(authority, 80), request=Request(method, url, path, kept, _body_size(fields)))
+    return _place(authority, 80), Request(method, url, path, kept, _body_size(fields))
 
 
 def _body_size(fields: list[bytes]) -> int:
@@ -124,9 +132,34 @@ def _checked(host: str, port: int) -> Place:
         return Place(host, port)
 
 
-async def _read_socks(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Place:
-    await reader.readexactly((await reader.readexactly(1))[0])  # the ways to say who one is: none is needed
-    writer.write(bytes((_VERSION, _NO_AUTHENTICATION)))
+def _password_in(fields: list[bytes]) -> str:
+    """The password of ``Proxy-Authorization: Basic``; empty where there is none, or none that can be read."""
+    for field in fields:
+        if field.lower().startswith(_AUTHORIZATION):
+            scheme, _, credentials = field[len(_AUTHORIZATION) :].strip().partition(b" ")
+            try:
+                said = binascii.a2b_base64(credentials) if scheme.lower() == b"basic" else b""
+            except binascii.Error:
+                return ""
+            return said.partition(b":")[2].decode("latin-1")
+    return ""
+
+
+async def _read_socks_password(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+    """The password of a client that offers to say one; every client is let in."""
+    offered = await reader.readexactly((await reader.readexactly(1))[0])
+    method = _BY_PASSWORD if _BY_PASSWORD in offered else _NO_AUTHENTICATION
+    writer.write(bytes((_VERSION, method)))
+    if method == _NO_AUTHENTICATION:
+        return ""
+    await reader.readexactly(1)  # the version of that negotiation
+    await reader.readexactly((await reader.readexactly(1))[0])  # the name
+    password = await reader.readexactly((await reader.readexactly(1))[0])
+    writer.write(b"\x01\x00")
+    return password.decode("latin-1")
+
+
+async def _read_socks(reader: asyncio.StreamReader) -> Place:
     _, command, _, kind = await reader.readexactly(4)
     if kind == _NAME:
         host = (await reader.readexactly((await reader.readexactly(1))[0])).decode("latin-1")

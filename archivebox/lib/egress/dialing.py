@@ -24,6 +24,11 @@ async def nothing_named(_place: Place) -> bool:
     return False
 
 
+async def nobody_listens(_address: IPAddress, _port: int) -> bool:
+    """No process of the crawl listens anywhere."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """Where connections of a crawl may lead."""
@@ -34,6 +39,8 @@ class Rules:
     upstream: "Upstream | None" = None
     ours: AbstractSet[int] = frozenset()
     """Ports on which this proxy itself listens: one that asked itself would never end."""
+    is_crawls_own: Callable[[IPAddress, int], Awaitable[bool]] = nobody_listens
+    """Whether processes of the crawl alone listen at this address of this machine; asked for its hooks alone."""
 
 
 CONNECT_TIME = 30.0
@@ -129,6 +136,15 @@ class Dialer:
         except TimeoutError:
             raise NotConnected(Why.TIMEOUT, f"{place} did not answer within {CONNECT_TIME:.0f} seconds.") from None
 
+    async def to_own_process(self, place: Place) -> Connection | None:
+        """A connection to a process of the crawl that listens on loopback; None where it is none of its own."""
+        if place.port in self._rules.ours or not _is_loopback(place.host):
+            return None
+        for address in map(plain, await self._addresses(place)):
+            if address.is_loopback and await self._rules.is_crawls_own(address, place.port):
+                return await _reach(place, [address])
+        return None
+
     async def to_upstream(self, upstream: Upstream, place: Place) -> Connection:
         """A connection to the person's own proxy, for a place that may be reached as far as it says so itself."""
         if not self._rules.reach.admits_host(*place) and not await self._rules.is_named(place):
@@ -145,11 +161,7 @@ class Dialer:
         allowed = await self._allowed(place, addresses)
         if not allowed:
             raise _private(place, addresses[0])
-        try:
-            return await _first_to_answer(allowed[:ADDRESSES_MAX], place.port)
-        except OSError as error:
-            why = Why.CONNECTION_REFUSED if isinstance(error, ConnectionRefusedError) else Why.UNREACHABLE
-            raise NotConnected(why, f"{place} cannot be reached: {_text(error)}.") from error
+        return await _reach(place, allowed[:ADDRESSES_MAX])
 
     async def _allowed(self, place: Place, addresses: Sequence[IPAddress]) -> Sequence[IPAddress]:
         """Those of the addresses that may be connected to. A name of the web opens none by having been given."""
@@ -177,6 +189,12 @@ class Dialer:
         return found
 
 
+def _is_loopback(host: str) -> bool:
+    """Whether a host says itself that it is this machine (RFC 6761, 6.3)."""
+    address = literal(host)
+    return host.rpartition(".")[2] == "localhost" if address is None else plain(address).is_loopback
+
+
 def _is_own(address: IPAddress) -> bool:
     """Whether this machine itself has an address: only then can one listen there."""
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
@@ -192,6 +210,14 @@ def plain(address: IPAddress) -> IPAddress:
     """An IPv4 address that is written as IPv6 (``::ffff:127.0.0.1``) as the one that the system connects to."""
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return address if mapped is None else mapped
+
+
+async def _reach(place: Place, addresses: Sequence[IPAddress]) -> Connection:
+    try:
+        return await _first_to_answer(addresses, place.port)
+    except OSError as error:
+        why = Why.CONNECTION_REFUSED if isinstance(error, ConnectionRefusedError) else Why.UNREACHABLE
+        raise NotConnected(why, f"{place} cannot be reached: {_text(error)}.") from error
 
 
 async def _first_to_answer(addresses: Sequence[IPAddress], port: int) -> Connection:

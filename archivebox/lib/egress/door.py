@@ -1,6 +1,7 @@
 """Owns the door of one crawl: who comes in through its ports is connected by its rules, counted, and written down."""
 
 import asyncio
+import hmac
 import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -8,9 +9,9 @@ from functools import partial
 from typing import Self
 
 from archivebox.lib.egress.asking import HEAD_MAX, Asked, connected, not_connected, read_asked
-from archivebox.lib.egress.dialing import Dialer
+from archivebox.lib.egress.dialing import Connection, Dialer, Upstream
 from archivebox.lib.egress.flow import Flow, Link
-from archivebox.lib.egress.record import Record
+from archivebox.lib.egress.record import Record, Totals
 from archivebox.lib.egress.refusals import NotConnected, Why
 
 HEAD_TIME = 30.0
@@ -27,6 +28,12 @@ class Policy:
     record: Record
     max_size: int | None = None
     """Bytes that the crawl may receive."""
+    hook_password: str = ""
+    """Who says this is a hook, and reaches what its crawl has started on loopback; empty: nobody does."""
+
+    def is_hook(self, asked: Asked) -> bool:
+        said, expected = asked.password.encode(), self.hook_password.encode()
+        return bool(expected) and hmac.compare_digest(said, expected)
 
 
 class Door:
@@ -124,6 +131,11 @@ class Door:
         return found.result()
 
     async def _connect(self, link: Link, asked: Asked, policy: Policy) -> None:
+        own = await self._own_process(asked, policy)
+        if own is not None:
+            link.far, link.stays = own, True
+            await self._pass_on(link, own, asked, policy, onward=None, totals=Totals())
+            return
         self._check_size(policy)
         upstream = policy.dialer.upstream
         onward = upstream if asked.request is not None and upstream is not None and upstream.is_http else None
@@ -131,8 +143,19 @@ class Door:
             link.far = far = await policy.dialer.to_upstream(onward, asked.place)
         else:
             link.far = far = await policy.dialer.tunnel(asked.place)
+        await self._pass_on(link, far, asked, policy, onward=onward, totals=policy.record.totals)
+
+    async def _own_process(self, asked: Asked, policy: Policy) -> Connection | None:
+        """What a hook has asked for of its own crawl: it comes from nowhere else, so that nothing is counted."""
+        if not policy.is_hook(asked):
+            return None
+        return await policy.dialer.to_own_process(asked.place)
+
+    async def _pass_on(
+        self, link: Link, far: Connection, asked: Asked, policy: Policy, *, onward: Upstream | None, totals: Totals
+    ) -> None:
         number = policy.record.connected(asked.place, far.address)
-        flow = Flow(link, far, policy.record.totals, partial(self._check_received, policy))
+        flow = Flow(link, far, totals, partial(self._check_received, policy))
         try:
             if asked.request is None:
                 link.writer.write(connected(asked))

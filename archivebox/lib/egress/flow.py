@@ -25,10 +25,14 @@ class Link:
         self.sent = self.received = 0
         self.has_left = False
         """Whether one side has said all that it will."""
+        self.stays = False
+        """Whether it may be silent for as long as it likes: it leads nowhere but to the crawl's own processes."""
         self.moved_at = asyncio.get_running_loop().time()
 
     def is_idle(self, now: float) -> bool:
-        return now - self.moved_at > (LEFT_TIME if self.has_left else IDLE_TIME)
+        if self.has_left:
+            return now - self.moved_at > LEFT_TIME
+        return not self.stays and now - self.moved_at > IDLE_TIME
 
     def abort(self) -> None:
         """End it at once on both sides."""

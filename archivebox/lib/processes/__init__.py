@@ -11,6 +11,7 @@ from archivebox.lib.processes.forkserver import ForkedChild, ForkServer, ForkSer
 from archivebox.lib.processes.identity import Identity
 from archivebox.lib.processes.launch import MARK, Launch
 from archivebox.lib.processes.linux import punch_hole
+from archivebox.lib.processes.listening import marks_of_listeners
 from archivebox.lib.processes.marks import NOBODY, mark_environment, mark_of, marked
 from archivebox.lib.processes.platform import PORTABLE
 from archivebox.lib.processes.spawn import fork, spawn
@@ -46,6 +47,7 @@ __all__ = [
     "mark_environment",
     "mark_of",
     "marked",
+    "marks_of_listeners",
     "orphans",
     "punch_hole",
     "reap_orphans",

@@ -4,8 +4,9 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
 import psutil
@@ -87,3 +88,26 @@ def environment_of(pid: int) -> bytes | None:
 
 def all_pids() -> list[int]:
     return psutil.pids()
+
+
+def listening_sockets(address: IPv4Address | IPv6Address, port: int) -> set[str]:
+    """Every TCP socket of this user's that listens at exactly this address; its name says who holds it, and since when.
+
+    Sockets of other users are not to be seen here, and one of theirs at this very address would take precedence over
+    one that listens at all addresses: so that one counts for none.
+    """
+    found = set()
+    for process in psutil.process_iter():
+        try:
+            connections = process.net_connections("tcp")
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+        if any(one.status == psutil.CONN_LISTEN and one.laddr == (str(address), port) for one in connections):
+            found.add(f"{process.pid} {vars(process)['_ident'][1]} {port}")
+    return found
+
+
+def holders_of(sockets: set[str], pids: Sequence[int]) -> dict[str, list[int]]:
+    """Those of ``pids`` that hold each socket."""
+    holders = {socket: int(socket.partition(" ")[0]) for socket in sockets}
+    return {socket: [pid] if pid in pids else [] for socket, pid in holders.items()}

@@ -1,12 +1,15 @@
 """The only reader of Linux's ``/proc`` (proc(5)); lean, because every started hook passes through here."""
 
-# ruff: noqa: PTH116, PTH123, PTH208
+# ruff: noqa: PTH115, PTH116, PTH123, PTH208
 # A Path costs more than the system call it stands for, and 1,200 starts a second go through here.
 
 import os
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from archivebox.lib.processes.process_info import ProcessInfo
 
@@ -92,3 +95,57 @@ def environment_of(pid: int) -> bytes | None:
 def all_pids() -> list[int]:
     """Every pid of this pid namespace."""
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def listening_sockets(address: IPv4Address | IPv6Address, port: int) -> set[str]:
+    """Every TCP socket that may take a connection to this address.
+
+    One that listens at all addresses may, where no other listens at this one: whose it is counts, too.
+    """
+    return {inode for where, inode in _listeners(port) if where in (address, ANY_4, ANY_6)}
+
+
+def holders_of(sockets: set[str], pids: Sequence[int]) -> dict[str, list[int]]:
+    """Those of ``pids`` that hold each socket."""
+    holders: dict[str, list[int]] = {inode: [] for inode in sockets}
+    for pid in pids:
+        for inode in sockets & _socket_inodes(pid):
+            holders[inode].append(pid)
+    return holders
+
+
+ANY_4, ANY_6 = IPv4Address(0), IPv6Address(0)
+_LISTEN = b"0A"
+"""State of a socket that waits for connections (tcp_states.h)."""
+
+
+def _listeners(port: int) -> Iterator[tuple[IPv4Address | IPv6Address, str]]:
+    """Address and inode of each TCP socket of this machine that listens on a port (proc_net_tcp.rst)."""
+    wanted = b":%04X" % port
+    for table in ("tcp", "tcp6"):
+        for line in (_read(f"/proc/self/net/{table}") or b"").splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == _LISTEN and fields[1].endswith(wanted):
+                yield _address_in(fields[1].partition(b":")[0].decode()), fields[9].decode()
+
+
+def _address_in(text: str) -> IPv4Address | IPv6Address:
+    """Of words of 32 bits, each in the byte order of this machine; one of IPv4 that is written as IPv6 as itself."""
+    words = (int(text[at : at + 8], 16).to_bytes(4, sys.byteorder) for at in range(0, len(text), 8))
+    found = ip_address(b"".join(words))
+    return getattr(found, "ipv4_mapped", None) or found
+
+
+def _socket_inodes(pid: int) -> set[str]:
+    """Inodes of the sockets that a process holds; none if it is gone, or not ours to look into."""
+    found: set[str] = set()
+    try:
+        descriptors = os.listdir(f"/proc/{pid}/fd")
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return found
+    for descriptor in descriptors:
+        with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
+            target = os.readlink(f"/proc/{pid}/fd/{descriptor}")
+            if target.startswith("socket:["):
+                found.add(target[8:-1])
+    return found

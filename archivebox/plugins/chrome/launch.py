@@ -124,7 +124,7 @@ def way_out() -> list[str]:
 
     By SOCKS: what that proxy refuses is then a failure of the network, and no page of its own in place of the site's.
     """
-    proxy = os.environ.get("http_proxy", "").rpartition("://")[2].rstrip("/")
+    proxy = os.environ.get("http_proxy", "").rpartition("://")[2].rpartition("@")[2].rstrip("/")
     if not proxy:
         return []  # a trial of this hook alone
     names = f"MAP * ~NOTFOUND, EXCLUDE {proxy.rpartition(':')[0]}"

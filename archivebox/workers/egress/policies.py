@@ -19,9 +19,10 @@ from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.egress import Dialer, Place, Policy, Record, Rules, Upstream
-from archivebox.lib.networks import NOTHING_OPENED, Reach
+from archivebox.lib.networks import NOTHING_OPENED, IPAddress, Reach
 from archivebox.lib.quantities import size
 from archivebox.lib.urls import parse_url
+from archivebox.machine.process import Process
 from archivebox.storage.layout import egress_dir
 
 
@@ -33,9 +34,17 @@ class Facts(NamedTuple):
     upstream: Upstream | None
     max_size: int | None
 
-    def policy(self, is_named: Callable[[Place], Awaitable[bool]], ours: AbstractSet[int]) -> Policy:
-        dialer = Dialer(Rules(self.reach, is_named, self.upstream, ours))
-        return Policy(dialer, Record(egress_dir(self.folder)), self.max_size)
+    def policy(self, is_named: Callable[[Place], Awaitable[bool]], ours: AbstractSet[int], hooks: "Hooks") -> Policy:
+        dialer = Dialer(Rules(self.reach, is_named, self.upstream, ours, hooks.listen_alone))
+        return Policy(dialer, Record(egress_dir(self.folder)), self.max_size, hooks.password)
+
+
+class Hooks(NamedTuple):
+    """What the proxy knows of a crawl's hooks."""
+
+    password: str
+    listen_alone: Callable[[IPAddress, int], Awaitable[bool]]
+    """Whether they, and what they have started, alone listen at an address of this machine."""
 
 
 def read_facts(crawl_id: UUID) -> Facts:
@@ -72,6 +81,15 @@ def is_named(crawl_id: UUID, place: Place) -> bool:
     """Whether the crawl was given this host at this port; only who may do so gives private ones (see the door)."""
     given = Snapshot.objects.filter(crawl_id=crawl_id)
     return any(given.given_at(parse_url(f"{scheme}://{place}/")).exists() for scheme in ("http", "https"))
+
+
+def crawl_of(mark: str) -> tuple[UUID | None] | None:
+    """The crawl that a marked process serves, if any; None while its mark is on no record."""
+    try:
+        found: tuple[UUID | None] | None = Process.objects.filter(pk=UUID(mark)).values_list("crawl_id").first()
+    except ValueError:  # nothing keeps a program from another value
+        return (None,)
+    return found
 
 
 def stop_full_crawl(crawl_id: UUID) -> None:

@@ -22,9 +22,12 @@ from archivebox.base_models.work import RENEW_EVERY
 from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.egress import Door, NotConnected, Place, Policy, Why
+from archivebox.lib.networks import IPAddress
+from archivebox.lib.processes import marks_of_listeners
 from archivebox.machine.process import Process
 from archivebox.workers.egress import policies
-from archivebox.workers.egress.ways import take_in
+from archivebox.workers.egress.policies import Hooks
+from archivebox.workers.egress.ways import hook_password, take_in
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -34,6 +37,8 @@ SWEEP_EVERY = 1.0
 FORGET_AFTER = 60.0
 """Seconds for which a port is served that no worker holds: its crawl's browser may be taken over by another."""
 SIGN_OF_LIFE = b"."
+ROW_TIME = 2.0
+"""Seconds in which the row of a process is there that has been started: ten times what workers take to write it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -43,6 +48,8 @@ class Gate:
     door: Door
     ties: set[socket.socket] = field(default_factory=set)
     ports: set[int] = field(default_factory=set)
+    marks: set[str] = field(default_factory=set)
+    """Of processes of the crawl, as far as they were asked for."""
     left_at: float = 0.0
 
 
@@ -150,7 +157,30 @@ class Egress:
         async def is_named(place: Place) -> bool:
             return await self._ask(partial(policies.is_named, crawl_id, place))
 
-        return facts.policy(is_named, self._ports)
+        hooks = Hooks(hook_password(crawl_id), partial(self._is_crawls_own, crawl_id))
+        return facts.policy(is_named, self._ports, hooks)
+
+    async def _is_crawls_own(self, crawl_id: UUID, address: IPAddress, port: int) -> bool:
+        """Whether processes of the crawl, and nobody else, listen there."""
+        look = partial(marks_of_listeners, address, port, DATA_FOLDER.root)
+        sockets = await self._loop.run_in_executor(None, look)
+        for marks in sockets:
+            if not any([await self._is_crawls_mark(crawl_id, mark) for mark in marks]):
+                return False
+        return bool(sockets)
+
+    async def _is_crawls_mark(self, crawl_id: UUID, mark: str) -> bool:
+        known = self._gates[crawl_id].marks if crawl_id in self._gates else set()
+        if mark in known:
+            return True
+        found = await self._ask(partial(policies.crawl_of, mark))
+        deadline = self._loop.time() + ROW_TIME
+        while found is None and self._loop.time() < deadline:
+            await asyncio.sleep(ROW_TIME / 20)
+            found = await self._ask(partial(policies.crawl_of, mark))
+        if found == (crawl_id,):
+            known.add(mark)
+        return found == (crawl_id,)
 
     def _is_full(self, crawl_id: UUID) -> None:
         log.warning("Crawl %s has received all that it may action=crawl_full", crawl_id)

@@ -1,15 +1,20 @@
 """Owns the way out of a trial: a proxy in this very process, for hooks that are run outside of any crawl on record."""
 
 import asyncio
+import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from archivebox.config.resolve import Resolved
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.hooks import Proxy
 from archivebox.lib.egress import Door, Place, Policy
+from archivebox.lib.networks import IPAddress
+from archivebox.lib.processes import marks_of_listeners
 from archivebox.lib.urls import parse_url
-from archivebox.workers.egress.policies import facts_of
+from archivebox.workers.egress.policies import Hooks, facts_of
 from archivebox.workers.egress.ways import LOOPBACK, listen
 
 PATIENCE = 5.0
@@ -17,16 +22,24 @@ PATIENCE = 5.0
 
 
 @contextmanager
-def way_out(url: str, folder: Path, settings: Resolved) -> Iterator[str]:
-    """The URL of a proxy that stands meanwhile, by the rules of a crawl of ``url`` whose folder this is."""
+def way_out(url: str, folder: Path, settings: Resolved, is_hook: Callable[[str], bool]) -> Iterator[Proxy]:
+    """A proxy that stands meanwhile, by the rules of a crawl of ``url`` whose folder this is.
+
+    ``is_hook``: whether this is the process id of one of its hooks.
+    """
     facts = facts_of(folder, settings)
     given = parse_url(url)
+    password = secrets.token_hex(16)
 
     async def is_named(place: Place) -> bool:
         return place == Place(given.host.strip("[]"), given.effective_port or 0)
 
+    async def listen_alone(address: IPAddress, port: int) -> bool:
+        sockets = await asyncio.to_thread(marks_of_listeners, address, port, DATA_FOLDER.root)
+        return bool(sockets) and all(any(map(is_hook, marks)) for marks in sockets)
+
     async def learn() -> Policy:
-        return facts.policy(is_named, frozenset({port}))
+        return facts.policy(is_named, frozenset({port}), Hooks(password, listen_alone))
 
     listener = listen(0)
     port = listener.getsockname()[1]
@@ -35,7 +48,7 @@ def way_out(url: str, folder: Path, settings: Resolved) -> Iterator[str]:
     thread.start()
     try:
         asyncio.run_coroutine_threadsafe(door.listen(listener), loop).result(PATIENCE)
-        yield f"http://{LOOPBACK}:{port}"
+        yield Proxy(f"{LOOPBACK}:{port}", password)
     finally:
         asyncio.run_coroutine_threadsafe(_end(door), loop).result(PATIENCE)
         loop.call_soon_threadsafe(loop.stop)

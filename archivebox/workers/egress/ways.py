@@ -14,7 +14,10 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from uuid import UUID
 
+from django.utils.crypto import salted_hmac
+
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.hooks import Proxy
 from archivebox.lib.files import atomic_write
 
 log = logging.getLogger(__name__)
@@ -23,6 +26,11 @@ LOOPBACK = "127.0.0.1"
 BACKLOG = 512
 HANDED_AGAIN_AFTER = 0.2
 """Seconds until a port is offered again that could not be handed over: the egress process is behind."""
+
+
+def hook_password(crawl_id: UUID) -> str:
+    """What the hooks of a crawl say to its proxy: the same in every worker, and to nobody else of any use."""
+    return salted_hmac("archivebox.workers.egress", str(crawl_id), algorithm="sha256").hexdigest()[:32]
 
 
 class Way:
@@ -95,12 +103,12 @@ class Ways:
         self._ways: dict[UUID, Way] = {}
         ways_in.setblocking(False)
 
-    def proxy_of(self, crawl_id: UUID) -> str:
-        """The URL of the proxy through which everything of a crawl goes; it has a port from now on."""
+    def proxy_of(self, crawl_id: UUID) -> Proxy:
+        """The proxy through which everything of a crawl goes; it has a port from now on."""
         if crawl_id not in self._ways:
             self._ways[crawl_id] = Way(crawl_id)
             self._hand_over(self._ways[crawl_id])
-        return f"http://{LOOPBACK}:{self._ways[crawl_id].port}"
+        return Proxy(f"{LOOPBACK}:{self._ways[crawl_id].port}", hook_password(crawl_id))
 
     def keep(self, crawl_ids: AbstractSet[UUID]) -> None:
         """Let go of the ports of all other crawls: nothing of them is at work here."""

@@ -31,6 +31,38 @@ AGAIN = """
 until [ -e "$DATA_DIR/go" ]; do sleep 0.05; done
 curl -sS --max-time 30 "$SEED/article" | grep -c "On Keeping Pages"
 """
+LISTEN = """#!/bin/bash
+exec python3 -c '
+import http.server, os
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"converted")
+server = http.server.HTTPServer(("127.0.0.1", 0), Answer)
+with open("port.tmp", "w") as file:
+    file.write(str(server.server_port))
+os.rename("port.tmp", "port")
+print("ready", flush=True)
+server.serve_forever()
+'
+"""
+"""A program that a hook has started, as others start browsers and converters."""
+ASK = """#!/bin/bash
+own="http://127.0.0.1:$(cat $CRAWL_DIR/converter/port)/"
+get() { curl -sS --max-time 30 "$@"; }
+nobody="http://${http_proxy#*@}"
+get "$own" >plain
+get --proxy "${http_proxy/http:/socks5h:}" "${own/127.0.0.1/localhost}" >by_socks
+get --proxytunnel "$own" >tunnel
+get --proxy "$nobody" "$own" >as_a_page
+get --proxy "http://hook:guessed@${http_proxy#*@}" "$own" >guessed
+get "$FOREIGN" >foreign
+"""
+ASK_OTHER = """#!/bin/bash
+curl -sS --max-time 30 "http://127.0.0.1:$(cat $DATA_DIR/port)/" >answer
+touch "$DATA_DIR/go"
+"""
 NEVER = 'echo never >>"$DATA_DIR/ledger"; curl -sS --max-time 60 "$SEED/never"'
 
 
@@ -77,7 +109,7 @@ def test_all_that_hooks_ask_for_goes_out_by_the_proxy_of_their_crawl(forked: Col
     assert output(forked, "fetch", "repo/.git/HEAD")
     assert output(forked, "fetch", "by_python") == "200\n"
     variables = dict(line.split("=", 1) for line in output(forked, "fetch", "environment").splitlines())
-    assert variables["no_proxy"] == variables["NO_PROXY"] == ""
+    assert variables["no_proxy"] == variables["NO_PROXY"] == "<-loopback>"
     assert len({value for name, value in variables.items() if name.lower() != "no_proxy"} - {"1"}) == 1
     assert {(line["event"], line["host"]) for line in log_of(forked)} == {
         ("connected", "127.0.0.1"), ("closed", "127.0.0.1"), ("refused", "127.0.0.2"),
@@ -143,6 +175,37 @@ def test_the_proxy_ends_with_its_orchestrator(forked: Collection, site: Site) ->
     orchestrator = forked.row("Process", "pid", "pid_ns", "start_ticks", "boot_id", process_type="orchestrator")
     identity_of(orchestrator).signal(signal.SIGKILL)
     forked.wait("its end", lambda: not proxy.is_alive() or proxy.is_zombie(), seconds=10)
+
+
+def test_a_hook_reaches_what_its_crawl_started_and_nothing_else_here(each_mode: Collection, site: Site) -> None:
+    """One listens in the name of the crawl, one (the test's own) does not; a page has no password."""
+    each_mode.settings["PRIVATE_NETWORK_ALLOWLIST"] = ""
+    ask = ASK.replace("$FOREIGN", site.other_url)
+    each_mode.plugin("converter", {"on_Crawl__10_converter.daemon.bg.sh": LISTEN, "on_Snapshot__60_ask.sh": ask})
+    each_mode.add(site.url_for("/article"))
+    each_mode.run()
+    for name in ("plain", "by_socks", "tunnel"):
+        assert output(each_mode, "converter", name) == "converted", name
+    for name in ("as_a_page", "guessed", "foreign"):
+        assert "it is on a private network" in output(each_mode, "converter", name), name
+    totals = json.loads((crawl_folder(each_mode) / "egress" / "totals.json").read_text())
+    assert (totals["received"], totals["refused"]) == (0, 3)
+
+
+def test_another_crawls_listener_is_as_private_as_any(forked: Collection, site: Site) -> None:
+    forked.settings |= {"PRIVATE_NETWORK_ALLOWLIST": "", "CRAWLS_IN_FLIGHT": "2"}
+    wait = with_place(site, AGAIN)
+    forked.plugin("converter", {"on_Crawl__10_converter.daemon.bg.sh": LISTEN, "on_Snapshot__60_wait.sh": wait})
+    forked.plugin("ask", {"on_Snapshot__60_ask.sh": ASK_OTHER})
+    forked.add(site.url_for("/article"), PLUGINS=["converter"])
+    forked.watch()
+    (port,) = forked.wait("its port", lambda: list(forked.root.glob("users/*/crawls/*/*/converter/port")))
+    (forked.root / "port").write_text(port.read_text())
+    forked.add(site.url_for("/colour"), PLUGINS=["ask"])
+    forked.wait_sealed()
+    (answer,) = forked.root.glob("users/*/snapshots/*/*/*/ask/answer")
+    assert "it is on a private network" in answer.read_text()
+    forked.leave()
 
 
 @pytest.mark.once

@@ -13,8 +13,9 @@ from archivebox.contract.reasons import Reason
 from archivebox.contract.records import registered_types, taker_for
 from archivebox.contract.scripts import OPTIONS
 from archivebox.core import models
-from archivebox.hooks import INHERITED, Call, discover_hooks, prepare_hook, resolve_settings
+from archivebox.hooks import INHERITED, Call, Proxy, discover_hooks, forget_plugins, prepare_hook, resolve_settings
 from archivebox.lib.processes import MARK
+from archivebox.storage.layout import DataFolder
 from tests.architecture import source
 
 TEXT = (source.ROOT / "docs" / "plugin-contract.md").read_text()
@@ -62,6 +63,19 @@ def test_every_name_of_the_environment_is_there_and_no_other() -> None:
     given = prepare_hook(hook, Call(source.ROOT, {}, {}, folders, settings, {})).env
     own = set(settings.for_plugin("dom")) - set(SHARED_SETTINGS)
     assert documented == {*given, *INHERITED, *SHARED_SETTINGS, MARK} - own
+
+
+def test_hooks_of_others_alone_have_a_password_for_the_proxy(collection: DataFolder) -> None:
+    """What a bundled hook fetches is named by pages: a redirect of wget's into a DevTools port stays refused."""
+    folder = collection.plugins / "mine"
+    folder.mkdir(parents=True)
+    (folder / "on_Snapshot__60_mine.sh").write_text("exit 0\n")
+    forget_plugins()
+    call = Call(source.ROOT, {}, {}, {}, resolve_settings([]), {}, proxy=Proxy("127.0.0.1:1", "secret"))
+    envs = {hook.plugin: prepare_hook(hook, call).env for hook in discover_hooks("Snapshot")}
+    assert envs["mine"]["http_proxy"] == envs["mine"]["ALL_PROXY"] == "http://hook:secret@127.0.0.1:1"
+    assert {env["http_proxy"] for name, env in envs.items() if name != "mine"} == {"http://127.0.0.1:1"}
+    assert not any("secret" in value for name, env in envs.items() for value in env.values() if name != "mine")
 
 
 @pytest.mark.parametrize("lang", ["py", "sh", "js"])
