@@ -123,7 +123,7 @@ EVERY = flag("--all", "every", text="Every page.")
 FILTERS: tuple[click.Parameter, ...] = (
     option("--query", "-q", text="That this query means: 'host:example.org -#read', see `archivebox search`."),
     option("--tag", text="With this tag.", metavar="NAME"),
-    option("--domain", text="Of this host.", metavar="HOST"),
+    option("--domain", text="Of this host; without a port, on every port.", metavar="HOST"),
     option(
         "--status", text="In this status.", type=click.Choice(["queued", "started", "sealed", "paused", "cancelled"])
     ),

@@ -86,7 +86,7 @@ def snapshots(
     if tag:
         rows = rows.filter(tags__name__iexact=tag)
     if domain:
-        rows = rows.filter(domain=domain.lower().replace(":", "_"))
+        rows = rows.filter(_of_host(domain))
     if status:
         rows = rows.filter(status=status)
     if crawl:
@@ -126,6 +126,14 @@ def _named(which: tuple[str, ...], *, retired: bool) -> Q:
             raise BadInputError(f"There is no {'removed ' if retired else ''}snapshot of {url}.")
         chosen |= Q(url=url)
     return chosen
+
+
+def _of_host(text: str) -> Q:
+    """Of this host and port; without a port, of every port of it."""
+    domain = text.lower().replace(":", "_")
+    if re.search(r"_[0-9]+$", domain):
+        return Q(domain=domain)
+    return Q(domain=domain) | Q(domain__startswith=f"{domain}_", domain__regex="_[0-9]+$")
 
 
 def _href(text: str) -> str:

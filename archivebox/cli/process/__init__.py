@@ -28,7 +28,17 @@ COMMAND = group(
             "tree",
             "process.body:tree",
             "Who started whom: cli, supervisord, orchestrator, worker, crawl, snapshot, hook, binary.",
-            [click.Argument(["id"], required=False, metavar="[ID|PID]"), _RUNNING, LIMIT],
+            [
+                click.Argument(["id"], required=False, metavar="[ID|PID]"),
+                _RUNNING,
+                option(
+                    "--limit",
+                    text="The trees of so many that nobody else of ours started, the latest.",
+                    default=3,
+                    show_default=True,
+                    type=click.IntRange(min=1),
+                ),
+            ],
         ),
         command("show", "process.body:show", "One process.", [word("id", "ID|PID")]),
         command(

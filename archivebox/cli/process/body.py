@@ -56,6 +56,7 @@ def list_(
     crawl: str | None,
     limit: int | None,
 ) -> int:
+    Process.cleanup_stale_running()
     rows = Process.objects.running() if running else Process.objects.all()
     if type:
         rows = rows.of_type(type)
@@ -70,8 +71,9 @@ def list_(
     return 0
 
 
-def tree(session: Session, *, id: str | None, running: bool, limit: int | None) -> int:  # noqa: A002
+def tree(session: Session, *, id: str | None, running: bool, limit: int) -> int:  # noqa: A002
     """One tree; without an id the latest ones that this machine started."""
+    Process.cleanup_stale_running()
     if id:
         roots = [_find(id)]
     elif running:
@@ -79,7 +81,7 @@ def tree(session: Session, *, id: str | None, running: bool, limit: int | None) 
     else:
         own = {session.process.pk} if session.process else set()
         rows = Process.objects.filter(parent__isnull=True).exclude(pk__in=own)
-        roots = list(rows.order_by("-id")[: limit or 3])[::-1]
+        roots = list(rows.order_by("-id")[:limit])[::-1]
     session.out.tree(trees(roots))
     return 0
 

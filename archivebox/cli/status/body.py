@@ -24,6 +24,7 @@ BROKEN = ("failed", "backoff")
 
 def run(session: Session) -> int:
     folder = session.folder
+    Process.cleanup_stale_running()
     results = ArchiveResult.objects.in_back_off().aggregate(count=Count("id"), next=Min("retry_at"))
     failed = _failed()
     record = {

@@ -80,6 +80,9 @@ def test_snapshots_are_chosen_by_every_option(collection: DataFolder) -> None:
     assert urls(which=(A, str(Snapshot.objects.get(url=B).pk))) == {A, B}
     assert urls(tag="news") == {A}
     assert urls(domain="B.test:8000") == {B}
+    assert urls(domain="b.test") == {B}
+    assert urls(domain="b.test:80") == set()
+    assert urls(domain="test") == set()
     assert urls(status="sealed") == set()
     assert urls(crawl=str(second.pk)) == {B}
     assert urls(before="1h") == set()

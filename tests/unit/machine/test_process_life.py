@@ -242,6 +242,12 @@ class TestEnding:
         assert running.kill(signal.SIGKILL)
         assert running.poll() == -9
 
+    def test_kill_waits_for_the_end_that_its_signal_brings(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            running = shell("exec sleep 60").launch(background=True)
+            assert running.kill(number)
+            assert running.poll() == -number
+
     def test_kill_tree_takes_the_children_too(self, collection: DataFolder) -> None:
         note = collection.root / "child"
         running = shell(f"setsid sleep 60 & echo $! > {note}; wait; sleep 60").launch(background=True)
