@@ -1,14 +1,14 @@
 """The one door for URLs: those that people give and those that hooks find."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Self
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db import models
+from django.db import connection, models
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import notify_workers
@@ -16,6 +16,7 @@ from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
 from archivebox.base_models.visibility import Visibility
+from archivebox.config.listening import listened_ports
 from archivebox.config.resolve import Layer, Resolved, SettingError
 from archivebox.contract.reasons import Reason
 from archivebox.core.snapshot import Snapshot, bookmarked_at_of, tags_of
@@ -25,7 +26,6 @@ from archivebox.crawls.crawl import URLS_KEPT, Crawl
 from archivebox.crawls.refused import Refused
 from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.hooks import as_nobody, base_layers, resolve_settings
-from archivebox.lib.addresses import Address
 from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.dates import moment_of
@@ -38,6 +38,8 @@ from archivebox.lib.urls import BadUrl, Url, parse_url
 BATCH = 1000
 """Rows of one INSERT: SQLite takes 32,766 values a statement."""
 _ALLOWLIST = "PRIVATE_NETWORK_ALLOWLIST"
+POSTGRES_PORT = 5432
+"""Where PostgreSQL listens if nothing else is said."""
 RESOLVE_TIME = 5.0
 """Seconds that names of hosts may take to be looked up, all together."""
 
@@ -118,8 +120,22 @@ def _private_hosts(texts: Iterable[str | Seed]) -> frozenset[str]:
     )
 
 
-def networks_of(settings: Resolved) -> tuple[Opened, frozenset[int]]:
-    """Private hosts that settings open, and the ports of our own server, which have to be named one by one.
+class _OwnPorts(Container[int]):
+    """The ports of our own server and database, asked for at each connection: a server may start at any time."""
+
+    def __contains__(self, port: object) -> bool:
+        return port in listened_ports() or port == _database_port()
+
+
+def _database_port() -> int | None:
+    if connection.vendor != "postgresql":
+        return None
+    known = connection.settings_dict
+    return int(known["PORT"] or known["OPTIONS"].get("port") or POSTGRES_PORT)
+
+
+def networks_of(settings: Resolved) -> tuple[Opened, Container[int]]:
+    """Private hosts that settings open, and the ports of our own server and database, which have to be named.
 
     SettingError where an entry is neither host nor network.
     """
@@ -127,16 +143,7 @@ def networks_of(settings: Resolved) -> tuple[Opened, frozenset[int]]:
         opened = Opened.parse(settings.get_list(_ALLOWLIST))
     except ValueError as error:
         raise SettingError(settings.explain(_ALLOWLIST)[-1][0], _ALLOWLIST, str(error)) from None
-    listening = [_address(settings.get_text(name)) for name in ("BIND_ADDR", "REPLAY_ADDR")]
-    return opened, frozenset(port for address in listening if address for port in (address.port, address.port + 1))
-
-
-def _address(text: str) -> Address | None:
-    """What the server listens on; None for what is no address, on which nobody listens."""
-    try:
-        return Address.parse(text)
-    except ValueError:
-        return None
+    return opened, _OwnPorts()
 
 
 def create_crawl(

@@ -1,6 +1,6 @@
 """Owns one question: does this URL belong into this crawl? Pure: reads no row and no network."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -51,7 +51,7 @@ class Rules:
     max_urls: int | None = None
     schemes: frozenset[str] = SCHEMES
     opened: Opened = NOTHING_OPENED
-    own_ports: frozenset[int] = frozenset()
+    own_ports: Container[int] = frozenset()
     is_named: Callable[[Url], bool] = lambda _url: False
     """Whether somebody who may do so gave this host and port to the crawl; asked for private ones alone."""
 
@@ -155,7 +155,7 @@ def _refuse(url: Url, code: Reason, why: str) -> Admission:
     return Admission(admitted=False, code=code, sentence=f"{shown(url.href)} was not taken: {why}.", url=url)
 
 
-def refuse_private(url: Url, opened: Opened, own_ports: frozenset[int]) -> Admission | None:
+def refuse_private(url: Url, opened: Opened, own_ports: Container[int]) -> Admission | None:
     """The refusal of a URL whose host is on a private network; None where PRIVATE_NETWORK_ALLOWLIST opens it."""
     if opened.covers(url.host, url.effective_port, own_ports=own_ports):
         return None

@@ -3,7 +3,7 @@
 IANA's registries of special-purpose addresses (RFC 6890 and its successors) and names (RFC 6761, 6762, 8375).
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Self
@@ -106,8 +106,8 @@ class Opened:
                 places.add(_place(entry))
         return cls(frozenset(places), tuple(networks))
 
-    def covers(self, host: str, port: int | None, *, own_ports: frozenset[int] = frozenset()) -> bool:
-        """Whether this host may be reached at this port; ``own_ports`` (our server's) have to be named themselves."""
+    def covers(self, host: str, port: int | None, *, own_ports: Container[int] = frozenset()) -> bool:
+        """Whether this host may be reached at this port; ``own_ports`` (of our server) have to be named themselves."""
         name = host.strip("[]").rstrip(".")
         if (name, port) in self.places:
             return True
@@ -125,7 +125,7 @@ class Reach:
     """Where the programs of a crawl may connect to by settings: the public internet, and what was opened besides."""
 
     opened: Opened = NOTHING_OPENED
-    own_ports: frozenset[int] = frozenset()
+    own_ports: Container[int] = frozenset()
     """Ports of our own server and database, which have to be named themselves."""
 
     def admits(self, host: str, port: int, address: IPAddress) -> bool:

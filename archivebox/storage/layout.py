@@ -130,6 +130,11 @@ class DataFolder:
         return self.root / "keys"
 
     @property
+    def listening(self) -> Path:
+        """The ports of the web server, which locks this file as long as it lives."""
+        return self.run / "listening"
+
+    @property
     def login_links(self) -> Path:
         """One file a link that logs in once, named by the hash of its secret."""
         return self.run / "login-links"

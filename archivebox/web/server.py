@@ -10,6 +10,7 @@ import django
 
 from archivebox.config import logs
 from archivebox.config.early import early_settings
+from archivebox.config.listening import hold_ports
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.addresses import Address
 
@@ -33,6 +34,7 @@ def _serve(bind: Address, replay: Address) -> int:
     from archivebox.web.record import recorded  # models can be imported only after django.setup()
 
     with recorded() as starters:
+        hold_ports(bind.port, replay.port)
         asyncio.run(listen(bind, replay, starters))
     return 0
 
