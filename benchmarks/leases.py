@@ -17,6 +17,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.snapshot import Snapshot
 from archivebox.workers.queue.claim import claim
 from archivebox.workers.queue.due import Allowance, Cursor, due
+from archivebox.workers.queue.hosts import BlockedHosts
 from benchmarks.finding import Bound, Finding, interleaved
 from benchmarks.queue_rows import crawl, fill, settle
 
@@ -81,7 +82,7 @@ def take_from_crawl(key: str) -> tuple[int, int]:
     me, cursor = uuid4(), Cursor()
     crawl_id = UUID(key)
     claimed = races = 0
-    while pages := due(crawl_id, set(), Allowance(IN_FLIGHT), cursor):
+    while pages := due(crawl_id, BlockedHosts(set(), set()), Allowance(IN_FLIGHT), cursor):
         won = len(claim(Snapshot, [page.key for page in pages], me))
         claimed += won
         races += len(pages) - won

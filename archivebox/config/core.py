@@ -99,7 +99,13 @@ _CRAWLS = (
     ),
     SettingSpec("URL_SCHEMES", "array", ["http", "https"], "Kinds of URL that are archived", items="string"),
     SettingSpec("DOMAIN_DELAY", "number", 0, "Seconds between two visits to one host", minimum=0),
-    SettingSpec("DOMAIN_CONCURRENCY", "integer", 4, "Pages of one host at a time", minimum=1),
+    SettingSpec(
+        "DOMAIN_CONCURRENCY",
+        "integer",
+        4,
+        "Pages of one host at a time; those that are tried again keep no new one out",
+        minimum=1,
+    ),
     SettingSpec("PRIVATE_NETWORK_ALLOWLIST", "array", [], "Private hosts and CIDRs pages may reach", items="string"),
     SettingSpec("ALLOW_DIRECT_NETWORK", "boolean", False, "Run hooks that connect past ArchiveBox's proxy"),
     SettingSpec(

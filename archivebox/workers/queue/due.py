@@ -16,6 +16,7 @@ from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
 from archivebox.webhooks.delivery import Delivery
+from archivebox.workers.queue.hosts import BlockedHosts
 
 SEALED = Snapshot.StatusChoices.SEALED.value
 RETRIES_IN_FRONT = 16
@@ -46,8 +47,11 @@ class Due(NamedTuple):
     host: str
     is_retry: bool
 
+    def is_blocked(self, blocked: BlockedHosts) -> bool:
+        return self.host in (blocked.for_retries if self.is_retry else blocked.for_fresh)
 
-def due(crawl_id: UUID, blocked: set[str], room: Allowance, cursor: Cursor) -> list[Due]:
+
+def due(crawl_id: UUID, blocked: BlockedHosts, room: Allowance, cursor: Cursor) -> list[Due]:
     """A due page of each host of a crawl, less the blocked hosts: skip scan of a partial index.
 
     Of a host the one that has waited longest, and fresh ones before those that are tried again. 899,000 rows of one
@@ -66,11 +70,11 @@ def due(crawl_id: UUID, blocked: set[str], room: Allowance, cursor: Cursor) -> l
     return found
 
 
-def due_among(chosen: Collection[UUID], blocked: set[str], room: Allowance) -> list[Due]:
+def due_among(chosen: Collection[UUID], blocked: BlockedHosts, room: Allowance) -> list[Due]:
     """Those of a few Snapshots that are due, as many as there is room for."""
     now = timezone.now()
     found = [Due(key, host, status == SEALED) for key in chosen for host, status in _host_if_due(key, now)]
-    return _fitting((page for page in found if page.host not in blocked), room)
+    return _fitting((page for page in found if not page.is_blocked(blocked)), room)
 
 
 def _fitting(pages: Iterable[Due], room: Allowance) -> list[Due]:
@@ -85,20 +89,20 @@ def _fitting(pages: Iterable[Due], room: Allowance) -> list[Due]:
 
 
 def _due_after(
-    crawl_id: UUID, after: str, blocked: set[str], room: Allowance, look: int
+    crawl_id: UUID, after: str, blocked: BlockedHosts, room: Allowance, look: int
 ) -> tuple[list[Due], str | None]:
     """Due pages of the next ``look`` hosts behind ``after`` that are not blocked, one each, as there is room.
 
     And the last host looked at, None when there are no more.
     """
-    key, now, most = prepared(crawl_id), prepared(timezone.now()), look + len(blocked)
+    key, now, most = prepared(crawl_id), prepared(timezone.now()), look + len(blocked.for_retries)
     with connection.cursor() as cursor:
         cursor.execute(_DUE, [key, after, key, now, key, most, key, now])
         hosts = cursor.fetchall()
     to_uuid = Snapshot._meta.pk.to_python
     due_now = (Due(to_uuid(pk), host, bool(retry)) for host, pk, retry in hosts if pk is not None)
-    free = (_fresh_before(page, crawl_id) for page in due_now if page.host not in blocked)
-    found = _fitting(free, room)
+    first = (_fresh_before(page, crawl_id) for page in due_now if page.host not in blocked.for_fresh)
+    found = _fitting((page for page in first if not page.is_blocked(blocked)), room)
     return found, hosts[-1][0] if len(hosts) == most else None
 
 

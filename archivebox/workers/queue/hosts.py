@@ -1,6 +1,7 @@
 """Politeness: which hosts want no request now, and when the next page of one may begin."""
 
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import models
@@ -14,13 +15,28 @@ from archivebox.crawls.crawl import Domain
 from archivebox.hooks import base_layers, resolve_settings
 
 
-def blocked_hosts() -> set[str]:
-    """Hosts that want no request now: their next moment has not come, or as many pages as allowed are in flight."""
+class BlockedHosts(NamedTuple):
+    """Hosts that want no request now: for a page that never ran, and for one that is tried again."""
+
+    for_fresh: set[str]
+    for_retries: set[str]
+
+
+def blocked_hosts() -> BlockedHosts:
+    """Those whose next moment has not come, and those of which as many pages as allowed are in flight.
+
+    Fresh pages are counted alone: a page that is tried again may wait long for its server, and keeps no other out. It
+    begins only where there is room beside all others.
+    """
     settings = resolve_settings(base_layers())
     most = settings.get_int("DOMAIN_CONCURRENCY")
     own_limits: dict[str, int] = dict(_own_limits())
-    full = {host for host, pages in _in_flight() if pages >= own_limits.get(host, most)}
-    return full | {host for (host,) in _waiting(timezone.now())}
+    waiting = {host for (host,) in _waiting(timezone.now())}
+    in_flight = [(host, pages, fresh, own_limits.get(host, most)) for host, pages, fresh in _in_flight()]
+    return BlockedHosts(
+        for_fresh=waiting | {host for host, _, fresh, limit in in_flight if fresh >= limit},
+        for_retries=waiting | {host for host, pages, _, limit in in_flight if pages >= limit},
+    )
 
 
 def visited(snapshot_id: UUID) -> None:
@@ -55,6 +71,10 @@ def _own_delays() -> Rows:
 
 @PreparedQuery
 def _in_flight() -> Rows:
-    """Those in their last step are not counted: they are past everything that asks a host for something."""
+    """By host, how many pages, and how many of them were never sealed before.
+
+    Those in their last step are not counted: they are past everything that asks a host for something.
+    """
     busy = Snapshot.objects.filter(HELD).exclude(current_step=LAST_STEP, status="started")
-    return busy.order_by().values_list("domain").annotate(pages=models.Count("pk"))
+    fresh = models.Count("pk", filter=models.Q(sealed_at__isnull=True))
+    return busy.order_by().values_list("domain").annotate(pages=models.Count("pk"), fresh=fresh)

@@ -19,13 +19,14 @@ from archivebox.machine.models import Machine
 from archivebox.workers.queue import claim, due
 from archivebox.workers.queue.claim import Capacity, FetchRequest, claim_work
 from archivebox.workers.queue.due import Cursor, next_wanted
-from archivebox.workers.queue.hosts import blocked_hosts
+from archivebox.workers.queue.hosts import BlockedHosts, blocked_hosts
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.ticks import tick, tick_crawls
 from tests.factories import crawl, leased, snapshot
 
 pytestmark = pytest.mark.usefixtures("collection")
 SEALED = {"status": "sealed", "retry_at": None}
+NONE = BlockedHosts(set(), set())
 
 
 def ready(crawl: Crawl) -> Crawl:
@@ -168,13 +169,25 @@ class TestHosts:
         ready(crawl(*(f"https://example.com/{page}" for page in range(6))))
         cursor = Cursor()
         assert sum(len(urls(look(cursor))) for _ in range(8)) == 4
-        assert blocked_hosts() == {"example.com"}
+        assert blocked_hosts() == ({"example.com"}, {"example.com"})
 
     def test_a_host_of_two_crawls_is_one_host(self) -> None:
         Domain.objects.create(name="example.com", max_parallel=1)
         ready(crawl("https://example.com/1"))
         ready(crawl("https://example.com/2"))
         assert len(urls(look(Cursor()))) == 1
+
+    def test_a_fresh_page_waits_for_no_page_of_its_host_that_is_tried_again(self) -> None:
+        Domain.objects.create(name="example.com", max_parallel=1)
+        ready(crawl("https://example.com/1", "https://example.com/2"))
+        Snapshot.objects.update(status="sealed", sealed_at=timezone.now())
+        assert len(look().snapshots) == 1, "as many of these as allowed"
+        Snapshot.objects.filter(owner__isnull=False).update(status="started")
+        assert not look().snapshots
+        ready(crawl("https://example.com/fresh"))
+        assert urls(look()) == ["https://example.com/fresh"]
+        ready(crawl("https://example.com/fresh/2"))
+        assert not look().snapshots, "fresh pages wait for each other"
 
     def test_the_delay_of_a_host_is_kept(self) -> None:
         Domain.objects.create(name="example.com", delay=60.0)
@@ -199,7 +212,17 @@ class TestHosts:
 
     def test_a_blocked_host_does_not_hide_the_others(self) -> None:
         one = ready(crawl("https://a.example/", "https://b.example/"))
-        assert len(due.due(one.pk, {"a.example"}, due.Allowance(4), Cursor())) == 1
+        assert (
+            len(
+                due.due(
+                    one.pk,
+                    NONE._replace(for_fresh={"a.example"}, for_retries={"a.example"}),
+                    due.Allowance(4),
+                    Cursor(),
+                )
+            )
+            == 1
+        )
 
     @pytest.mark.parametrize("start", ["", "host-050.example", "zzz"])
     def test_hosts_whose_pages_wait_do_not_hide_those_behind_them(self, start: str) -> None:
@@ -208,16 +231,16 @@ class TestHosts:
         later = timezone.now() + timedelta(hours=1)
         one.snapshot_set.exclude(domain="host-045.example").update(retry_at=later)
         cursor = Cursor(host={one.pk: start})
-        (page,) = due.due(one.pk, set(), due.Allowance(4), cursor)
+        (page,) = due.due(one.pk, NONE, due.Allowance(4), cursor)
         assert Snapshot.objects.get(pk=page.key).domain == "host-045.example"
         one.snapshot_set.update(retry_at=later)
-        assert due.due(one.pk, set(), due.Allowance(4), cursor) == []
+        assert due.due(one.pk, NONE, due.Allowance(4), cursor) == []
 
     def test_every_host_has_its_turn(self) -> None:
         one = ready(crawl(*(f"https://host-{number:03}.example/{page}" for number in range(70) for page in (1, 2))))
         cursor, polled = Cursor(), list[str]()
         for _ in range(40):
-            keys = [page.key for page in due.due(one.pk, set(), due.Allowance(4), cursor)]
+            keys = [page.key for page in due.due(one.pk, NONE, due.Allowance(4), cursor)]
             polled += Snapshot.objects.filter(pk__in=keys).values_list("domain", flat=True)
             Snapshot.objects.filter(pk__in=keys).update(retry_at=None)
         assert len(polled) == 140
