@@ -32,7 +32,7 @@ OVERLAP = timedelta(seconds=5)
 SHARE = 20
 """A drawing waits 20 times as long as the last one took, so that a crawl of a million pages is not slowed by it."""
 SHOWN_HOOKS = 8
-QUIET = (Reason.DECLARED, Reason.CANCELLED, Reason.NOTHING_CAME)
+QUIET = (Reason.DECLARED, Reason.TEMPORARY_FAILURE, Reason.CANCELLED, Reason.NOTHING_CAME)
 STOPPED = (Crawl.StatusChoices.PAUSED, Crawl.StatusChoices.CANCELLED)
 
 

@@ -1,4 +1,4 @@
-"""Owns what comes of a hook run: the table of the contract, row by row."""
+"""Owns what comes of a hook run: the table of the contract, row by row. What is retried: ``failures.py``."""
 
 import re
 import signal
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
+from archivebox.contract.failures import is_retried_by_itself
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 
@@ -130,6 +131,17 @@ class Ending(NamedTuple):
         return given_back and self.end_reason is EndReason.SEALED
 
     @property
+    def is_navigation(self) -> bool:
+        """Whether its effect is the live page alone: what needs that page has it run again."""
+        return self.session and not self.background
+
+    @property
+    def fell_with_its_page(self) -> bool:
+        """Whether it holds or records the live page and says that this is gone, while no worker had them."""
+        says_so = self.session and self.declared is Status.FAILED and self.again is not None
+        return says_so and (self.is_lost or self.unwatched)
+
+    @property
     def is_lost(self) -> bool:
         """Nobody saw its end, which we did not ask for, or it fell together with its worker."""
         unseen = self.exit_code is None and self.end_reason is not EndReason.SEALED
@@ -152,11 +164,16 @@ def could_not_start(reason: Reason = Reason.COULD_NOT_START, detail: str = "") -
     return Outcome(Status.FAILED, reason, retry=False, counts=False, detail=detail)
 
 
+def failure(reason: Reason, detail: str = "") -> Outcome:
+    """A failure of which the hook itself says nothing: the table of failures says whether it is tried again."""
+    return Outcome(Status.FAILED, reason, retry=is_retried_by_itself(reason), detail=detail)
+
+
 def outcome(run: Ending) -> Outcome:
     """What a run comes to, as the contract's table says."""
     result = _outcome(run)
-    if run.session and result.retry:
-        return replace(result, retry=False)  # its effect is the live page: it runs again with that, or never
+    if run.is_navigation and result.status is Status.FAILED and result.reason is not Reason.SIGNALLED:
+        return replace(result, retry=False)  # each try is a visit to the site: it runs again with what needs the page
     return result
 
 
@@ -165,12 +182,10 @@ def _outcome(run: Ending) -> Outcome:
         return Outcome(Status.SKIPPED, Reason.CANCELLED, counts=False)
     if run.end_reason is EndReason.TIMEOUT:
         return _timed_out(run.declared)
-    if run.is_lost:
-        # Of a browser that was killed with us it says that it is gone; the page comes back, and it is wanted again.
-        fell_with_its_page = run.session and run.declared is Status.FAILED and run.again is not None
-        if run.declared and not fell_with_its_page:
-            return _as_declared(run)
+    if run.fell_with_its_page or (run.is_lost and run.declared is None):
         return Outcome(Status.QUEUED, Reason.LOST, retry=True, counts=False)
+    if run.is_lost:
+        return _as_declared(run)
     if run.was_given_back:
         return Outcome(Status.SUCCEEDED) if run.declared is Status.SUCCEEDED else BACK_TO_QUEUE
     if run.end_reason is EndReason.SEALED or (run.died_of_term and run.may_be_stopped):
@@ -185,7 +200,7 @@ def _outcome(run: Ending) -> Outcome:
 def _timed_out(declared: Status | None) -> Outcome:
     if declared is Status.SUCCEEDED:
         return Outcome(Status.SUCCEEDED)
-    return Outcome(Status.FAILED, Reason.TIMEOUT, retry=True)
+    return failure(Reason.TIMEOUT)
 
 
 def _stopped(run: Ending) -> Outcome:
@@ -196,15 +211,17 @@ def _stopped(run: Ending) -> Outcome:
         if run.died_of_term:
             return CUT_OFF
         if run.exit_code == -signal.SIGKILL:  # deaf to TERM until its time was over
-            return Outcome(Status.FAILED, Reason.UNFINISHED, retry=True)
-    return _as_declared(run._replace(wrote_files=run.wrote_bytes, again=None))
+            return failure(Reason.UNFINISHED)
+    return _as_declared(run._replace(wrote_files=run.wrote_bytes))
 
 
 def _as_declared(run: Ending) -> Outcome:
     if run.declared is Status.FAILED and run.again is Retry.NEW_PAGE and not run.session:
         return PAGE_LOST
+    if run.declared is Status.FAILED and run.again is not None:
+        return Outcome(Status.FAILED, run.why or Reason.TEMPORARY_FAILURE, retry=True)
     if run.declared is Status.FAILED:
-        return Outcome(Status.FAILED, run.why or Reason.DECLARED, retry=run.again is Retry.LATER)
+        return Outcome(Status.FAILED, run.why or Reason.DECLARED)
     if run.declared is not None:
         return Outcome(run.declared, Reason.NOT_APPLICABLE if run.declared is Status.SKIPPED else None)
     status = Status.SUCCEEDED if run.wrote_files else Status.NORESULTS
@@ -214,12 +231,12 @@ def _as_declared(run: Ending) -> Outcome:
 def _ended_badly(run: Ending) -> Outcome:
     """Permanent only if the hook itself said ``failed``; whatever else it printed is the part it had finished."""
     if run.declared is Status.FAILED and run.newer_dialect:
-        return Outcome(Status.FAILED, run.why or Reason.DECLARED, retry=True)
+        return Outcome(Status.FAILED, run.why or Reason.TEMPORARY_FAILURE, retry=True)
     if run.declared is Status.FAILED:
         return _as_declared(run)
     if run.end_reason is EndReason.SIGNALLED or (run.exit_code or 0) < 0:
-        return Outcome(Status.FAILED, Reason.SIGNALLED, retry=True)
-    return _lacked_something(run) or Outcome(Status.FAILED, Reason.CRASHED, retry=True, detail=_last_line(run.stderr))
+        return failure(Reason.SIGNALLED)
+    return _lacked_something(run) or failure(Reason.CRASHED, _last_line(run.stderr))
 
 
 def _lacked_something(run: Ending) -> Outcome | None:

@@ -15,6 +15,7 @@ class Reason(StrEnum):
     CRASHED = "crashed"
     SIGNALLED = "signalled"
     DECLARED = "declared"
+    TEMPORARY_FAILURE = "temporary_failure"
     NO_SUCH_HOST = "no_such_host"
     CONNECTION_REFUSED = "connection_refused"
     UNREACHABLE = "unreachable"
@@ -111,6 +112,7 @@ _TEXTS: dict[Reason, _Text] = {
         "It was ended by signal {}, which was not ours.",
     ),
     Reason.DECLARED: _text("It ran, and found that this could not be had."),
+    Reason.TEMPORARY_FAILURE: _text("It ran, and something that may pass by itself stood in its way.", _RETRIES),
     Reason.NO_SUCH_HOST: _text(
         "There is no host of that name.", "Look whether the address is spelt right and still exists, then try it again."
     ),

@@ -12,8 +12,8 @@ from django.db.models import Q, QuerySet
 from archivebox.base_models.literal import Literal
 from archivebox.base_models.visibility import Sight
 from archivebox.contract import reasons
+from archivebox.contract.failures import FINAL
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.retry import FINAL_REASONS
 
 COUNTED = 5_000
 """Failures that are counted, on the newest pages: 20 ms."""
@@ -43,7 +43,7 @@ def failures_by(what: str, sight: Sight) -> Failures:
     failed = _failed(sight).order_by("-snapshot_id")
     found = list(failed.values_list(column, "reason")[: COUNTED + 1])
     every = Counter(name for name, _ in found[:COUNTED])
-    final = Counter(name for name, reason in found[:COUNTED] if reason in FINAL_REASONS)
+    final = Counter(name for name, reason in found[:COUNTED] if reason in FINAL)
     largest = every.most_common(MOST_GROUPS)
     return Failures([Group(name, count, count - final[name]) for name, count in largest], len(found) <= COUNTED)
 

@@ -8,7 +8,7 @@ from archivebox.contract import reasons
 from archivebox.contract.outcomes import DECLARABLE_REASONS
 from archivebox.contract.reasons import Reason
 
-IN_ITS_OWN_WORDS = DECLARABLE_REASONS | {Reason.DECLARED, Reason.NOT_APPLICABLE}
+IN_ITS_OWN_WORDS = DECLARABLE_REASONS | {Reason.DECLARED, Reason.TEMPORARY_FAILURE, Reason.NOT_APPLICABLE}
 """Reasons of which the hook itself says more."""
 BROKE = frozenset({Reason.CRASHED, Reason.SIGNALLED, Reason.TIMEOUT, Reason.USAGE_ERROR, Reason.MISSING_MODULE})
 """Reasons for which its output is worth reading."""

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
+from archivebox.contract.failures import FINAL
 from archivebox.contract.reasons import Reason
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot, chosen_hooks
@@ -23,8 +24,7 @@ from archivebox.lib.batches import batches
 
 CANCELLED = Q(snapshot__status="cancelled") | Q(snapshot__crawl__status="cancelled")
 """Results of what somebody has cancelled: nothing of it runs again."""
-FINAL_REASONS = (Reason.DECLARED, Reason.CANCELLED)
-RETRIABLE = (Q(status="backoff") | (Q(status="failed") & ~Q(reason__in=FINAL_REASONS))) & ~CANCELLED
+RETRIABLE = (Q(status="backoff") | (Q(status="failed") & ~Q(reason__in=sorted(FINAL)))) & ~CANCELLED
 """What `archivebox update` tries again: also what has used up its attempts, not what said "not to be had"."""
 BATCH = 500
 """Rows that one statement speaks of."""

@@ -16,6 +16,7 @@ import signal
 import time
 
 from launch import NARROWEST, window
+from memory import was_ended_just_now
 from others import OF_TAB, take_back, tell
 
 from archivebox.plugins.base import (
@@ -43,13 +44,19 @@ CRASH_TIME = 0.3  # seconds for the browser to say how a tab crashed, after it s
 CLOSE_TIME = 2.0  # seconds for the browser to say that it closes the tab; that itself takes 30 ms more
 
 
-def wait_for_browser(deadline: float, stop: StopRequest) -> tuple[Connection, dict[str, object]]:
-    """Connect to the crawl's browser and say where it is; it may still be starting, or again after a crash."""
+def browser_folder() -> str:
+    """Return the folder in which the hook of the crawl's browser works."""
     folder = os.environ.get("CRAWL_OUTPUT_DIR") or os.environ.get("CRAWL_DIR")
     if not folder:
         misconfigured("CRAWL_OUTPUT_DIR is not set, so the crawl's browser cannot be found. The engine sets it.")
+    return os.path.join(folder, "chrome")
+
+
+def wait_for_browser(deadline: float, stop: StopRequest) -> tuple[Connection, dict[str, object]]:
+    """Connect to the crawl's browser and say where it is; it may still be starting, or again after a crash."""
+    folder = browser_folder()
     while not stop and time.monotonic() < deadline:
-        session = read_json(os.path.join(folder, "chrome", "session.json"))
+        session = read_json(os.path.join(folder, "session.json"))
         if session:
             try:
                 return Connection.open(session["socket"]), session
@@ -127,7 +134,7 @@ class TabHolder:
             raise TargetGone("the tab crashed")
 
     def was_killed(self) -> bool:
-        """Say whether the page's process was killed: that is for its memory, of which it would take as much again."""
+        """Say whether the page's process was killed, by whomever."""
         try:
             while not self._crash and (event := self.connection.next_event(CRASH_TIME)) is not None:
                 self._take(event)
@@ -247,8 +254,8 @@ def main() -> None:
         ready()
         hold(holder, stop, plea)
     except CDPError as error:
-        if holder.was_killed():
-            failed("the page was ended: it took more memory than CHROME_MEMORY_MAX allows, or than there is")
+        if holder.was_killed() and was_ended_just_now(browser_folder()):
+            failed("the page was ended: it took more memory than CHROME_MEMORY_MAX allows")
         try_again(f"The tab is lost: {error}")
     finally:
         take_back((TARGET, *OF_TAB))

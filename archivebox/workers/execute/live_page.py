@@ -1,5 +1,9 @@
 """The live page of one Snapshot: whether its session hooks hold one, and how it is opened again."""
 
+from datetime import datetime
+
+from django.utils import timezone
+
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.workers.execute.schedule import Planned, Schedule
 from archivebox.workers.execute.tabs import Tab
@@ -15,6 +19,8 @@ class LivePage:
         self._schedule = schedule
         self._sessions = 0
         self._is_lost = False
+        self._opened_at: datetime | None = None
+        """When it was opened anew; None: never in this worker's hands."""
         self._waits: Planned | None = None
         """The hook that waits for a server, for which it stands aside."""
         self.is_gone = False
@@ -29,6 +35,10 @@ class LivePage:
         return not self._is_lost and all(
             item.is_running or item.is_queued or item.status == "skipped" for item in self._holders
         )
+
+    def is_open_for(self, item: Planned) -> bool:
+        """Whether a hook need not wait until the page is opened anew; what opens it waits only for what is left."""
+        return not self._is_lost if item.hook.opens_page else self.lives
 
     @property
     def is_given_up(self) -> bool:
@@ -74,24 +84,29 @@ class LivePage:
     def _tabs(self) -> list[Tab]:
         return [item.place for item in self._holders if isinstance(item.place, Tab)]
 
-    def lose(self) -> None:
-        """A hook has found it gone, before who holds it could say so."""
-        self._is_lost = True
+    def lose(self, noticed_by: Planned | None = None) -> None:
+        """It is gone, or who held or recorded it is: who noticed may have worked on one that was replaced since."""
+        run = noticed_by.run if noticed_by is not None else None
+        if self._opened_at is None or run is None or run.started_at is None or run.started_at >= self._opened_at:
+            self._is_lost = True
 
     def remains(self) -> list[Planned]:
         """What of a lost one still runs, and has to end before it can be opened anew."""
         return [item for item in self._hooks if item.is_running]
 
-    def complete(self) -> None:
-        """Open it anew where only a part of it would be: session hooks run together or not at all."""
+    def lose_if_torn(self) -> None:
+        """Session hooks run together or not at all: none is added to a page that was opened or loaded without it."""
         opens = any(item.is_queued for item in self._holders)
-        if opens and any(item.is_settled and item.status != "skipped" for item in self._hooks):
-            self.open_again()
+        listens = any(item.is_queued and item.hook.background for item in self._hooks)
+        begun = [item for item in self._hooks if not item.is_queued and item.status != "skipped"]
+        if (opens and begun) or (listens and any(not item.hook.background for item in begun)):
+            self._is_lost = True
 
     def open_again(self) -> None:
         """Run all session hooks anew; what they come to this time is their result."""
         self._sessions += 1
         self._is_lost = False
+        self._opened_at = timezone.now()
         for item in self._hooks:
             if item.status in {"skipped", "queued"} or item.is_running:
                 continue

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from archivebox.contract.hook import TAB
-from archivebox.contract.outcomes import CUT_OFF, PAGE_LOST, Ending, Outcome, Status, outcome
+from archivebox.contract.outcomes import CUT_OFF, PAGE_LOST, Ending, Outcome, Status, failure, outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
 from archivebox.core.archiveresult import (
@@ -54,11 +54,13 @@ class SnapshotExecutor(Executor):
         self.over.add_done_callback(lambda _: is_late.cancel())  # else ten seconds after each page a poll for nothing
         self.page = LivePage(self.schedule)
         self.sealing = Sealing(self, self.snapshot)
+        self._to_judge: set[HookProcess] = set()
+        """Runs that ended while no worker had them: nothing is started before all of them are judged."""
         for row, item in loaded.running:
             self._take_up(row, item)
         self.end_leftovers(loaded.leftovers)
         self.ended_before = loaded.ended_before
-        self.page.complete()
+        self.page.lose_if_torn()
 
     # --- what it is made of -----------------------------------------------------------------------------------
 
@@ -100,6 +102,8 @@ class SnapshotExecutor(Executor):
 
     def advance(self) -> None:
         """Do what can be done now; the tab is given back as soon as nothing more needs it."""
+        if self._to_judge:
+            return
         wanted_page = self.page.is_wanted
         super().advance()
         if self.page.is_done_with and not self.ending:
@@ -156,6 +160,8 @@ class SnapshotExecutor(Executor):
         self._by_run[run] = item
         self.process_ids.add(run.mark)
         if row.status == Process.StatusChoices.RUNNING and run.adopt(row):
+            if run.ended_unwatched:
+                self._to_judge.add(run)
             self.adopted.append(run)
             self.expect_ready(item, run)
             places = self._places_for(item)
@@ -163,22 +169,27 @@ class SnapshotExecutor(Executor):
             return
         if row.status != Process.StatusChoices.EXITED:
             self.engine.journal.update(Process, row.pk, exited_columns(UNSEEN))
+        self._to_judge.add(run)
         run.recall(row)
 
     # --- judging ----------------------------------------------------------------------------------------------
 
+    def hook_ended(self, run: HookProcess) -> None:
+        """What an earlier worker left is judged first; then a page of which only a part is left is opened anew."""
+        super().hook_ended(run)
+        if run in self._to_judge:
+            self._to_judge.remove(run)
+            if not self._to_judge:
+                self.page.lose_if_torn()
+                self.advance()
+
     def settle_run(self, item: Planned, run: HookProcess) -> None:
         item.files = run.files
-        result = outcome(self._ending_of(run))
+        result = self._with_regard_to_page(item, outcome(self._ending_of(run)))
         replayed, item.replay = item.replay, False
-        if item.result_id is None or (replayed and (self.ending or result.status is Status.QUEUED)):
+        if item.result_id is None or (replayed and self.ending):
             item.status = item.settled_as or "succeeded"
             return
-        if item.hook.opens_page and run.declared is not None and run.declared.is_final_failure:
-            self.page.is_gone = True
-        if self._lost_its_page(item, result):
-            self.page.lose()
-            result = PAGE_LOST
         if result == CUT_OFF:
             item.hook = learn_finite(item.hook)
         if result.status is Status.QUEUED:
@@ -187,14 +198,38 @@ class SnapshotExecutor(Executor):
             self.settle(item, result, extra=run.files)
             if title := title_said(item.hook, run.declared):  # asked here: an effect costs a savepoint, for every hook
                 self.engine.journal.effect(partial(take_title, self.snapshot.pk, title), self.lease)
+        if item.hook.opens_page and run.declared is not None and run.declared.is_final_failure:
+            self._page_is_gone()
+
+    def _with_regard_to_page(self, item: Planned, result: Outcome) -> Outcome:
+        """Who held, recorded or used the page when it died, or died itself at that, runs again on a new one."""
+        if item.hook.session:
+            if self.page.is_gone and result.retry:
+                return failure(Reason.PAGE_GONE)
+            if result.reason is Reason.SIGNALLED and not self.page.is_given_up:
+                result = PAGE_LOST
+            is_lost = result.status is Status.QUEUED and item.run not in self._to_judge
+        else:
+            is_lost = self._lost_its_page(item, result)
+            result = PAGE_LOST if is_lost else result
+        if is_lost:
+            self.page.lose(item)
+        return result
 
     def _lost_its_page(self, item: Planned, result: Outcome) -> bool:
         """Whether it failed for want of the page, by its own word or because nobody holds it any more."""
-        if result == PAGE_LOST or not item.hook.page or item.hook.session:
+        if result == PAGE_LOST or not item.hook.page:
             return result == PAGE_LOST
         if item.has_let_go and item.run is not None and item.run.declared is None:
             return False  # it broke over what it had taken from there
         return result.status is Status.FAILED and result.retry and not self.page.lives
+
+    def _page_is_gone(self) -> None:
+        """Who held it says that it went away for good: what listened to it is not tried again for that either."""
+        self.page.is_gone = True
+        for item in self.schedule.session_hooks():
+            if item.status == "backoff":
+                self.settle(item, failure(Reason.PAGE_GONE))
 
     _cancelled = False
 
@@ -243,9 +278,6 @@ class SnapshotExecutor(Executor):
         if item.result_id is not None:
             columns = {"status": "queued", "retry_at": timezone.now(), "reason": reason}
             self.engine.journal.update(ArchiveResult, item.result_id, columns, self.lease)
-        if item.hook.session:
-            self.page.complete()
-            self.go_on()
 
     # --- what the page is -------------------------------------------------------------------------------------
 
@@ -294,12 +326,12 @@ class SnapshotExecutor(Executor):
         """A hook that needs the live page waits until there is one again; session hooks are run anew for it."""
         if item.hook.page and not self._has_come_back():
             return True
-        if not item.hook.page or item.hook.session or self.page.lives:
+        if not (item.hook.page or item.hook.session) or self.page.is_open_for(item):
             return False
         if self.page.is_gone:
-            self.settle(item, Outcome(Status.FAILED, Reason.PAGE_GONE))
+            self.settle(item, failure(Reason.PAGE_GONE))
         elif self.page.is_given_up:
-            self.settle(item, Outcome(Status.FAILED, Reason.NO_SESSION, retry=True))
+            self.settle(item, failure(Reason.NO_SESSION))
         elif remains := self.page.remains():
             self.stop_background(remains, self.engine.seal_grace)
             return True  # the end of the last of them leads here again

@@ -66,7 +66,7 @@ def test_failed_is_tried_again_only_where_the_dialect_says_it_for_any_exception(
     forked.plugin("newer", {"on_Snapshot__60_newer.sh": "# abx_plugins\n" + SAY % ("failed", "oops") + "exit 1\n"})
     forked.run(forked.add())
     found = {name: (row["status"], row["reason"]) for name, row in forked.results().items()}
-    assert found == {"ours": ("failed", "declared"), "newer": ("backoff", "declared")}
+    assert found == {"ours": ("failed", "declared"), "newer": ("backoff", "temporary_failure")}
 
 
 def test_a_hook_of_the_crawls_setup_gets_the_url_and_is_told_who_runs_it(forked: Collection) -> None:

@@ -1,12 +1,16 @@
 """The live page: an artificial one, a file that a daemon holds and that is gone when it dies."""
 
-from tests.integration.engine.driver import Collection
+import signal
+
+import pytest
+
+from tests.integration.engine.driver import Collection, identity_of
 
 LEDGER = 'note() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
 TAB = (
     LEDGER
     + 'trap "rm -f page; note tab-closes; exit 0" TERM\nnote tab-opens\n'
-    + "echo blank > page\necho ready\nwhile :; do sleep 0.1; done\n"
+    + "echo $$ > holder\necho blank > page\necho ready\nwhile :; do sleep 0.1; done\n"
 )
 NAVIGATE = LEDGER + "note navigates\n[ -e ../tab/page ] || exit 9\necho loaded > ../tab/page\n"
 SHOT = (
@@ -119,4 +123,82 @@ def test_without_any_page_its_hooks_fail_with_a_reason_and_the_rest_goes_on(fork
     assert results["shot"]["reason"] == "no_session"
     assert results["afterwards"]["status"] == "noresults"
     assert "shoots" not in forked.ledger
-    assert results["tab"]["status"] == "failed", "a session hook is never retried by back-off"
+    assert results["tab"]["status"] == "failed", "it was opened as often as a page may be"
+
+
+RECORDER = "on_Snapshot__24_recorder.daemon.bg.sh"
+RECORDS = (
+    LEDGER
+    + 'trap "echo whole > recording; note recorded; exit 0" TERM\n'
+    + "kill -0 $(cat ../tab/holder) || "
+    + """{ echo '{"type":"ArchiveResult","status":"failed","retry":"later"}'; exit 1; }\n"""
+    + "grep -q blank ../tab/page || { note late; exit 7; }\n"
+)
+LISTENS = "note records\necho ready\nwhile :; do sleep 0.1; done\n"
+
+
+def recorder(made: Collection, script: str) -> None:
+    """What listens to the page from before it is loaded; ``script``: after it has found the page."""
+    declared = {"session": True, "page": True, "ready": True, "after": ["tab"]}
+    made.plugin("recorder", {RECORDER: RECORDS + script}, config={"x-hooks": {RECORDER: declared}})
+
+
+def test_after_a_kill_of_all_no_listener_starts_before_the_page_is_open_again(forked: Collection) -> None:
+    """All die between the word of the tab and the start of what listens to it: the worker is held still there."""
+    browser(forked, LEDGER + "note shoots\n")
+    recorder(forked, LISTENS)
+    hook = forked.root / "plugins" / "tab" / "on_Snapshot__20_tab.daemon.bg.sh"
+    holds = "[ -e held ] || { touch held; sleep 1; kill -STOP $PPID; echo ready; note held; }\necho ready\n"
+    hook.write_text(TAB.replace("echo ready\n", holds))
+    forked.add()
+    forked.watch()
+    forked.wait_ledger("held")
+    forked.kill()
+    forked.watch()
+    forked.wait_sealed()
+    forked.leave()
+    assert forked.ledger[:6] == ["tab-opens", "held", "tab-opens", "records", "navigates", "shoots"]
+    assert forked.results()["recorder"]["status"] == "succeeded"
+
+
+@pytest.mark.parametrize("victim", ["recorder", "navigate", "tab"])
+def test_where_a_session_hook_is_killed_alone_the_page_is_opened_anew(forked: Collection, victim: str) -> None:
+    waits = "[ -e waited ] || { touch waited; note waits; exec sleep 600; }\n"
+    browser(forked, LEDGER + "note shoots\n")
+    recorder(forked, LISTENS)
+    hook = forked.root / "plugins" / "navigate" / "on_Snapshot__30_navigate.sh"
+    hook.write_text(NAVIGATE.replace("note navigates\n", waits + "note navigates\n"))
+    forked.add()
+    forked.watch()
+    forked.wait_ledger("waits")
+    (row,) = forked.wait("on record", lambda: [row for row in forked.hooks(victim) if row["status"] == "running"])
+    identity_of(row).signal(signal.SIGKILL)
+    forked.wait_sealed()
+    forked.leave()
+    after = forked.ledger[forked.ledger.index("waits") + 1 :]
+    assert [line for line in after if line not in {"recorded", "tab-closes"}] == [
+        "tab-opens",
+        "records",
+        "navigates",
+        "shoots",
+        "afterwards",
+    ]
+    results = forked.results()
+    assert {name: row["attempts"] for name, row in results.items() if row["status"] in {"failed", "backoff"}} == {}
+    assert results["recorder"]["status"] == "succeeded"
+
+
+def test_a_listener_that_breaks_is_tried_again_with_the_whole_page(forked: Collection) -> None:
+    """It waits for its retry as any other hook does, and is not started on a page that it has not seen load."""
+    browser(forked, LEDGER + "note shoots\n")
+    recorder(forked, "[ -e broke ] || { touch broke; exit 3; }\n" + LISTENS)
+    forked.run(forked.add())
+    assert (forked.results()["recorder"]["status"], forked.results()["recorder"]["reason"]) == ("backoff", "crashed")
+    before = len(forked.ledger)
+    assert forked.actor.ask("time_has_come") == 1
+    forked.watch()
+    forked.wait("the retry", lambda: forked.results()["recorder"]["status"] == "succeeded")
+    forked.wait_sealed()
+    forked.leave()
+    assert forked.ledger[before : before + 3] == ["tab-opens", "records", "navigates"]
+    assert "recorded" in forked.ledger[before:]

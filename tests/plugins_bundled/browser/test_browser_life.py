@@ -102,6 +102,21 @@ def test_a_page_that_takes_too_much_memory_is_ended_alone_and_for_good(tmp_path:
         assert neighbour.run(SCREENSHOT).status == "succeeded"
 
 
+def test_a_page_that_somebody_else_kills_is_worth_another_try(own_crawl: Crawl, site: Site) -> None:
+    """The kernel does so where memory is short, and takes whomever it likes."""
+    with own_crawl as crawl:
+        snapshot = opened(crawl, site)
+        connection = Connection.open(crawl.session()["socket"])
+        for process in connection.call("SystemInfo.getProcessInfo")["processInfo"]:
+            if process["type"] == "renderer":
+                os.kill(process["id"], signal.SIGKILL)
+        connection.close()
+        assert snapshot.tab is not None
+        outcome = snapshot.tab.wait()
+        assert (outcome.status, outcome.retry) == ("failed", "later"), outcome
+        assert "memory" not in str(outcome.result)
+
+
 def test_a_tab_whose_holder_was_killed_is_closed(own_crawl: Crawl, site: Site) -> None:
     with own_crawl as crawl:
         snapshot = opened(crawl, site)

@@ -1,0 +1,68 @@
+"""Which failures are final: the table, and that what comes of a run follows it."""
+
+import re
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from archivebox.contract.failures import BY_KILL, FAILURES, FINAL, Retried
+from archivebox.contract.outcomes import DECLARABLE, DECLARABLE_REASONS, Ending, Outcome, Retry, Status, outcome
+from archivebox.contract.records import EndReason
+
+CODES = [None, 0, 1, 3, 10, 126, 127, -9, -11, -15]
+WORDS = [None, *DECLARABLE]
+AGAIN = [None, *Retry]
+KINDS: list[dict[str, Any]] = [
+    {},
+    {"session": True},
+    {"session": True, "background": True, "listens": True},
+    {"background": True},
+    {"background": True, "finite": True},
+]
+TAKEN_OVER: list[dict[str, Any]] = [{}, {"taken_over": True}, {"taken_over": True, "unwatched": True}]
+
+
+def failures() -> list[tuple[Ending, Outcome]]:
+    every = product(CODES, EndReason, WORDS, AGAIN, KINDS, TAKEN_OVER)
+    runs = [
+        Ending(code, end, said, again=again, **kind, **taken)
+        for code, end, said, again, kind, taken in every
+        if again is None or said is Status.FAILED
+    ]
+    judged = [(run, outcome(run)) for run in runs]
+    return [(run, found) for run, found in judged if found.status in {Status.FAILED, Status.QUEUED}]
+
+
+def test_each_failure_has_a_reason_that_the_table_knows() -> None:
+    assert {found.reason for _, found in failures()} - FAILURES.keys() == set()
+    assert DECLARABLE_REASONS - FAILURES.keys() == set()
+
+
+def test_what_is_tried_again_never_has_a_reason_that_is_final() -> None:
+    assert [run for run, found in failures() if found.retry and found.reason in FINAL] == []
+
+
+def test_no_failure_that_a_kill_may_cause_waits_for_somebody_to_ask() -> None:
+    assert {FAILURES[reason].retried for reason in BY_KILL} <= {
+        Retried.AT_ONCE,
+        Retried.BACK_OFF,
+        Retried.AS_DECLARED,
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_was_killed_without_a_word_runs_again(kind: dict[str, Any]) -> None:
+    assert outcome(Ending(-9, EndReason.SIGNALLED, **kind)).retry
+    assert outcome(Ending(None, EndReason.LOST, **kind)).retry
+    assert outcome(Ending(-9, EndReason.SIGNALLED, taken_over=True, unwatched=True, **kind)).retry
+
+
+def test_the_documented_table_is_the_table() -> None:
+    """In docs/plugin-contract.md: a row for each way of trying again, in the same order."""
+    text = (Path(__file__).parents[3] / "docs" / "plugin-contract.md").read_text()
+    section = text.partition("`archivebox/contract/failures.py`")[2].partition("A kill, a disk")[0]
+    rows = [set(re.findall(r"`(\w+)`", line.split("|")[2])) for line in section.splitlines()[4:] if line]
+    expected = [{str(reason) for reason, policy in FAILURES.items() if policy.retried is way} for way in Retried]
+    assert rows == expected
