@@ -22,10 +22,13 @@ from tests.acceptance.archive.conftest import Home
 from tests.chaos import kept
 from tests.chaos.opening import MOMENTS, Page
 from tests.chaos.victims import VICTIMS, kill, move, small_memory
+from tests.integration.engine.disks import Disk, read_only, small_disk
 from tests.programs import SHARED
 from tests.site.serve import Site
 
 EVERYTHING, MEMORY = "everything", "renderers out of memory"
+FULL_DISK, READ_ONLY = "full disk", "read-only outputs"
+"""What comes of a place to write to, for 0.3 to 2 s each time; nobody is killed."""
 AFTER = tuple(MOMENTS)
 CELLS: tuple[tuple[str, str], ...] = (
     *((EVERYTHING, moment) for moment in AFTER),
@@ -45,12 +48,18 @@ CELLS: tuple[tuple[str, str], ...] = (
     ("worker", "tab is ready"),
     ("worker", "first body has come"),
     ("orchestrator", "listeners are attached"),
+    (FULL_DISK, "tab is ready"),
+    (FULL_DISK, "first body has come"),
+    (READ_ONLY, "tab is being made"),
+    (READ_ONLY, "outputs are being saved"),
 )
 KILLS = 20
 SPARE = 1.5
 """Pages for each kill: some are past the moment before anybody has looked."""
 LONGEST = 60.0
 """Seconds for each page of a cell, many times what a loaded machine needs."""
+DISK_SIZE = 128
+"""Megabytes of the disk that is filled."""
 LOOK = 0.003
 JITTER = 0.03
 """Seconds at most between a moment and the kill, so that it falls at different instructions."""
@@ -67,9 +76,10 @@ class Cell:
     random: random.Random
     kills: int = 0
     processes: int = 0
-    """How many processes these kills ended."""
+    """How many processes these kills ended, or how often writing was refused."""
     pages: list[Page] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
+    disk: Disk | None = None
     _running: "subprocess.Popen[str] | None" = None
 
     def accept(self, count: int) -> None:
@@ -111,6 +121,8 @@ class Cell:
             return self._kill_everything()
         if self.victim == MEMORY:
             return self._exhaust(page)
+        if self.victim in (FULL_DISK, READ_ONLY):
+            return self._refuse_writes()
         return kill(VICTIMS[self.victim](self.home, page))
 
     def _kill_everything(self) -> int:
@@ -133,6 +145,18 @@ class Cell:
             while (group / "cgroup.procs").read_text().split() and time.monotonic() < until:
                 time.sleep(LOOK)
             return moved
+
+    def _refuse_writes(self) -> int:
+        """Let writing fail for a while; nobody is ended by that, so it counts as one."""
+        seconds = self.random.uniform(0.3, 2.0)
+        if self.disk is not None:
+            self.disk.fill()
+            time.sleep(seconds)
+            self.disk.free()
+        else:
+            with read_only(self.home.data / "users"):
+                time.sleep(seconds)
+        return 1
 
     def _start(self) -> None:
         with (self.home.folder / "run.log").open("ab") as log:
@@ -188,9 +212,12 @@ def run(cells: Sequence[tuple[str, str]], kills: int, seed: int, told: Callable[
         lib = os.environ.get(SHARED) or str(folder / "lib")
         expected = undisturbed(_home(folder / "undisturbed", lib), held.enter_context(Site()))
         for number, (victim, moment) in enumerate(cells):
-            with Site() as site:
+            with Site() as site, ExitStack() as mounted:
                 home = _home(folder / str(number), lib)
                 cell = Cell(victim, moment, home, site, random.Random(f"{seed} {victim} {moment}"))
+                if victim == FULL_DISK:
+                    home.env["DISK_FREE_MIN"] = "0"
+                    cell.disk = mounted.enter_context(small_disk(home.data, DISK_SIZE))
                 try:
                     cell.accept(int(kills * SPARE) + 1)
                     cell.rage(kills)

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,3 +54,17 @@ def small_disk(path: Path, megabytes: int = 24) -> Iterator[Disk]:
         yield Disk(path)
     finally:
         subprocess.run(["umount", "--lazy", path], check=True)
+
+
+@contextlib.contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Let nobody open anything below a folder for writing; what is open stays so (mount(8), bind mounts)."""
+    with tempfile.TemporaryDirectory() as aside:  # where nobody opens anything before it is read-only
+        subprocess.run(["mount", "--bind", folder, aside], check=True)
+        subprocess.run(["mount", "-o", "remount,bind,ro", aside], check=True)
+        subprocess.run(["mount", "--bind", aside, folder], check=True)
+        subprocess.run(["umount", aside], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
