@@ -4,16 +4,42 @@ import asyncio
 import os
 import select
 import selectors
+import stat
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
-from archivebox.lib.inotify import OVERFLOW, Inotify
+from archivebox.lib.inotify import (
+    ATTRIB,
+    CREATE,
+    DELETE_SELF,
+    IGNORED,
+    MASK_ADD,
+    MOVE_SELF,
+    MOVED_TO,
+    OVERFLOW,
+    Event,
+    Inotify,
+)
 from archivebox.lib.processes.platform import PORTABLE
 
 StrPath: TypeAlias = str | os.PathLike[str]
 Tell: TypeAlias = Callable[[Sequence[str]], object]
 Look: TypeAlias = dict[str, tuple[int, int]]
 """What is seen of a watched path: the time and size of it, or of each file in it."""
+
+
+_LOST = ATTRIB | DELETE_SELF | MOVE_SELF
+"""What may mean that a file has lost its name; it is told besides what is asked for."""
+
+
+class _WatchedFile(NamedTuple):
+    """Which file has the watched name, and for what it is watched."""
+
+    device: int
+    inode: int
+    mask: int
 
 
 class FileWatcher:
@@ -28,6 +54,8 @@ class FileWatcher:
         self._inotify = None if polls else Inotify()
         self._numbers: dict[str, int] = {}
         self._paths: dict[int, str] = {}
+        self._files: dict[str, _WatchedFile] = {}
+        self._awaited: dict[int, str] = {}
         self._seen: dict[str, Look] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -43,13 +71,18 @@ class FileWatcher:
         if self._inotify is None:
             self._seen.setdefault(path, _look(path))
             return
-        number = self._inotify.add(path, mask)
+        status = Path(path).stat()
+        is_folder = stat.S_ISDIR(status.st_mode)
+        number = self._inotify.add(path, mask if is_folder else mask | _LOST)
         self._numbers[path], self._paths[number] = number, path
+        if not is_folder:
+            self._files[path] = _WatchedFile(status.st_dev, status.st_ino, mask)
 
     def remove(self, path: StrPath) -> None:
         """Let go of a file or folder, if it is watched."""
         path = os.fspath(path)
         self._seen.pop(path, None)
+        self._files.pop(path, None)
         number = self._numbers.pop(path, None)
         if self._inotify is not None and number is not None:
             self._inotify.remove(number)
@@ -57,8 +90,10 @@ class FileWatcher:
 
     def let_go(self) -> None:
         """Watch nothing any more, some time before :meth:`close`, which else waits 15 ms for the kernel to let go."""
-        for path in {*self._numbers, *self._seen}:
+        for path in {*self._numbers, *self._files, *self._seen}:
             self.remove(path)
+        while self._inotify is not None and self._awaited:
+            self._inotify.remove(self._awaited.popitem()[0])
 
     def changed(self) -> list[str]:
         """The files that have changed since the last call, by path; never blocks."""
@@ -66,9 +101,42 @@ class FileWatcher:
             return self._poll()
         events = self._inotify.read()
         if any(event.mask & OVERFLOW for event in events):  # some were dropped: each file may be the one
-            return [file for path in self._numbers for file in (path, *_look(path))]
-        folders = [(self._paths.get(event.watch), event.name) for event in events]
-        return [f"{path}/{name}" if name else path for path, name in folders if path is not None]
+            for path in list(self._files):
+                self._find_again(path, is_lost=False)
+            return [file for path in {*self._numbers, *self._files} for file in (path, *_look(path))]
+        changed = map(self._changed_by, events)
+        return [path for path in dict.fromkeys(changed) if path is not None]
+
+    def _changed_by(self, event: Event) -> str | None:
+        """The file of which an event tells; None for what nobody asked for."""
+        folder = self._paths.get(event.watch, self._awaited.get(event.watch))
+        if folder is None:
+            return None
+        path = f"{folder}/{event.name}" if event.name else folder
+        known = self._files.get(path)
+        if known is None:
+            return path if event.watch in self._paths else None
+        is_lost = bool(event.name) or bool(event.mask & (DELETE_SELF | IGNORED))
+        is_another = self._find_again(path, is_lost=is_lost)
+        return path if is_another or event.mask & known.mask else None
+
+    def _find_again(self, path: str, *, is_lost: bool) -> bool:
+        """Watch the file that has this name now, or its folder until there is one. False: it is the same as before.
+
+        ``is_lost``: the watch is gone, or another file came; a new one may have the number of the old.
+        """
+        assert self._inotify is not None  # noqa: S101 - who polls is asked for nothing
+        known = self._files[path]
+        now = _stat_of(path)
+        if now is not None and not is_lost and (now.st_dev, now.st_ino) == (known.device, known.inode):
+            return False
+        self.remove(path)
+        self._files[path] = known._replace(inode=-1)
+        folder = str(Path(path).parent)
+        with suppress(FileNotFoundError):  # then there is none yet: its folder tells
+            self._awaited[self._inotify.add(folder, CREATE | MOVED_TO | MASK_ADD)] = folder
+            self.add(path, known.mask)
+        return True
 
     def _poll(self) -> list[str]:
         changed = []
@@ -135,6 +203,13 @@ def _look(path: str) -> Look:
     except OSError:  # whoever reads the files says what is wrong with them
         found = []
     return {file: look for file, look in found if look is not None}
+
+
+def _stat_of(path: str) -> os.stat_result | None:
+    try:
+        return Path(path).stat()
+    except FileNotFoundError:
+        return None
 
 
 def _stat(path: str) -> tuple[int, int] | None:

@@ -9,7 +9,14 @@ from typing import NamedTuple
 MODIFY = 0x002
 ATTRIB = 0x004
 CLOSE_WRITE = 0x008
+MOVED_TO = 0x080
+CREATE = 0x100
 DELETE = 0x200
+DELETE_SELF = 0x400
+MOVE_SELF = 0x800
+IGNORED = 0x8000
+"""What the kernel says when a watch is gone, as its file is."""
+MASK_ADD = 0x20000000
 OVERFLOW = 0x4000
 """What the kernel says when it has dropped events, of no watch."""
 _NONBLOCK_CLOEXEC = os.O_NONBLOCK | os.O_CLOEXEC

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import sys
 import time
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from archivebox.lib.files import atomic_write
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.supervise.first_admin import admin_to_log_in, login_address, somebody_can_log_in
-from archivebox.workers.supervise.serving import wait_for_end
+from archivebox.workers.supervise.serving import listens, wait_for_end
 from archivebox.workers.supervise.supervisord_conf import conf_text
 from archivebox.workers.supervise.watch import WIND_DOWN, Interrupted, Watch
 
@@ -82,7 +81,7 @@ def _serve(watch: ServerWatch, app: Address, pages: Address, tell: Tell) -> int:
     try:
         if not _answers(supervisord, app):
             tell(f"The web server does not answer yet; see {DATA_FOLDER.logs / 'web.log'}.")
-            watch.wait(lambda: supervisord.poll() is not None or _listens(app))
+            watch.wait(lambda: supervisord.poll() is not None or listens(app))
         if supervisord.poll() is None:
             _tell_where(app, tell)
         watch.wait(lambda: supervisord.poll() is not None)
@@ -160,16 +159,7 @@ def _answers(supervisord: Process, app: Address) -> bool:
     """Whether somebody listens on ``app`` within :data:`UP` seconds; nothing tells us of that, so we try."""
     end = time.monotonic() + UP
     while time.monotonic() < end and supervisord.poll() is None:
-        if _listens(app):
+        if listens(app):
             return True
         time.sleep(0.1)
     return False
-
-
-def _listens(app: Address) -> bool:
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(app.host, app.host)  # noqa: S104 - connects, binds nothing
-    try:
-        socket.create_connection((host, app.port), timeout=1).close()
-    except OSError:
-        return False
-    return True

@@ -3,6 +3,7 @@
 import os
 import selectors
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,31 @@ def test_a_file_that_is_touched_has_changed_once(watcher: FileWatcher, tmp_path:
     assert watcher.changed() == []
     os.utime(file, ns=(1, 1))
     assert watcher.changed() == [str(file)]
+    assert watcher.changed() == []
+    watcher.close()
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced", "moved away", "removed while open", "made later"])
+def test_a_file_that_another_takes_the_place_of_is_watched_on(watcher: FileWatcher, tmp_path: Path, how: str) -> None:
+    file, other = tmp_path / "bell", tmp_path / "other"
+    file.touch()
+    other.touch()
+    watcher.add(file, ATTRIB)
+    with file.open("rb") if how == "removed while open" else nullcontext():
+        if how == "replaced":
+            other.rename(file)
+        elif how == "moved away":
+            file.rename(tmp_path / "elsewhere")
+        else:
+            file.unlink()
+        if how == "made later":
+            watcher.changed()
+        file.touch()
+    assert watcher.changed() == [str(file)]
+    for moment in (1, 2):
+        os.utime(file, ns=(moment, moment))
+        assert watcher.changed() == [str(file)]
+    (tmp_path / "stranger").touch()
     assert watcher.changed() == []
     watcher.close()
 

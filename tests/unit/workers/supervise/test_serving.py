@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -60,6 +61,17 @@ def test_the_next_server_waits_for_the_end_of_the_one_before_and_says_so(
 def test_one_that_does_not_end_is_not_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "ENDING", 0.0)
     assert not serving.wait_for_end(str)
+
+
+@pytest.mark.usefixtures("supervisord")
+def test_for_the_end_of_one_that_goes_on_serving_nobody_waits(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "ENDING", 600.0)
+    with socket.create_server(("127.0.0.1", 0)) as web:
+        conf = conf_text(Address("127.0.0.1", web.getsockname()[1]), PAGES, socket_path="")
+        folder.supervisord_conf.write_text(conf)
+        assert not serving.wait_for_end(str)
 
 
 def test_the_number_of_one_that_was_killed_is_nobodys_server(folder: DataFolder) -> None:
