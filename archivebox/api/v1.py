@@ -21,6 +21,7 @@ from archivebox.api.routes import (
     results,
     schedules,
     searches,
+    shares,
     snapshots,
     tags,
     webhooks,
@@ -56,6 +57,7 @@ api.add_router("/crawls", crawls.router)
 api.add_router("/schedules", schedules.router)
 api.add_router("/tags", tags.router)
 api.add_router("/searches", searches.router)
+api.add_router("/shares", shares.router)
 api.add_router("/jobs", jobs.router)
 api.add_router("/webhooks", webhooks.router)
 api.add_router("/feeds", feeds.router)

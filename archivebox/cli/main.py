@@ -15,7 +15,7 @@ from archivebox.lib.suggestions import did_you_mean
 COMMANDS = (
     "add", "binary", "config", "crawl", "doctor", "export", "help", "init", "install", "job", "list", "machine",
     "manage", "mcp", "orchestrator", "persona", "plugin", "process", "remove", "run", "schedule", "search", "server",
-    "snapshot", "status", "token", "update", "version", "webhook", "worker",
+    "share", "snapshot", "status", "token", "update", "version", "webhook", "worker",
 )  # fmt: skip
 """Each is a package beside this module that declares its options; only that one is imported."""
 

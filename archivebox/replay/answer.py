@@ -42,8 +42,9 @@ class Exchange(Protocol):
 class Answer:
     """One answer. ``scripts``: whether the page's own may run; ``links``: whether those of the page leave its frame.
 
-    ``is_picture``: whether it is one picture of a list. ``is_part``: whether a page whose origin is nobody's asks for
-    it, as something to show: see :func:`archivebox.replay.origins.is_part`. ``is_clean``: see :class:`Reply`.
+    ``is_picture``: whether it is one picture of a list. ``is_shared``: whether a share link shows it. ``is_part``:
+    whether a page whose origin is nobody's asks for it, as something to show: see
+    :func:`archivebox.replay.origins.is_part`. ``is_clean``: see :class:`Reply`.
     """
 
     def __init__(self, exchange: Exchange, host: str, app_url: str, *, head: bool) -> None:
@@ -54,6 +55,7 @@ class Answer:
         self.scripts = False
         self.links = False
         self.is_picture = False
+        self.is_shared = False
         self.is_part = False
         self.is_clean = False
 
@@ -67,6 +69,7 @@ class Answer:
             ("vary", "sec-fetch-dest"),
             ("x-content-type-options", "nosniff"),
             ("referrer-policy", "no-referrer"),
+            ("x-robots-tag", "noindex, nofollow"),
             ("x-dns-prefetch-control", "off"),
             ("permissions-policy", "camera=(), microphone=(), geolocation=(), clipboard-read=()"),
             *((name.replace("_", "-"), value) for name, value in more.items()),
@@ -76,7 +79,7 @@ class Answer:
     @property
     def _kept(self) -> str:
         """How long a browser may keep a file: a picture of lists for as long as its address stays the same."""
-        if self.scripts:
+        if self.scripts or self.is_shared:  # nothing of it is there when the link is revoked
             return "no-store"
         return f"private, max-age={capability.STEP if self.is_picture else 300}"
 

@@ -27,6 +27,8 @@ class Purpose(StrEnum):
     """All files of the snapshot; scripts do not run."""
     SCRIPTS = "s"
     """All files, and scripts run in the frame that the app draws around them."""
+    SHARED = "r"
+    """What was recorded, and the pictures of the article: what a share link shows. Links lead nowhere."""
 
 
 @dataclass(frozen=True, slots=True)

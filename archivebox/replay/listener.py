@@ -18,6 +18,7 @@ from archivebox.replay.files import NotThereError, list_folder, open_beneath, sp
 from archivebox.replay.origins import is_part, snapshot_of_host
 from archivebox.replay.pages import listing_page
 from archivebox.replay.recorded import Asked, reply_to
+from archivebox.replay.shared import is_article_picture
 
 _GONE = ("Not here", "There is no such file in this snapshot.")
 _EXPIRED = ("This address has expired", "Open the snapshot in ArchiveBox again to get a fresh one.")
@@ -83,6 +84,7 @@ class Listener:
         # As a tab of its own a page with scripts can send what it sees anywhere; a frame of ours cannot be led away.
         answer.scripts = right.purpose is Purpose.SCRIPTS and scope.headers.get("sec-fetch-dest") in _FRAMES
         answer.is_picture = right.purpose is Purpose.FILE
+        answer.is_shared = right.purpose is Purpose.SHARED
         answer.is_part = is_part(host, scope.headers.get("origin") or "", scope.headers.get("sec-fetch-dest") or "")
         folder = await asyncio.to_thread(self._look_up, right)
         if folder is None:
@@ -91,7 +93,7 @@ class Listener:
             raise NotThereError
         # A script could click its own links; without one, only a person does.
         if place is not None and is_url(shown):
-            answer.links = not answer.scripts
+            answer.links = not (answer.scripts or answer.is_shared)
             url = f"{shown}?{scope.query_string}" if scope.query_string else shown
             await self._recorded(answer, folder, Asked(place, url, answer.scripts, scope.headers.get("range") or ""))
         else:
@@ -105,6 +107,8 @@ class Listener:
             reply.close()
 
     async def _file(self, answer: Answer, scope: Scope, folder: Path, names: list[str], place: Place) -> None:
+        if answer.is_shared and not is_article_picture(names):
+            raise NotThereError
         opened = await asyncio.to_thread(open_beneath, folder, names)
         try:
             if has_links(opened):

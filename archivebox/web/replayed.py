@@ -19,9 +19,10 @@ from archivebox.replay.capability import Purpose
 from archivebox.replay.index import Index, indices
 from archivebox.replay.moments import moment_of
 from archivebox.replay.origins import sandbox
+from archivebox.search.share import ShareLink
 from archivebox.web.back import our_address
 from archivebox.web.headers import replay
-from archivebox.web.viewers import viewer_of
+from archivebox.web.viewers import viewer_of, viewer_of_link
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,22 @@ def copy_to_prefer(results: Sequence[ArchiveResult]) -> Format | None:
 def index_of(snapshot: Snapshot) -> Index:
     """What was recorded of a snapshot."""
     return indices.of(snapshot.path)
+
+
+def shared_frame(request: HttpRequest, snapshot: Snapshot, link: ShareLink) -> Frame | None:
+    """The frame of the recorded page for whoever has a share link: without scripts, and links lead nowhere."""
+    url = index_of(snapshot).page(snapshot.url, snapshot.final_url)
+    if not url:
+        return None
+    address = shared_base(request, snapshot, link) + url
+    return Frame(address, sandbox(own=replay().isolates(request.get_host()), scripts=False, links=False), False, False)
+
+
+def shared_base(request: HttpRequest, snapshot: Snapshot, link: ShareLink) -> str:
+    """What the addresses of a shared page's recording begin with."""
+    token = capability.grant(snapshot.pk, viewer_of_link(link), Purpose.SHARED)
+    origin = replay().origin(snapshot.pk, request.get_host())
+    return f"{origin}/{token}/{path_of(our_address(request), moment_of(snapshot), '')}"
 
 
 def frame_of(request: HttpRequest, snapshot: Snapshot, *, scripts: bool = False) -> Frame | None:

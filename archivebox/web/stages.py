@@ -48,9 +48,13 @@ def stage_of(snapshot: Snapshot, chosen: Format, base: str) -> Stage:
 
 
 def _reader(snapshot: Snapshot, chosen: Format, main: File, base: str) -> dict[str, Any]:
+    return article_of(snapshot, chosen, main, base, f"{get_script_prefix()}web/{moment_of(snapshot)}/")
+
+
+def article_of(snapshot: Snapshot, chosen: Format, main: File, base: str, pages: str) -> dict[str, Any]:
+    """What a reader shows; ``pages``: what the addresses of its links begin with."""
     part = read_part(snapshot, chosen.plugin, main.name)
     folder = (base + address_of(chosen.plugin, main.name)).rpartition("/")[0] + "/"
-    pages = f"{get_script_prefix()}web/{moment_of(snapshot)}/"
     return {"article": mark_safe(article(part.text, folder, pages)), "is_cut": part.is_cut}  # noqa: S308 - cleaned
 
 

@@ -1,6 +1,7 @@
 """Owns who looks at archived files: the session that a capability was given to, and whether it still holds."""
 
 from pathlib import Path
+from uuid import UUID
 
 from django.conf import settings as django_settings
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
@@ -18,8 +19,13 @@ from archivebox.replay.capability import PUBLIC, Capability, Purpose
 from archivebox.replay.folders import folder_of
 from archivebox.replay.listener import EndedError
 from archivebox.replay.origins import host_name
+from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.share import ShareLink, usable_share_link
 from archivebox.web import settings
 from archivebox.web.sessions import SessionStore, digest
+
+_LINK = "share-"
+"""How the viewer of a capability begins that a share link gives."""
 
 
 def viewer_of(request: HttpRequest) -> str:
@@ -30,6 +36,8 @@ def viewer_of(request: HttpRequest) -> str:
 def look_up(right: Capability) -> Path | None:
     """The folder that ``right`` opens; EndedError where its viewer has left. Blocks; leaves no connection open."""
     try:
+        if right.purpose is Purpose.SHARED:
+            return _shared_folder(right)
         sight = _sight_of(right)
         if sight is None:
             raise EndedError
@@ -41,6 +49,23 @@ def look_up(right: Capability) -> Path | None:
 def is_known_host(host: str) -> bool:
     """Whether archived files are shown under this name: one of the server's own, or a host per snapshot below it."""
     return validate_host(host_name(host), [*django_settings.ALLOWED_HOSTS, *settings.REPLAY_HOSTS])
+
+
+def viewer_of_link(link: ShareLink) -> str:
+    """Whom the capability of a shared page is for: it ends with the link."""
+    return f"{_LINK}{link.pk.hex}"
+
+
+def _shared_folder(right: Capability) -> Path:
+    """EndedError where the link was revoked, has expired, or shows this page no more."""
+    try:
+        link = usable_share_link(UUID(right.viewer.removeprefix(_LINK)))
+        page = None if link is None else link.page(right.snapshot_id)
+    except (ValueError, SearchUnavailableError):  # a QueryError is the first
+        raise EndedError from None
+    if page is None:
+        raise EndedError
+    return page.path
 
 
 def _sight_of(right: Capability) -> Sight | None:

@@ -28,6 +28,7 @@ from archivebox.web.quality import quality_of
 from archivebox.web.replayed import copy_to_prefer, frame_of, index_of
 from archivebox.web.results import lines_of
 from archivebox.web.seen_by import SEEN_BY
+from archivebox.web.sharing import shares_of
 from archivebox.web.stages import Stage, files_stage, stage_of
 from archivebox.web.timeline import timeline_of
 from archivebox.web.versions import strip_of
@@ -188,6 +189,7 @@ def _beside(request: HttpRequest, snapshot: Snapshot, results: list[ArchiveResul
         "notes": snapshot.note_set.select_related("author") if request.user.is_authenticated else (),
         "links": links_of(snapshot, results, sight_of(request.user)) if allows(request, Action.LIST) else None,
         "language": _language(results),
+        "shares": shares_of(request, snapshot),
     }
 
 

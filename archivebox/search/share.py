@@ -1,0 +1,153 @@
+"""Owns share links: addresses that open one page, or what a saved search finds, to whoever has them."""
+
+import hashlib
+import secrets
+from datetime import timedelta
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from archivebox.accounts.permission import may
+from archivebox.accounts.roles import Action, Role, role_of
+from archivebox.base_models.literal import Literal
+from archivebox.base_models.rows import Row
+from archivebox.base_models.visibility import MEMBERS, Visibility
+from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
+from archivebox.search.query import Selection, chosen
+from archivebox.search.saved import SavedSearch
+
+TOKEN_BYTES = 16
+"""128 random bits."""
+LIFETIME = timedelta(days=30)
+MOST_DAYS = 365
+MATCH_KEPT = 60
+"""Seconds for which it is remembered that a search finds a page: its replay asks for a hundred files."""
+
+
+class ShareRefusedError(ValueError):
+    """What was asked for cannot be shared; the message is a sentence for people."""
+
+
+class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
+    """Share links, in the words people ask for them."""
+
+    def valid(self) -> "ShareLinkQuerySet":
+        """Those that are neither revoked nor expired."""
+        return self.filter(revoked_at__isnull=True, expires_at__gt=timezone.now())
+
+
+class ShareLink(Row):
+    """One link to one page or one saved search; it shows what its owner may show others, and nothing private."""
+
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    snapshot = models.ForeignKey(Snapshot, null=True, blank=True, on_delete=models.CASCADE, related_name="share_set")
+    search = models.ForeignKey(SavedSearch, null=True, blank=True, on_delete=models.CASCADE, related_name="share_set")
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token in its address")
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    view_count = models.PositiveIntegerField(default=0)
+    last_viewed_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ShareLinkQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(snapshot__isnull=True) ^ Q(search__isnull=True), name="share_link_of_page_or_search"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"share link of {self.snapshot or self.search}"
+
+    @property
+    def is_valid(self) -> bool:
+        return self.revoked_at is None and self.expires_at > timezone.now()
+
+    def revoke(self) -> None:
+        """It opens nothing from now on; its row stays, with its count."""
+        if self.revoked_at is None:
+            self.revoked_at = timezone.now()
+            self.save(update_fields=["revoked_at", "modified_at"])
+
+    def count_view(self) -> None:
+        ShareLink.objects.filter(pk=self.pk).update(view_count=F("view_count") + 1, last_viewed_at=timezone.now())
+
+    def selection(self) -> Selection:
+        """What its search finds now. QueryError, SearchUnavailableError."""
+        return chosen(self._query, MEMBERS, among=shareable_by(self.owner), removed=False)
+
+    def page(self, snapshot_id: UUID) -> Snapshot | None:
+        """The page of this key if the link shows it now. QueryError, SearchUnavailableError."""
+        page: Snapshot | None = shareable_by(self.owner).filter(pk=snapshot_id).first()
+        if page is None or self.search is None:
+            return page if page is not None and page.pk == self.snapshot_id else None
+        name = f"share-{self.pk}-{page.pk}-{hashlib.sha256(self._query.encode()).hexdigest()}"
+        is_found = cache.get_or_set(name, lambda: self.selection().rows.filter(pk=page.pk).exists(), MATCH_KEPT)
+        return page if is_found else None
+
+    @property
+    def _query(self) -> str:
+        return "" if self.search is None else self.search.query
+
+
+def shareable_by(owner: User) -> SnapshotQuerySet:
+    """The pages that somebody may show others: what is public, an editor's own, of an administrator all not private."""
+    rows: SnapshotQuerySet = Snapshot.objects.in_library()
+    if not may(owner, Action.EDIT):
+        return rows.none()
+    members = Q(visibility=Literal(Visibility.MEMBERS))
+    theirs = members if role_of(owner) is Role.ADMIN else members & Q(created_by=owner)
+    return rows.filter(Q(visibility=Literal(Visibility.PUBLIC)) | theirs)
+
+
+def create_share_link(
+    owner: User, target: Snapshot | SavedSearch, lifetime: timedelta = LIFETIME
+) -> tuple[ShareLink, str]:
+    """A new link, and the token of its address, which nobody can be told again. ShareRefusedError."""
+    if isinstance(target, Snapshot):
+        _check_page(owner, target)
+    elif target.owner_id != owner.pk:
+        raise ShareRefusedError("This search is somebody else's: save it under a name of your own first.")
+    if not timedelta(0) < lifetime <= timedelta(days=MOST_DAYS):
+        raise ShareRefusedError(f"A share link is valid for 1 to {MOST_DAYS} days.")
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    link = ShareLink.objects.create(
+        owner=owner,
+        snapshot=target if isinstance(target, Snapshot) else None,
+        search=target if isinstance(target, SavedSearch) else None,
+        digest=_digest(token),
+        expires_at=timezone.now() + lifetime,
+    )
+    return link, token
+
+
+def _check_page(owner: User, page: Snapshot) -> None:
+    if page.visibility == Visibility.PRIVATE:
+        raise ShareRefusedError("A private page cannot be shared: change who sees it first.")
+    if not shareable_by(owner).filter(pk=page.pk).exists():
+        raise ShareRefusedError("Only its owner and administrators may share this page.")
+
+
+def find_share_link(token: str) -> ShareLink | None:
+    """The link with this token in its address, if it opens anything."""
+    return _usable().filter(digest=_digest(token)).first()
+
+
+def usable_share_link(key: UUID) -> ShareLink | None:
+    """The link of this key, if it opens anything."""
+    return _usable().filter(pk=key).first()
+
+
+def _usable() -> ShareLinkQuerySet:
+    return ShareLink.objects.select_related("owner__account", "search").valid().filter(owner__is_active=True)
+
+
+def _digest(token: str) -> str:
+    """128 random bits need no salt, and no slow hash."""
+    return hashlib.sha256(token.encode()).hexdigest()
