@@ -36,7 +36,7 @@ class CrawlForm(forms.Form):
         label="Tags", required=False, validators=[MaxLengthValidator(1000)], help_text="Separated by commas."
     )  # no max_length: a browser would cut what is pasted, in the middle of a tag
 
-    visibility = forms.ChoiceField(label="Seen by", choices=SEEN_BY, required=False)
+    visibility = forms.ChoiceField(label="Visible to", choices=SEEN_BY, required=False)
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

@@ -7,13 +7,14 @@ from django.http import HttpRequest
 
 from archivebox.accounts.permission import may_show
 from archivebox.base_models.visibility import Visibility, VisibleRow
+from archivebox.web import settings
 
 SEEN_BY = [
-    (Visibility.PRIVATE.value, "its owner alone"),
-    (Visibility.MEMBERS.value, "whoever is logged in"),
-    (Visibility.PUBLIC.value, "everybody"),
+    (Visibility.PRIVATE.value, "only its owner"),
+    (Visibility.MEMBERS.value, "everyone who is logged in"),
+    (Visibility.PUBLIC.value, "everyone" if settings.PUBLIC_SNAPSHOTS else "everyone, once PUBLIC_SNAPSHOTS is on"),
 ]
-"""From few to many, so that what is chosen by accident shows least."""
+"""From few to many, so that what is chosen by accident shows least. Settings of the server are read when it starts."""
 ICONS = {"public": "globe", "members": "user", "private": "lock"}
 
 
@@ -21,6 +22,13 @@ class SeenBy(forms.Form):
     """Who is to see it."""
 
     visibility = forms.ChoiceField(choices=SEEN_BY)
+
+
+def seen_from_now_on(visibility: Visibility) -> str:
+    """Who sees something after a change, as a sentence. A public page needs a log-in where the server does."""
+    if visibility is Visibility.PUBLIC and not settings.PUBLIC_SNAPSHOTS:
+        return "Marked public. Only people who are logged in see it, because the setting PUBLIC_SNAPSHOTS is off."
+    return f"Visible to {dict(SEEN_BY)[visibility]} from now on."
 
 
 def chosen(request: HttpRequest, row: VisibleRow) -> Visibility | None:

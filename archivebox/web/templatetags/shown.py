@@ -72,7 +72,7 @@ def number(count: int) -> str:
 @cache
 def seen_by_mark(visibility: str) -> SafeString:
     """A quiet sign of who sees something, with its words for those who hover or listen."""
-    words = f"seen by {seen_by_whom(visibility)}"
+    words = f"visible to {seen_by_whom(visibility)}"
     sign = icon(SEEN_BY_ICONS[visibility])
     return format_html('<span class="seen-by" title="{}">{}<span class="hidden">{}</span></span>', words, sign, words)
 

@@ -26,7 +26,7 @@ from archivebox.core.tagging import retag as put_tags
 from archivebox.hooks import plugins
 from archivebox.search.removal import bring_back
 from archivebox.search.removal import remove as take_away
-from archivebox.web.seen_by import SEEN_BY, chosen
+from archivebox.web.seen_by import chosen, seen_from_now_on
 from archivebox.web.views.snapshot import snapshot_or_404
 
 MOST_TAGS = 1_000
@@ -104,7 +104,7 @@ def show_to(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
         with write_transaction():
             show(_alone(request, snapshot), seen_by)
             audit.record(request.user, "snapshot.visibility", snapshot, before=snapshot.visibility, after=seen_by)
-        messages.success(request, f"It is seen by {dict(SEEN_BY)[seen_by]} from now on.")
+        messages.success(request, seen_from_now_on(seen_by))
     return redirect("snapshot", snapshot.pk)
 
 

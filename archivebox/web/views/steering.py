@@ -19,7 +19,7 @@ from archivebox.core import steering
 from archivebox.core.showing import show_crawl
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
-from archivebox.web.seen_by import SEEN_BY, chosen
+from archivebox.web.seen_by import chosen, seen_from_now_on
 from archivebox.web.views.crawls import crawl_or_404, crawl_page
 
 DEEDS = {
@@ -99,7 +99,7 @@ def show_to(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     if seen_by := chosen(request, crawl):
         change = {"before": crawl.visibility, "after": seen_by.value}
         show_crawl(crawl, seen_by, partial(audit.record, request.user, "crawl.visibility", crawl, **change))
-        messages.success(request, f"It and all its pages are seen by {dict(SEEN_BY)[seen_by]} from now on.")
+        messages.success(request, f"This crawl and its pages: {seen_from_now_on(seen_by)}")
     return redirect("crawl", crawl.pk)
 
 

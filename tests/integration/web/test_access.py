@@ -201,3 +201,14 @@ def test_settings_open_the_list_and_the_pages_and_nothing_else(public_library: L
     assert 'id="notes"' in public_library.visitor.get(f"/snapshots/{public_library.snapshot}/").text
     for path in ("/add/", "/crawls/", f"/crawls/{public_library.crawl}/", "/admin/"):
         assert passer_by.get(path).status == 302
+
+
+def test_a_change_of_who_sees_a_page_says_what_the_server_then_does(library: Library, public_library: Library) -> None:
+    for place, status in ((library, 302), (public_library, 200)):
+        page = f"/snapshots/{place.snapshot}/"
+        place.visitor.post(f"{page}visibility/", form_at=page, visibility="public")
+        assert place.stranger().get(page).status == status
+        said = place.visitor.get(page).text
+        assert ("Visible to everyone from now on." in said) == (status == 200)
+        assert ("Only people who are logged in see it" in said) == (status == 302)
+        assert (">everyone, once PUBLIC_SNAPSHOTS is on<" in said) == (status == 302)
