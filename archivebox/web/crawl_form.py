@@ -25,7 +25,12 @@ class CrawlForm(forms.Form):
         label="URLs, or any text that has some",
         required=False,
         widget=forms.Textarea(
-            attrs={"rows": 6, "placeholder": "https://example.org/", "autofocus": True, "spellcheck": "false"}
+            attrs={
+                "rows": 3,
+                "placeholder": "Paste a URL, or any text that has some",
+                "autofocus": True,
+                "spellcheck": "false",
+            }
         ),
     )
     depth = forms.TypedChoiceField(label="How far", choices=DEPTHS, coerce=int, initial=0)

@@ -9,9 +9,11 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.html import format_html
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
@@ -29,7 +31,7 @@ from archivebox.hooks import base_layers, plugins, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.link import LinkFileError
 from archivebox.web.access import allows, public_if
-from archivebox.web.back import public_address
+from archivebox.web.back import back_to, public_address
 from archivebox.web.crawl_form import DEPTHS, SCOPES, CrawlForm, capturing_plugins
 
 AGAIN = [
@@ -61,6 +63,12 @@ class AddForm(CrawlForm):
 
     title = forms.CharField(label="Title", required=False, max_length=512, help_text="Until the page says its own.")
 
+    @property
+    def has_choices(self) -> bool:
+        """Whether something is chosen otherwise than it is by itself, or wrong: then the options are shown."""
+        fields = [self[name] for name in CHOICES if name in self.fields]
+        return any(str(one.value() or "") != str(one.field.initial or "") or one.errors for one in fields)
+
     def config(self) -> dict[str, JSON]:
         """The settings of its crawl, as far as somebody chose any."""
         if_changed = self.cleaned_data.get("again") == Again.IF_CHANGED
@@ -88,8 +96,8 @@ def form_of(request: HttpRequest, *given: Any, **options: Any) -> AddForm:
 def form(request: HttpRequest) -> HttpResponse:
     """Take the valid lines; say what is wrong with each other line. Other buttons look first, or keep a preset."""
     if request.method != "POST":
-        asked_for = {"urls": "url", "title": "title", "tags": "tags"}
-        given = {name: request.GET.get(key, "") for name, key in asked_for.items()}
+        asked_for = {"urls": "url", "title": "title", "tags": "tags", "depth": "depth"}
+        given = {name: request.GET[key] for name, key in asked_for.items() if key in request.GET}
         return _page(request, form_of(request, initial=given))
     if name := request.POST.get("use", ""):
         return _page(request, form_of(request, initial=_with_preset(request, name)))
@@ -162,8 +170,18 @@ def _accept(request: HttpRequest, asked: AddForm, found: Understood) -> HttpResp
         )  # fmt: skip
         audit.record(request.user, "crawl.created", crawl, urls=len(seeds))
         _keep_refusals(crawl, found)
-    _tell(request, len(seeds), found)
-    return redirect("crawl", crawl.pk) if request.user.is_authenticated else redirect("add")
+    _tell(request, crawl, len(seeds), found)
+    return redirect(_onward(request, crawl, len(seeds)))
+
+
+def _onward(request: HttpRequest, crawl: Crawl, count: int) -> str:
+    """One page is looked at while it is captured; with several, people stay where they were, or see them come."""
+    if not request.user.is_authenticated:
+        return reverse("add")
+    if count == 1 and (only := crawl.snapshot_set.first()):
+        return reverse("snapshot", args=[only.pk])
+    where = back_to(request, "snapshots")
+    return reverse("snapshots") if where.startswith(reverse("add")) else where
 
 
 def _keep_refusals(crawl: Crawl, found: Understood) -> None:
@@ -174,12 +192,14 @@ def _keep_refusals(crawl: Crawl, found: Understood) -> None:
     Refused.note(crawl.pk, lines, keep=REFUSED_KEPT)
 
 
-def _tell(request: HttpRequest, taken: int, found: Understood) -> None:
-    messages.success(request, f"{taken} page{'' if taken == 1 else 's'} accepted.")
+def _tell(request: HttpRequest, crawl: Crawl, taken: int, found: Understood) -> None:
+    is_inside = request.user.is_authenticated
+    link = format_html(' <a href="{}">See the crawl</a>', reverse("crawl", args=[crawl.pk])) if is_inside else ""
+    messages.success(request, format_html("{} page{} accepted.{}", f"{taken:,}", "" if taken == 1 else "s", link))
     for refusal in found.refusals[:REFUSALS_TOLD]:
         messages.warning(request, f"Line {refusal.line}: {refusal.sentence}")
     if (more := len(found.refusals) - REFUSALS_TOLD) > 0:
-        where = " Its crawl names them under “Not taken”." if request.user.is_authenticated else ""
+        where = " Its crawl names them under “Not taken”." if is_inside else ""
         messages.warning(request, f"{more:,} more lines were left out.{where}")
 
 
@@ -188,9 +208,14 @@ def _tell(request: HttpRequest, taken: int, found: Understood) -> None:
 
 def _page(request: HttpRequest, asked: AddForm, found: Understood | None = None, status: int = 200) -> HttpResponse:
     context = _said_of(request, asked, found) if found is not None else {}
-    context["bookmark"] = f"{public_address(request)}{reverse('add-page')}"
-    presets = AddPreset.objects.filter(created_by=request.user) if request.user.is_authenticated else []
-    return render(request, "web/add.html", {"form": asked, "presets": presets, **context}, status=status)
+    context |= {"bookmark": f"{public_address(request)}{reverse('add-page')}", "next": back_to(request, "snapshots")}
+    return render(request, "web/add.html", {"form": asked, "presets": presets_of(request), **context}, status=status)
+
+
+def presets_of(request: HttpRequest) -> "QuerySet[AddPreset, AddPreset]":
+    """What this person has saved of choices."""
+    own = AddPreset.objects
+    return own.filter(created_by=request.user) if request.user.is_authenticated else own.none()
 
 
 def _said_of(request: HttpRequest, asked: AddForm, found: Understood) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.core.cache import cache
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
+from django.urls import reverse
 
 from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
@@ -26,9 +28,30 @@ from archivebox.web.paging import place_of
 from archivebox.web.searching import Reading, found, put_snippets, reading_of, remember
 from archivebox.web.seen_by import SEEN_BY
 from archivebox.web.terms import has, toggled
+from archivebox.web.views.add import form_of, presets_of
 
 SIZE = 60
 """Pages that are shown at a time."""
+
+
+class Example(NamedTuple):
+    """Something to try in an empty library. ``query``: what the form is filled with; empty: an import."""
+
+    icon: str
+    title: str
+    text: str
+    query: str = ""
+
+    @property
+    def address(self) -> str:
+        return f"{reverse('add')}?{self.query}" if self.query else reverse("imports")
+
+
+EXAMPLES = (
+    Example("globe", "A page", "An article of an encyclopedia", "url=https://en.wikipedia.org/wiki/Web_archiving"),
+    Example("waypoints", "A page and its links", "As far as you choose", "url=https://www.iana.org/help/&depth=1"),
+    Example("bookmark", "Your bookmarks", "The file that your browser exports"),
+)
 _CHOICES = {"views": CHOICES["view"], "opens": CHOICES["opens"], "columns": COLUMNS, "sorts": ORDERS}
 NOTHING: Page[Snapshot] = Page([], None, None)
 FACETS_KEPT = 30
@@ -59,6 +82,8 @@ def index(request: HttpRequest) -> HttpResponse:
             **_saved(request, query),
             **_CHOICES,
         }
+        if not (shown or query) and request.user.is_authenticated and allows(request, Action.ADD):
+            context |= {"add_form": form_of(request), "presets": presets_of(request), "examples": EXAMPLES}
     answer = render(request, "web/library/more.html" if is_more else "web/library/index.html", context)
     answer.status_code = 400 if reading.problem else 200
     if look != look_of(request):

@@ -96,7 +96,7 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "web/link.html", {"user_name": user.username})
     start_session(request, user, backend="django.contrib.auth.backends.ModelBackend")
     if not user.has_usable_password():
-        messages.info(request, "You are in. Choose a password for the next time.")
+        messages.info(request, "Signed in. Choose a password for the next time, or later in the menu of your account.")
     answer = redirect(settings.LOGIN_REDIRECT_URL if user.has_usable_password() else "password")
     guesses.remember(answer, user.username)
     return answer

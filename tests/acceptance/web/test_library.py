@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -102,12 +103,19 @@ def test_from_the_library_to_a_format_and_back_by_keys_alone(inside: Browser, li
 def test_a_long_paste_is_counted_before_it_is_taken(inside: Browser, library: Library) -> None:
     inside.go(f"{library.server.url}/")
     inside.press("n")
-    inside.wait_for("location.pathname === '/add/' && document.activeElement.name === 'urls'")
+    inside.wait_for("document.getElementById('adder').open && document.activeElement.name === 'urls'")
     lines = [f"http://new.example/{number}" for number in range(400)]
     given = "\n".join(lines + ["http://site7.example/story/7"] * 60 + ["no url"] * 40)
     inside.tab.call("Input.insertText", {"text": given})
     said = inside.wait_for("document.querySelector('.tally')?.innerText.replace(/\\s+/g, ' ')")
     assert said == "400 new 1 archived already 40 no URL 59 given twice"
+
+
+def discard_crawl_of(library: Library, page: str) -> None:
+    """Discard the crawl of the page at this path."""
+    named = re.search(r'href="(/crawls/[^"]+)"', library.visitor.get(page).text.partition('class="facts"')[2])
+    assert named, page
+    library.visitor.post(f"{named[1]}do/", form_at=named[1], change="discard")
 
 
 WARC = (
@@ -116,6 +124,35 @@ WARC = (
 )
 DROP = """(() => { const dropped = new DataTransfer(); dropped.items.add(new File([WARC], "old.warc"));
   document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: dropped, bubbles: true, cancelable: true})); })()"""
+PASTE = """(() => { const pasted = new DataTransfer(); pasted.setData("text", TEXT);
+  const how = {clipboardData: pasted, bubbles: true, cancelable: true};
+  document.body.dispatchEvent(new ClipboardEvent("paste", how)); })()"""
+
+
+@pytest.mark.parametrize("path", ["/tags/", "/snapshots/{snapshot}/", "/add/"])
+def test_what_is_pasted_or_dropped_anywhere_comes_into_the_form(inside: Browser, library: Library, path: str) -> None:
+    inside.go(library.server.url + path.format(**vars(library)))
+    inside.value(PASTE.replace("TEXT", json.dumps("see http://pasted.example/ and that"), 1))
+    inside.wait_for("document.querySelector('.tally')?.innerText.startsWith('1 new')")
+    assert inside.value("document.getElementById('adder').open") == (path != "/add/")
+    inside.value(DROP.replace("WARC", json.dumps(WARC), 1))
+    inside.wait_for("document.querySelector('.tally')?.innerText.startsWith('2 new')")
+    assert inside.value("document.querySelector('#add-form [name=next]').value") == (
+        "/" if path == "/add/" else path.format(**vars(library))
+    )
+
+
+def test_several_pages_added_from_the_library_come_into_it(inside: Browser, library: Library) -> None:
+    inside.go(f"{library.server.url}/?view=list")
+    inside.press("n")
+    inside.wait_for("document.getElementById('adder').open && document.activeElement.name === 'urls'")
+    inside.tab.call("Input.insertText", {"text": "http://several.example/1\nhttp://several.example/2"})
+    inside.value("document.querySelector('#add-form [value=archive]').click()")
+    said = inside.wait_for("document.querySelector('#messages')?.innerText.includes('2 pages') && document.title")
+    assert said.startswith("Library")
+    assert inside.value("document.querySelectorAll('[data-row] h2')[1].innerText").startswith("several.example/")
+    crawl = inside.value("document.querySelector('#messages a').getAttribute('href')")
+    library.visitor.post(f"{crawl}do/", form_at=crawl, change="discard")
 
 
 def test_a_web_archive_that_is_dropped_on_the_form_is_taken(inside: Browser, library: Library) -> None:
@@ -123,9 +160,8 @@ def test_a_web_archive_that_is_dropped_on_the_form_is_taken(inside: Browser, lib
     inside.value(DROP.replace("WARC", json.dumps(WARC), 1))
     inside.wait_for("document.querySelector('.tally')?.innerText.replace(/\\s+/g, ' ').startsWith('1 new')")
     inside.value("document.querySelector('#add-form [value=archive]').click()")
-    inside.wait_for("location.pathname.startsWith('/crawls/') && document.title.includes('warc.example')")
-    crawl = inside.value("location.pathname")
-    library.visitor.post(f"{crawl}do/", form_at=crawl, change="discard")
+    inside.wait_for("location.pathname.startsWith('/snapshots/') && document.title.includes('warc.example')")
+    discard_crawl_of(library, inside.value("location.pathname"))
 
 
 def test_more_of_the_list_comes_in_its_place(inside: Browser, library: Library) -> None:
@@ -163,23 +199,23 @@ def test_a_new_page_comes_into_an_open_library(inside: Browser, library: Library
     inside.go(f"{library.server.url}/?view=cards")
     assert inside.wait_for("Boolean(document.querySelector('[data-part=running-list] p'))")  # it listens
     inside.value("document.querySelector('.choose input').click()")
-    crawl = library.visitor.post("/add/", urls="http://comes.example/", depth="0").headers["location"]
+    page = library.visitor.post("/add/", urls="http://comes.example/", depth="0").headers["location"]
     try:
         first = "document.querySelector('[data-row] h2').textContent.includes('comes.example')"
         assert inside.wait_for(first)
         assert inside.value("document.getElementById('chosen').textContent") == "1 chosen"
     finally:
-        library.visitor.post(f"{crawl}do/", form_at=crawl, change="discard")
+        discard_crawl_of(library, page)
 
 
 def test_a_new_crawl_comes_into_the_open_list_of_crawls(inside: Browser, library: Library) -> None:
     inside.go(f"{library.server.url}/crawls/")
     assert inside.wait_for("Boolean(document.querySelector('[data-part=running-list] p'))")  # it listens
-    crawl = library.visitor.post("/add/", urls="http://comes-too.example/", depth="0").headers["location"]
+    page = library.visitor.post("/add/", urls="http://comes-too.example/", depth="0").headers["location"]
     try:
         assert inside.wait_for("document.querySelector('tbody th').textContent.includes('comes-too.example')")
     finally:
-        library.visitor.post(f"{crawl}do/", form_at=crawl, change="discard")
+        discard_crawl_of(library, page)
 
 
 @pytest.mark.parametrize(("width", "dark"), [(360, True), (1280, False)])

@@ -178,9 +178,9 @@ def test_urls_go_through_the_one_door(library: Library) -> None:
     urls = "http://added.example/\n\nnot a url\njavascript:alert(1)\nhttp://added.example/two\nno\nno url\nnone\n"
     answer = library.visitor.post("/add/", urls=urls, depth="1", tags="one, two")
     assert answer.status == 302
-    assert answer.headers["location"].startswith("/crawls/")
+    assert answer.headers["location"] == "/", "several come into the Library"
     page = library.visitor.get(answer.headers["location"]).text
-    assert "2 pages accepted" in page
+    assert re.search(r'2 pages accepted. <a href="/crawls/[^"]+">See the crawl</a>', page)
     assert "Line 3: " in page
     assert "Line 4: " in page
     assert "2 more lines were left out" in page
@@ -195,6 +195,18 @@ def test_urls_go_through_the_one_door(library: Library) -> None:
     ]
 
 
+def test_who_adds_several_stays_where_they_were_if_that_is_here(library: Library) -> None:
+    urls = "http://stays.example/1\nhttp://stays.example/2"
+    there = library.visitor.post("/add/", urls=urls, depth="0", next="/tags/?show=all").headers["location"]
+    assert there == "/tags/?show=all"
+    library.visitor.headers = {"X-Live": "1"}
+    assert "2 pages accepted" not in library.visitor.get(there).text, "it is for whoever looks"
+    library.visitor.headers = {}
+    assert "2 pages accepted" in library.visitor.get(there).text
+    assert library.visitor.post("/add/", urls=urls, depth="0", next="http://else.example/").headers["location"] == "/"
+    assert library.visitor.post("/add/", urls=urls, depth="0", next="/add/?url=x").headers["location"] == "/"
+
+
 def test_the_bookmark_leads_to_the_form_with_address_and_title_and_adds_nothing(library: Library) -> None:
     said = urlencode({"url": "http://read.example/?a=1&b=2", "title": 'On "Keeping" Pages'})
     onward = library.server.ask(f"/add/page/?{said}")  # from a page of somebody else a browser sends no cookie
@@ -206,6 +218,7 @@ def test_the_bookmark_leads_to_the_form_with_address_and_title_and_adds_nothing(
     assert 'value="On &quot;Keeping&quot; Pages"' in form
     assert 'name="title"' not in library.visitor.get("/add/").text
     answer = library.visitor.post("/add/", urls="http://read.example/?a=1&b=2", title="On Keeping Pages", depth="0")
+    assert answer.headers["location"].startswith("/snapshots/"), "one page is looked at while it is captured"
     assert "On Keeping Pages" in library.visitor.get(answer.headers["location"]).text
     bookmark = re.search(r'id="bookmark" href="(javascript:[^"]+)"', form)
     assert bookmark

@@ -27,7 +27,7 @@ async function reload() {
   const began = Date.now();
   waiting = 0;
   next = began + LATEST;
-  const answer = await fetch(location.href, {credentials: "same-origin"}).catch(() => null);
+  const answer = await fetch(location.href, {credentials: "same-origin", headers: {"X-Live": "1"}}).catch(() => null);
   next = began + Math.max(SOONEST, Math.min(LATEST, SHARE * (Date.now() - began)));
   if (!answer || !answer.ok || answer.redirected) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
