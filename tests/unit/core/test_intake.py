@@ -191,6 +191,20 @@ class TestFound:
             snapshot(max_depth=1, config={"URL_ALLOWLIST": "(?!login)"})
         assert not Crawl.objects.exists()
 
+    def test_every_page_that_is_found_gets_the_tags_of_the_crawl_that_are_still_there(self) -> None:
+        seeds = [Seed("https://example.com/")]
+        made = create_crawl(seeds, created_by=system_user(), max_depth=2, tags=["News", "Deleted"])
+        Tag.objects.get(name="Deleted").delete()
+        take(made.snapshot_set.get(), "https://example.com/a", "https://example.com/b", tags="Own, news")
+        take(made.snapshot_set.get(url="https://example.com/a"), "https://example.com/a/deeper")
+        tags = {page.url: {tag.name for tag in page.tags.all()} for page in made.snapshot_set.filter(depth__gt=0)}
+        assert tags == {
+            "https://example.com/a": {"News", "Own"},
+            "https://example.com/b": {"News", "Own"},
+            "https://example.com/a/deeper": {"News"},
+        }
+        assert not Tag.objects.filter(name="Deleted").exists()
+
     def test_no_url_at_all(self) -> None:
         page = snapshot(max_depth=1)
         assert take(page, "", "javascript:x", "mailto:a@b.c") == (0, {"bad_url": 1, "scheme_refused": 2})
