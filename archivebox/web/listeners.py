@@ -21,6 +21,8 @@ from archivebox.lib.processes import Identity
 from archivebox.replay.listener import Listener
 from archivebox.web import settings
 from archivebox.web.asgi import application
+from archivebox.web.connections import ConnectionLimit
+from archivebox.web.proxies import TrustedProxies
 from archivebox.web.viewers import is_known_host, look_up
 
 log = logging.getLogger("archivebox.web")
@@ -28,6 +30,10 @@ log = logging.getLogger("archivebox.web")
 CONNECTIONS = 1000
 """Open connections that each listener has at most: browsers keep theirs for the next request, and one costs a file
 descriptor and no thread. How much is worked on at a time is limited behind them (:mod:`archivebox.web.gate`)."""
+ONE_OF = 4
+"""One address has at most one of so many of them."""
+LEAST = 12
+"""But as many as two browsers use, where there are few."""
 _OWN_FILES = 200
 """File descriptors that are left for everything but connections."""
 
@@ -70,6 +76,8 @@ async def listen(bind: Address, replay: Address, starters: Sequence[Identity]) -
         _server(application, bind, Interfaces.ASGINL),
         _server(Listener(look_up, is_known_host, settings.ORIGIN), replay, Interfaces.RSGI),
     ]
+    most = max(LEAST, _connections() // ONE_OF)
+    ConnectionLimit([bind.port, replay.port], most, TrustedProxies(settings.TRUSTED_PROXIES).has).start()
     serving = [asyncio.create_task(server.serve()) for server in servers]
     stopped = asyncio.create_task(stop.wait())
     await asyncio.wait([*serving, stopped], return_when=asyncio.FIRST_COMPLETED)

@@ -10,6 +10,19 @@ _FOR, _PROTO = b"x-forwarded-for", b"x-forwarded-proto"
 Header = tuple[bytes, bytes]
 
 
+class TrustedProxies:
+    """The addresses that TRUSTED_PROXIES lists."""
+
+    def __init__(self, trusted: Iterable[str]) -> None:
+        self._networks: list[IPv4Network | IPv6Network] = [ip_network(text, strict=False) for text in trusted]
+
+    def has(self, host: str) -> bool:
+        address = literal(host)
+        if isinstance(address, IPv6Address) and address.ipv4_mapped:
+            address = address.ipv4_mapped  # as a listener for both sees it
+        return address is not None and any(address in network for network in self._networks)
+
+
 class Proxies:
     """The app, told of each request who sent it to the first of our proxies, by which scheme, and at which address.
 
@@ -20,7 +33,7 @@ class Proxies:
     def __init__(self, app: Application, trusted: Iterable[str], user_header: str = "", below: str = "") -> None:
         self._app = app
         self._below = below
-        self._trusted: list[IPv4Network | IPv6Network] = [ip_network(text, strict=False) for text in trusted]
+        self._is_ours = TrustedProxies(trusted).has
         self._user_header = user_header.lower().encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,12 +67,6 @@ class Proxies:
         """A request from somewhere else, without what only our proxies may say."""
         kept = [header for header in scope["headers"] if header[0] not in {_FOR, self._user_header}]
         return {"headers": kept}
-
-    def _is_ours(self, host: str) -> bool:
-        address = literal(host)
-        if isinstance(address, IPv6Address) and address.ipv4_mapped:
-            address = address.ipv4_mapped  # as a listener for both sees it
-        return address is not None and any(address in network for network in self._trusted)
 
 
 def _values(headers: Iterable[Header], wanted: bytes) -> list[str]:

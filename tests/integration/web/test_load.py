@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
+import resource
+import select
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -10,7 +13,7 @@ import pytest
 
 from tests.webserver.fixtures import Library
 
-IDLE, SLOW = 200, 60
+IDLE, SLOW, FLOOD = 200, 60, 1_100
 FORM = b"Content-Type: application/x-www-form-urlencoded\r\n"
 
 
@@ -42,6 +45,28 @@ def test_idle_connections_hold_nobody_up(library: Library, begin: bytes) -> None
         assert server.ask("/health/").status == 200
         assert server.ask("/x/", port=server.replay_port).status == 403
         assert server.ask("/health/").status == 200
+
+
+def test_idle_connections_of_one_address_hold_no_other_up(library: Library) -> None:
+    """The server closes all but a quarter of what it takes, and these only once it has waited for them in vain."""
+    server, most = library.server, 250
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4_096) if hard != resource.RLIM_INFINITY else 4_096, hard))
+    with held(server.port, FLOOD, b"") as sockets:
+        other = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30, source_address=("127.0.0.2", 0))
+        other.request("GET", "/health/")
+        assert other.getresponse().status == 200
+        other.close()
+        server.wait_for(lambda: ended_of(sockets) >= FLOOD - most, 30)
+        assert ended_of(sockets) == FLOOD - most
+
+
+def ended_of(sockets: list[socket.socket]) -> int:
+    """How many the server has closed."""
+    poll = select.poll()
+    for each in sockets:
+        poll.register(each, select.POLLIN)
+    return len(poll.poll(0))
 
 
 def test_slow_bodies_hold_nobody_up(library: Library) -> None:
