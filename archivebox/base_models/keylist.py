@@ -8,8 +8,10 @@ from django.db import connection
 from django.db.models.expressions import RawSQL
 
 
-def key_list(keys: Iterable[UUID]) -> RawSQL:
-    """For ``pk__in``."""
+def key_list(keys: Iterable[UUID | str]) -> RawSQL:
+    """For ``pk__in``; keys may be as the driver gives them."""
     if connection.vendor == "sqlite":
-        return RawSQL("SELECT value FROM json_each(%s)", [json.dumps([key.hex for key in keys])])
+        return RawSQL(
+            "SELECT value FROM json_each(%s)", [json.dumps([key if isinstance(key, str) else key.hex for key in keys])]
+        )
     return RawSQL("SELECT unnest(%s::uuid[])", [list(keys)])

@@ -1,6 +1,5 @@
 """Owns what a collection can be narrowed by: terms of the query language, counted only as far as that is cheap."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,8 +12,8 @@ from uuid import UUID
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import Count, Q
-from django.db.models.expressions import RawSQL
 
+from archivebox.base_models.keylist import key_list
 from archivebox.base_models.literal import Literal
 from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.core.archiveresult import ArchiveResult
@@ -94,7 +93,7 @@ def _of_lines(lines: "list[_Line]", *, is_all: bool) -> list[Facet]:
     for domain, count in Counter(line.domain for line in lines).items():
         hosts[shown_host(domain)] += count
     years.update(Counter(line.year for line in lines))
-    among = _among([line.key for line in lines])
+    among = Q(snapshot_id__in=key_list(line.key for line in lines))
     failures = ArchiveResult.objects.filter(among, status=Literal("failed"))
     states["failed"] = failures.values("snapshot_id").distinct().count()
     taggings = Snapshot.tags.through.objects.filter(among).values_list("tag__name").annotate(n=Count("pk"))
@@ -142,13 +141,6 @@ def _lines(selection: Selection) -> list[_Line]:
 def _year_of(digits: str) -> int:
     """The year in the first half of a UUIDv7's 48 bits of milliseconds; it changes every 65 seconds."""
     return datetime.fromtimestamp((int(digits, 16) << 16) / 1000, UTC).year
-
-
-def _among(keys: list[Any]) -> Q:
-    """Rows of these Snapshots; the keys are one value, since 10,000 are more than a statement takes."""
-    if connection.vendor == "sqlite":
-        return Q(snapshot_id__in=RawSQL("SELECT value FROM json_each(%s)", (json.dumps(keys),)))
-    return Q(snapshot_id__in=RawSQL("SELECT unnest(%s::uuid[])", (keys,)))
 
 
 def _frequent(counts: "Counter[str]") -> list[tuple[str, int]]:

@@ -6,6 +6,7 @@ from django.views.generic.base import RedirectView
 
 from archivebox.web.views import (
     add,
+    api_docs,
     changes,
     crawls,
     errors,
@@ -89,6 +90,7 @@ urlpatterns = [
     path("import/<uuid:job_id>/", imports.one, name="import"),
     path("import/<uuid:job_id>/failed.csv", imports.failed, name="import-failed"),
     path("import/<uuid:job_id>/refused.csv", imports.refused, name="import-refused"),
+    path("api/docs/", api_docs.page, name="api-docs"),
     path("api/", include("archivebox.api.urls")),
     path("add/page/", add.handed_over, name="add-page"),
     path("add/preview/", add.preview, name="add-preview"),

@@ -44,6 +44,7 @@ PATHS = [
     "/people/",
     "/people/record/",
     "/tokens/",
+    "/shares/",
     "/webhooks/",
     "/password/",
     "/web/2026/http://not.kept.example/",
@@ -180,6 +181,18 @@ def test_the_palette_leads_to_a_page_by_its_title(inside: Browser, library: Libr
     inside.wait_for("document.querySelector('#palette a[aria-current]')?.textContent.includes('Story 42')")
     press(inside, "Enter", shiftKey=False)
     assert inside.wait_for("location.pathname.startsWith('/snapshots/') && document.title.startsWith('Story 42')")
+
+
+def test_the_api_is_read_and_tried_on_a_page_of_its_own(inside: Browser, library: Library) -> None:
+    inside.go(f"{library.server.url}/api/docs/")
+    assert inside.wait_for("document.querySelectorAll('#api .opblock').length > 60")
+    inside.value("document.querySelector('#operations-snapshots-list_snapshots button').click()")
+    inside.wait_for("!!document.querySelector('#api .try-out__btn')")
+    inside.value("document.querySelector('#api .try-out__btn').click()")
+    inside.wait_for("!!document.querySelector('#api .execute')")
+    inside.value("document.querySelector('#api .execute').click()")
+    shown = inside.wait_for("document.querySelector('#api .live-responses-table tbody')?.innerText")
+    assert shown.startswith("200")
 
 
 def test_what_narrows_the_list_stands_beside_it(inside: Browser, library: Library) -> None:

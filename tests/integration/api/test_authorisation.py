@@ -86,6 +86,7 @@ PAGES: dict[str, Row] = {
     "plugins/": {"GET": INSPECT},
     "plugins/<str:name>/": {"GET": INSPECT, "POST": ADMINISTER},
     "settings/": {"GET": INSPECT, "POST": ADMINISTER},
+    "api/docs/": {"GET": LIST},
     "health/": {"GET": OPEN},
     "ready/": {"GET": OPEN},
     "static/<path:path>": {"GET": OPEN},
