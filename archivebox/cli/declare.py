@@ -21,6 +21,11 @@ def size_in_bytes(_ctx: click.Context, _param: click.Parameter, value: str | Non
         raise click.BadParameter(str(error)) from None
 
 
+def joined(_ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> str | None:
+    """Names of an option that is given more than once, as one text."""
+    return ",".join(value) or None
+
+
 def _remember(ctx: click.Context, param: click.Parameter, value: object) -> None:
     """Global options stand before or behind the command's name; the last one wins."""
     if value:
@@ -113,7 +118,12 @@ LIMIT = option("--limit", text="At most so many; on a terminal 50 unless given."
 IDS = words("ids", "ID...", required=True)
 
 PLUGINS = option(
-    "--plugins", "--extract", text="Only these plugins and what they require, separated by commas.", metavar="NAMES"
+    "--plugins",
+    "--extract",
+    text="Only these plugins and what they require, separated by commas; may be given more than once.",
+    metavar="NAMES",
+    multiple=True,
+    callback=joined,
 )
 
 BG = flag("--bg", text="Only queue it, and say whether anything will run it.")

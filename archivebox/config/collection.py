@@ -14,6 +14,9 @@ from archivebox.config.privacy import keep_private
 from archivebox.lib.files import atomic_write, locked
 from archivebox.storage.layout import DataFolder
 
+OLDER_FOLDERS = frozenset({"archive", "crawls", "logs", "personas", "sources", "users"})
+"""What older versions keep beside their database."""
+
 
 class CollectionError(Exception):
     """A data folder that cannot be used as things are; the message says what to do."""
@@ -22,14 +25,24 @@ class CollectionError(Exception):
 def choose_data_dir(option: str | None = None) -> Path:
     """``--data-dir``, else ``DATA_DIR``, else the current folder if an ArchiveBox made it, else ``./data``.
 
-    Sets ``DATA_DIR``; call it before anything of Django is imported.
+    Inside of a folder of an older ArchiveBox it is that one, which is then refused by name. Sets ``DATA_DIR``; call it
+    before anything of Django is imported.
     """
     here = DataFolder(Path.cwd())
-    known = is_collection(here) or origin_of(here.database).is_older
-    chosen = option or os.environ.get("DATA_DIR") or (here.root if known else here.root / "data")
+    known = here.root if is_collection(here) else _older_archive_around(here.root)
+    chosen = option or os.environ.get("DATA_DIR") or known or here.root / "data"
     folder = Path(chosen).expanduser().resolve()
     os.environ["DATA_DIR"] = str(folder)
     return folder
+
+
+def _older_archive_around(place: Path) -> Path | None:
+    """The folder of an older ArchiveBox that this is, or is one of the folders of."""
+    for folder in (place, *place.parents):
+        is_part = folder == place or place.relative_to(folder).parts[0] in OLDER_FOLDERS
+        if is_part and origin_of(DataFolder(folder).database).is_older:
+            return folder
+    return None
 
 
 def is_collection(folder: DataFolder) -> bool:

@@ -77,6 +77,11 @@ class Resolved:
         """Whether there is a value, in any layer or by default; what no plugin that is here declares counts as set."""
         return name not in self._settings.canonical or bool(self.get_text(name))
 
+    def is_said(self, name: str) -> bool:
+        """Whether any layer says something of a setting that a plugin which is here declares."""
+        canonical = self._settings.canonical.get(name)
+        return canonical is not None and self._said(self._settings.specs[canonical]) is not None
+
     def get_float(self, name: str) -> float:
         """The value of a setting that is a number and has a default; TypeError for another."""
         value = self.get(name)

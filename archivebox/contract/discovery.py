@@ -17,7 +17,7 @@ from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS, HookName, parse
 from archivebox.contract.presentation import Output, Role, read_outputs
 from archivebox.contract.providers import ORDINARY, Provider, read_provider
 from archivebox.contract.schema import PluginSchema, prefix, read_schema, string_list
-from archivebox.contract.scripts import OLDER_PACKAGES, Script, read_script
+from archivebox.contract.scripts import ABX_PKG, OLDER_PACKAGES, Script, read_script
 from archivebox.contract.searching import SearchBackend, read_search
 from archivebox.lib.jsonl import JSON
 
@@ -282,7 +282,7 @@ def _environment(plugin: str, script: Script, packages: tuple[str, ...]) -> Bina
     wanted = packages if packages and script.interpreter == "python" else script.packages
     if not wanted:
         return None
-    owner = "older" if wanted == OLDER_PACKAGES else plugin
+    owner = "older" if wanted in (OLDER_PACKAGES, (ABX_PKG, *OLDER_PACKAGES)) else plugin
     digest = hashlib.sha256("\n".join(wanted).encode()).hexdigest()[:8]
     options: dict[str, JSON] = {"packages": list(wanted), "names": ["python"]}
     return BinaryRequest(f"{owner}-python-{digest}", ("pip",), {"pip": options})

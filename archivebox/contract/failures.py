@@ -63,6 +63,7 @@ FAILURES: Mapping[Reason, Policy] = MappingProxyType(
         ),
         Reason.MISSING_BINARY: Policy(Retried.WHEN_ASKED, False, "It is due as soon as the program is installed."),
         Reason.MISSING_MODULE: Policy(Retried.WHEN_ASKED, False, "A package has to be installed."),
+        Reason.MISSING_NODE_MODULE: Policy(Retried.WHEN_ASKED, False, "An npm package has to be installed."),
         Reason.MISSING_PLUGIN: Policy(Retried.WHEN_ASKED, False, "A plugin has to be put into place."),
         Reason.COULD_NOT_START: Policy(Retried.WHEN_ASKED, False, "Its file or its interpreter has to change."),
         Reason.USAGE_ERROR: Policy(Retried.WHEN_ASKED, False, "The hook or its declaration has to change."),

@@ -27,8 +27,12 @@ _USAGE_ERROR = re.compile(
     r"|the following arguments are required|ERR_PARSE_ARGS",
     re.IGNORECASE,
 )
-_MISSING_MODULE = re.compile(
-    r"^(?:ModuleNotFoundError: No module named|Error: Cannot find module) '([^'./][^']*)'", re.MULTILINE
+_USAGE_OF = re.compile(r"^\s*usage:(.*)$|^(\S+): error:", re.IGNORECASE | re.MULTILINE)
+"""By which a program that refuses an option names itself (click, argparse, optparse)."""
+_HOOK_NAME = re.compile(r"\bon_[A-Z]")
+_MISSING_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([^'./][^']*)'", re.MULTILINE)
+_MISSING_NODE_MODULE = re.compile(
+    r"^(?:Error: Cannot find module|Error \[ERR_MODULE_NOT_FOUND\]: Cannot find package) '([^'./][^']*)'", re.MULTILINE
 )
 _MISSING_PROGRAM = re.compile(
     r"env: [\u2018'\"]?([^\u2019'\"\s:]+)[\u2019'\"]?: No such file|([^\s:]+): (?:command )?not found", re.ASCII
@@ -242,15 +246,23 @@ def _ended_badly(run: Ending) -> Outcome:
 def _lacked_something(run: Ending) -> Outcome | None:
     """A program, a module or an option: trying again is in vain before a person has acted."""
     tail = run.stderr[-STDERR_TAIL:]
-    if run.exit_code in (1, 2) and _USAGE_ERROR.search(tail):
+    if run.exit_code in (1, 2) and _USAGE_ERROR.search(tail) and _is_of_hook(tail):
         return could_not_start(Reason.USAGE_ERROR)
     if module := _MISSING_MODULE.search(tail):
         return could_not_start(Reason.MISSING_MODULE, module[1])
+    if module := _MISSING_NODE_MODULE.search(tail):
+        return could_not_start(Reason.MISSING_NODE_MODULE, module[1])
     if run.exit_code == NOT_FOUND and (program := _MISSING_PROGRAM.search(tail)):
         return could_not_start(Reason.MISSING_BINARY, program[1] or program[2])
     if run.exit_code in (NOT_EXECUTABLE, NOT_FOUND):
         return could_not_start(detail=_last_line(tail))
     return None
+
+
+def _is_of_hook(refusal: str) -> bool:
+    """Whether the hook itself refused an option, and not a program that it runs, such as yt-dlp."""
+    names = [found[1] or found[2] for found in _USAGE_OF.finditer(refusal)]
+    return not names or any(_HOOK_NAME.search(name) for name in names)
 
 
 def _last_line(text: str) -> str:

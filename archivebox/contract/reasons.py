@@ -38,6 +38,7 @@ class Reason(StrEnum):
     PAGE_GONE = "page_gone"
     MISSING_BINARY = "missing_binary"
     MISSING_MODULE = "missing_module"
+    MISSING_NODE_MODULE = "missing_node_module"
     MISSING_PLUGIN = "missing_plugin"
     COULD_NOT_START = "could_not_start"
     FOLDER_UNUSABLE = "folder_unusable"
@@ -177,6 +178,12 @@ _TEXTS: dict[Reason, _Text] = {
         "Name the package of {} in requirements.txt beside the hook, then run `archivebox install` and"
         " `archivebox update`.",
         "It imports {}, which is not installed.",
+    ),
+    Reason.MISSING_NODE_MODULE: _text(
+        "It loads a Node module that is not installed.",
+        "Name the npm package of {} in binaries.jsonl beside the hook, then run `archivebox install` and"
+        " `archivebox update`.",
+        "It loads the Node module {}, which is not installed.",
     ),
     Reason.MISSING_PLUGIN: _text(
         "A plugin that it needs is not there or is switched off.",

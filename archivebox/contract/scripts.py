@@ -28,6 +28,9 @@ OPTIONS = (
 OLDER_PACKAGES = ("feedparser", "requests", "rich-click")
 """What hooks of the older dialect import without saying so anywhere: one environment has them all."""
 
+ABX_PKG = "abx-pkg"
+"""What some of these import besides, for finding programs; nobody else waits for what it brings along."""
+
 _BY_EXTENSION: dict[str, Interpreter] = {"py": "python", "js": "node", "sh": "bash"}
 _PLAIN_SHEBANG = re.compile(r"#!\s*(?:/usr/bin/env\s+|(?:/usr(?:/local)?)?/bin/)(?:python3?|node|bash|sh)\s*", re.ASCII)
 _CLICK = re.compile(r"^\s*(?:import|from)\s+(?:rich_)?click\b", re.MULTILINE)
@@ -36,6 +39,7 @@ _LONG_OPTION = re.compile(r"['\"/]--([a-z][a-z-]*)", re.ASCII)
 _BY_ENV = re.compile(r"#!\s*/usr/bin/env\s+(?:-\S+\s+|\w+=\S*\s+)*([A-Za-z0-9_][\w.+-]*)", re.ASCII)
 _TAKES_ANYTHING = "ignore_unknown_options"
 _OLDER_IMPORT = re.compile(r"^\s*(?:import|from)\s+(?:feedparser|requests|rich_click)\b", re.MULTILINE)
+_ABX_PKG_IMPORT = re.compile(r"^\s*(?:import|from)\s+abx_pkg\b", re.MULTILINE)
 _INLINE = re.compile(r"^# /// script\s*$\n((?:^#(?: .*)?$\n)+?)^# ///\s*$", re.MULTILINE)
 _NEWER_DIALECT = tuple(map(re.compile, (r"abx_?(?:plugins|pkg)\b", r"emit_?archive_?result")))
 """Each begins with a letter as it is, which is looked for ten times as fast as either of two, or in either case."""
@@ -101,7 +105,7 @@ def accepted_options(text: str, extension: str) -> tuple[str, ...] | None:
 def packages_of(text: str) -> tuple[str, ...]:
     """The packages that a Python script needs beside the application's own.
 
-    Those that its PEP 723 lines name, else those of the older dialect if it imports one of them.
+    Those that its PEP 723 lines name, else those of the older dialect if it imports one of them, or abx_pkg.
     """
     inline = _INLINE.search(text)
     if inline is not None:
@@ -112,4 +116,6 @@ def packages_of(text: str) -> tuple[str, ...]:
             asked = []
         if isinstance(asked, list) and asked:
             return tuple(sorted(str(package) for package in asked))
+    if _ABX_PKG_IMPORT.search(text):
+        return (ABX_PKG, *OLDER_PACKAGES)
     return OLDER_PACKAGES if _OLDER_IMPORT.search(text) else ()

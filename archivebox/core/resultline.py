@@ -10,7 +10,10 @@ from archivebox.contract.reasons import Reason
 
 IN_ITS_OWN_WORDS = DECLARABLE_REASONS | {Reason.DECLARED, Reason.TEMPORARY_FAILURE, Reason.NOT_APPLICABLE}
 """Reasons of which the hook itself says more."""
-BROKE = frozenset({Reason.CRASHED, Reason.SIGNALLED, Reason.TIMEOUT, Reason.USAGE_ERROR, Reason.MISSING_MODULE})
+BROKE = frozenset(
+    {Reason.CRASHED, Reason.SIGNALLED, Reason.TIMEOUT, Reason.USAGE_ERROR, Reason.MISSING_MODULE,
+     Reason.MISSING_NODE_MODULE}
+)  # fmt: skip
 """Reasons for which its output is worth reading."""
 
 

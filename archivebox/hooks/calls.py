@@ -16,7 +16,7 @@ from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.discovery import BUNDLED
 from archivebox.contract.hook import Hook
 from archivebox.contract.presentation import ranked
-from archivebox.hooks.registry import needed_programs, path_of_program, plugins
+from archivebox.hooks.registry import needed_programs, path_of_program, place_set_for, plugins, setting_of_program
 
 APPLICATION = Path(__file__).parent.parent.parent
 INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "XDG_RUNTIME_DIR")
@@ -60,7 +60,11 @@ class Call:
         if hook.plugin not in self.by_plugin:
             env, names = _environment(hook.plugin, self, for_installer=hook.name.event == "Binary")
             programs = tuple(name for name in names if name.endswith("_BINARY"))
-            needed = needed_programs(plugins()[hook.plugin], self.settings) if hook.plugin in plugins() else ()
+            plugin = plugins().get(hook.plugin)
+            needed = needed_programs(plugin, self.settings) if plugin is not None else ()
+            for request in plugin.binaries if plugin is not None else ():
+                if place := place_set_for(request.name, self.settings):
+                    env.setdefault(setting_of_program(request.name), place)
             self.by_plugin[hook.plugin] = PluginCall(env, names, programs, needed, self.object_dir / hook.plugin)
         return self.by_plugin[hook.plugin]
 

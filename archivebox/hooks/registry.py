@@ -19,7 +19,7 @@ from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.discovery import Plugin
 from archivebox.contract.hook import Hook
 from archivebox.contract.presentation import Output
-from archivebox.contract.schema import SettingSpec
+from archivebox.contract.schema import SettingSpec, prefix
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
 
@@ -130,10 +130,28 @@ def resolve_settings(layers: Sequence[Layer]) -> Resolved:
 
 
 def needed_programs(plugin: Plugin, settings: Resolved) -> tuple[BinaryRequest, ...]:
-    """The programs that a plugin needs, but those whose place a setting names: ``WGET_BINARY=/opt/wget/bin/wget``."""
+    """The programs that a plugin needs, but those whose place a setting names: ``WGET_BINARY=/opt/wget/bin/wget``.
+
+    A setting of its own, or the one that is called after the program, whichever plugin has it.
+    """
     specs = [spec for spec in (*plugin.schema.settings.values(), CORE_SETTINGS["NODE_BINARY"]) if _names_program(spec)]
     given = {spec.default for spec in specs if _is_given(settings.get_text(spec.name), spec.default)}
-    return tuple(request for request in plugin.binaries if request.name not in given)
+    return tuple(
+        request
+        for request in plugin.binaries
+        if request.name not in given and not place_set_for(request.name, settings)
+    )
+
+
+def place_set_for(program: str, settings: Resolved) -> str:
+    """What somebody set as the place of a program, as ``CHROME_BINARY`` for ``chrome``; empty where nobody did."""
+    name = setting_of_program(program)
+    value = settings.get_text(name) if settings.is_said(name) else ""
+    return value if value not in ("", program) and path_of_program(value) else ""
+
+
+def setting_of_program(program: str) -> str:
+    return f"{prefix(program)}_BINARY"
 
 
 def _names_program(spec: SettingSpec) -> bool:

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from django.db import DatabaseError, connection
 
+from archivebox.cli.sandbox import AS_ORDINARY_USER, NO_SANDBOX
 from archivebox.config.collection import is_collection
 from archivebox.config.core import CORE_SETTINGS
 from archivebox.config.resolve import Resolved
@@ -239,8 +240,7 @@ def _namespaces(parent: Process | None) -> Check:
     if sys.platform != "linux":
         return Check("sandbox", "ok", "The system's own is used.")
     if os.geteuid() == 0:
-        action = "Run ArchiveBox as an ordinary user, so that hostile pages stay in Chromium's sandbox."
-        return Check("sandbox", "warning", "This is root: Chromium runs without its sandbox.", action)
+        return Check("sandbox", "warning", NO_SANDBOX, AS_ORDINARY_USER)
     if parent is None:
         return Check("sandbox", "ok", "Not tried, for want of a collection to keep the record in.")
     probe = Process(

@@ -235,3 +235,8 @@ def test_words_of_earlier_versions_do_the_same(cli: Type, collection: Path) -> N
     assert cli("config", "--reset", "TIMEOUT").code == 0
     assert cli("config", "--get", "TIMEOUT").record["value"] == 60
     assert cli("version", "--quiet").out.strip() == cli("version").out.split()[1]
+
+
+def test_plugins_of_an_option_that_is_given_twice_are_all_chosen(cli: Type) -> None:
+    done = cli("add", "--bg", "--plugins", "wget,title", "--extract", "favicon", GOOD)
+    assert done.record["config"] == {"PLUGINS": ["wget", "title", "favicon"]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -425,3 +426,10 @@ def test_a_webhook_is_made_tried_and_removed_and_its_secret_shown_once(cli: Type
     assert cli("webhook", "resend", str(delivery["id"])).record["status"] == "queued"
     assert cli("webhook", "remove", key).code == 0
     assert cli("webhook", "list").records == []
+
+
+def test_root_is_told_once_that_chromium_has_no_sandbox(cli: Type) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = cli("server", f"127.0.0.1:{taken.getsockname()[1]}")
+    assert done.code == 2
+    assert (done.out + done.err).count("Chromium runs without its sandbox") == (os.geteuid() == 0)

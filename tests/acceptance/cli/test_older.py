@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -35,18 +36,35 @@ def test_a_folder_that_is_not_ours_is_refused_by_name_and_left_alone(cli: Type, 
         assert older.digest(folder) == before, words
 
 
-@pytest.mark.parametrize("words", [["init"], ["add", "--bg", "https://example.com/"], ["doctor"], ["list"]])
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        (["init"], ""),
+        (["add", "--bg", "https://example.com/"], ""),
+        (["doctor"], ""),
+        (["list"], ""),
+        (["init"], "archive"),
+        (["add", "--bg", "https://example.com/"], "archive/1600000000.0"),
+    ],
+)
 def test_an_older_archive_in_the_current_folder_is_seen_before_data_is_made(
-    cli: Type, tmp_path: Path, words: list[str]
+    cli: Type, tmp_path: Path, words: list[str], place: str
 ) -> None:
     folder = older.make(tmp_path / "old", "0.7")
     before = older.digest(folder)
-    done = cli(*words, cwd=folder)
+    done = cli(*words, cwd=folder / place)
     assert done.code == 2
     assert f"{folder} holds an archive of ArchiveBox 0.4 to 0.7" in done.err
     assert older.digest(folder) == before
     assert cli("--data-dir", str(tmp_path / "new"), *words, cwd=folder).code in {0, 1, 2}
     assert older.digest(folder) == before
+
+
+def test_below_an_older_archive_but_not_in_its_folders_a_collection_is_made(cli: Type, tmp_path: Path) -> None:
+    other = older.make(tmp_path / "old", "0.7") / "other"
+    other.mkdir()
+    assert cli("init", cwd=other).code == 0
+    assert (other / "data" / "index.sqlite3").is_file() or os.environ.get("DATABASE_URL")
 
 
 def test_another_programs_file_in_the_current_folder_is_passed_by(cli: Type, tmp_path: Path) -> None:

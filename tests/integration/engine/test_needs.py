@@ -42,7 +42,7 @@ def test_a_module_that_nobody_declared_is_named(forked: Collection) -> None:
     found = {name: (row["status"], row["reason"], row["retry_at"]) for name, row in forked.results().items()}
     assert found == {
         "py": ("failed", "missing_module:no_such_package", None),
-        "js": ("failed", "missing_module:no-such-package", None),
+        "js": ("failed", "missing_node_module:no-such-package", None),
     }
 
 
@@ -87,6 +87,19 @@ def test_a_program_whose_place_is_set_is_there(forked: Collection) -> None:
     forked.plugin("own", hook, config={"properties": setting}, binaries=wanted)
     forked.run(forked.add("http://one.test/"))
     assert forked.results()["own"]["reason"] == "missing_binary:no-such-program"
+    forked.run(forked.add("http://two.test/", OWN_BINARY=str(program)))
+    assert forked.ledger == ["mine"]
+
+
+def test_a_setting_called_after_a_program_says_where_that_is_to_every_plugin(forked: Collection) -> None:
+    program = forked.base / "mine"
+    program.write_text("#!/bin/sh\necho mine\n")
+    program.chmod(0o755)
+    setting = {"OWN_BINARY": {"type": "string", "default": "another-program"}}
+    forked.plugin("own", {"on_Snapshot__61_own.sh": "true\n"}, config={"properties": setting})
+    wanted = [{"type": "Binary", "name": "own", "binproviders": "env"}]
+    hook = {"on_Snapshot__60_other.sh": 'echo "$("$OWN_BINARY")" >> "$DATA_DIR/ledger"\n'}
+    forked.plugin("other", hook, binaries=wanted)
     forked.run(forked.add("http://two.test/", OWN_BINARY=str(program)))
     assert forked.ledger == ["mine"]
 

@@ -253,6 +253,10 @@ INLINE = "# /// script\n# requires-python = '>=3.11'\n# dependencies = [\n#   'b
     [
         ({"on_Snapshot__61_x.py": "import rich_click as click\n"}, ["feedparser", "requests", "rich-click"]),
         ({"on_Snapshot__61_x.py": "def f():\n    import requests\n"}, ["feedparser", "requests", "rich-click"]),
+        (
+            {"on_Crawl__00_x.py": "from abx_pkg import Binary\nimport rich_click\n"},
+            ["abx-pkg", "feedparser", "requests", "rich-click"],
+        ),
         ({"on_Snapshot__61_x.py": INLINE}, ["a", "b==2"]),
         ({"on_Snapshot__61_x.py": INLINE, "requirements.txt": "c  # why\n# no\n--pre\nd>1\n"}, ["c", "d>1"]),
         ({"on_Snapshot__61_x.py": "# /// script\n# requires-python = '>=3.11'\n# ///\n"}, None),

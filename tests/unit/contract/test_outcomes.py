@@ -37,7 +37,9 @@ def told(exit_code: int | None, says: str | None = None, **more: Any) -> Ending:
 FILES: dict[str, Any] = {"wrote_files": True}
 EMPTY: dict[str, Any] = {"wrote_files": True, "wrote_bytes": False}
 DAEMON: dict[str, Any] = {"listens": True}
-NO_OPTION = "Usage: x [OPTIONS]\nError: No such option: --depth\n"
+NO_OPTION = "Usage: on_Snapshot__60_x.py [OPTIONS]\n\nError: No such option: --depth\n"
+ARGPARSE = "usage: on_Snapshot__60_x.py [-h]\non_Snapshot__60_x.py: error: unrecognized arguments: --depth\n"
+OPTION_OF_PROGRAM = "Usage: yt-dlp [OPTIONS] URL [URL...]\n\nyt-dlp: error: no such option: --no-such\n"
 
 TABLE: list[tuple[str, Ending, Status, str, bool]] = [
     # what happened, the run, status, reason, again
@@ -138,6 +140,21 @@ TABLE: list[tuple[str, Ending, Status, str, bool]] = [
     ),
     ("cancelled", row(0, "succeeded", EndReason.CANCELLED), Status.SKIPPED, "cancelled", False),
     ("an option it does not know", row(2, stderr=NO_OPTION), Status.FAILED, "usage_error", False),
+    ("an option it does not know, argparse", row(2, stderr=ARGPARSE), Status.FAILED, "usage_error", False),
+    (
+        "an option that a program of it does not know",
+        row(1, stderr=OPTION_OF_PROGRAM),
+        Status.FAILED,
+        "crashed:yt-dlp: error: no such option: --no-such",
+        True,
+    ),
+    (
+        "a module of ECMAScript, Node",
+        row(1, stderr="Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'abxbus' imported from /x.mjs\n"),
+        Status.FAILED,
+        "missing_node_module:abxbus",
+        False,
+    ),
     ("an option, Node", row(1, stderr="TypeError [ERR_PARSE_ARGS_X]: '--depth'"), Status.FAILED, "usage_error", False),
     (
         "a module that is not there",
@@ -150,7 +167,7 @@ TABLE: list[tuple[str, Ending, Status, str, bool]] = [
         "a module, Node",
         row(1, stderr="throw err;\n\nError: Cannot find module 'puppeteer-core'\n at x\n"),
         Status.FAILED,
-        "missing_module:puppeteer-core",
+        "missing_node_module:puppeteer-core",
         False,
     ),
     (
