@@ -62,6 +62,7 @@ class Reason(StrEnum):
     SIZE_REACHED = "size_reached"
     DIRECT_NETWORK = "direct_network"
     PURGED = "purged"
+    BEING_ADDED = "being_added"
 
     @property
     def sentence(self) -> str:
@@ -256,6 +257,9 @@ _TEXTS: dict[Reason, _Text] = {
         "It found more than the {} that one page may bring; the rest was left out.",
     ),
     Reason.PURGED: _text("It is being deleted for good.", "Nothing brings it back: add its URL again."),
+    Reason.BEING_ADDED: _text(
+        "Its URLs are still being added.", "It starts when all are there; if the command was killed, add them again."
+    ),
 }
 
 

@@ -19,6 +19,7 @@ from archivebox.base_models.visibility import Visibility
 from archivebox.config.listening import listened_ports
 from archivebox.config.resolve import Layer, Resolved, SettingError
 from archivebox.contract.reasons import Reason
+from archivebox.core.long_lists import HELD_BACK, add_in_parts, is_long
 from archivebox.core.snapshot import Snapshot, bookmarked_at_of, tags_of
 from archivebox.core.tag import Tag, split_tags
 from archivebox.crawls.admission import Rules, Scope, admit, check_url, refuse_private, shown
@@ -160,7 +161,7 @@ def create_crawl(
     hold: bool = False,
     visibility: str = "",
 ) -> Crawl:
-    """Write a Crawl and the Snapshots of its seeds in one transaction; after it returns no URL can be lost.
+    """Write a Crawl and the Snapshots of its seeds, all or nothing; after it returns no URL can be lost.
 
     ``hold`` writes them paused: they are on record, and run when somebody resumes the Crawl. ``visibility``: who sees
     it and its pages; empty: as VISIBILITY says. ``created_by``: None is a passer-by, whose pages are visited as nobody,
@@ -169,6 +170,7 @@ def create_crawl(
     if created_by is None:
         created_by, config, persona, visibility = system_user(), {**(config or {}), **as_nobody()}, "", ""
     now = timezone.now()
+    in_parts = is_long(len(seeds))
     held = {"status": Crawl.StatusChoices.PAUSED, "retry_at": None} if hold else {}
     crawl = Crawl.plan(
         created_by=created_by,
@@ -181,15 +183,23 @@ def create_crawl(
         persona=persona,
         schedule=schedule,
         visibility=visibility or default_visibility(config or {}),
-        **held,
+        **(HELD_BACK if in_parts else held),
     )
     rules_of(crawl, resolve_settings(crawl.layers()))  # SettingError now: later, links that pages find would be lost
-    rows = (planned(crawl, seed, created_by.username, now) for seed in seeds)
+    username = created_by.username
+
+    def write(some: Sequence[Seed]) -> None:
+        for batch in batches((planned(crawl, seed, username, now) for seed in some), BATCH):
+            table_of(Snapshot).insert(batch)  # bulk_create costs four times as much
+        _tag(crawl, tags, some)
+
+    if in_parts:
+        add_in_parts(crawl, seeds, write, hold=hold)
+        notify_workers()
+        return crawl
     with write_transaction():
         crawl.save(force_insert=True)
-        for batch in batches(rows, BATCH):  # bulk_create costs four times as much
-            table_of(Snapshot).insert(batch)
-        _tag(crawl, tags, seeds)
+        write(seeds)
         notify_workers()
     return crawl
 

@@ -62,10 +62,6 @@ def _in_order(snapshots: "models.QuerySet[Snapshot, Any]", still: Q, **columns: 
 
 
 def retire_older(crawl: Crawl) -> int:
-    """Retire every other version of the URLs of ``crawl``. Returns how many."""
-    count = 0
+    """Retire every other version of the URLs of ``crawl``, some at a time. Returns how many."""
     urls = list(Snapshot.objects.filter(crawl=crawl).values_list("url", flat=True))
-    with write_transaction():
-        for batch in batches(urls, BATCH):
-            count += retire(Snapshot.objects.filter(url__in=batch).exclude(crawl=crawl))
-    return count
+    return sum(retire(Snapshot.objects.filter(url__in=batch).exclude(crawl=crawl)) for batch in batches(urls, BATCH))

@@ -20,6 +20,7 @@ from archivebox.cli.session import Session
 from archivebox.cli.watching import Watched, watch
 from archivebox.config.resolve import Layer, Resolved
 from archivebox.core.intake import Seed, create_crawl
+from archivebox.core.long_lists import AddingEndedError, is_long
 from archivebox.core.models import Snapshot
 from archivebox.core.retry import retry_missing
 from archivebox.core.tag import split_tags
@@ -70,7 +71,7 @@ def run(
     config: tuple[str, ...],
     **limits: object,
 ) -> int:
-    """Check everything, write it in one transaction, then wait for it unless told not to.
+    """Check everything, write all of it or nothing, then wait for it unless told not to.
 
     ``limits`` are settings of the crawl that have an option of their own.
     """
@@ -151,7 +152,8 @@ def _accept(session: Session, given: Given, options: AddOptions) -> tuple[Crawl 
     fresh = [seed for seed in given.seeds.values() if seed.url not in known]
     with ExitStack() as stack:
         source = stack.enter_context(kept_source(session.folder, given.kept)) if fresh else ""
-        stack.enter_context(write_transaction())
+        if not is_long(len(given.seeds)):
+            stack.enter_context(write_transaction())
         crawl = _create(fresh, source, options) if fresh else None
         retired = retire_older(crawl) if crawl is not None and options.overwrite else 0
         others = _update_known(list(known.values()), options) if known else set()
@@ -165,17 +167,20 @@ def _accept(session: Session, given: Given, options: AddOptions) -> tuple[Crawl 
 
 
 def _create(seeds: Sequence[Seed], source: str, options: AddOptions) -> Crawl:
-    return create_crawl(
-        seeds,
-        created_by=system_user(),
-        max_depth=options.depth,
-        tags=options.tags,
-        config=options.config,
-        label=options.label,
-        source=source,
-        persona=options.persona,
-        hold=options.index_only,
-    )
+    try:
+        return create_crawl(
+            seeds,
+            created_by=system_user(),
+            max_depth=options.depth,
+            tags=options.tags,
+            config=options.config,
+            label=options.label,
+            source=source,
+            persona=options.persona,
+            hold=options.index_only,
+        )
+    except AddingEndedError as error:
+        raise BadInputError(str(error)) from None
 
 
 def _update_known(keys: list[UUID], options: AddOptions) -> set[UUID]:

@@ -19,6 +19,7 @@ from archivebox.base_models.patience import patiently
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
+from archivebox.core.long_lists import remove_abandoned
 from archivebox.core.retention import cleanup_today
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.jobs.purging import purge_today
@@ -295,6 +296,7 @@ class Worker:
             await self._wait(self._sibling_died, RENEW_EVERY)
             await self.engine.journal.read(cleanup_today, self.retention_days)
             await self.engine.journal.read(purge_today, self.removed_retention_days)
+            await self.engine.journal.read(remove_abandoned)
 
     async def _give_signs(self) -> None:
         """A sign of life to the orchestrator; it waits for no database: a stalled disk is no hung worker."""

@@ -17,6 +17,7 @@ PAGE = (
     'echo "$SNAP_DIR" >> "$DATA_DIR/ledger"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\necho kept > page.txt\n'
 )
 MANY = 8
+LONG_LIST = 20_000
 
 
 def start(made: Collection, number: int) -> "subprocess.Popen[str]":
@@ -113,3 +114,18 @@ def test_eight_more_while_a_crawl_runs_and_the_server_is_read(forked: Collection
     assert server.wait(PATIENCE) == 128 + signal.SIGTERM, log.read_text()
     check(forked, adders)
     assert len(forked.ledger) == len(set(forked.ledger)) == 2 * (MANY + 1)
+
+
+def test_others_add_while_a_long_list_is_added(forked: Collection) -> None:
+    forked.plugin("page", {"on_Snapshot__10_page.sh": PAGE})
+    listed = forked.base / "urls.txt"
+    listed.write_text("".join(f"http://h{number % 100}.test/{number}\n" for number in range(LONG_LIST)))
+    command = [sys.executable, "-m", "archivebox", "add", "--bg", "--plugins", "page", "--file", str(listed)]
+    with subprocess.Popen(command, cwd=REPOSITORY, env=forked.env, stdout=subprocess.DEVNULL) as long:
+        forked.wait("its first part", lambda: forked.rows("Snapshot", "pk"))
+        short = forked.add("http://short.test/")
+        (row,) = (row for row in forked.rows("Crawl", "pk", "status", "reason") if row["pk"] != short)
+        assert (row["status"], row["reason"]) == ("paused", "being_added"), "nobody waited for its end"
+    assert long.returncode == 0
+    assert len(forked.rows("Snapshot", "pk", crawl_id=row["pk"])) == LONG_LIST
+    assert forked.row("Crawl", "status", pk=row["pk"])["status"] == "queued"
