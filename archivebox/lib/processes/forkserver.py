@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from archivebox.lib.processes.children import Child, block_on, block_on_pidfd, keep
-from archivebox.lib.processes.exits import UNSEEN, ExitStatus
+from archivebox.lib.processes.exits import ExitStatus
 from archivebox.lib.processes.identity import Identity
 from archivebox.lib.processes.launch import MARK, Launch
-from archivebox.lib.processes.linux import P_PIDFD, waitid
 from archivebox.lib.processes.marks import NOBODY
 from archivebox.lib.processes.platform import PORTABLE
 from archivebox.lib.processes.spawn import open_output
 from archivebox.lib.processes.spawnlog import open_spawn_log, started_template
+from archivebox.lib.processes.subreaper import poll_directly, reap_directly
 
 _SERVER = str(Path(__file__).with_name("forkserver_main.py"))
 _TITLE_ROOM = 2048
@@ -33,6 +33,9 @@ _INTERPRETER_FREE = {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
 
 MESSAGE_SECONDS = 0.01
 """Longest sleep between the end of a process and the message about it."""
+
+ANSWER_SECONDS = 5.0
+"""Seconds in which a warm fork server forks, or tells of an end; it takes 1 ms. Then it hangs, or was stopped."""
 
 WARM_UP_SECONDS = 30.0
 """Seconds in which a fork server has to be ready; it takes 0.1 on an idle machine."""
@@ -78,6 +81,8 @@ class ForkServer:
         self._popen: subprocess.Popen[bytes] | None = None
         self._is_warm = False
         self._children: dict[int, ForkedChild] = {}
+        self._untold: dict[int, float] = {}
+        """Children that have ended without a word of it, and since when that is known (monotonic clock)."""
         self._answer: Mapping[str, object] | None = None
 
     @staticmethod
@@ -219,7 +224,11 @@ class ForkServer:
         return data
 
     def _started(self, launch: Launch) -> "ForkedChild":
-        answer = self._await_answer(None)
+        try:
+            answer = self._await_answer(time.monotonic() + ANSWER_SECONDS)
+        except TimeoutError:
+            self._lose()
+            raise ForkServerGone(f"the fork server did not answer within {ANSWER_SECONDS} s") from None
         pid, ticks = answer.get("started"), answer.get("ticks")
         if not isinstance(pid, int) or not isinstance(ticks, int):
             raise ForkServerGone(f"the fork server refused: {answer.get('refused')}")
@@ -239,6 +248,19 @@ class ForkServer:
         with self._lock:
             while self._channel is not None and self._receive():
                 pass
+
+    def end_if_stuck(self) -> None:
+        """Call it now and then: ends a server that does not tell of its children's ends, as one that was stopped.
+
+        Its children are ours then, with their exit codes.
+        """
+        with self._lock:
+            self.handle_messages()
+            now = time.monotonic()
+            ended = [pid for pid, child in self._children.items() if child.identity.is_zombie()]
+            self._untold = {pid: self._untold.get(pid, now) for pid in ended}
+            if any(now - since > ANSWER_SECONDS for since in self._untold.values()):
+                self._lose()
 
     def _receive(self) -> bool:
         """Take one message; False: there is none."""
@@ -279,10 +301,10 @@ class ForkServer:
             if self.listener is not None:
                 self.listener(child, None)
 
-    def _await_answer(self, deadline: float | None) -> Mapping[str, object]:
+    def _await_answer(self, deadline: float) -> Mapping[str, object]:
         while self._answer is None:
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
+            left = deadline - time.monotonic()
+            if left <= 0:
                 raise TimeoutError
             self._sleep(select.POLLIN, left)
             self._receive()
@@ -291,18 +313,22 @@ class ForkServer:
         answer, self._answer = self._answer, None
         return answer
 
-    def _sleep(self, events: int, seconds: float | None) -> None:
+    def _sleep(self, events: int, seconds: float) -> None:
         poll = select.poll()
         poll.register(self.fileno(), events)
-        poll.poll(None if seconds is None else seconds * 1000)
+        poll.poll(seconds * 1000)
 
     def _send(self, data: bytes, fds: Sequence[int] = ()) -> None:
         """Send one message, taking what comes in while there is no room: else each end could wait for the other."""
+        deadline = time.monotonic() + ANSWER_SECONDS
         while self._channel is not None:
             try:
                 socket.send_fds(self._channel, [data], fds)
             except BlockingIOError:
-                self._sleep(select.POLLIN | select.POLLOUT, None)
+                if time.monotonic() > deadline:
+                    self._lose()
+                    break
+                self._sleep(select.POLLIN | select.POLLOUT, ANSWER_SECONDS)
                 self._receive()
             except OSError as error:
                 if error.errno not in {errno.EPIPE, errno.ECONNRESET}:
@@ -371,30 +397,3 @@ class ForkedChild(Child):
             block_on([messages], MESSAGE_SECONDS if seconds is None else min(seconds, MESSAGE_SECONDS))
         else:
             block_on_pidfd(self.identity, seconds, also=(messages,))
-
-
-def poll_directly(identity: Identity) -> ExitStatus | None:
-    """Status of a process that may have become our child; UNSEEN when it is gone and was somebody else's."""
-    fd = identity.open_pidfd()
-    if fd is None:
-        return UNSEEN
-    try:
-        waited = waitid(P_PIDFD, fd, reap=False)
-        return None if waited is None else ExitStatus(*waited)
-    except ChildProcessError:  # the child of another subreaper: its zombie says nothing to us
-        return UNSEEN if identity.is_zombie() else None
-    finally:
-        os.close(fd)
-
-
-def reap_directly(identity: Identity) -> None:
-    """Reap a zombie that became our child; one that did not is left to its parent."""
-    fd = identity.open_pidfd()
-    if fd is None:
-        return
-    try:
-        waitid(P_PIDFD, fd, reap=True)
-    except ChildProcessError:
-        return
-    finally:
-        os.close(fd)

@@ -4,9 +4,9 @@ import os
 from collections.abc import Container
 
 from archivebox.lib.processes.children import unreaped
-from archivebox.lib.processes.exits import NO_ROOM, ExitJournal, ExitStatus
+from archivebox.lib.processes.exits import NO_ROOM, UNSEEN, ExitJournal, ExitStatus
 from archivebox.lib.processes.identity import Identity
-from archivebox.lib.processes.linux import P_PID, set_child_subreaper, waitid
+from archivebox.lib.processes.linux import P_PID, P_PIDFD, set_child_subreaper, waitid
 from archivebox.lib.processes.platform import PORTABLE
 
 if PORTABLE:
@@ -53,3 +53,30 @@ def reap_orphans(journal: ExitJournal | None, own: Container[int] = ()) -> dict[
             continue  # it stays a zombie until its end can be written down
         buried[identity] = status
     return buried
+
+
+def poll_directly(identity: Identity) -> ExitStatus | None:
+    """Status of a process that may have become our child; UNSEEN when it is gone and was somebody else's."""
+    fd = identity.open_pidfd()
+    if fd is None:
+        return UNSEEN
+    try:
+        waited = waitid(P_PIDFD, fd, reap=False)
+        return None if waited is None else ExitStatus(*waited)
+    except ChildProcessError:  # the child of another subreaper: its zombie says nothing to us
+        return UNSEEN if identity.is_zombie() else None
+    finally:
+        os.close(fd)
+
+
+def reap_directly(identity: Identity) -> None:
+    """Reap a zombie that became our child; one that did not is left to its parent."""
+    fd = identity.open_pidfd()
+    if fd is None:
+        return
+    try:
+        waitid(P_PIDFD, fd, reap=True)
+    except ChildProcessError:
+        return
+    finally:
+        os.close(fd)

@@ -64,6 +64,11 @@ class ExitWatcher:
             self._loop.remove_reader(fd)
             server.listener = None
 
+    def end_stuck_servers(self) -> None:
+        """Call it now and then: who waits for the word of a fork server that was stopped would wait for ever."""
+        for server in list(self._servers):
+            server.end_if_stuck()
+
     def close(self) -> None:
         """Stop watching; the children stay as they are."""
         for child in list(self._callbacks):

@@ -281,13 +281,14 @@ class Worker:
             self._spawn(held.abandon())
 
     async def _beat(self) -> None:
-        """Every ten seconds: the leases, the workers that died, and a batch of what is too old to be kept.
+        """Every ten seconds: the leases, who died or was stopped, and a batch of what is too old to be kept.
 
         At once when the orchestrator says that a worker has died.
         """
         while True:
             self._sibling_died.clear()
             self.engine.reap_orphans()
+            self.engine.exits.end_stuck_servers()
             if self.held.all:
                 await self._renew()
             held = [lease.pk for lease in self.held.all]

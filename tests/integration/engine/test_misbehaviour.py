@@ -270,3 +270,23 @@ def test_a_hook_ended_from_outside_is_cancelled_and_the_rest_goes_on(each_mode: 
     assert results["rest"]["status"] == "noresults"
     assert each_mode.hooks("stuck")[0]["end_reason"] == "cancelled"
     assert not identity_of(run).is_alive()
+
+
+STOPS_PARENT = """
+import os, signal
+with open(os.environ["DATA_DIR"] + "/ledger", "a") as ledger:
+    ledger.write("stops\\n")
+os.kill(os.getppid(), signal.SIGSTOP)
+"""
+
+
+def test_a_hook_that_stops_its_fork_server_holds_up_no_page(forked: Collection) -> None:
+    """Its own end is told of by nobody, nor could the next hook be forked."""
+    forked.mode = "forked"
+    forked.settings["ARCHIVEBOX_LEASE_SECONDS"] = "6"
+    forked.plugin("stops", {"on_Snapshot__10_stops.py": STOPS_PARENT, "on_Snapshot__11_beside.py": "print('beside')\n"})
+    forked.plugin("later", {"on_Snapshot__20_later.py": "print('later')\n"})
+    forked.run(forked.add())
+    assert {row["status"] for row in forked.results().values()} == {"noresults"}
+    assert forked.ledger == ["stops"]
+    assert [row["exit_code"] for row in forked.processes(process_type="hook")] == [0, 0, 0]
