@@ -14,7 +14,7 @@ from archivebox.contract import entrypoints
 from archivebox.contract.binaries import FILE_NAMES, BinaryRequest, parse_binaries, read_required
 from archivebox.contract.hook import Hook, read_hook
 from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS, HookName, parse_hook_name
-from archivebox.contract.presentation import Output, Role, read_outputs
+from archivebox.contract.presentation import Output, OutputKind, Role, read_keeps, read_outputs
 from archivebox.contract.providers import ORDINARY, Provider, read_provider
 from archivebox.contract.schema import PluginSchema, prefix, read_schema, string_list
 from archivebox.contract.scripts import ABX_PKG, OLDER_PACKAGES, Script, read_script
@@ -58,6 +58,7 @@ class Plugin:
     required_plugins: tuple[str, ...] = ()
     output_mimetypes: tuple[str, ...] = ()
     outputs: tuple[Output, ...] = ()
+    keeps: OutputKind | Literal[""] = ""
     provider: Provider = ORDINARY
     search: SearchBackend | None = None
     warnings: tuple[str, ...] = ()
@@ -161,6 +162,8 @@ def _read_files(folder: _Folder, source: Source) -> Plugin:
     environments = dict.fromkeys(request for _, request in hooks if request is not None)
     outputs, warnings = read_outputs(folder.config.get("x-outputs", []))
     folder.warnings.extend(warnings)
+    keeps, warnings = read_keeps(folder.config.get("x-keeps"))
+    folder.warnings.extend(warnings)
     provider, warnings = read_provider(folder.config.get("x-provider", {}))
     folder.warnings.extend(warnings)
     search, warnings = read_search(folder.config.get("x-search"))
@@ -177,6 +180,7 @@ def _read_files(folder: _Folder, source: Source) -> Plugin:
         required_plugins=string_list(folder.config.get("required_plugins")),
         output_mimetypes=string_list(folder.config.get("output_mimetypes")),
         outputs=outputs,
+        keeps=keeps,
         provider=provider,
         search=search,
         warnings=tuple(folder.warnings),

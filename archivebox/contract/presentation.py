@@ -12,6 +12,9 @@ Role = Literal[
 ]  # fmt: skip
 ROLES: tuple[Role, ...] = get_args(Role)
 """What a file may be. ``docs/plugin-contract.md`` says what is done with each."""
+OutputKind = Literal["picture", "pdf", "single_file", "replay", "text", "media", "source_code"]
+OUTPUT_KINDS: tuple[OutputKind, ...] = get_args(OutputKind)
+"""What people choose to keep of a page. A plugin that names none in ``x-keeps`` helps others, and always runs."""
 CONTENT: frozenset[Role] = frozenset({"picture", "preview", "reader", "text", "files"})
 """The roles of what is of the page itself; the others speak about it."""
 UNRANKED = 50
@@ -46,6 +49,13 @@ def read_outputs(declared: JSON) -> tuple[tuple[Output, ...], tuple[str, ...]]:
     problems: list[str] = []
     found = tuple(_outputs(declared, problems))
     return found, tuple(problems)
+
+
+def read_keeps(declared: JSON) -> tuple[OutputKind | Literal[""], tuple[str, ...]]:
+    """The ``x-keeps`` of a config.json, and a sentence where it is none that is known."""
+    if declared in OUTPUT_KINDS:
+        return declared, ()
+    return "", () if declared is None else (f'"x-keeps" wants one of {", ".join(OUTPUT_KINDS)}, not {declared!r}',)
 
 
 def _outputs(declared: list[JSON], problems: list[str]) -> Iterator[Output]:

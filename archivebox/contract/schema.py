@@ -44,6 +44,8 @@ class SettingSpec:
     """Says to the sites that are visited who somebody is: cookies, a profile, headers."""
     are_patterns: bool = False
     """Whether it holds regular expressions, one a line, by which URLs are judged."""
+    title: str = ""
+    """What people call it; empty: what its name says."""
 
     @property
     def is_local(self) -> bool:
@@ -195,6 +197,7 @@ def read_setting(name: str, declared: JSON) -> SettingSpec:
         type=kind,
         default=declared.get("default"),
         description=str(declared.get("description", "")),
+        title=str(declared.get("title") or ""),
         aliases=tuple(alias for alias in string_list(declared.get("x-aliases")) if alias != name),
         fallback=fallback if isinstance(fallback, str) else None,
         enum=_enum_of(declared),

@@ -9,9 +9,10 @@ from django import forms
 from django.core.validators import MaxLengthValidator
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.hooks import discover_hooks
+from archivebox.hooks import discover_hooks, plugins
 from archivebox.lib.jsonl import JSON
 from archivebox.web import settings
+from archivebox.web.output_kinds import KindsField, KindShown, offered, plugins_keeping
 from archivebox.web.seen_by import SEEN_BY
 
 DEPTHS = [(0, "only these pages"), (1, "and what they link to"), (2, "two links deep"), (3, "three links deep")]
@@ -35,6 +36,7 @@ class CrawlForm(forms.Form):
     )
     depth = forms.TypedChoiceField(label="How far", choices=DEPTHS, coerce=int, initial=0)
     scope = forms.ChoiceField(label="Links are followed", choices=SCOPES, initial="all", required=False)
+    keep = KindsField()
     plugins = forms.MultipleChoiceField(label="Only these plugins", required=False, widget=forms.CheckboxSelectMultiple)
     persona = forms.ChoiceField(label="Persona", required=False)
     tags = forms.CharField(
@@ -47,9 +49,17 @@ class CrawlForm(forms.Form):
         super().__init__(*arguments, **options)
         self.fields["visibility"].initial = settings.VISIBILITY
         capturing = cast("forms.MultipleChoiceField", self.fields["plugins"])
-        capturing.choices = [(name, name) for name in capturing_plugins()]
+        capturing.choices = capturing_titles()
+        kept = cast("forms.MultipleChoiceField", self.fields["keep"])
+        kept.choices = [(shown.kind, shown.label) for shown in offered()]
+        kept.initial = [kind for kind, _ in kept.choices]
         personas = cast("forms.ChoiceField", self.fields["persona"])
         personas.choices = [("", "as set"), *((name, name) for name in _personas())]
+
+    @property
+    def kinds(self) -> list[tuple[KindShown, forms.boundfield.BoundWidget]]:
+        """The kinds of output that are offered, each with its box."""
+        return list(zip(offered(), self["keep"], strict=True))
 
     def given(self) -> Iterator[BinaryIO]:
         """What was typed, to be read."""
@@ -61,14 +71,20 @@ class CrawlForm(forms.Form):
         chosen: dict[str, JSON] = {}
         if asked["depth"] and asked.get("scope") not in {"", "all"}:
             chosen["URL_SCOPE"] = asked["scope"]
-        if asked.get("plugins"):
-            chosen["PLUGINS"] = list(asked["plugins"])
+        if names := asked.get("plugins") or plugins_keeping(asked.get("keep") or ()):
+            chosen["PLUGINS"] = list(names)
         return chosen
 
 
 def capturing_plugins() -> list[str]:
     """Those that have something to do with a page."""
     return sorted({hook.plugin for hook in discover_hooks("Snapshot")})
+
+
+def capturing_titles() -> list[tuple[str, str]]:
+    """Their names, with what people call them."""
+    titles = [(name, plugins()[name].title or name) for name in capturing_plugins()]
+    return sorted(titles, key=lambda one: one[1].casefold())
 
 
 def typed(text: str) -> Iterator[BinaryIO]:

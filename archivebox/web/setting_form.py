@@ -1,12 +1,15 @@
 """Owns the form of settings: made of their schema, filled with what ArchiveBox.conf says, and written there."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django import forms
 from django.contrib.auth.models import AnonymousUser, User
+from django.forms.utils import flatatt
 from django.http import QueryDict
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from archivebox.accounts import audit
 from archivebox.base_models.transactions import write_transaction
@@ -16,6 +19,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.schema import SettingSpec, check_value, to_env
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.redaction import redacted
+from archivebox.web.setting_labels import label_of
 
 HIDDEN = "hidden"
 PLACES = {"file": "ArchiveBox.conf", "machine": "this machine", "environment": "the environment"}
@@ -31,6 +35,17 @@ class Setting:
     default: str
     kept: str | None
     problem: str = ""
+    label: str = ""
+
+    @property
+    def allowed(self) -> str:
+        """What may be set, in words: a pattern is for whoever gets it wrong."""
+        return "" if self.is_switch or self.spec.enum else replace(self.spec, pattern=None).allowed()
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it is on or off, and nothing else."""
+        return self.spec.type == "boolean" and self.default in {"true", "false"} and not self.spec.fallback
 
     @property
     def is_overruled(self) -> bool:
@@ -38,30 +53,50 @@ class Setting:
         return self.source in {PLACES["machine"], PLACES["environment"]}
 
 
+class Switch(forms.Widget):
+    """On or off. A form that does not have it says nothing of it; without a script, too."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        del renderer
+        box = {"type": "checkbox", "role": "switch", "name": name, "value": "true", "checked": value == "true"}
+        both = self.build_attrs(self.attrs, (attrs or {}) | box)
+        return format_html('<input type="hidden" name="{}" value="false"><input{}>', name, flatatt(both))
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> str | None:
+        del files
+        values = data.getlist(name)
+        return str(values[-1]) if values else None
+
+
 class SettingField(forms.CharField):
-    """A value as it is typed; None for none."""
+    """A value as it is typed; None for none, and for a switch that nobody moved from its default."""
 
     def __init__(self, setting: Setting) -> None:
         spec = setting.spec
-        super().__init__(label=spec.name, required=False, widget=_widget(setting), initial=_initial(setting))
-        self._spec = spec
+        super().__init__(label=setting.label, required=False, widget=_widget(setting), initial=_initial(setting))
+        self._spec, self._setting = spec, setting
 
     def clean(self, value: Any) -> str | None:
         text = str(value or "").replace("\r\n", "\n").strip()
         if not text:
             return None
         try:
-            return to_env(check_value(self._spec, text))
+            checked = to_env(check_value(self._spec, text))
         except ValueError as error:
             raise forms.ValidationError(f"{error}.") from None
+        is_default = self._setting.is_switch and checked == self._setting.default
+        return None if is_default and checked != self._setting.kept else checked
 
 
 class SettingForm(forms.Form):
     """Some settings; what only a terminal sets has no field."""
 
-    def __init__(self, specs: Iterable[SettingSpec], resolved: Resolved, data: QueryDict | None = None) -> None:
+    def __init__(
+        self, specs: Iterable[SettingSpec], resolved: Resolved, data: QueryDict | None = None, prefix: str = ""
+    ) -> None:
         super().__init__(data)
-        self.settings = sorted((_setting(spec, resolved) for spec in specs), key=lambda one: one.spec.is_local)
+        made = (replace(_setting(spec, resolved), label=label_of(spec, prefix)) for spec in specs)
+        self.settings = sorted(made, key=lambda one: one.spec.is_local)
         for one in self.settings:
             if not one.spec.is_local:
                 self.fields[one.spec.name] = SettingField(one)
@@ -142,6 +177,8 @@ def _normal(spec: SettingSpec, raw: JSON) -> str:
 
 
 def _initial(setting: Setting) -> str | None:
+    if setting.is_switch:
+        return setting.default if setting.kept is None else setting.kept
     return None if setting.spec.sensitive else setting.kept
 
 
@@ -151,17 +188,23 @@ def _unset(setting: Setting) -> str:
 
 def _widget(setting: Setting) -> forms.Widget:
     spec, help_id = setting.spec, {"aria-describedby": f"id_{setting.spec.name}_help"}
+    if setting.is_switch:
+        return Switch(attrs=help_id)
     if spec.type == "boolean" or spec.enum:
         words = (
             {"true": "on", "false": "off"}
             if spec.type == "boolean"
             else {to_env(one): to_env(one) for one in spec.enum}
         )
-        return forms.Select(attrs=help_id, choices=[("", "not set here"), *words.items()])
+        return forms.Select(attrs=help_id, choices=[("", f"Default ({setting.default or 'none'})"), *words.items()])
     if spec.sensitive:
         return forms.PasswordInput(
             attrs={"autocomplete": "off", "placeholder": "set" if setting.kept else "not set"} | help_id
         )
-    if spec.type in {"integer", "number"} or spec.pattern:
+    if spec.type in {"integer", "number"}:
+        limits = {"min": spec.minimum, "max": spec.maximum, "step": 1 if spec.type == "integer" else "any"}
+        given = {name: value for name, value in limits.items() if value is not None}
+        return forms.NumberInput(attrs={"placeholder": setting.holds} | given | help_id)
+    if spec.pattern:
         return forms.TextInput(attrs={"placeholder": setting.holds} | help_id)
     return forms.Textarea(attrs={"rows": 1, "spellcheck": "false", "placeholder": setting.holds} | help_id)

@@ -14,6 +14,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from archivebox.contract.verdicts import State
+from archivebox.hooks import plugins
 from archivebox.lib import quantities
 from archivebox.search.facets import quoted
 from archivebox.search.finding import Match
@@ -60,6 +61,13 @@ def highlighted(match: Match) -> SafeString:
         parts.append(format_html("{}<mark>{}</mark>", match.snippet[shown:start], match.snippet[start:end]))
         shown = end
     return format_html("{}{}", mark_safe("".join(parts)), match.snippet[shown:])  # noqa: S308 - each part is escaped
+
+
+@register.filter
+def plugin_title(name: str) -> str:
+    """What people call a plugin; its name where it says nothing, or is no longer there."""
+    plugin = plugins().get(name)
+    return (plugin and plugin.title) or name
 
 
 @register.filter

@@ -1,6 +1,6 @@
 """Owns the page that takes URLs: what was understood of what somebody gives, and what will happen with it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlencode
@@ -27,12 +27,13 @@ from archivebox.core.understanding import Again, Understood, understand
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.preset import AddPreset
 from archivebox.crawls.refused import Refused
-from archivebox.hooks import base_layers, plugins, resolve_settings
+from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.link import LinkFileError
 from archivebox.web.access import allows, public_if
 from archivebox.web.back import back_to, public_address
-from archivebox.web.crawl_form import DEPTHS, SCOPES, CrawlForm, capturing_plugins
+from archivebox.web.crawl_form import DEPTHS, SCOPES, CrawlForm, capturing_titles
+from archivebox.web.output_kinds import offered, plugins_keeping
 
 AGAIN = [
     (Again.ALWAYS, "Capture again"),
@@ -46,7 +47,7 @@ REFUSALS_TOLD = 3
 KNOWN_SHOWN = 10
 REFUSED_KEPT = 1_000
 """Lines that were no URLs, kept with the crawl."""
-CHOICES = ("depth", "scope", "plugins", "persona", "tags", "again", "days", "visibility")
+CHOICES = ("depth", "scope", "keep", "plugins", "persona", "tags", "again", "days", "visibility")
 """What a preset holds."""
 
 
@@ -67,7 +68,7 @@ class AddForm(CrawlForm):
     def has_choices(self) -> bool:
         """Whether something is chosen otherwise than it is by itself, or wrong: then the options are shown."""
         fields = [self[name] for name in CHOICES if name in self.fields]
-        return any(str(one.value() or "") != str(one.field.initial or "") or one.errors for one in fields)
+        return any(_plain(one.value()) != _plain(one.field.initial) or one.errors for one in fields)
 
     def config(self) -> dict[str, JSON]:
         """The settings of its crawl, as far as somebody chose any."""
@@ -79,6 +80,11 @@ class AddForm(CrawlForm):
         yield from super().given()
         if file := self.cleaned_data.get("file"):
             yield cast("BinaryIO", file.file)
+
+
+def _plain(value: Any) -> str:
+    """A value of a field, in which one that was sent equals one that was never asked for."""
+    return ",".join(filter(None, map(str, value))) if isinstance(value, list) else str(value or "")
 
 
 def form_of(request: HttpRequest, *given: Any, **options: Any) -> AddForm:
@@ -235,8 +241,7 @@ def _sentence(asked: AddForm, count: int) -> str:
     parts = [f"{count:,} page{'' if count == 1 else 's'} will be archived"]
     if options["depth"]:
         parts.append(f"with what they link to, {options['depth']} deep, {dict(SCOPES)[options['scope'] or 'all']}")
-    chosen = options["plugins"]
-    parts.append(f"by {', '.join(chosen)}" if chosen else f"by all {_enabled()} plugins that are on")
+    parts.append(_outputs(options["plugins"], options["keep"]))
     if options["persona"]:
         parts.append(f"as {options['persona']}")
     if options["again"] == Again.IF_CHANGED:
@@ -246,9 +251,14 @@ def _sentence(asked: AddForm, count: int) -> str:
     return f"{', '.join(parts)}."
 
 
-def _enabled() -> int:
-    settings = resolve_settings(base_layers())
-    return sum(settings.is_enabled(plugins()[name]) for name in capturing_plugins())
+def _outputs(names: Sequence[str], kinds: Sequence[str]) -> str:
+    """What is kept of each page."""
+    if names:
+        titles = dict(capturing_titles())
+        return f"by {', '.join(titles.get(name, name) for name in names)}"
+    if not plugins_keeping(kinds):
+        return "in every form that is on"
+    return f"as {', '.join(shown.label for shown in offered() if shown.kind in kinds)}"
 
 
 # --- presets ------------------------------------------------------------------------------------------------------

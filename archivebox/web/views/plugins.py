@@ -1,7 +1,7 @@
 """Owns the pages of plugins: what each saves, whether it is on and who says so, its programs, settings and outcomes."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,12 @@ from archivebox.accounts.roles import Action
 from archivebox.config.resolve import Resolved, SettingError
 from archivebox.contract import reasons
 from archivebox.contract.discovery import Plugin
+from archivebox.contract.schema import prefix
 from archivebox.core.models import ArchiveResult
 from archivebox.hooks import base_layers, plugins, resolve_settings
 from archivebox.machine.models import Binary
 from archivebox.web.access import requires
+from archivebox.web.output_kinds import KINDS
 from archivebox.web.paging import page_within
 from archivebox.web.programs import Program, lacks, programs_of, rows_here
 from archivebox.web.setting_form import SettingForm, place, store
@@ -49,6 +51,12 @@ class Shown:
         labels = (output.label or output.role for output in self.plugin.outputs)
         return list(dict.fromkeys(labels)) or list(self.plugin.output_mimetypes)
 
+    def has(self, query: str) -> bool:
+        """Whether it has all of these words."""
+        plugin = self.plugin
+        text = f"{plugin.name} {plugin.title} {plugin.description}".casefold()
+        return all(word in text for word in query.casefold().split())
+
 
 SHOWN: dict[str, Callable[[Shown], bool]] = {
     "all": lambda _: True,
@@ -61,21 +69,39 @@ SHOWN: dict[str, Callable[[Shown], bool]] = {
 
 @requires(Action.INSPECT)
 def index(request: HttpRequest) -> HttpResponse:
-    """``?show=``: all, on, off, or those that lack a program."""
+    """``?show=``: all, on, off, or those that lack a program; ``?q=``: those that have these words."""
     resolved, rows = resolve_settings(base_layers()), rows_here()
     every = [_shown(plugin, resolved, rows) for plugin in plugins().values()]
     wanted = request.GET.get("show", "all")
     chosen = wanted if wanted in SHOWN else "all"
-    lines = [one for one in every if SHOWN[chosen](one)]
+    query = request.GET.get("q", "").strip()
+    lines = [one for one in every if SHOWN[chosen](one) and one.has(query)]
     context = {
-        "groups": [
-            ("They work on pages", [one for one in lines if not one.plugin.only_installs]),
-            ("They install programs", [one for one in lines if one.plugin.only_installs]),
-        ],
+        "q": query,
+        "groups": [group for group in _groups(lines) if group.lines],
         "chosen": chosen,
         "counts": {name: sum(map(matches, every)) for name, matches in SHOWN.items()},
     }
     return render(request, "web/plugins/index.html", context)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Plugins that are for the same. ``is_aside``: few look for them."""
+
+    title: str
+    icon: str
+    lines: list[Shown]
+    is_aside: bool = False
+
+
+def _groups(lines: list[Shown]) -> Iterator[Group]:
+    """By what is kept of a page; then those that help, and those that install."""
+    for kind in KINDS:
+        yield Group(kind.label, kind.icon, [one for one in lines if one.plugin.keeps == kind.kind])
+    others = [one for one in lines if not one.plugin.keeps]
+    yield Group("Helpers", "wrench", [one for one in others if not one.plugin.only_installs], is_aside=True)
+    yield Group("Installers of programs", "package", [one for one in others if one.plugin.only_installs], is_aside=True)
 
 
 def _shown(plugin: Plugin, resolved: Resolved, rows: Mapping[str, Binary]) -> Shown:
@@ -97,7 +123,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
         raise Http404("no such plugin")
     resolved = resolve_settings(base_layers())
     data = request.POST if request.method == "POST" else None
-    form = SettingForm(plugin.schema.settings.values(), resolved, data)
+    form = SettingForm(plugin.schema.settings.values(), resolved, data, prefix(plugin.name))
     if form.is_valid() and (names := store(form, request.user)) is not None:
         messages.success(request, f"Changed: {', '.join(names)}." if names else "Nothing was different.")
         return redirect("plugin", name)

@@ -19,6 +19,7 @@ from archivebox.accounts import audit
 from archivebox.accounts.permission import may_show, sight_of, visible_crawls, visible_schedules
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
+from archivebox.contract.schema import string_list
 from archivebox.core import scheduling
 from archivebox.core.progress import sizes_of
 from archivebox.core.tag import split_tags
@@ -30,6 +31,7 @@ from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.link import LinkFileError
 from archivebox.web.access import requires
 from archivebox.web.crawl_form import CrawlForm
+from archivebox.web.output_kinds import kinds_of
 from archivebox.web.paging import page_of
 from archivebox.web.views.add import understood
 
@@ -150,6 +152,8 @@ def change(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
 
 def _initial(schedule: CrawlSchedule) -> dict[str, Any]:
     made: Template = schedule.template
+    chosen = string_list(made["config"].get("PLUGINS"))
+    kinds = kinds_of(chosen)
     names = ("label", "schedule", "timezone", "overlap", "catch_up")
     return {
         **{name: getattr(schedule, name) for name in names},
@@ -158,7 +162,8 @@ def _initial(schedule: CrawlSchedule) -> dict[str, Any]:
         "tags": ", ".join(made["tags"]),
         "persona": made["persona"],
         "scope": made["config"].get("URL_SCOPE", "all"),
-        "plugins": made["config"].get("PLUGINS", []),
+        "plugins": [] if kinds else chosen,
+        **({"keep": kinds} if kinds else {}),
         "recapture": "yes" if schedule.recapture else "",
         "visibility": schedule.visibility,
         "unchanged": "" if made["config"].get("KEEP_UNCHANGED", True) else "look",

@@ -1,28 +1,36 @@
 """Owns the page of the program's own settings, group by group."""
 
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from archivebox.accounts.roles import Action
-from archivebox.config.core import GROUPS
+from archivebox.config.core import CORE_SETTINGS, GROUPS
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.hooks import base_layers, resolve_settings
+from archivebox.contract.discovery import Plugin
+from archivebox.contract.schema import SettingSpec, prefix
+from archivebox.hooks import base_layers, plugins, resolve_settings
 from archivebox.web.access import requires
 from archivebox.web.setting_form import SettingForm, store
+from archivebox.web.setting_labels import label_of
 
 
 @requires(Action.INSPECT, to_change=Action.ADMINISTER)
 def index(request: HttpRequest) -> HttpResponse:
-    """``?group=``: which. POST writes them."""
+    """``?group=``: which; or ``?q=``: those that have these words. POST writes them."""
     asked = request.GET.get("group", "")
-    group = asked if asked in GROUPS else next(iter(GROUPS))
+    group, query = asked if asked in GROUPS else next(iter(GROUPS)), request.GET.get("q", "").strip()
     resolved = resolve_settings(base_layers())
-    form = SettingForm(GROUPS[group], resolved, request.POST if request.method == "POST" else None)
+    specs = [spec for spec in CORE_SETTINGS.values() if _has(query, spec, "")] if query else GROUPS[group]
+    form = SettingForm(specs, resolved, request.POST if request.method == "POST" else None)
     if form.is_valid() and (names := store(form, request.user)) is not None:
         messages.success(request, f"Changed: {', '.join(names)}." if names else "Nothing was different.")
-        return redirect(f"{reverse('settings')}?group={group}")
+        return redirect(f"{reverse('settings')}?{urlencode({'q': query} if query else {'group': group})}")
+    others = list(_of_plugins(query)) if query else []
     context = {
         "form": form,
         "group": group,
@@ -30,5 +38,21 @@ def index(request: HttpRequest) -> HttpResponse:
         "file": DATA_FOLDER.conf,
         "problems": [str(error) for error in resolved.errors],
         "unknown": resolved.unknown,
+        "q": query,
+        "others": others,
+        "found": len(form.settings) + len(others),
     }
     return render(request, "web/settings.html", context, status=422 if form.errors else 200)
+
+
+def _of_plugins(query: str) -> Iterator[tuple[Plugin, SettingSpec, str]]:
+    """Settings of plugins that have all words of ``query``, with what people call each."""
+    for plugin in plugins().values():
+        for spec in plugin.schema.settings.values():
+            if _has(query, spec, plugin.title):
+                yield plugin, spec, label_of(spec, prefix(plugin.name))
+
+
+def _has(query: str, spec: SettingSpec, title: str) -> bool:
+    text = f"{spec.name} {label_of(spec)} {spec.description} {title}".casefold()
+    return all(word in text for word in query.casefold().split())

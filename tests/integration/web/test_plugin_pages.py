@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -28,6 +30,9 @@ def test_each_plugin_says_what_it_saves_whether_it_is_on_and_who_says_so(client:
     write_conf(DATA_FOLDER.conf, {"SCREENSHOT_ENABLED": "false", "PDF_ENABLED": "true"})
     everything = client.get("/plugins/").content.decode()
     assert all(f"/plugins/{name}/" in everything for name in hooks.plugins())
+    assert re.search(r"<h2>Picture</h2>.*/plugins/screenshot/.*<h2>PDF</h2>.*/plugins/pdf/", everything, re.DOTALL)
+    found = client.get("/plugins/?q=would+be+printed").content.decode()
+    assert ("/plugins/pdf/" in found, "/plugins/screenshot/" in found) == (True, False)
     off = client.get("/plugins/?show=off").content.decode()
     assert "/plugins/screenshot/" in off
     assert "/plugins/pdf/" not in off
@@ -138,3 +143,26 @@ def test_the_latest_outcomes_of_a_plugin_are_counted_and_lead_to_their_pages(cli
     page = client.get("/plugins/wget/")
     assert dict(page.context["came_to"]) == {"succeeded": 2, "failed": 1}
     assert all(f"/snapshots/{snapshot.pk}/" in page.content.decode() for snapshot in snapshots)
+
+
+def test_a_switch_writes_what_differs_from_its_default_and_takes_out_what_does_not(client: Client) -> None:
+    page = client.get("/plugins/wget/").content.decode()
+    assert re.search(r'<input type="hidden" name="WGET_ENABLED" value="false"><input[^>]* role="switch"[^>]*>', page)
+    client.post("/plugins/wget/", {"WGET_ENABLED": "false"})
+    assert not DATA_FOLDER.conf.exists(), "it is off by default"
+    client.post("/plugins/wget/", {"WGET_ENABLED": ["false", "true"]})
+    assert read_conf(DATA_FOLDER.conf) == {"WGET_ENABLED": "true"}
+    assert re.search(r'name="WGET_ENABLED" role="switch"[^>]* checked', client.get("/plugins/wget/").content.decode())
+    client.post("/plugins/wget/", {"WGET_ENABLED": "false"})
+    assert read_conf(DATA_FOLDER.conf) == {}
+
+
+def test_settings_are_found_by_what_people_call_them_and_say_no_regular_expressions(client: Client) -> None:
+    found = client.get("/settings/?q=picture+quality")
+    assert "/plugins/screenshot/#setting-SCREENSHOT_QUALITY" in found.content.decode()
+    assert ">Full page</label>" in client.get("/plugins/screenshot/").content.decode()
+    changed = client.post("/settings/?q=disk", {"DISK_FREE_MIN": "1000000"})
+    assert (changed.status_code, changed["location"]) == (302, "/settings/?q=disk")
+    assert read_conf(DATA_FOLDER.conf) == {"DISK_FREE_MIN": "1000000"}
+    assert "^" not in client.get("/settings/?group=Crawls").content.decode()
+    assert client.get("/settings/?q=nothing+has+this").status_code == 200

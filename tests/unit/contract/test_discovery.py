@@ -399,6 +399,15 @@ def test_a_plugin_says_what_of_it_is_shown_and_what_a_provider_can(tmp_path: Pat
     assert [warning for warning in plugin.warnings if "colour" in warning]
 
 
+def test_a_plugin_says_which_kind_of_output_it_is_for(tmp_path: Path) -> None:
+    kinds = {"a": "picture", "b": "hat", "c": ["text"], "d": None}
+    for name, kind in kinds.items():
+        make(tmp_path / name, {}, {} if kind is None else {"x-keeps": kind})
+    found = discover_plugins(tmp_path, bundled=tmp_path / "none")
+    assert {name: plugin.keeps for name, plugin in found.items()} == {"a": "picture", "b": "", "c": "", "d": ""}
+    assert [name for name, plugin in found.items() if "x-keeps" in str(plugin.warnings)] == ["b", "c"]
+
+
 def test_outputs_of_one_role_come_best_first(tmp_path: Path) -> None:
     for name, rank in (("later", 90), ("first", 1), ("unranked", None)):
         output = {"role": "preview", "file": "*"} | ({} if rank is None else {"rank": rank})
