@@ -14,13 +14,13 @@ from archivebox.accounts.passers_by import (
 )
 from archivebox.accounts.permission import may, user_of
 from archivebox.accounts.roles import Action
-from archivebox.api.credentials import whoever, write_down
+from archivebox.api.credentials import somebody, whoever, write_down
 from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import CrawlIn, CrawlPlan
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import Layer
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake import Refusal, Seed, check_seeds, create_crawl
+from archivebox.core.visiting import personas_of
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import base_layers, plugins, resolve_settings
 from archivebox.lib.jsonl import JSON
@@ -42,7 +42,7 @@ def add(request: HttpRequest, wanted: CrawlIn, seeds: Sequence[Seed] = ()) -> Cr
             tags=wanted.tags,
             config=config,
             label=wanted.label,
-            persona=checked_persona(wanted.persona),
+            persona=checked_persona(request, wanted.persona),
             hold=wanted.hold,
             visibility=wanted.visibility or "",
         )
@@ -96,9 +96,8 @@ def _config(wanted: CrawlPlan) -> dict[str, JSON]:
     return {name: value for name, value in chosen.items() if value is not None}
 
 
-def checked_persona(name: str) -> str:
-    """The name of a persona that is there. ProblemError 422."""
-    known = {path.name for path in DATA_FOLDER.personas.iterdir()} if DATA_FOLDER.personas.is_dir() else set()
-    if name and name not in known:
-        raise ProblemError(422, f"There is no persona {name!r}.")
+def checked_persona(request: HttpRequest, name: str) -> str:
+    """The name of a persona that is there, and as which whoever asks may visit pages. ProblemError 422."""
+    if name and name not in personas_of(somebody(request)):
+        raise ProblemError(422, f"There is no persona {name!r} that is shared with you.")
     return name

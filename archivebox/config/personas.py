@@ -1,6 +1,6 @@
 """Owns personas: who a crawl is to the sites that it visits, each a folder in ``personas/``."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -40,6 +40,22 @@ class Persona:
     def profile(self) -> Path:
         """Where a browser may be started to log in; crawls work on copies of it."""
         return self.folder / "profile"
+
+    @property
+    def users_file(self) -> Path:
+        return self.folder / "users.txt"
+
+    @property
+    def users(self) -> frozenset[str]:
+        """The accounts that it is shared with: only their crawls, and administrators', visit pages as this persona."""
+        try:
+            return frozenset(self.users_file.read_text().split())
+        except FileNotFoundError:
+            return frozenset()
+
+    def share(self, users: Iterable[str]) -> None:
+        """Share it with these accounts, and with no others any more."""
+        atomic_write(self.users_file, "".join(f"{name}\n" for name in sorted(users)), 0o600)
 
     @property
     def exists(self) -> bool:

@@ -22,6 +22,7 @@ from archivebox.contract.reasons import Reason
 from archivebox.core.long_lists import HELD_BACK, add_in_parts, is_long
 from archivebox.core.snapshot import Snapshot, bookmarked_at_of, tags_of
 from archivebox.core.tag import Tag, split_tags
+from archivebox.core.visiting import check_persona
 from archivebox.crawls.admission import Rules, Scope, admit, check_url, refuse_private, shown
 from archivebox.crawls.crawl import URLS_KEPT, Crawl
 from archivebox.crawls.refused import Refused
@@ -165,10 +166,12 @@ def create_crawl(
 
     ``hold`` writes them paused: they are on record, and run when somebody resumes the Crawl. ``visibility``: who sees
     it and its pages; empty: as VISIBILITY says. ``created_by``: None is a passer-by, whose pages are visited as nobody,
-    and who chooses neither a persona nor who sees them. SettingError where it could not be said which links belong.
+    and who chooses neither a persona nor who sees them. SettingError where it could not be said which links belong, or
+    where the persona is not shared with ``created_by``.
     """
     if created_by is None:
         created_by, config, persona, visibility = system_user(), {**(config or {}), **as_nobody()}, "", ""
+    check_persona(created_by, persona)
     now = timezone.now()
     in_parts = is_long(len(seeds))
     held = {"status": Crawl.StatusChoices.PAUSED, "retry_at": None} if hold else {}

@@ -15,6 +15,7 @@ from archivebox.base_models.visibility import narrowest
 from archivebox.core.intake import Seed, create_crawl, planned
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tagging import tag
+from archivebox.core.visiting import without_foreign_persona
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.jsonl import JSON
 
@@ -36,7 +37,7 @@ def recapture(
     of them. It runs with the settings that the former was captured with, but for those that spoke of its crawl's scope.
     """
     chosen: dict[str, JSON] = {"PLUGINS": list(plugins)} if plugins else {}
-    seeds = list(_seeds(snapshots).values())
+    seeds = list(_seeds(snapshots, created_by).values())
     config = _common(seed.config for seed in seeds) | chosen
     seeds = [_beyond(seed, config) for seed in seeds]
     visibility = narrowest(seed.visibility for seed in seeds)
@@ -45,7 +46,7 @@ def recapture(
 
 def add_versions(crawl: Crawl, snapshots: "models.QuerySet[Snapshot]") -> None:
     """New versions of more Snapshots for such a crawl; of a URL that it has already there is none more."""
-    seeds = _seeds(snapshots)
+    seeds = _seeds(snapshots, crawl.created_by)
     for url in crawl.snapshot_set.filter(url__in=list(seeds)).values_list("url", flat=True):
         del seeds[url]
     now, username = timezone.now(), crawl.created_by.username
@@ -60,7 +61,7 @@ def add_versions(crawl: Crawl, snapshots: "models.QuerySet[Snapshot]") -> None:
         notify_workers()
 
 
-def _seeds(snapshots: "models.QuerySet[Snapshot]") -> dict[str, Seed]:
+def _seeds(snapshots: "models.QuerySet[Snapshot]", created_by: User) -> dict[str, Seed]:
     rows = snapshots.order_by("id").select_related("crawl").prefetch_related("tags")
     return {
         row.url: Seed(
@@ -68,7 +69,7 @@ def _seeds(snapshots: "models.QuerySet[Snapshot]") -> dict[str, Seed]:
             row.title,
             tuple(tag.name for tag in row.tags.all()),
             row.visibility,
-            _settings_of(row),
+            without_foreign_persona(created_by, _settings_of(row)),
             row.bookmarked_at,
         )
         for row in rows

@@ -2,13 +2,13 @@
 
 import io
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, BinaryIO, cast
 
 from django import forms
+from django.contrib.auth.models import AnonymousUser, User
 from django.core.validators import MaxLengthValidator
 
-from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.visiting import personas_of
 from archivebox.hooks import discover_hooks, plugins
 from archivebox.lib.jsonl import JSON
 from archivebox.web import settings
@@ -45,7 +45,8 @@ class CrawlForm(forms.Form):
 
     visibility = forms.ChoiceField(label="Visible to", choices=SEEN_BY, required=False)
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, *arguments: Any, user: User | AnonymousUser, **options: Any) -> None:
+        """``user``: whose personas can be chosen."""
         super().__init__(*arguments, **options)
         self.fields["visibility"].initial = settings.VISIBILITY
         capturing = cast("forms.MultipleChoiceField", self.fields["plugins"])
@@ -54,7 +55,8 @@ class CrawlForm(forms.Form):
         kept.choices = [(shown.kind, shown.label) for shown in offered()]
         kept.initial = [kind for kind, _ in kept.choices]
         personas = cast("forms.ChoiceField", self.fields["persona"])
-        personas.choices = [("", "as set"), *((name, name) for name in _personas())]
+        names = personas_of(user) if isinstance(user, User) else []
+        personas.choices = [("", "as set"), *((name, name) for name in names)]
 
     @property
     def kinds(self) -> list[tuple[KindShown, forms.boundfield.BoundWidget]]:
@@ -91,9 +93,3 @@ def typed(text: str) -> Iterator[BinaryIO]:
     """What somebody typed, if anything, to be read."""
     if text:
         yield io.BytesIO(text.encode())
-
-
-def _personas() -> list[str]:
-    with suppress(OSError):
-        return sorted(path.name for path in DATA_FOLDER.personas.iterdir() if path.is_dir())
-    return []

@@ -40,7 +40,7 @@ def create_schedule(request: HttpRequest, wanted: ScheduleIn) -> Status[Schedule
         urls=[seed.url for seed in seeds],
         max_depth=wanted.depth,
         tags=wanted.tags,
-        persona=checked_persona(wanted.persona),
+        persona=checked_persona(request, wanted.persona),
         config=config,
     )
     own = wanted.dict(include={"label", "schedule", "timezone", "overlap", "catch_up", "recapture"})

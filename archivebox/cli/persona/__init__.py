@@ -1,6 +1,6 @@
 """Owns the options of `archivebox persona`."""
 
-from archivebox.cli.declare import command, flag, group, option, word
+from archivebox.cli.declare import command, flag, group, option, word, words
 
 COMMAND = group(
     "persona",
@@ -22,6 +22,12 @@ COMMAND = group(
             "persona.body:import_cookies",
             "Take cookies from a file in Netscape format (cookies.txt); - reads stdin.",
             [word("name", "NAME"), word("file", "FILE|-")],
+        ),
+        command(
+            "share",
+            "persona.body:share",
+            "Let crawls of these accounts visit pages as it, and of no other; administrators' always may.",
+            [word("name", "NAME"), words("users", "[USER]...")],
         ),
         command(
             "remove",

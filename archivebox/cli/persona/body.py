@@ -5,6 +5,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from django.contrib.auth.models import User
+
 from archivebox.cli import personas, settings
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Column, counted
@@ -13,6 +15,7 @@ from archivebox.config.conffile import read_conf
 from archivebox.config.personas import Persona
 from archivebox.contract.schema import to_env
 from archivebox.crawls.models import Crawl
+from archivebox.lib.suggestions import did_you_mean
 
 COOKIES_MAX = 10_000_000
 """Bytes of a cookies.txt: browsers keep a few thousand cookies of at most 4 KB."""
@@ -21,10 +24,12 @@ COLUMNS = (
     Column("persona", "name"),
     Column("cookies", "cookies"),
     Column("profile", "profile"),
+    Column("shared with", lambda record: ", ".join(record["users"]), wraps=True),  # type: ignore[arg-type]  # a list
     Column("settings", lambda record: ", ".join(record["settings"]), wraps=True),  # type: ignore[arg-type]  # a list
 )
 LABELS = {
     "name": "persona", "folder": "folder", "settings": "settings", "cookies": "cookies", "profile": "profile",
+    "users": "shared with",
     "log_in": "to log in, start and close",
 }  # fmt: skip
 
@@ -70,6 +75,17 @@ def import_cookies(session: Session, *, name: str, file: str) -> int:
     return 0
 
 
+def share(session: Session, *, name: str, users: tuple[str, ...]) -> int:
+    persona = personas.find(session, name)
+    known = set(User.objects.values_list("username", flat=True))
+    if unknown := next((user for user in users if user not in known), None):
+        raise BadInputError(f"There is no account {unknown}. {did_you_mean(unknown, known, '')}".rstrip())
+    persona.share(users)
+    with_whom = ", ".join(sorted(users)) or "nobody"
+    session.out.event(_record(persona), f"{name} is shared with {with_whom}.")
+    return 0
+
+
 def remove(session: Session, *, name: str, yes: bool) -> int:
     persona = personas.find(session, name)
     users = Crawl.objects.open().filter(persona=name).count()
@@ -106,5 +122,6 @@ def _record(persona: Persona) -> dict[str, object]:
         "folder": str(persona.folder),
         "settings": sorted(read_conf(persona.conf)),
         "cookies": persona.cookies.is_file(),
+        "users": sorted(persona.users),
         "profile": persona.profile.is_dir() and any(persona.profile.iterdir()),
     }

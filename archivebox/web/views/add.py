@@ -89,7 +89,7 @@ def _plain(value: Any) -> str:
 
 def form_of(request: HttpRequest, *given: Any, **options: Any) -> AddForm:
     """The form; passers-by choose URLs and a depth in it, and what they send of anything else is ignored."""
-    form = AddForm(*given, **options)
+    form = AddForm(*given, user=request.user, **options)
     if is_passer_by(request.user):
         for name in form.fields.keys() - {"urls", "depth"}:
             form.fields[name].disabled = True

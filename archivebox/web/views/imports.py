@@ -122,11 +122,11 @@ def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
         importing.forget(job)
         messages.success(request, f"The list of {job.memory['name']} is given up. Nothing was added.")
         return redirect("imports")
-    return _add(request, job) if request.method == "POST" else _page(request, job, ChoicesForm())
+    return _add(request, job) if request.method == "POST" else _page(request, job, ChoicesForm(user=request.user))
 
 
 def _add(request: HttpRequest, job: Job) -> HttpResponse:
-    asked = ChoicesForm(request.POST)
+    asked = ChoicesForm(request.POST, user=request.user)
     if not asked.is_valid():
         return _page(request, job, asked, status=422)
     chosen = asked.cleaned_data

@@ -137,8 +137,10 @@ def new(request: HttpRequest) -> HttpResponse:
     """The form of a new one; POST makes it."""
     schedule = CrawlSchedule(created_by=cast("User", request.user))
     if request.method != "POST":
-        return _form_page(request, ScheduleForm(initial={"urls": request.GET.get("url", "")}), schedule)
-    return _take(request, ScheduleForm(request.POST), schedule)
+        return _form_page(
+            request, ScheduleForm(initial={"urls": request.GET.get("url", "")}, user=request.user), schedule
+        )
+    return _take(request, ScheduleForm(request.POST, user=request.user), schedule)
 
 
 @requires(Action.EDIT)
@@ -146,8 +148,8 @@ def change(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     """The form of one that is there; POST changes it."""
     schedule = _find(request, schedule_id)
     if request.method != "POST":
-        return _form_page(request, ScheduleForm(initial=_initial(schedule)), schedule)
-    return _take(request, ScheduleForm(request.POST), schedule)
+        return _form_page(request, ScheduleForm(initial=_initial(schedule), user=request.user), schedule)
+    return _take(request, ScheduleForm(request.POST, user=request.user), schedule)
 
 
 def _initial(schedule: CrawlSchedule) -> dict[str, Any]:

@@ -60,10 +60,22 @@ def test_a_persona_that_works_stays_and_one_that_does_not_goes(cli: Type, reader
     assert reader.is_dir()
 
 
+def test_a_persona_is_shared_with_the_accounts_that_are_named_and_no_others(cli: Type, reader: Path) -> None:
+    made = cli("manage", "createsuperuser", "--noinput", "--username", "eve", "--email", "eve@example.com")
+    assert made.code == 0, made.err
+    assert cli("persona", "share", "Reader", "eve").code == 0
+    assert cli("persona", "list").records[0]["users"] == ["eve"]
+    assert (reader / "users.txt").stat().st_mode & 0o777 == 0o600
+    assert "Did you mean eve?" in cli("persona", "share", "Reader", "evi").err
+    assert cli("persona", "share", "Reader").code == 0
+    assert cli("persona", "list").records[0]["users"] == []
+
+
 REFUSED = (
     (["persona", "create", "../x"], "no name of a persona"),
     (["persona", "create", "Reader"], "already"),
     (["persona", "create", "Two", "--config", "CHROME_EXTRA_HEADERS={}"], "secret"),
+    (["persona", "share", "Reader", "nobody"], "no account nobody"),
     (["persona", "show", "Readr"], "Did you mean Reader?"),
     (["add", "--persona", "Nobody", "http://127.0.0.1:9/d"], "persona create 'Nobody'"),
     (["persona", "import-cookies", "Reader", "/dev/null"], "no cookies"),

@@ -17,7 +17,9 @@ from django.test.utils import CaptureQueriesContext
 
 from archivebox.base_models import paging
 from archivebox.config.personas import Persona
+from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.intake import Seed, create_crawl
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.tagging import tag
 from archivebox.crawls.models import Crawl
@@ -28,7 +30,7 @@ from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.formats import read_links
 from archivebox.machine.host import forget_current_machine
 from archivebox.machine.models import Machine, Process
-from archivebox.web.views.add import form, form_of
+from archivebox.web.views.add import AddForm, form, form_of
 from tests import factories
 from tests.integration.api.conftest import Caller, Make
 
@@ -259,10 +261,9 @@ def test_who_may_add_by_the_setting_alone_is_a_passer_by_with_an_account_too(set
     assert caller("editor").post("/api/v1/crawls", body)["config"] == {"PLUGINS": ["title"]}
 
 
-@pytest.mark.django_db
+@pytest.mark.usefixtures("work_persona")
 def test_what_a_form_of_a_passer_by_sends_beside_urls_and_depth_is_ignored(settings: Any) -> None:
     settings.PUBLIC_ADD_VIEW, settings.PUBLIC_ADD_DEPTH = True, 1
-    DATA_FOLDER.personas.joinpath("work").mkdir(parents=True, exist_ok=True)
     sent = {"urls": "https://example.com/", "persona": "work", "plugins": "archive_org", "tags": "news", "title": "x"}
     asked = RequestFactory().post("/add/", sent | {"depth": "1"})
     asked.user, asked._messages = AnonymousUser(), CookieStorage(asked)  # type: ignore[attr-defined]  # as Django does
@@ -287,6 +288,52 @@ def test_an_address_adds_so_many_urls_an_hour_without_a_login(settings: Any, cal
     Caller().post("/api/v1/crawls", {"urls": URLS[2:3]})
     caller("editor").post("/api/v1/crawls", {"urls": URLS})
     assert Crawl.objects.count() == 3
+
+
+@pytest.fixture
+def work_persona(db: None) -> Iterator[Persona]:
+    """A persona that is shared with nobody."""
+    del db
+    persona = Persona(DATA_FOLDER.persona("work"))
+    persona.folder.parent.mkdir(parents=True, exist_ok=True)
+    persona.create({})
+    yield persona
+    shutil.rmtree(persona.folder)
+
+
+def test_only_those_whom_a_persona_is_shared_with_and_administrators_crawl_as_it(
+    editor: Caller, caller: Make, work_persona: Persona
+) -> None:
+    body = {"urls": URLS[:1], "persona": "work"}
+    assert "shared with you" in editor.post("/api/v1/crawls", body, status=422)["detail"]
+    timed = {**body, "schedule": "daily"}
+    assert "shared with you" in editor.post("/api/v1/schedules", timed, status=422)["detail"]
+    assert "persona" in _asked_by(editor, "work").errors
+    with pytest.raises(SettingError, match="not shared with editor"):
+        create_crawl([Seed(URLS[0])], created_by=editor.user, persona="work")
+    assert caller("admin").post("/api/v1/crawls", body)["persona"] == "work"
+    work_persona.share(["editor"])
+    assert editor.post("/api/v1/crawls", body)["persona"] == "work"
+    assert "persona" not in _asked_by(editor, "work").errors
+
+
+def test_a_page_captured_again_is_not_visited_as_a_persona_of_somebody_else(
+    editor: Caller, caller: Make, work_persona: Persona
+) -> None:
+    caller("admin").post("/api/v1/crawls", {"urls": URLS[:1], "persona": "work"})
+    path = f"/api/v1/snapshots/{Snapshot.objects.get().pk}/recapture"
+    editor.post(path)
+    work_persona.share(["editor"])
+    editor.post(path)
+    visited = [resolve_settings(crawl.layers()).get_text("ACTIVE_PERSONA") for crawl in Crawl.objects.order_by("pk")]
+    assert visited == ["work", "Default", "work"]
+
+
+def _asked_by(somebody: Caller, persona: str) -> AddForm:
+    asked = RequestFactory().post("/add/", {"urls": "https://example.com/", "depth": "0", "persona": persona})
+    assert somebody.user is not None
+    asked.user = somebody.user
+    return form_of(asked, asked.POST)
 
 
 @pytest.fixture
