@@ -30,6 +30,7 @@ from archivebox.config.collection import (
 from archivebox.config.conffile import ConfError
 from archivebox.config.early import early_settings
 from archivebox.config.resolve import SettingError
+from archivebox.lib.openfiles import TooFewFilesError
 from archivebox.storage.layout import DataFolder
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def carry_out(target: str, needs: Needs, given: Globals, params: Mapping[str, ob
     try:
         with _signals():
             code = _prepare_and_run(session, target, needs, given, params)
-    except (BadInputError, CollectionError, SettingError) as problem:
+    except (BadInputError, CollectionError, SettingError, TooFewFilesError) as problem:
         code, error = BAD_INPUT, str(problem)
     except ConfError as problem:
         code, error = BAD_INPUT, f"{problem}. Mend it there, and try again."

@@ -89,13 +89,15 @@ class Server:
 
     folder: Path
     settings: dict[str, str] = field(default_factory=dict)
+    starter: tuple[str, ...] = ()
+    """A command that becomes the server's."""
 
     def __enter__(self) -> Self:
         self.port = free_ports()
         self.log = self.folder.parent / f"{self.folder.name}.{self.port}.out"
         with self.log.open("wb") as out:
             self.cli = subprocess.Popen(
-                [sys.executable, "-c", START, f"127.0.0.1:{self.port}"],
+                [*self.starter, sys.executable, "-c", START, f"127.0.0.1:{self.port}"],
                 env=environment(self.folder, **self.settings), stdout=out, stderr=out, cwd=CHECKOUT,
             )  # fmt: skip
         try:

@@ -17,6 +17,7 @@ from archivebox.lib.processes.platform import PORTABLE
 from archivebox.lib.processes.spawn import fork, spawn
 from archivebox.lib.processes.spawnlog import SpawnEntry, SpawnLog
 from archivebox.lib.processes.subreaper import become_subreaper, orphans, reap_orphans
+from archivebox.lib.processes.title import set_title
 from archivebox.lib.processes.tree import Tree
 from archivebox.lib.processes.waiting import wait, wait_gone
 from archivebox.lib.processes.watcher import ExitWatcher
@@ -51,6 +52,7 @@ __all__ = [
     "orphans",
     "punch_hole",
     "reap_orphans",
+    "set_title",
     "spawn",
     "unreaped",
     "wait",

@@ -246,11 +246,13 @@ class Orchestrator:
 
     def _be_worker(self, key: UUID, pulse: socket.socket) -> int:
         self.ways_out.close()
+        processes.set_title("archivebox worker")
         crew = Crew(self.wanted if self.as_needed else self.count, self.count)
         return worker.main(key, self.process.pk, crew=crew, ways_in=self.ways_in, pulse=pulse.detach())
 
     def _be_egress(self, key: UUID, pulse: socket.socket) -> int:
         self.ways_in.close()
+        processes.set_title("archivebox egress")
         return egress.main(key, self.process.pk, ways_in=self.ways_out, pulse=pulse)
 
     def _let_go(self) -> None:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from archivebox.lib.addresses import Address
+from archivebox.lib.openfiles import LEAST
 
 LONGEST_SOCKET = 100
 """Bytes of a socket's path that every system takes (Linux 107, macOS 103), supervisord's own suffix included."""
@@ -18,6 +19,7 @@ umask = 077
 logfile = /dev/null
 logfile_maxbytes = 0
 pidfile = %(here)s/supervisord.pid
+minfds = {files}
 
 [program:web]
 command = {web}
@@ -62,7 +64,9 @@ def conf_text(bind: Address, replay: Address, *, socket_path: str) -> str:
     The control socket is left out where its path would be too long for the system; nothing of ours needs it.
     """
     web = ["-m", "archivebox.web.server", "--bind", str(bind), "--replay", str(replay)]
-    text = _CONF.format(web=_command(web), orchestrator=_command(["-m", "archivebox", "orchestrator", "--wait"]))
+    text = _CONF.format(
+        files=LEAST, web=_command(web), orchestrator=_command(["-m", "archivebox", "orchestrator", "--wait"])
+    )
     return text + (_SOCKET if len(socket_path.encode()) <= LONGEST_SOCKET else "")
 
 

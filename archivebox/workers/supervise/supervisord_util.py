@@ -89,7 +89,9 @@ def _serve(watch: ServerWatch, app: Address, pages: Address, tell: Tell) -> int:
         return 128 + interrupted.signum
     finally:
         stop_supervisord(watch, supervisord)
-    tell(f"supervisord has ended by itself (exit status {supervisord.exit_code}); see {supervisord.stdout_file}.")
+    last = next(reversed(supervisord.stderr.strip().splitlines()), "")
+    tell(f"supervisord has ended by itself (exit status {supervisord.exit_code}). {last}".rstrip())
+    tell(f"Its logs are {supervisord.stderr_file} and {supervisord.stdout_file}.")
     return 1
 
 

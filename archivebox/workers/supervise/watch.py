@@ -25,6 +25,7 @@ from archivebox.hooks import APPLICATION, base_layers, resolve_settings
 from archivebox.lib import processes
 from archivebox.lib.filewatch import FileWatcher
 from archivebox.lib.inotify import ATTRIB, CLOSE_WRITE
+from archivebox.lib.openfiles import require_open_files
 from archivebox.lib.processes import Identity
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
@@ -79,7 +80,7 @@ class Watch:
     """Keeps an orchestrator alive; as a context manager it leaves at the end, whatever happened.
 
     ``poll_every``: seconds after which it checks without having been told to. ``tell``: what is said to people.
-    SettingError or ConfError where a setting of this machine is not allowed.
+    SettingError or ConfError where a setting of this machine is not allowed; TooFewFilesError.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class Watch:
         self._is_over = False
         self._told = ""
         self._tell = tell
+        require_open_files()
         settings = resolve_settings(base_layers())
         settings.check()
         self.room = Room(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), tell)
@@ -224,6 +226,7 @@ class Watch:
     def _be_orchestrator(self, process_id: UUID) -> int:
         """In the child: let go of what is the watcher's, above all its lock."""
         self._close()
+        processes.set_title("archivebox orchestrator")
         return orchestrator.main(process_id)
 
     def _judge_death(self, dead: Process) -> None:

@@ -217,6 +217,10 @@ def test_a_running_hook_is_seen_read_and_ended(
     put(HANGS)
     adding = start("add", "--plugins", "tiny", URL)
     hook = running_hook(cli)
+    for kind in ("orchestrator", "worker"):
+        rows = cli("process", "list", "--running", "--type", kind).records
+        (pid,) = [int(str(row["pid"])) for row in rows if row["worker_type"] in ("", kind)]
+        assert psutil.Process(pid).cmdline() == ["archivebox", kind]
     assert cli("status").record["running"] == 1
     assert cli("status").record["orchestrator"] is True
     assert cli("process", "tail", str(hook["id"])).out == "begun\n"
@@ -228,6 +232,15 @@ def test_a_running_hook_is_seen_read_and_ended(
     assert adding.returncode == 3
     (result,) = [row for row in cli("snapshot", "show", URL).records if row.get("plugin") == "tiny"]
     assert (result["status"], result["reason"]) == ("skipped", "cancelled")
+
+
+def test_a_limit_of_files_with_which_nothing_works_is_said(cli: Type, put: Put, tmp_path: Path) -> None:
+    put(GOOD)
+    cli("add", "--bg", "--plugins", "tiny", URL)
+    words = ["/bin/sh", "-c", 'ulimit -n 128; exec "$@"', "sh", sys.executable, "-m", "archivebox", "run"]
+    done = subprocess.run(words, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert (done.returncode, "only 128 files open" in done.stderr) == (2, True), done.stderr
+    assert cli("list").record["status"] == "queued"
 
 
 def test_what_a_hook_printed_is_shown_once_its_page_is_sealed(cli: Type, put: Put) -> None:

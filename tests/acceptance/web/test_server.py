@@ -63,6 +63,11 @@ def test_everything_under_the_server_is_on_record_with_its_parent(tmp_path: Path
     wait_gone(list(pids.values()))
 
 
+def test_a_server_works_with_few_open_files(tmp_path: Path) -> None:
+    with Server(tmp_path, starter=("/bin/sh", "-c", 'ulimit -n 256; exec "$@"', "sh")) as server:
+        assert server.ask("/health/").status == 200
+
+
 def test_secrets_and_the_control_socket_are_for_us_alone(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         assert stat.S_IMODE((tmp_path / "run" / "secret-key").stat().st_mode) == 0o600
