@@ -1,8 +1,8 @@
 """Owns the programs that plugins ask for: `binaries.jsonl`, read and merged by program name."""
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -17,6 +17,20 @@ LONGEST_NAME = 128
 _PROGRAM = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@+/-]*", re.ASCII)
 _FROM_SETTING = re.compile(r"\{([A-Z][A-Z0-9_]*)\}", re.ASCII)
 _PROVIDER = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+
+SAME_REGISTRY = {"pnpm": "npm", "uv": "pip"}
+"""Providers that others name, and ours that install the same packages from the same place."""
+_CHROMIUM: Mapping[str, JSON] = {
+    "env": {"names": ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"]},
+    "apt": {"packages": ["chromium"]},
+    "brew": {"packages": ["--cask", "chromium"]},
+}
+_NODE: Mapping[str, JSON] = {"env": {}, "apt": {"packages": ["nodejs"]}, "brew": {}}
+SAME_PROGRAM: Mapping[tuple[str, str], Mapping[str, JSON]] = {
+    **{(by, name): _CHROMIUM for by in ("puppeteer", "playwright") for name in ("chromium", "chrome")},
+    ("node", "node"): _NODE,
+}
+"""Providers that others name for a program, and what ours are told that bring it from elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +96,17 @@ def _in_our_words(entry: JSON, defaults: Mapping[str, JSON]) -> dict[str, JSON] 
 
 
 def _our_options(options: JSON) -> JSON:
-    """``install_args`` are packages and options in one list."""
+    """``install_args`` are packages and options in one list, where ``version`` repeats what a package says itself.
+
+    ``postinstall_scripts`` lets packages run programs of theirs; an ``abspath`` of their own is that of a library.
+    """
     if not isinstance(options, dict) or not isinstance(options.get("install_args"), list):
         return options
     words = [str(word) for word in _list(options["install_args"])]
     packages: list[JSON] = [word for word in words if not word.startswith("-")]
-    return {**options, "packages": packages}
+    named = {name: value for name, value in options.items() if name != "version"}
+    said: dict[str, JSON] = {"scripts": options.get("postinstall_scripts") is True, "library": "abspath" in options}
+    return {**named, "packages": packages, **{name: value for name, value in said.items() if value}}
 
 
 def _list(value: JSON) -> list[JSON]:
@@ -122,6 +141,33 @@ def parse_binproviders(value: JSON) -> tuple[str, ...]:
     if wrong:
         raise ValueError("has a binprovider that is no name")
     return tuple(dict.fromkeys(names))
+
+
+def in_known_ways(request: BinaryRequest, known: Collection[str]) -> BinaryRequest:
+    """The request in the words of the providers that there are.
+
+    One that is not known here is passed over, and the program is optional: whoever asks may have a way of its own.
+    Where none is left, the names stay as they are, which nobody answers to.
+    """
+    ways: dict[str, JSON] = {}
+    elsewhere = False
+    for name in request.binproviders:
+        same = SAME_REGISTRY.get(name, name)
+        if name in known or same in known:
+            taken = name if name in known else same
+            ways.setdefault(taken, request.overrides.get(taken, request.overrides.get(name)))
+            continue
+        elsewhere = True
+        for other, options in SAME_PROGRAM.get((name, request.name), {}).items():
+            if other in known:
+                ways.setdefault(other, request.overrides.get(other, options))
+    given = {name: options for name, options in ways.items() if options is not None}
+    return replace(
+        request,
+        binproviders=tuple(ways) or request.binproviders,
+        overrides={**request.overrides, **given},
+        optional=request.optional or elsewhere,
+    )
 
 
 def merge(requests: Iterable[BinaryRequest]) -> tuple[dict[str, BinaryRequest], tuple[str, ...]]:

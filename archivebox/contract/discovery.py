@@ -29,7 +29,7 @@ INSTALL_TIMEOUT = "INSTALL_TIMEOUT"
 
 Source = Literal["bundled", "package", "data"]
 
-RUNNER_PROVIDERS = {"uv": ("env", "pip")}
+RUNNER_PROVIDERS = {"uv": ("env", "pip"), "abxpkg": ("env", "pip")}
 """Who may be asked for the program that a script's first line names; others are only looked for."""
 
 PLUGIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
@@ -94,11 +94,24 @@ def discover_plugins(data_plugins: Path | None = None, *, bundled: Path = BUNDLE
         for name, folder in folders:
             plugin = read_plugin(name, folder, source)
             earlier = plugins.get(name)
+            if plugin is not None and earlier is not None and (unfit := _unfit_to_install(plugin, earlier)):
+                warning = f"{folder} is not used in its place: {unfit}"
+                plugin = replace(earlier, warnings=(*earlier.warnings, warning))
             if plugin is not None and earlier is not None and earlier.hooks and not plugin.hooks:
                 plugin = read_plugin(name, earlier.path, earlier.source, changes=folder)
             if plugin is not None:
                 plugins[name] = plugin
     return dict(sorted(plugins.items()))
+
+
+def _unfit_to_install(plugin: Plugin, earlier: Plugin) -> str:
+    """Why a folder may not take the place of a provider, on which all installations depend; else nothing."""
+    if not earlier.only_installs:
+        return ""
+    for hook in plugin.hooks:
+        if hook.name.event == "Binary" and hook.interpreter == "self":
+            return f"its first line has {hook.file_name} started by a program which itself has to be installed first"
+    return plugin.warnings[0] if plugin.warnings else ""
 
 
 def _search_path(data_plugins: Path | None, bundled: Path) -> Iterator[tuple[Source, Iterable[tuple[str, Path]]]]:

@@ -4,9 +4,10 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 
 from archivebox.config.conffile import read_conf
@@ -15,7 +16,7 @@ from archivebox.config.personas import Persona
 from archivebox.config.resolve import Layer, Resolved, resolve
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract import discovery
-from archivebox.contract.binaries import BinaryRequest
+from archivebox.contract.binaries import BinaryRequest, in_known_ways
 from archivebox.contract.discovery import Plugin
 from archivebox.contract.hook import Hook
 from archivebox.contract.presentation import Output
@@ -130,17 +131,32 @@ def resolve_settings(layers: Sequence[Layer]) -> Resolved:
 
 
 def needed_programs(plugin: Plugin, settings: Resolved) -> tuple[BinaryRequest, ...]:
-    """The programs that a plugin needs, but those whose place a setting names: ``WGET_BINARY=/opt/wget/bin/wget``.
+    """The programs that a plugin needs, in the words of the providers that there are.
 
-    A setting of its own, or the one that is called after the program, whichever plugin has it.
+    Left out are those whose place a setting names: ``WGET_BINARY=/opt/wget/bin/wget``. A setting of its own, or the one
+    that is called after the program, whichever plugin has it.
     """
     specs = [spec for spec in (*plugin.schema.settings.values(), CORE_SETTINGS["NODE_BINARY"]) if _names_program(spec)]
     given = {spec.default for spec in specs if _is_given(settings.get_text(spec.name), spec.default)}
+    known = known_providers()
+    asked = (*plugin.binaries, *chain.from_iterable(other.binaries for other in _program_lists(plugin)))
     return tuple(
-        request
-        for request in plugin.binaries
+        in_known_ways(request, known)
+        for request in asked
         if request.name not in given and not place_set_for(request.name, settings)
     )
+
+
+def _program_lists(plugin: Plugin) -> Iterator[Plugin]:
+    """The plugins that it requires and that do nothing but name programs: nobody else asks for those."""
+    for name in plugin.required_plugins:
+        if name in plugins() and not plugins()[name].hooks:
+            yield plugins()[name]
+
+
+def known_providers() -> frozenset[str]:
+    """Those that install programs, or find them."""
+    return frozenset(hook.plugin for hook in discover_hooks("Binary"))
 
 
 def place_set_for(program: str, settings: Resolved) -> str:

@@ -70,7 +70,9 @@ def newest(package: str) -> str:
 
 
 def wish_of(request: Request) -> Wish:
-    return Wish(packages_of(request), request.arguments("args"))
+    """Programs that packages want to run at their installation are run where they were asked for alone."""
+    scripts = [] if request.options.get("scripts") is True else ["--ignore-scripts"]
+    return Wish(packages_of(request), [*scripts, *request.arguments("args")])
 
 
 def has_all(request: Request, modules: Path) -> bool:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
-from archivebox.contract.binaries import BinaryRequest
+from archivebox.contract.binaries import BinaryRequest, in_known_ways
 from archivebox.contract.hook import Hook
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
@@ -20,6 +20,7 @@ from archivebox.hooks import (
     Call,
     base_layers,
     discover_hooks,
+    known_providers,
     lib_dir,
     plugins,
     prepare_hook,
@@ -53,8 +54,9 @@ class BinaryExecutor(Held):
         self._locking: asyncio.Task[tuple[int, ...]] | None = None
 
     async def _ask_providers(self) -> None:
-        problems: list[str] = []
-        for hook in provider_hooks(self.binary):
+        hooks = provider_hooks(self.binary)
+        problems = [] if hooks else [f"Of the providers {self.binary.binproviders} none is known here."]
+        for hook in hooks:
             await self._wait_for_tools(hook)
             if self._stopping:
                 break
@@ -170,17 +172,23 @@ def provider_hooks(binary: Binary) -> list[Hook]:
     For a newer version those that install come first; the others tell whether somebody else has brought one.
     """
     settings = resolve_settings(base_layers())
+    providers = _request_of(binary).binproviders
     hooks = [
         hook for hook in discover_hooks("Binary") if settings.get(plugins()[hook.plugin].enabled_setting) is not False
     ]
     if binary.reason == Reason.LOOKED_FOR_AGAIN:
         hooks = [hook for hook in hooks if plugins()[hook.plugin].provider.installs == "nothing"]
-    if binary.providers:
-        order = {name: position for position, name in enumerate(binary.providers)}
+    if providers:
+        order = {name: position for position, name in enumerate(providers)}
         hooks = sorted((hook for hook in hooks if hook.plugin in order), key=lambda hook: order[hook.plugin])
     if binary.reason == Reason.UPGRADE:
         hooks.sort(key=lambda hook: plugins()[hook.plugin].provider.installs == "nothing")
     return hooks
+
+
+def _request_of(binary: Binary) -> BinaryRequest:
+    """What its row asks for, in the words of the providers that there are: hooks of others name some that are not."""
+    return in_known_ways(BinaryRequest(binary.name, binary.providers, binary.overrides), known_providers())
 
 
 def _last_sentence(run: HookProcess) -> str:
@@ -214,14 +222,15 @@ def load(binary_id: UUID, owner: UUID) -> LoadedBinary | None:
     if binary.status in Binary.SETTLED:
         binary.transition("requeue", owner=owner, retry_at=binary.retry_at)
     binary.transition("start")
+    request = _request_of(binary)
     call = Call(
         object_dir=binary.path,
         arguments={
             "binary-id": str(binary.pk),
             "machine-id": str(binary.machine_id),
             "name": binary.name,
-            "binproviders": binary.binproviders or ",".join(hook.plugin for hook in provider_hooks(binary)),
-            "overrides": json.dumps(binary.overrides),
+            "binproviders": ",".join(request.binproviders or [hook.plugin for hook in provider_hooks(binary)]),
+            "overrides": json.dumps(dict(request.overrides)),
             **({"upgrade": "true"} if binary.reason == Reason.UPGRADE else {}),
         },
         context={"binary_id": str(binary.pk)},

@@ -1,6 +1,7 @@
 """A crawl on this machine: its browser and other `on_Crawl` hooks, held for as long as Snapshots need them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
@@ -12,7 +13,7 @@ from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.prepared import PreparedQuery
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import Resolved
-from archivebox.contract.binaries import BinaryRequest, merge
+from archivebox.contract.binaries import BinaryRequest, merge, parse_request
 from archivebox.contract.hook import Hook
 from archivebox.contract.outcomes import Outcome, Status, outcome
 from archivebox.contract.reasons import Reason
@@ -60,6 +61,8 @@ class CrawlRunExecutor(Executor):
         self.began = engine.loop.time()
         self.restarts = 0
         self.failures: list[str] = []
+        self._wishes: list[tuple[str, BinaryRequest]] = []
+        """Programs that hooks of the crawl have asked for, each with the file name of the hook."""
         self._end_hooks: list[Planned] = []
         self.end_leftovers([row for row in loaded.running if not self._take_up(row)])
 
@@ -114,7 +117,16 @@ class CrawlRunExecutor(Executor):
             self.restarts += 1
             item.status, item.run, item.late = "queued", None, False
 
+    def wished_before(self, item: Planned) -> Iterable[BinaryRequest]:
+        """Hooks of both earlier dialects ask for the programs of those after them, which rely on that."""
+        return [request for file_name, request in self._wishes if file_name < item.hook.file_name]
+
     def take_records(self, run: HookProcess, records: Sequence[Record]) -> None:
+        for record in records:
+            if record.type == "Binary":
+                with suppress(ValueError):  # the record's own failure, said where it has its effect
+                    request = replace(parse_request(record.fields), optional=True)
+                    self._wishes.append((run.hook.file_name, request))
         self.engine.journal.effect(partial(_take_records, self.lease.pk, run.process_id, records), self.lease)
 
     def steps_are_over(self) -> None:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.outcomes import Outcome, Status, could_not_start
 from archivebox.contract.reasons import Reason
@@ -213,7 +214,7 @@ class Executor(Held):
 
     def _missing_program(self, item: Planned) -> str:
         """A program of its plugin that is not there; WAIT while one is still being looked for."""
-        for request in self.call.of_plugin(item.hook).needed:
+        for request in (*self.wished_before(item), *self.call.of_plugin(item.hook).needed):
             status = self.engine.programs.status.get(request.name)
             if status is None:
                 self.engine.want_program(request)
@@ -222,6 +223,11 @@ class Executor(Held):
             if status == "failed" and not request.optional:
                 return request.name
         return ""
+
+    def wished_before(self, item: Planned) -> Iterable[BinaryRequest]:
+        """Programs that earlier hooks have asked for in the name of this one; it does without where they are not."""
+        del item
+        return ()
 
     def _places_for(self, item: Planned) -> Places | None:
         if not item.hook.background:

@@ -53,6 +53,29 @@ def test_a_provider_is_asked_once_what_it_works_with_itself_is_there(forked: Col
     assert forked.results()["wants"]["status"] == "succeeded"
 
 
+def test_what_a_crawls_hook_asks_for_is_there_before_those_after_it(forked: Collection) -> None:
+    """Both earlier dialects have a hook that asks for a library, and a later one that cannot begin without."""
+    forked.plugin("pear", {"on_Binary__40_install_using_pear_provider.sh": f"sleep 1\n{HAS}"})
+    wish = {"type": "Binary", "name": "tool", "binproviders": "pear"}
+    rest = "trap 'exit 0' TERM\nwhile :; do sleep 0.05; done\n"
+    hooks = {
+        "on_Crawl__60_wish.sh": f"echo '{json.dumps(wish)}'\n",
+        "on_Crawl__90_launch.bg.sh": 'echo "launch" >> "$DATA_DIR/ledger"\n' + rest,
+        "on_Snapshot__10_page.sh": "exit 0\n",
+    }
+    forked.plugin("browser", hooks)
+    forked.run(forked.add())
+    assert [line.partition(" ")[0] for line in forked.ledger] == ["pear", "launch"]
+
+
+def test_a_way_that_is_unknown_here_is_the_hooks_own_matter(forked: Collection) -> None:
+    """Its first line may name a runner that installs the program."""
+    asked = [{"type": "Binary", "name": "no-such-program", "binproviders": "env,cargo"}]
+    forked.plugin("wants", {"on_Snapshot__10_wants.sh": "echo kept > kept.txt\n"}, binaries=asked)
+    forked.run(forked.add())
+    assert forked.results()["wants"]["status"] == "succeeded"
+
+
 def test_a_provider_is_told_of_whom_what_and_how(forked: Collection) -> None:
     providers(forked, "pear", pear=HAS)
     forked.run(forked.add())

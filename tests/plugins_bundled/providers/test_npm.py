@@ -151,3 +151,24 @@ def test_an_upgrade_brings_the_newest_version(providers: "Provider") -> None:
     upgraded = str(providers.ask("npm", "semver", overrides=newest, upgrade=True).binary["version"])
 
     assert tuple(map(int, upgraded.split("."))) > (7, 6, 3)
+
+
+def package_with_script(folder: Path) -> Path:
+    """A package that leaves a file beside itself when it is installed."""
+    folder.mkdir()
+    scripts = {"install": "node -e \"require('fs').writeFileSync('ran', '')\""}
+    named = {"name": "with-script", "version": "1.0.0", "bin": "run.js", "scripts": scripts}
+    (folder / "package.json").write_text(json.dumps(named))
+    (folder / "run.js").write_text("#!/usr/bin/env node\nconsole.log('1.0.0')\n")
+    subprocess.run(["npm", "pack", "--silent"], cwd=folder, check=True, capture_output=True)
+    return folder / "with-script-1.0.0.tgz"
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_script_of_a_package_runs_where_it_was_asked_for_alone(
+    providers: "Provider", tmp_path: Path, named: bool
+) -> None:
+    package = package_with_script(tmp_path / "with-script")
+    options = {"packages": [f"with-script@file:{package}"], "names": ["with-script"], "scripts": named}
+    assert providers.ask("npm", "with-script", overrides={"npm": options}).code == 0
+    assert (providers.lib / "npm" / "node_modules" / "with-script" / "ran").exists() is named

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.contract.binaries import BinaryRequest, merge, parse_binaries, parse_binproviders
+from archivebox.contract.binaries import BinaryRequest, in_known_ways, merge, parse_binaries, parse_binproviders
 from archivebox.lib.jsonl import JSON
 
 
@@ -71,6 +71,36 @@ def test_a_missing_file_asks_for_nothing(tmp_path: Path) -> None:
 )
 def test_providers_are_in_order_without_doubles(value: JSON, names: tuple[str, ...]) -> None:
     assert parse_binproviders(value) == names
+
+
+KNOWN = {"env", "apt", "brew", "npm", "pip"}
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "ways", "optional"),
+    [
+        ("rg", ("env", "cargo", "apt"), ("env", "apt"), True),  # its own runner may have it by cargo
+        ("abxbus", ("pnpm",), ("npm",), False),
+        ("yt-dlp", ("env", "uv", "apt"), ("env", "pip", "apt"), False),
+        ("chromium", ("puppeteer",), ("env", "apt", "brew"), True),
+        ("node", ("env", "node"), ("env", "apt", "brew"), True),
+        ("ublock", ("chromewebstore",), ("chromewebstore",), True),  # nobody answers to that name
+        ("rg", (), (), False),
+    ],
+)
+def test_providers_of_others_are_ours_where_they_mean_the_same(
+    name: str, asked: tuple[str, ...], ways: tuple[str, ...], optional: bool
+) -> None:
+    found = in_known_ways(BinaryRequest(name, asked), KNOWN)
+    assert (found.binproviders, found.optional) == (ways, optional)
+
+
+def test_what_is_said_to_a_provider_of_others_is_said_to_ours() -> None:
+    options: dict[str, JSON] = {"pnpm": {"packages": ["abxbus@2.5.79"]}}
+    found = in_known_ways(BinaryRequest("abxbus", ("pnpm",), options), KNOWN)
+    assert found.overrides["npm"] == options["pnpm"]
+    theirs = in_known_ways(BinaryRequest("abxbus", ("pnpm",), options), KNOWN | {"pnpm"})
+    assert (theirs.binproviders, "npm" in theirs.overrides) == (("pnpm",), False)
 
 
 def test_requests_of_one_program_merge_in_plugin_order() -> None:

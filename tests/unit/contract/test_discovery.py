@@ -10,6 +10,7 @@ import pytest
 from archivebox.contract import entrypoints
 from archivebox.contract.discovery import Plugin, discover_hooks, discover_plugins, read_plugin
 from archivebox.contract.hook import Hook
+from archivebox.contract.lint import lint
 from archivebox.contract.presentation import ranked
 
 CLICK = (
@@ -58,6 +59,40 @@ def test_a_later_folder_replaces_an_earlier_one(tmp_path: Path) -> None:
     plugins = discover_plugins(tmp_path / "data", bundled=tmp_path / "bundled")
     assert [(name, plugins[name].source) for name in ("git", "wget")] == [("git", "bundled"), ("wget", "data")]
     assert [hook.file_name for hook in plugins["wget"].hooks] == ["on_Snapshot__60_mine.py"]
+
+
+RUNNER = "#!/usr/bin/env -S uv run --script\n# /// script\n# dependencies = []\n# ///\n"
+
+
+@pytest.mark.parametrize(
+    ("hooks", "config"),
+    [
+        ({"on_Binary__10_npm_install.py": RUNNER}, None),
+        ({"on_BinaryRequest__10_npm.py": RUNNER}, {"required_binaries": [{"name": "python"}]}),
+    ],
+)
+def test_a_provider_of_an_earlier_dialect_does_not_take_ours_away(
+    tmp_path: Path, hooks: dict[str, str], config: object
+) -> None:
+    """It is started by a program that itself is to be installed, or under a name that nobody calls."""
+    make(tmp_path / "bundled" / "npm", {"on_Binary__40_install_using_npm_provider.py": ""}, {"title": "ours"})
+    theirs = make(tmp_path / "data" / "npm", hooks, config)
+    for name in hooks:
+        (theirs / name).chmod(0o755)
+    npm = discover_plugins(tmp_path / "data", bundled=tmp_path / "bundled")["npm"]
+    assert ([hook.file_name for hook in npm.hooks], npm.title) == (
+        ["on_Binary__40_install_using_npm_provider.py"],
+        "ours",
+    )
+    assert f"{theirs} is not used in its place" in npm.warnings[0]
+    assert [(one.plugin, one.level) for one in lint({"npm": npm})] == [("npm", "error")]
+
+
+def test_a_provider_that_can_be_started_takes_the_place_of_ours(tmp_path: Path) -> None:
+    make(tmp_path / "bundled" / "npm", {"on_Binary__40_install_using_npm_provider.py": ""})
+    make(tmp_path / "data" / "npm", {"on_Binary__10_npm.sh": "exit 1\n"})
+    npm = discover_plugins(tmp_path / "data", bundled=tmp_path / "bundled")["npm"]
+    assert (npm.source, npm.warnings) == ("data", ())
 
 
 def test_installed_packages_bring_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +326,7 @@ def test_a_hook_of_an_environment_is_forked_where_it_names_what_that_has_warm(tm
     ("shebang", "program"),
     [
         ("#!/usr/bin/env -S uv run --active --script", ("uv", ("env", "pip"))),
-        ("#!/usr/bin/env -S A=b abxpkg run --script python3", ("abxpkg", ("env",))),
+        ("#!/usr/bin/env -S A=b abxpkg run --script python3", ("abxpkg", ("env", "pip"))),
         ("#!/usr/bin/env perl", ("perl", ("env",))),
         ("#!/usr/bin/perl", None),
         ("#!/usr/bin/env python3", None),
