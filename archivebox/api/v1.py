@@ -15,12 +15,15 @@ from archivebox.api.routes import (
     crawls,
     extension,
     feeds,
+    files,
     jobs,
     machinery,
+    notes,
     people,
     results,
     schedules,
     searches,
+    setup,
     shares,
     snapshots,
     tags,
@@ -51,6 +54,8 @@ api = Api(
     urls_namespace="api-v1",
 )
 answer_in_problems(api)
+api.add_router("/snapshots", notes.router)  # before the address that takes any word behind a key
+api.add_router("/snapshots", files.router)
 api.add_router("/snapshots", snapshots.router)
 api.add_router("/results", results.router)
 api.add_router("/crawls", crawls.router)
@@ -64,6 +69,7 @@ api.add_router("/feeds", feeds.router)
 api.add_router("", extension.router)
 api.add_router("", machinery.router)
 api.add_router("", people.router)
+api.add_router("", setup.router)
 
 _PROBLEM = {
     "description": "Why it was not done (RFC 9457)",

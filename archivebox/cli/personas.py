@@ -5,7 +5,7 @@ import re
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.session import Session
 from archivebox.config.core import PERSONA_NAME
-from archivebox.config.personas import Persona
+from archivebox.config.personas import Persona, personas_in
 from archivebox.lib.suggestions import did_you_mean
 
 
@@ -18,8 +18,7 @@ def named(session: Session, name: str) -> Persona:
 
 def all_of(session: Session) -> list[Persona]:
     """Every persona of this collection, by name."""
-    folder = session.folder.personas
-    return [Persona(path) for path in sorted(folder.iterdir()) if path.is_dir()] if folder.is_dir() else []
+    return personas_in(session.folder.personas)
 
 
 def find(session: Session, name: str) -> Persona:

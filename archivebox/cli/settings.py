@@ -3,28 +3,18 @@
 from collections.abc import Iterable
 
 from archivebox.cli.errors import BadInputError
-from archivebox.config.core import CORE_SETTINGS
 from archivebox.config.early import early_layers
 from archivebox.config.resolve import Layer, Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.schema import SettingSpec, check_value
-from archivebox.hooks import base_layers, plugins, resolve_settings
+from archivebox.hooks import base_layers, known_settings, plugins, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.suggestions import did_you_mean
 
 
-def known() -> dict[str, SettingSpec]:
-    """Every name a setting may be given under → the setting."""
-    specs = dict(CORE_SETTINGS)
-    for plugin in plugins().values():
-        for spec in plugin.schema.settings.values():
-            specs.setdefault(spec.name, spec)
-    return {alias: spec for spec in specs.values() for alias in spec.aliases} | specs
-
-
 def spec_of(name: str) -> SettingSpec:
     """The setting of this name, in whatever case; BadInputError with the nearest names if there is none."""
-    specs = known()
+    specs = known_settings()
     found = specs.get(name) or specs.get(name.upper())
     if found is None:
         hint = did_you_mean(name.upper(), specs, "`archivebox config list --all` shows all.", most=3)
@@ -48,7 +38,7 @@ def refuse_secrets(pairs: Iterable[str], instead: str) -> None:
     """A secret on a command line is seen by everybody on the machine, and would stay in the command's row."""
     for pair in pairs:
         name, equals, value = pair.partition("=")
-        spec = known().get(name.strip().upper())
+        spec = known_settings().get(name.strip().upper())
         if spec is not None and spec.sensitive and equals and value:
             raise BadInputError(f"{spec.name} is a secret, which a command line would show to others. {instead}")
 

@@ -61,6 +61,16 @@ class Persona:
     def exists(self) -> bool:
         return self.folder.is_dir()
 
+    @property
+    def setting_names(self) -> list[str]:
+        """Of its settings the names alone, since some are secrets."""
+        return sorted(read_conf(self.conf))
+
+    @property
+    def has_profile(self) -> bool:
+        """Whether a browser was ever started with its profile."""
+        return self.profile.is_dir() and any(self.profile.iterdir())
+
     def create(self, settings: Mapping[str, str]) -> None:
         """Make the folder, with these settings. FileExistsError if there is one; ValueError for what no file holds."""
         self.folder.mkdir(mode=0o700)
@@ -78,6 +88,11 @@ class Persona:
     def layer(self) -> Layer:
         """The settings that it stands for."""
         return _layer(self, _changed_at(self.conf), self.cookies.is_file())
+
+
+def personas_in(folder: Path) -> list[Persona]:
+    """Every persona of a collection, by name."""
+    return [Persona(path) for path in sorted(folder.iterdir()) if path.is_dir()] if folder.is_dir() else []
 
 
 @lru_cache(maxsize=64)

@@ -130,6 +130,15 @@ def resolve_settings(layers: Sequence[Layer]) -> Resolved:
     return resolve(plugins(), layers)
 
 
+def known_settings() -> dict[str, SettingSpec]:
+    """Every name a setting may be given under → the setting."""
+    specs = dict(CORE_SETTINGS)
+    for plugin in plugins().values():
+        for spec in plugin.schema.settings.values():
+            specs.setdefault(spec.name, spec)
+    return {alias: spec for spec in specs.values() for alias in spec.aliases} | specs
+
+
 def needed_programs(plugin: Plugin, settings: Resolved) -> tuple[BinaryRequest, ...]:
     """The programs that a plugin needs, in the words of the providers that there are.
 

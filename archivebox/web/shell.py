@@ -32,6 +32,8 @@ ENTRIES = (
     Entry("tags", "Tags", "tags", "tags"),
     Entry("schedules", "Schedules", "calendar-clock", "schedules"),
     Entry("plugins", "Plugins", "puzzle", "plugins", Action.INSPECT),
+    Entry("personas", "Personas", "user", "personas", Action.INSPECT),
+    Entry("machines", "Machines", "monitor", "machines", Action.INSPECT),
     Entry("processes", "Processes", "activity", "processes", Action.INSPECT),
     Entry("settings", "Settings", "sliders-horizontal", "settings", Action.INSPECT),
 )

@@ -13,12 +13,17 @@ from archivebox.api.credentials import Bearer, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Word
-from archivebox.api.shapes.archive import TagIn, TagOut
+from archivebox.api.shapes.archive import TagIn, TagOut, Taken
 from archivebox.base_models.transactions import write_transaction
+from archivebox.core.retagging import NameTakenError, merge, rename
 from archivebox.core.tag import Tag
 from archivebox.core.tagging import tags_seen_by
 
 router = Router(tags=["tags"])
+
+
+class MergeIn(Taken):
+    into: UUID
 
 
 class Wanted(Schema):
@@ -50,6 +55,34 @@ def create_tag(request: HttpRequest, wanted: TagIn) -> Status[TagOut]:
 def get_tag(request: HttpRequest, tag_id: UUID) -> TagOut:
     """One tag."""
     return TagOut.all_of([_find(request, tag_id)])[0]
+
+
+@router.patch("/{uuid:tag_id}", response=TagOut, auth=Bearer(Action.EDIT))
+def rename_tag(request: HttpRequest, tag_id: UUID, wanted: TagIn) -> TagOut:
+    """Give it another name; 409 where another tag has it: `merge` makes the two one."""
+    tag = _find(request, tag_id)
+    before = tag.name
+    try:
+        with write_transaction():
+            rename(tag, wanted.name)
+            write_down(request, "tag.renamed", tag, before=before, after=tag.name)
+    except NameTakenError as taken:
+        raise ProblemError(409, f"{taken} Merge this tag into {taken.other.pk} to make the two one.") from None
+    except ValueError as refused:
+        raise ProblemError(422, str(refused)) from None
+    return TagOut.all_of([tag])[0]
+
+
+@router.post("/{uuid:tag_id}/merge", response=TagOut, auth=Bearer(Action.EDIT))
+def merge_tag(request: HttpRequest, tag_id: UUID, wanted: MergeIn) -> TagOut:
+    """Put the tag `into` on every Snapshot that has this one, and delete this one."""
+    tag, into = _find(request, tag_id), _find(request, wanted.into)
+    if tag == into:
+        raise ProblemError(422, "A tag cannot be merged into itself.")
+    with write_transaction():
+        write_down(request, "tag.merged", tag, name=tag.name, into=into.name)
+        merge([tag], into)
+    return TagOut.all_of([into])[0]
 
 
 @router.delete("/{uuid:tag_id}", response={204: None}, auth=Bearer(Action.EDIT))

@@ -10,6 +10,7 @@ from archivebox.cli.output import Column
 from archivebox.cli.session import Session
 from archivebox.config.conffile import write_conf
 from archivebox.contract.schema import SettingSpec, check_value, to_env
+from archivebox.hooks import known_settings
 from archivebox.lib.jsonl import JSON
 
 HIDDEN = "***"
@@ -106,7 +107,7 @@ def list_(session: Session, *, names: tuple[str, ...], all: bool) -> int:  # noq
     """What differs from the defaults, or everything, of those whose names hold all words; secrets are not shown."""
     resolved = settings.current(is_collection=session.is_collection)
     records = []
-    for spec in sorted({spec.name: spec for spec in settings.known().values()}.values(), key=lambda spec: spec.name):
+    for spec in sorted({spec.name: spec for spec in known_settings().values()}.values(), key=lambda spec: spec.name):
         if {word.upper() for word in names if word.upper() not in spec.name}:
             continue
         said = resolved.explain(spec.name)

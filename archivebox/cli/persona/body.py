@@ -11,7 +11,6 @@ from archivebox.cli import personas, settings
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Column, counted
 from archivebox.cli.session import Session
-from archivebox.config.conffile import read_conf
 from archivebox.config.personas import Persona
 from archivebox.contract.schema import to_env
 from archivebox.crawls.models import Crawl
@@ -120,8 +119,8 @@ def _record(persona: Persona) -> dict[str, object]:
         "type": "Persona",
         "name": persona.name,
         "folder": str(persona.folder),
-        "settings": sorted(read_conf(persona.conf)),
+        "settings": persona.setting_names,
         "cookies": persona.cookies.is_file(),
         "users": sorted(persona.users),
-        "profile": persona.profile.is_dir() and any(persona.profile.iterdir()),
+        "profile": persona.has_profile,
     }

@@ -45,6 +45,8 @@ PATHS = [
     "/people/record/",
     "/tokens/",
     "/shares/",
+    "/personas/",
+    "/machines/",
     "/webhooks/",
     "/password/",
     "/web/2026/http://not.kept.example/",

@@ -14,6 +14,9 @@ from django.test import Client
 from archivebox.accounts import tokens
 from archivebox.accounts.roles import Account
 from archivebox.machine.host import forget_current_machine
+from tests.collection import collection
+
+__all__ = ["collection"]
 
 Make = Callable[..., "Caller"]
 
