@@ -5,6 +5,7 @@ import logging
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import chain
@@ -29,8 +30,39 @@ log = logging.getLogger(__name__)
 
 @cache
 def plugins() -> dict[str, Plugin]:
-    """Every plugin, read once per process."""
+    """Every plugin, read once per process, and again when the data folder's have changed: see `base_layers`."""
+    _read_at[:] = [_state_of(DATA_FOLDER.plugins)]
     return discovery.discover_plugins(DATA_FOLDER.plugins)
+
+
+_read_at: list[frozenset[tuple[str, int, int]]] = []
+"""The state of the data folder's plugins when they were read."""
+
+
+def _state_of(folder: Path) -> frozenset[tuple[str, int, int]]:
+    """What changes when a plugin comes, goes or is written anew: 1 ms for sixty plugins, 10 µs for none."""
+    found = set()
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        for plugin in entries:
+            if plugin.is_dir():
+                found.add((plugin.name, 0, 0))
+                found.update(_files_of(plugin))
+    return frozenset(found)
+
+
+def _files_of(plugin: "os.DirEntry[str]") -> Iterator[tuple[str, int, int]]:
+    with suppress(OSError), os.scandir(plugin) as entries:  # gone meanwhile, or not to be read: which discovery says
+        for file in entries:
+            if file.is_file():  # Python writes into folders of its own
+                facts = file.stat()
+                yield f"{plugin.name}/{file.name}", facts.st_mtime_ns, facts.st_size
+
+
+def _notice_changes() -> None:
+    if _read_at and _state_of(DATA_FOLDER.plugins) != _read_at[0]:
+        log.info("The plugins of the data folder have changed action=plugins_changed")
+        plugins.cache_clear()
+        _discover_hooks.cache_clear()
 
 
 def outputs_of(plugin: str) -> tuple[Output, ...]:
@@ -95,7 +127,12 @@ def forget_plugins() -> None:
 
 
 def base_layers() -> list[Layer]:
-    """The layers that hold for everything on this machine, weakest first; read again when file or machine changed."""
+    """The layers that hold for everything on this machine, weakest first; read again when file or machine changed.
+
+    Whoever begins something asks for them, so that plugins are looked at here, too: those that have changed hold for
+    what begins from now on.
+    """
+    _notice_changes()
     version = _version_of(DATA_FOLDER.conf)
     return list(_base_layers(version, json.dumps(Machine.current().config, sort_keys=True)))
 

@@ -1,4 +1,6 @@
-"""A setting that is not allowed holds work up, and loses none of it; no worker dies of it."""
+"""Settings and plugins that change while workers run; what is not allowed holds work up, and loses none of it."""
+
+import shutil
 
 from tests.integration.engine.driver import Collection
 from tests.integration.engine.test_broken_folders import deaths
@@ -35,4 +37,20 @@ def test_a_crawl_with_a_setting_that_is_not_allowed_is_paused_and_the_others_go_
     forked.leave()
     assert paused[0]["reason"].startswith("misconfigured:")
     assert forked.ledger == ["good.test"]
+    assert not deaths(forked)
+
+
+def test_running_workers_notice_plugins_that_come_change_and_go(forked: Collection) -> None:
+    say = 'echo "{}" >> "$DATA_DIR/ledger"\n'
+    forked.plugin("first", {"on_Snapshot__10_first.sh": say.format("first")})
+    forked.watch()
+    forked.wait_sealed(forked.add("http://one.test/"))
+    forked.plugin("second", {"on_Snapshot__20_second.sh": say.format("second")})
+    folder = forked.root / "plugins" / "first"
+    (folder / "on_Snapshot__10_first.sh").rename(folder / "on_Snapshot__30_renamed.sh")
+    forked.wait_sealed(forked.add("http://two.test/"))
+    shutil.rmtree(folder)
+    forked.wait_sealed(forked.add("http://three.test/"))
+    forked.leave()
+    assert forked.ledger == ["first", "second", "first", "second"]
     assert not deaths(forked)
