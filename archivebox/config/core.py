@@ -1,11 +1,26 @@
 """Owns the application's own settings, as one table."""
 
+from urllib.parse import urlsplit
+
 from archivebox.contract.schema import SettingSpec
+from archivebox.lib.networks import Opened
 
 MEGABYTE = 1_000_000
 
 PERSONA_NAME = r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,63}$"
 """A name of a folder that is no way out of ``personas/``."""
+
+
+def _parse_proxy(url: str) -> None:
+    """ValueError, which does not show the secret, for what names no host or no port that exists."""
+    try:
+        parts = urlsplit(url)
+        is_usable = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        raise ValueError("PROXY must name a host and, after a colon, a port from 1 to 65535")
+
 
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
@@ -61,6 +76,12 @@ _WORK = (
     SettingSpec("MAX_ATTEMPTS", "integer", 3, "Times a hook is run before it is given up", minimum=1),
     SettingSpec("INSTALL_TIMEOUT", "integer", 1_800, "Seconds that installing a program may take", minimum=1),
     SettingSpec("HOOK_OUTPUT_MAX", "integer", 16 * MEGABYTE, "Bytes kept of each output of a hook", minimum=1_000),
+    SettingSpec(
+        "HOOK_RECORDS_MAX", "integer", 10_000, "Records of one run of a hook, beside the links it finds", minimum=1
+    ),
+    SettingSpec(
+        "HOOK_RECORDS_SIZE_MAX", "integer", 100 * MEGABYTE, "Bytes of all records of one run of a hook", minimum=1_000
+    ),
     SettingSpec("HOOK_FILE_MAX", "integer", 16_000 * MEGABYTE, "Bytes of the largest file of a hook", minimum=MEGABYTE),
     SettingSpec("DISK_FREE_MIN", "integer", 500 * MEGABYTE, "Bytes of free disk below which no work begins", minimum=0),
     SettingSpec("PROCESS_RETENTION_DAYS", "integer", 30, "Days that process records stay; 0: for ever", minimum=0),
@@ -106,7 +127,14 @@ _CRAWLS = (
         "Pages of one host at a time; those that are tried again keep no new one out",
         minimum=1,
     ),
-    SettingSpec("PRIVATE_NETWORK_ALLOWLIST", "array", [], "Private hosts and CIDRs pages may reach", items="string"),
+    SettingSpec(
+        "PRIVATE_NETWORK_ALLOWLIST",
+        "array",
+        [],
+        "Private hosts and CIDRs pages may reach",
+        items="string",
+        parse=Opened.parse,
+    ),
     SettingSpec("ALLOW_DIRECT_NETWORK", "boolean", False, "Run hooks that connect past ArchiveBox's proxy"),
     SettingSpec(
         "PROXY",
@@ -116,6 +144,7 @@ _CRAWLS = (
         aliases=("CHROME_PROXY",),
         sensitive=True,
         pattern=r"^((http|socks5h?)://[^/\s]+/?)?$",
+        parse=_parse_proxy,
     ),
 )
 

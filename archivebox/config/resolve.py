@@ -18,7 +18,11 @@ LAYERS = ("file", "machine", "environment", "user", "persona", "crawl", "snapsho
 DEFAULT_TIMEOUT = 60
 """Seconds, where a plugin has taken away its own default."""
 
-_PLACES = {"file": "ArchiveBox.conf", "environment": "the environment"}
+_PLACES = {
+    "file": "ArchiveBox.conf",
+    "machine": "this machine's own settings",
+    "environment": "the environment",
+}
 _CACHED = 256
 """Resolutions kept: crawls that a machine works on at a time are fewer."""
 
@@ -27,7 +31,8 @@ class SettingError(ValueError):
     """A setting whose value is not allowed; the message names it, where it was set, and what is allowed."""
 
     def __init__(self, layer: str, key: str, problem: str) -> None:
-        super().__init__(f"{problem} (set as {key} in {_PLACES.get(layer, f'the {layer}')})")
+        remedy = f"; `archivebox config unset {key}` removes it" if layer == "machine" else ""
+        super().__init__(f"{problem} (set as {key} in {_PLACES.get(layer, f'the {layer}')}{remedy})")
         self.layer = layer
         self.key = key
 
@@ -315,6 +320,14 @@ class Settings:
         self.canonical = aliases | {name: name for name in self.specs}
         self._resolved: dict[tuple[str, ...], Resolved] = {}
 
+    def checked(self, values: Mapping[str, JSON]) -> dict[str, JSON]:
+        """Those of ``values`` that are settings, by canonical name; ValueError for the first that is not allowed.
+
+        None: it is to be unset. Other names are left out: a plugin that is added later may give them a meaning.
+        """
+        named = ((self.canonical[name], value) for name, value in values.items() if name in self.canonical)
+        return {name: check_value(self.specs[name], value) for name, value in named}
+
     def resolve(self, layers: Sequence[Layer]) -> Resolved:
         """What holds when ``layers`` speak; given in any order. ValueError for a layer that does not exist."""
         for layer in layers:
@@ -333,8 +346,13 @@ class Settings:
 _latest: list[Settings] = []
 
 
-def resolve(plugins: Mapping[str, Plugin], layers: Sequence[Layer]) -> Resolved:
-    """What holds with ``plugins`` when ``layers`` speak; a process has one set of plugins, which is remembered."""
+def settings_of(plugins: Mapping[str, Plugin]) -> Settings:
+    """The settings that exist with ``plugins``; a process has one set of plugins, which is remembered."""
     if not _latest or _latest[0].plugins is not plugins:
         _latest[:] = [Settings(plugins)]
-    return _latest[0].resolve(layers)
+    return _latest[0]
+
+
+def resolve(plugins: Mapping[str, Plugin], layers: Sequence[Layer]) -> Resolved:
+    """What holds with ``plugins`` when ``layers`` speak."""
+    return settings_of(plugins).resolve(layers)

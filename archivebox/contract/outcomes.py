@@ -95,9 +95,9 @@ class Ending(NamedTuple):
 
     ``exit_code`` follows Popen (-N for signal N; None: nobody saw it). ``declared`` is the last status that the hook
     printed, ``why`` and ``again`` what it said of the reason and of trying again, ``unknown`` the word that it printed
-    instead of a status. ``listens``: a background hook that works until it is told to stop, by its name or its
-    declaration. ``unwatched``: it ended while no worker had it. ``released``: its object was given back while it ran.
-    ``newer_dialect``: it prints ``failed`` for any exception.
+    instead of a status, ``refused`` the reason code where a record of it was not taken. ``listens``: a background hook
+    that works until it is told to stop, by its name or its declaration. ``unwatched``: it ended while no worker had
+    it. ``released``: its object was given back while it ran. ``newer_dialect``: it prints ``failed`` for any exception.
     """
 
     exit_code: int | None
@@ -106,6 +106,7 @@ class Ending(NamedTuple):
     why: Reason | None = None
     again: Retry | None = None
     unknown: str = ""
+    refused: str = ""
     wrote_files: bool = False
     wrote_bytes: bool = False
     background: bool = False
@@ -176,6 +177,9 @@ def failure(reason: Reason, detail: str = "") -> Outcome:
 def outcome(run: Ending) -> Outcome:
     """What a run comes to, as the contract's table says."""
     result = _outcome(run)
+    if run.refused and result.status is not Status.QUEUED and result.reason is not Reason.CANCELLED:
+        reason, _, detail = run.refused.partition(":")
+        return Outcome(Status.FAILED, Reason(reason), detail=detail)
     if run.is_navigation and result.status is Status.FAILED and result.reason is not Reason.SIGNALLED:
         return replace(result, retry=False)  # each try is a visit to the site: it runs again with what needs the page
     return result

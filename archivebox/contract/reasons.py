@@ -44,6 +44,8 @@ class Reason(StrEnum):
     FOLDER_UNUSABLE = "folder_unusable"
     MISCONFIGURED = "misconfigured"
     USAGE_ERROR = "usage_error"
+    RECORD_REFUSED = "record_refused"
+    TOO_MANY_RECORDS = "too_many_records"
     HOOK_FAILED = "hook_failed"
     INSTALL_FAILED = "install_failed"
     NEEDS_ROOT = "needs_root"
@@ -209,6 +211,16 @@ _TEXTS: dict[Reason, _Text] = {
     Reason.USAGE_ERROR: _text(
         "It did not accept the options it was given.",
         "Name the options it accepts under x-hooks, argv, in its plugin's config.json.",
+    ),
+    Reason.RECORD_REFUSED: _text(
+        "It printed a record that is not allowed; the others were kept.",
+        "Correct its plugin, then run `archivebox update`.",
+        "It printed a record that is not allowed: {}.",
+    ),
+    Reason.TOO_MANY_RECORDS: _text(
+        "It printed more records than a hook may, and was ended; the first were kept.",
+        "Correct its plugin, or raise HOOK_RECORDS_MAX or HOOK_RECORDS_SIZE_MAX, then run `archivebox update`.",
+        "It printed more than {}, the most that a hook may, and was ended; the first were kept.",
     ),
     Reason.HOOK_FAILED: _text("A hook failed; nothing was skipped for it.", "See its log.", "{} failed."),
     Reason.LOOKED_FOR_AGAIN: _text("It was missing. Somebody may have installed it since: it is being looked for."),

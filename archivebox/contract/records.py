@@ -16,6 +16,7 @@ __all__ = [
     "LineReader",
     "Reason",
     "Record",
+    "RefusedRecordError",
     "Taker",
     "parse_line",
     "register",
@@ -25,6 +26,9 @@ __all__ = [
 
 MAX_LINE = 1_000_000
 """Bytes of the longest line that is read as a record; longer ones are dropped and counted."""
+
+MAX_VALUES = 10_000
+"""Values in one record; a line of 1 MB may hold 300,000, which are 40 MB in memory."""
 
 
 class EndReason(StrEnum):
@@ -38,6 +42,10 @@ class EndReason(StrEnum):
     LOST = "lost"
 
 
+class RefusedRecordError(ValueError):
+    """A record must not have an effect; the message says why, and its hook has failed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One JSON line of a hook; ``fields`` are all of it but its ``type``."""
@@ -48,7 +56,7 @@ class Record:
 
 def parse_line(line: bytes) -> Record | None:
     """A line of a hook's stdout as a record; None if it is log text. Never raises, whatever the bytes."""
-    if len(line) > MAX_LINE or not line.lstrip().startswith(b"{"):
+    if len(line) > MAX_LINE or line.count(b",") > MAX_VALUES or not line.lstrip().startswith(b"{"):
         return None
     fields = jsonl.loads(line)
     if fields is None:

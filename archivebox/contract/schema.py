@@ -3,9 +3,10 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.patterns import compile_patterns
@@ -46,6 +47,8 @@ class SettingSpec:
     """Whether it holds regular expressions, one a line, by which URLs are judged."""
     title: str = ""
     """What people call it; empty: what its name says."""
+    parse: Callable[[Any], object] | None = field(default=None, compare=False)
+    """What reads the value where it is used, and raises ValueError for what it cannot read."""
 
     @property
     def is_local(self) -> bool:
@@ -327,6 +330,8 @@ def check_value(spec: SettingSpec, value: JSON) -> JSON:
         raise _refusal(spec, value)
     if isinstance(value, str) and spec.are_patterns:
         compile_patterns(value)
+    if spec.parse is not None and value:
+        spec.parse(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and not _is_in_range(spec, value):
         raise _refusal(spec, value)
     return value

@@ -284,6 +284,10 @@ def _records_in(lines: Iterable[bytes]) -> Iterator[Record]:
     return (record for line in lines if (record := parse_line(line)) is not None)
 
 
+REFUSED = "refused"
+"""The field that the engine, and no hook, puts among what a hook said of its result: see :class:`Declaration`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Declaration:
     """What a hook said of its own result, in an ``ArchiveResult`` record."""
@@ -297,6 +301,8 @@ class Declaration:
     """What it said of trying again."""
     why: Reason | None = None
     """The reason that it said."""
+    refused: str = ""
+    """The reason code, where a record of it was not taken."""
 
     @property
     def is_final_failure(self) -> bool:
@@ -312,7 +318,8 @@ class Declaration:
         reason = record.fields.get("reason")
         why = Reason(reason) if isinstance(reason, str) and reason in DECLARABLE_REASONS else None
         said = str(record.fields.get("output_str") or "")
-        return cls(known, said, record.fields.get("output_json"), unknown, again, why)
+        refused = str(record.fields.get(REFUSED) or "")
+        return cls(known, said, record.fields.get("output_json"), unknown, again, why, refused)
 
 
 def declared_in(records: Iterable[Record]) -> Declaration | None:
@@ -383,6 +390,7 @@ def ending_of(
         why=declared.why if declared else None,
         again=declared.again if declared else None,
         unknown=declared.unknown if declared else "",
+        refused=declared.refused if declared else "",
         wrote_files=bool(files["output_files"]),
         wrote_bytes=files["output_size"] > 0,
         background=hook.background,

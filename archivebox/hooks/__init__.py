@@ -11,10 +11,11 @@ from archivebox.hooks.calls import (
     prepare_hook,
     script_environment,
 )
-from archivebox.hooks.records import process_hook_records
+from archivebox.hooks.records import process_hook_records, refusal_of
 from archivebox.hooks.registry import (
     as_nobody,
     base_layers,
+    check_settings,
     crawl_layers,
     discover_hooks,
     forget_plugins,
@@ -37,6 +38,7 @@ __all__ = [
     "Proxy",
     "as_nobody",
     "base_layers",
+    "check_settings",
     "crawl_layers",
     "discover_hooks",
     "extract_step",
@@ -52,6 +54,7 @@ __all__ = [
     "plugins",
     "prepare_hook",
     "process_hook_records",
+    "refusal_of",
     "resolve_settings",
     "run_hook",
     "script_environment",

@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from archivebox.contract.records import Record, taker_for
+from archivebox.contract.binaries import parse_request
+from archivebox.contract.records import Record, RefusedRecordError, taker_for
+from archivebox.hooks.registry import check_settings
 from archivebox.lib.jsonl import JSON
+from archivebox.machine.host import settings_in
 
 
 def process_hook_records(
@@ -15,8 +18,11 @@ def process_hook_records(
     ``overrides`` name the object whose hook printed them (``snapshot``, ``crawl``, ``binary``, ``process``, or any of
     them as ``model``), and who owns what is made (``created_by_id``; else the owner of its crawl). A type that nobody
     knows stays in the log and is counted under ``unknown``.
+
+    RefusedRecordError, another ValueError or an error of the database for a record that must not have an effect: who
+    calls it undoes what it has begun.
     """
-    given = _named(overrides or {})
+    given = {"check_settings": check_settings, **_named(overrides or {})}
     counts: dict[str, int] = {}
     for record in records:
         if isinstance(record, Record):
@@ -29,6 +35,20 @@ def process_hook_records(
         elif taker(fields, given) is not None:
             counts[kind] = counts.get(kind, 0) + 1
     return counts
+
+
+def refusal_of(record: Record) -> str:
+    """Why a record must not have an effect, as far as its fields tell; empty where nothing is wrong with them."""
+    try:
+        if record.type == "Machine":
+            settings_in(record.fields, check_settings)
+        elif record.type == "Binary":
+            parse_request(record.fields)
+    except RefusedRecordError as error:
+        return f"{record.type}: {error}"
+    except ValueError as error:
+        return f"{record.type}: it {error}"
+    return ""
 
 
 def _named(overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from archivebox.config.conffile import read_conf
 from archivebox.config.core import CORE_SETTINGS
 from archivebox.config.personas import Persona
-from archivebox.config.resolve import Layer, Resolved, resolve
+from archivebox.config.resolve import Layer, Resolved, resolve, settings_of
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract import discovery
 from archivebox.contract.binaries import BinaryRequest, in_known_ways
@@ -174,6 +174,11 @@ def known_settings() -> dict[str, SettingSpec]:
         for spec in plugin.schema.settings.values():
             specs.setdefault(spec.name, spec)
     return {alias: spec for spec in specs.values() for alias in spec.aliases} | specs
+
+
+def check_settings(values: Mapping[str, JSON]) -> dict[str, JSON]:
+    """What :meth:`Settings.checked` makes of ``values`` with the plugins that there are."""
+    return settings_of(plugins()).checked(values)
 
 
 def needed_programs(plugin: Plugin, settings: Resolved) -> tuple[BinaryRequest, ...]:

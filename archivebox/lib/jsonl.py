@@ -46,6 +46,8 @@ def loads(line: bytes | str) -> dict[str, JSON] | None:
         return None
     if not isinstance(value, dict):
         return None
+    if line.isascii() and "\\u" not in line:
+        return value
     return {_harmless_text(key): _harmless(item) for key, item in value.items()}
 
 

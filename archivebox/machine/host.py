@@ -1,16 +1,21 @@
 """The machines that work on this collection, and their network interfaces."""
 
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Self, TypeAlias
 
 from django.db import models, transaction
 from django.utils import timezone
 
 from archivebox.base_models.rows import Row
-from archivebox.contract.records import register
+from archivebox.config.resolve import Settings
+from archivebox.contract.records import RefusedRecordError, register
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.detect import describe_host
 from archivebox.machine.machine_id import is_fleet, machine_id
+
+SettingsCheck: TypeAlias = Callable[[Mapping[str, JSON]], dict[str, JSON]]
+"""Returns the settings among some values, each checked; ValueError for one that is not allowed."""
 
 _current: dict[str, "Machine"] = {}
 
@@ -51,17 +56,49 @@ class Machine(Row):
 
     @classmethod
     def from_jsonl(cls, record: Mapping[str, JSON], overrides: Mapping[str, Any] | None = None) -> Self:
-        """Merge ``config`` of a Machine record into this machine's row: ``{"type": "Machine", "config": {…}}``."""
-        del overrides
-        machine = cls.current()
-        config = record.get("config")
-        if isinstance(config, dict):
-            with transaction.atomic():  # the cached row may be older than what another process merged
-                kept = cls.objects.select_for_update().get(pk=machine.pk)
-                kept.config = {**kept.config, **config}
-                kept.save(update_fields=["config", "modified_at"])
-            machine.config = kept.config
-        return machine
+        """Merge ``config`` of a Machine record into this machine's row: ``{"type": "Machine", "config": {…}}``.
+
+        RefusedRecordError where a setting is not allowed. ``overrides["check_settings"]`` knows those of plugins, too.
+        """
+        check = (overrides or {}).get("check_settings", Settings({}).checked)
+        return cls.current().change_settings(settings_in(record, check))
+
+    def change_settings(self, changes: Mapping[str, JSON]) -> Self:
+        """Set or, with None, unset settings that were checked; returns the row as it is then.
+
+        This process knows of it once it is committed.
+        """
+        with transaction.atomic():  # this object may be older than what another process wrote
+            row = type(self).objects.select_for_update().get(pk=self.pk)
+            kept = {name: value for name, value in {**row.config, **changes}.items() if value is not None}
+            if kept != row.config:
+                row.config = kept
+                row.save(update_fields=["config", "modified_at"])
+            transaction.on_commit(partial(_remember_settings, row))
+        return row
+
+    @classmethod
+    def refresh_settings(cls) -> None:
+        """Read what other processes have set for this machine since."""
+        for row in cls.objects.filter(pk=cls.current().pk).only("config"):
+            _remember_settings(row)
+
+
+def settings_in(record: Mapping[str, JSON], check: SettingsCheck) -> dict[str, JSON]:
+    """The settings that a Machine record sets, as ``check`` takes them; RefusedRecordError where it does not."""
+    config = record.get("config", {})
+    if not isinstance(config, dict):
+        raise RefusedRecordError("config is no object")
+    try:
+        return check(config)
+    except ValueError as error:
+        raise RefusedRecordError(str(error)) from None
+
+
+def _remember_settings(row: Machine) -> None:
+    known = _current.get("machine")
+    if known is not None and known.pk == row.pk:
+        known.config = row.config
 
 
 def forget_current_machine() -> None:

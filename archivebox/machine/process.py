@@ -200,7 +200,7 @@ class Process(OwnProcess):
         if row.parent_id != hook.pk:
             return None  # a hook may speak only of what it started
         row.pwd = report.pwd or row.pwd or hook.pwd
-        row.take_report(report)
+        row.take_report(report, hook)
         if row.start_ticks is None and row.pid is not None and not row.ended_at:
             row.start_ticks = start_of_descendant(row.pid, hook.identity)
         row.save()
@@ -223,11 +223,12 @@ class Process(OwnProcess):
             binary_id=hook.binary_id,
         )
 
-    def take_report(self, report: ProgramReport) -> None:
-        """Take over what a report says; what it leaves out stays, save how it ended."""
+    def take_report(self, report: ProgramReport, hook: "Process") -> None:
+        """Take over what a report of ``hook`` says; what it leaves out stays, save how it ended."""
         self.cmd = self.cmd if report.cmd is None else report.cmd
         self.pid = report.pid or self.pid
-        self.start_ticks = report.start_ticks or self.start_ticks
+        if report.start_ticks is not None and report.start_ticks >= (hook.start_ticks or 0):
+            self.start_ticks = report.start_ticks  # what is older than its hook was not started by it
         self.started_at = report.started_at or self.started_at or timezone.now()
         self.exit_code = report.exit_code
         self.ended_at = report.ended_at or (timezone.now() if report.exit_code is not None else None)

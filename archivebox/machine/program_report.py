@@ -31,8 +31,8 @@ class ProgramReport:
             key=_uuid_or_none(record.get("id")),
             cmd=[str(word) for word in cmd] if isinstance(cmd, list) else None,
             pwd=str(record.get("pwd") or "")[:512],
-            pid=_int_or_none(record.get("pid")),
-            start_ticks=_int_or_none(record.get("start_ticks"), 2**63 - 1),
+            pid=_positive_or_none(record.get("pid")),
+            start_ticks=_positive_or_none(record.get("start_ticks"), 2**63 - 1),
             started_at=parse_time(record.get("started_at")),
             ended_at=parse_time(record.get("ended_at")),
             exit_code=_int_or_none(record.get("exit_code")),
@@ -63,6 +63,11 @@ def _uuid_or_none(value: JSON) -> UUID | None:
         return UUID(str(value)) if value else None
     except ValueError:
         return None
+
+
+def _positive_or_none(value: JSON, most: int = 2**31 - 1) -> int | None:
+    number = _int_or_none(value, most)
+    return number if number is not None and number > 0 else None
 
 
 def _int_or_none(value: JSON, most: int = 2**31 - 1) -> int | None:

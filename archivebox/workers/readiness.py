@@ -7,15 +7,19 @@ from django.db import DatabaseError, connection
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.processes import Identity
+from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.queue.room import Room
+from archivebox.workers.queue.usable import settings_problem
 from archivebox.workers.supervise.watch import orchestrator_is_running
 
 
 def problems() -> dict[str, str]:
     """What is in the way, a sentence for each part; nothing while all is well. Says nothing of what is archived."""
     if away := _database():
-        return {"database": away}  # where the settings of this machine are, which say how much room there has to be
+        return {"database": away}  # where the settings of this machine are
+    if unusable := _settings():
+        return {"settings": unusable}  # among them how much room there has to be
     found = {"disk": _disk(), "orchestrator": _orchestrator()}
     return {part: sentence for part, sentence in found.items() if sentence}
 
@@ -27,6 +31,11 @@ def _database() -> str:
     except DatabaseError:
         return "The database does not answer."
     return ""
+
+
+def _settings() -> str:
+    Machine.refresh_settings()
+    return "A setting is not allowed, so no work begins; `archivebox doctor` names it." if settings_problem() else ""
 
 
 def _disk() -> str:

@@ -1,8 +1,13 @@
 """Owns the options of `archivebox config`."""
 
-from archivebox.cli.declare import command, flag, group, word, words
+from archivebox.cli.declare import command, flag, group, option, word, words
 from archivebox.cli.session import Needs
 
+PLACES = (
+    option("--crawl", text="Of this crawl.", metavar="ID", default=""),
+    option("--snapshot", text="Of this page.", metavar="ID", default=""),
+    option("--persona", text="Of this persona.", metavar="NAME", default=""),
+)
 COMMAND = group(
     "config",
     "Settings: what they are, where they come from, and changing them.",
@@ -23,14 +28,14 @@ COMMAND = group(
         command(
             "unset",
             "config.body:unset",
-            "Take settings out of ArchiveBox.conf.",
-            [words("names", "NAME...", required=True)],
+            "Take settings out of ArchiveBox.conf and of this machine, where hooks write them.",
+            [words("names", "NAME...", required=True), *PLACES],
         ),
         command(
             "explain",
             "config.body:explain",
             "What each place says, and which one holds.",
-            [word("name", "NAME")],
+            [word("name", "NAME"), *PLACES],
             needs=Needs.ANY,
         ),
         command(

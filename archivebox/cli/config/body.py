@@ -1,16 +1,19 @@
 """Owns `archivebox config`: settings, where they come from, and changing those of the data folder's file."""
 
 import getpass
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from archivebox.cli import settings
+from archivebox.cli.config.places import place_of, remove_of_machine
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Column
 from archivebox.cli.session import Session
-from archivebox.config.conffile import write_conf
+from archivebox.config.conffile import read_conf, write_conf
+from archivebox.config.resolve import Resolved, SettingError
 from archivebox.contract.schema import SettingSpec, check_value, to_env
-from archivebox.hooks import known_settings
+from archivebox.hooks import known_settings, resolve_settings
 from archivebox.lib.jsonl import JSON
 
 HIDDEN = "***"
@@ -40,12 +43,18 @@ def get(session: Session, *, names: tuple[str, ...]) -> int:
 
 
 def set_(session: Session, *, pairs: tuple[str, ...]) -> int:
-    """All or nothing."""
+    """All or nothing. What a hook has set of the same names for this machine would go before it, and is removed."""
     changes: dict[str, str] = {}
     for pair in pairs:
         spec, value = settings.parse_pair(pair) if "=" in pair else _asked(pair)
         changes[spec.name] = to_env(value)
-    return _write(session, changes, "Set")
+    _write_file(session, changes)
+    gone = remove_of_machine(_names_of(changes))
+    places = [str(session.folder.conf)]
+    _tell(session, "Set", sorted(changes), places)
+    if gone:
+        session.out.say(f"This machine had its own values of {', '.join(gone)}: they are removed.")
+    return 0
 
 
 def _asked(name: str) -> tuple[SettingSpec, JSON]:
@@ -63,29 +72,53 @@ def _asked(name: str) -> tuple[SettingSpec, JSON]:
         raise BadInputError(f"{error}.") from None
 
 
-def unset(session: Session, *, names: tuple[str, ...]) -> int:
-    changes: dict[str, str | None] = {}
-    for name in names:
-        spec = settings.spec_of(name)
-        changes |= dict.fromkeys((spec.name, *spec.aliases))
-    return _write(session, changes, "Unset")
-
-
-def _write(session: Session, changes: Mapping[str, str | None], deed: str) -> int:
-    path = session.folder.conf
-    try:
-        write_conf(path, changes)
-    except ValueError as error:
-        raise BadInputError(f"{error}.") from None
-    names = sorted(changes)
-    session.out.event({"type": "Settings", "path": str(path), "names": names}, f"{deed} in {path}: {', '.join(names)}.")
+def unset(session: Session, *, names: tuple[str, ...], crawl: str, snapshot: str, persona: str) -> int:
+    """In the file and for this machine, or in the place that is named."""
+    wanted = _names_of(names)
+    place = place_of(session, crawl=crawl, snapshot=snapshot, persona=persona)
+    if place is not None:
+        gone, places = place.remove(wanted), [place.label]
+    else:
+        gone = [name for name in wanted if name in read_conf(session.folder.conf)]
+        _write_file(session, dict.fromkeys(wanted))
+        of_machine = remove_of_machine(wanted)
+        gone, places = [*gone, *of_machine], [str(session.folder.conf), *(["this machine"] if of_machine else [])]
+    _tell(session, "Unset", sorted(wanted), places)
+    if not gone:
+        session.out.say("Nothing was set there.")
     return 0
 
 
-def explain(session: Session, *, name: str) -> int:
+def _names_of(names: Iterable[str]) -> list[str]:
+    """Every name that the settings of these names may be given under."""
+    specs = [settings.spec_of(name) for name in names]
+    return [name for spec in specs for name in (spec.name, *spec.aliases)]
+
+
+def _write_file(session: Session, changes: Mapping[str, str | None]) -> None:
+    try:
+        write_conf(session.folder.conf, changes)
+    except ValueError as error:
+        raise BadInputError(f"{error}.") from None
+
+
+def _tell(session: Session, deed: str, names: list[str], places: list[str]) -> None:
+    """What was changed, and what goes before it."""
+    record = {"type": "Settings", "path": places[0], "names": names, "places": places}
+    session.out.event(record, f"{deed} in {' and '.join(places)}: {', '.join(names)}.")
+    overruled = [name for name in names if os.environ.get(name)]
+    if overruled:
+        session.out.warn(f"The environment sets {', '.join(overruled)}, which goes before it.")
+
+
+def explain(session: Session, *, name: str, crawl: str, snapshot: str, persona: str) -> int:
     """What each place says, weakest first: the last one holds."""
     spec = settings.spec_of(name)
-    resolved = settings.current(is_collection=session.is_collection)
+    named = session.is_collection or crawl or snapshot or persona
+    place = place_of(session, crawl=crawl, snapshot=snapshot, persona=persona) if named else None
+    resolved = (
+        settings.current(is_collection=session.is_collection) if place is None else resolve_settings(place.layers)
+    )
     said = resolved.explain(spec.name)
     records = [
         {
@@ -113,8 +146,16 @@ def list_(session: Session, *, names: tuple[str, ...], all: bool) -> int:  # noq
         said = resolved.explain(spec.name)
         source = said[-1][0] if said else "default"
         if all or not source.startswith("default"):
-            value = HIDDEN if spec.sensitive and said else resolved.get(spec.name)
-            record = {"type": "Setting", "name": spec.name, "value": value, "source": source}
-            records.append({**record, "description": spec.description})
+            value, problem = _value_of(resolved, spec)
+            record = {"type": "Setting", "name": spec.name, "value": HIDDEN if spec.sensitive and said else value}
+            records.append({**record, "source": source, "description": problem or spec.description})
     session.out.table(COLUMNS, records, empty="Every setting has its default; --all shows them.")
     return 0
+
+
+def _value_of(resolved: Resolved, spec: SettingSpec) -> tuple[JSON, str]:
+    """The value that holds, or the one that was given and why it cannot be used."""
+    try:
+        return resolved.get(spec.name), ""
+    except SettingError as error:
+        return resolved.explain(spec.name)[-1][1], f"{error}."

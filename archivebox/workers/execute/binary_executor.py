@@ -30,9 +30,9 @@ from archivebox.hooks import (
 from archivebox.machine.binary import Binary, binary_paths
 from archivebox.machine.process import Process
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.executor import take_programs
 from archivebox.workers.execute.held import Held
 from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.hook_records import accepted, refuse_record, take_programs
 from archivebox.workers.execute.machine_locks import PREFIX, let_go, of_machine, take_machine_locks
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
@@ -118,14 +118,18 @@ class BinaryExecutor(Held):
     def hook_is_ready(self, run: HookProcess) -> None:
         """No provider declares readiness; nothing waits for one."""
 
-    def hook_printed(self, run: HookProcess, records: list[Record]) -> None:
+    def hook_printed(self, run: HookProcess, records: list[Record]) -> bool:
+        records = accepted(run, records)
         reported = [record for record in records if record.type == "Process"]
         if reported:
-            self.engine.journal.effect(partial(take_programs, run.process_id, reported))
+            take = partial(take_programs, run.process_id)
+            self.engine.journal.ingest(take, reported, on_refused=partial(refuse_record, run))
         found = [r for r in records if r.type == "Binary" and r.fields.get("abspath")]
         self._found |= any(record.fields.get("name") == self.binary.name for record in found)
         if found:
-            self.engine.journal.effect(partial(take_found, self.binary.pk, found), self.lease)
+            take = partial(take_found, self.binary.pk)
+            self.engine.journal.ingest(take, found, self.lease, on_refused=partial(refuse_record, run))
+        return bool(reported or found)
 
     def hook_ended(self, run: HookProcess) -> None:
         del run

@@ -1,7 +1,6 @@
 """A crawl on this machine: its browser and other `on_Crawl` hooks, held for as long as Snapshots need them."""
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
@@ -106,7 +105,7 @@ class CrawlRunExecutor(Executor):
         failed = not told_to_stop and result.status in {Status.FAILED, Status.QUEUED}
         item.status = "failed" if failed else "succeeded"
         if failed:
-            self.failures.append(Reason.HOOK_FAILED.of(item.hook.file_name))
+            self.failures.append(run.output.refused or Reason.HOOK_FAILED.of(item.hook.file_name))
         if not self.ending and failed and item.hook.background and end_reason is not EndReason.TIMEOUT:
             self._start_again(item)
 
@@ -121,13 +120,13 @@ class CrawlRunExecutor(Executor):
         """Hooks of both earlier dialects ask for the programs of those after them, which rely on that."""
         return [request for file_name, request in self._wishes if file_name < item.hook.file_name]
 
-    def take_records(self, run: HookProcess, records: Sequence[Record]) -> None:
+    def take_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
         for record in records:
             if record.type == "Binary":
-                with suppress(ValueError):  # the record's own failure, said where it has its effect
-                    request = replace(parse_request(record.fields), optional=True)
-                    self._wishes.append((run.hook.file_name, request))
-        self.engine.journal.effect(partial(_take_records, self.lease.pk, run.process_id, records), self.lease)
+                request = replace(parse_request(record.fields), optional=True)
+                self._wishes.append((run.hook.file_name, request))
+        self.ingest(run, partial(_take_records, self.lease.pk, run.process_id), records, self.lease)
+        return True
 
     def steps_are_over(self) -> None:
         """Ready once its foreground hooks are final and its ready-declaring ones are ready, ended or late."""

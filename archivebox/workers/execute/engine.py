@@ -20,6 +20,7 @@ from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
 from archivebox.workers.egress.ways import Ways
 from archivebox.workers.execute.delay import Delay
+from archivebox.workers.execute.hook_output import RecordLimits
 from archivebox.workers.execute.hook_starter import HookStarter
 from archivebox.workers.execute.journal import Journal
 from archivebox.workers.execute.outputs import Outputs
@@ -111,6 +112,9 @@ class Engine:
         self.seal_grace = settings.get_float("SEAL_GRACE")
         self.ready_time = settings.get_float("READY_TIME")
         self.output_max = settings.get_int("HOOK_OUTPUT_MAX")
+        self.record_limits = RecordLimits(
+            settings.get_int("HOOK_RECORDS_MAX"), settings.get_int("HOOK_RECORDS_SIZE_MAX")
+        )
         self.file_max = settings.get_int("HOOK_FILE_MAX")
         self.max_attempts = settings.get_int("MAX_ATTEMPTS")
         self.stopping = False

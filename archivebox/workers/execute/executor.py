@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
@@ -15,14 +15,14 @@ from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.outcomes import Outcome, Status, could_not_start
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
-from archivebox.hooks import Call, lib_dir, prepare_hook, process_hook_records
+from archivebox.hooks import Call, lib_dir, prepare_hook
 from archivebox.lib import processes
-from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import Identity, Strays
 from archivebox.machine.process import Process
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.held import Held
 from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.hook_records import accepted, keep_offset, refuse_record, take_programs
 from archivebox.workers.execute.leftovers import end_leftover
 from archivebox.workers.execute.machine_locks import let_go, of_machine, take_machine_locks
 from archivebox.workers.execute.places import Place, Places
@@ -77,8 +77,8 @@ class Executor(Held):
         """Every step is over; background hooks may still run. Called after each event from then on."""
 
     @abstractmethod
-    def take_records(self, run: HookProcess, records: Sequence[Record]) -> None:
-        """Records a hook printed, other than of its own result."""
+    def take_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
+        """Records a hook printed, other than of its own result; False: all of them are left out."""
 
     def before_step(self) -> None:
         """A step has begun."""
@@ -300,17 +300,39 @@ class Executor(Held):
         del run
         self.advance()
 
-    def hook_printed(self, run: HookProcess, records: list[Record]) -> None:
-        """Hand the records of one read to the database, together with the offset up to which they were read."""
+    def hook_printed(self, run: HookProcess, records: list[Record]) -> bool:
+        """Hand the records of one read to the database, together with the offset up to which they were read.
+
+        False: it gets nothing, because all of them are left out. A hook may print a million more links than are taken.
+        """
+        records = accepted(run, records)
         reported = [record for record in records if record.type == "Process"]
         others = [record for record in records if record.type not in {"Process", "Ready", "Waiting"}]
         if any(record.type == "Waiting" for record in records):
             self.let_others_in(self._by_run[run])
-        if others:
-            self.take_records(run, others)
+        is_taken = self.take_records(run, others) if others else True
+        if not is_taken and not reported:
+            return False
         if reported:
-            self.engine.journal.effect(partial(take_programs, run.process_id, reported))
-        self.engine.journal.effect(partial(_keep_offset, run.process_id, run.offset, run.output.said), self.lease)
+            self.ingest(run, partial(take_programs, run.process_id), reported)
+        self.engine.journal.effect(partial(keep_offset, run.process_id, run.offset, run.output.said), self.lease)
+        return True
+
+    def ingest(
+        self,
+        run: HookProcess,
+        take: Callable[[Sequence[Record]], object],
+        records: Sequence[Record],
+        lease: Lease | None = None,
+    ) -> None:
+        """Have the database take records; what it refuses is the failure of the hook that printed them."""
+        self.engine.journal.ingest(take, records, lease, on_refused=partial(self._database_refused, run))
+
+    def _database_refused(self, run: HookProcess, problem: str) -> None:
+        refuse_record(run, problem)
+        for item in self.schedule.planned:
+            if item.run is run and run not in self._by_run:
+                self.settle_run(item, run)  # once more: it had ended before this was known
 
     def hook_ended(self, run: HookProcess) -> None:
         item = self._by_run.pop(run)
@@ -378,13 +400,3 @@ class Executor(Held):
 WAIT = "\0wait"
 """No program's name: one is still being looked for."""
 _LOOKED_FOR = ("succeeded", "failed")
-
-
-def _keep_offset(process_id: UUID, offset: int, said: dict[str, JSON] | None) -> None:
-    """Up to where the records are in the database: committed with them, under the same lease."""
-    Process.objects.filter(pk=process_id).update(stdout_offset=offset, declared=said)
-
-
-def take_programs(hook_id: UUID, records: Sequence[Record]) -> None:
-    """Programs that a hook reports become its children."""
-    process_hook_records(records, {"process": Process.objects.get(pk=hook_id)})

@@ -3,9 +3,11 @@
 import os
 from typing import NamedTuple
 
+from archivebox.contract.reasons import Reason
 from archivebox.contract.records import LineReader, Record, parse_line
-from archivebox.core.archiveresult import Declaration
+from archivebox.core.archiveresult import REFUSED, Declaration
 from archivebox.lib.jsonl import JSON
+from archivebox.lib.quantities import size
 from archivebox.machine.logtail import TAIL
 from archivebox.workers.execute.capped_log import CappedLog
 
@@ -16,6 +18,9 @@ BLOCKS = 32
 ENOUGH = 500
 """Records after which a read ends: what is committed at a time keeps others from writing."""
 
+SHORTEST = 100
+"""Bytes that a line counts as at least: parsing a short one takes as long as that."""
+
 
 class Chunk(NamedTuple):
     """What one read brought, and whether there may be more."""
@@ -24,14 +29,25 @@ class Chunk(NamedTuple):
     more: bool
 
 
+class RecordLimits(NamedTuple):
+    """How much of one run of a hook is read as records. Links are counted where they are taken: per page."""
+
+    records: int
+    """Most records, links that were found not among them."""
+    size: int
+    """Most bytes of lines that are or may be records; a line counts as ``SHORTEST`` at least."""
+
+
 class HookOutput:
     """Reader of one hook's stdout. ``declared`` is the last that the hook said of its own result."""
 
-    def __init__(self, path: str, cap: int) -> None:
+    def __init__(self, path: str, cap: int, limits: RecordLimits) -> None:
         self.path = path
         self.log = CappedLog(path, cap)
         self.said: dict[str, JSON] | None = None
-        """The fields of the last record of its own result."""
+        """The fields of the last record of its own result, and why a record of it was refused."""
+        self._limits = limits
+        self._records = self._record_bytes = 0
         self._declared: Declaration | None = None
         self.size = 0
         """Bytes read so far."""
@@ -43,6 +59,21 @@ class HookOutput:
         """Read on where an earlier worker stopped, which had put on record what the hook had said by then."""
         self.said = said
         self._reader.offset = self.size = offset
+
+    @property
+    def refused(self) -> str:
+        """The reason code of the first record that was refused; empty where all were taken."""
+        return str((self.said or {}).get(REFUSED, ""))
+
+    def refuse(self, code: str) -> None:
+        """Remember why a record was not taken: whatever its hook says, it has failed."""
+        if not self.refused:
+            self.said, self._declared = {**(self.said or {}), REFUSED: code}, None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it printed more records than are read; the rest counts as text."""
+        return self.refused.startswith(Reason.TOO_MANY_RECORDS)
 
     @property
     def declared(self) -> Declaration | None:
@@ -73,24 +104,42 @@ class HookOutput:
         records: list[Record] = []
         for _ in range(BLOCKS):
             block = self._next_block()
-            records += self._take(self._reader.feed_records(block))
+            if not self.is_full:
+                records += self._take(self._reader.feed_records(block))
             if len(block) < BLOCK or len(records) >= ENOUGH:
                 return Chunk(records, len(block) == BLOCK)
         return Chunk(records, more=True)
 
     def close(self) -> list[Record]:
         """The record in a last line without a line feed, which counts as well."""
-        return self._take(self._reader.close())
+        return [] if self.is_full else self._take(self._reader.close())
 
     def _take(self, lines: list[bytes]) -> list[Record]:
         records = []
         for line in lines:
             record = parse_line(line)
+            if self._is_beyond(line, record):
+                break
             if record is not None and record.type == "ArchiveResult":
+                refused = self.refused
                 self.said, self._declared = record.fields, None
+                self.said.pop(REFUSED, None)
+                if refused:
+                    self.refuse(refused)
             elif record is not None:
                 records.append(record)
         return records
+
+    def _is_beyond(self, line: bytes, record: Record | None) -> bool:
+        """Count a line; whether there are more than may be, which is its hook's failure."""
+        is_link = record is not None and record.type == "Snapshot" and not record.fields.get("id")
+        self._records += record is not None and not is_link
+        self._record_bytes += max(len(line), SHORTEST)
+        if self._record_bytes > self._limits.size:
+            self.refuse(Reason.TOO_MANY_RECORDS.of(f"{size(self._limits.size)} of records"))
+        elif self._records > self._limits.records:
+            self.refuse(Reason.TOO_MANY_RECORDS.of(f"{self._limits.records:,} records"))
+        return self.is_full
 
     def _next_block(self) -> bytes:
         descriptor = self.log.descriptor

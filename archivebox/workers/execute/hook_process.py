@@ -47,7 +47,7 @@ class Owner(Protocol):
     lease: Lease
 
     def hook_is_ready(self, run: "HookProcess") -> None: ...
-    def hook_printed(self, run: "HookProcess", records: list[Record]) -> None: ...
+    def hook_printed(self, run: "HookProcess", records: list[Record]) -> bool: ...
     def hook_ended(self, run: "HookProcess") -> None: ...
 
 
@@ -65,7 +65,7 @@ class HookProcess:
         self.process_id = process_id or new_id()
         self.mark = str(self.process_id)
         self._files = hook_file(call.object_dir, self.hook.file_name, self.mark, "")
-        self.output = HookOutput(self._file("stdout.log"), engine.output_max)
+        self.output = HookOutput(self._file("stdout.log"), engine.output_max, engine.record_limits)
         self.errors = CappedLog(self._file("stderr.log"), engine.output_max)
         self.pass_fds: tuple[int, ...] = ()
         self.child: Child | None = None
@@ -247,12 +247,12 @@ class HookProcess:
         if self._reads_on or self.ended:
             return
         chunk = self.output.read()
-        self._take(chunk)
+        is_written = self._take(chunk)
         if self.output.is_beyond_cap and not self._gives_back:
             self._give_back()
         if chunk.more:
             self._reads_on = True
-            if chunk.records:  # no more in memory, or in one transaction, than a chunk
+            if is_written:  # no more in memory, or in one transaction, than a chunk
                 self.engine.journal.after_commit(self._read_on, at_once=True)
             else:
                 self.engine.loop.call_soon(self._read_on)  # let others have their turn
@@ -264,13 +264,14 @@ class HookProcess:
         self.read()
 
     def _take(self, chunk: Chunk) -> bool:
-        """Hand over the records of one read; whether there may be more."""
+        """Hand over the records of one read; whether the database gets something of them."""
         if self.hook.ready and not self.is_ready and self.output.offset:
             self.is_ready = True
             self.owner.hook_is_ready(self)
-        if chunk.records:
-            self.owner.hook_printed(self, chunk.records)
-        return chunk.more
+        is_written = bool(chunk.records) and self.owner.hook_printed(self, chunk.records)
+        if self.output.is_full:
+            self.stop(EndReason.SIGNALLED, self.engine.stop_grace)
+        return is_written
 
     def _take_last(self) -> None:
         last = self.output.close()

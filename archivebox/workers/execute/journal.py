@@ -8,11 +8,11 @@ the lease: a worker that has lost it cannot write.
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 from django.db import (
@@ -58,12 +58,23 @@ class Change:
     lease: Lease | None
 
 
+class Effect(NamedTuple):
+    """What needs the ORM, and is done in a savepoint of its own after the rows of its batch."""
+
+    lease: Lease | None
+    work: Callable[[], object]
+    parts: Sequence[Callable[[], object]] = ()
+    """What ``work`` does, piece by piece: where it is refused, each is tried alone, so that the others are kept."""
+    on_refused: Callable[[str], object] = lambda _: None
+    """Called on the loop with the first reason, where something was refused."""
+
+
 @dataclass(slots=True)
 class Batch:
     """Changes that are committed together, in the order in which their rows were first named."""
 
     changes: dict[tuple[type[models.Model], UUID], Change] = field(default_factory=dict)
-    effects: list[tuple[Lease | None, Callable[[], object]]] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
     afterwards: list[Callable[[], object]] = field(default_factory=list)
     committed: "asyncio.Future[None] | None" = None
     ring: bool = False
@@ -74,7 +85,7 @@ class Batch:
 
     def leases(self) -> set[Lease]:
         """Those in whose name something is written."""
-        found = {change.lease for change in self.changes.values()} | {lease for lease, _ in self.effects}
+        found = {change.lease for change in self.changes.values()} | {effect.lease for effect in self.effects}
         return {lease for lease in found if lease is not None}
 
     def __bool__(self) -> bool:
@@ -137,9 +148,22 @@ class Journal:
 
     def effect(self, work: Callable[[], object], lease: Lease | None = None, *, ring: bool = False) -> None:
         """Something that needs the ORM, in the same transaction, after the rows of this batch."""
-        self._batch.effects.append((lease, work))
+        self._batch.effects.append(Effect(lease, work))
         self._batch.ring |= ring
         self._soon(0.0 if ring else GATHER)
+
+    def ingest(
+        self,
+        take: Callable[[Sequence[T]], object],
+        records: Sequence[T],
+        lease: Lease | None = None,
+        *,
+        on_refused: Callable[[str], object],
+    ) -> None:
+        """The same with ``take(records)``; where that is refused, with each record alone."""
+        parts = [partial(take, [record]) for record in records]
+        self._batch.effects.append(Effect(lease, partial(take, records), parts, on_refused))
+        self._soon()
 
     def after_commit(self, work: Callable[[], object], *, at_once: bool = False) -> None:
         """Call ``work`` on the loop once everything so far is committed; ``at_once``: somebody waits for that."""
@@ -179,7 +203,7 @@ class Journal:
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
 
-    def _commit(self, batch: Batch) -> list[Lease] | None:
+    def _commit(self, batch: Batch) -> "Committed | None":
         """On the database thread; None: refused. What waits behind it, such as a seal, must not be written."""
         try:
             return commit(batch, self.commits)
@@ -187,20 +211,31 @@ class Journal:
             self.on_broken(error)
             return None
 
-    async def _follow(self, batch: Batch, committing: "asyncio.Future[list[Lease] | None]") -> None:
-        lost = await committing
-        if lost is None:
+    async def _follow(self, batch: Batch, committing: "asyncio.Future[Committed | None]") -> None:
+        committed = await committing
+        if committed is None:
             return
         ring_for_viewers()
         if batch.ring:
             ring_doorbell()
+        for effect, problem in committed.refused:
+            effect.on_refused(problem)
         for work in batch.afterwards:
             work()
-        for lease in lost:
+        for lease in committed.lost:
             self.on_lost(lease)
 
 
-def commit(batch: Batch, commits: CommitCheck) -> list[Lease]:
+class Committed(NamedTuple):
+    """What became of a batch."""
+
+    lost: list[Lease]
+    """Leases that were gone, whose part was dropped."""
+    refused: list[tuple[Effect, str]]
+    """Effects of which something was not taken, and why."""
+
+
+def commit(batch: Batch, commits: CommitCheck) -> Committed:
     """Write one batch; while the disk is full or the database away, try again rather than lose what happened."""
     for _ in range(PATIENCE):
         try:
@@ -212,13 +247,13 @@ def commit(batch: Batch, commits: CommitCheck) -> list[Lease]:
     return _commit(batch, commits)
 
 
-def _commit(batch: Batch, commits: CommitCheck) -> list[Lease]:
-    """Write one batch in one transaction; returns the leases that were gone, whose part was dropped."""
+def _commit(batch: Batch, commits: CommitCheck) -> Committed:
+    """Write one batch in one transaction."""
     leases = batch.leases()
     commits.look()
     if batch.number is not None and batch.number <= commits.number:
         commits.wrote_for(leases | batch.written_for)  # nothing but the confirmation of its commit was lost
-        return []
+        return Committed([], [])
     batch.number = commits.number + 1
     with commits.transaction(leases | batch.written_for):
         lost = _lost_leases(leases)
@@ -228,14 +263,22 @@ def _commit(batch: Batch, commits: CommitCheck) -> list[Lease]:
                 _write_rows(kept)
         except BAD_VALUES:
             _write_one_by_one(kept)
-        for lease, work in batch.effects:
-            if lease not in lost:
-                _carry_out(work)
-    return list(lost)
+        outcomes = [(effect, _carry_out(effect)) for effect in batch.effects if effect.lease not in lost]
+    return Committed(list(lost), [(effect, problem) for effect, problem in outcomes if problem])
 
 
-def _carry_out(work: Callable[[], object]) -> None:
-    """One effect in a savepoint of its own: what a hook printed must not take the batch down with it.
+def _carry_out(effect: Effect) -> str:
+    """One effect in savepoints of its own: what a hook printed must not take the batch down with it. Why it failed."""
+    problem = _try(effect.work)
+    if problem and len(effect.parts) > 1:
+        problem = next(filter(None, [_try(part) for part in effect.parts]), "")
+    if problem:
+        log.warning("It could not be written down: %s action=effect_refused", problem)
+    return problem
+
+
+def _try(work: Callable[[], object]) -> str:
+    """Do it, or undo it and say why.
 
     A second try where another worker was quicker to insert the same row: it finds that row then.
     """
@@ -247,7 +290,8 @@ def _carry_out(work: Callable[[], object]) -> None:
             with transaction.atomic():
                 work()
     except REFUSALS as error:
-        log.warning("A record could not be taken: %s action=record_refused", error)
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def _lost_leases(leases: Iterable[Lease]) -> set[Lease]:

@@ -300,14 +300,15 @@ class SnapshotExecutor(Executor):
             return Reason.KEPT_OUT.of(gate.hook.plugin)
         return self.snapshot.reason_against(item.hook, self.call.settings)
 
-    def take_records(self, run: HookProcess, records: Sequence[Record]) -> None:
+    def take_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
         for record in records:
             if record.type == "Snapshot" and record.fields.get("id") == str(self.snapshot.pk):
                 self._learn(record)
         taken, beyond = self.limits.admit(records)
         run.left_out = run.left_out or beyond
         if taken:
-            self.engine.journal.effect(partial(take_records, self.snapshot.pk, run.process_id, taken), self.lease)
+            self.ingest(run, partial(take_records, self.snapshot.pk, run.process_id), taken, self.lease)
+        return bool(taken)
 
     def _learn(self, record: Record) -> None:
         """What a hook tells of the page; where nothing came the last time and now does, who applies is judged anew."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
 from archivebox.hooks import base_layers, resolve_settings
+from archivebox.machine.host import Machine
 
 log = logging.getLogger(__name__)
 
@@ -19,14 +20,16 @@ class UsableSettings:
 
     def are_there(self) -> bool:
         """Whether new work may begin."""
-        problem = _problem()
+        Machine.refresh_settings()
+        problem = settings_problem()
         if problem != self._told:
             self._tell(f"No work begins: {problem}." if problem else "The settings can be used: the work goes on.")
             self._told = problem
         return not problem
 
 
-def _problem() -> str:
+def settings_problem() -> str:
+    """What is not allowed among the settings of this machine, and where it was set; empty where all can be used."""
     try:
         resolve_settings(base_layers()).check()
     except (ConfError, SettingError) as error:

@@ -154,7 +154,7 @@ class Watch:
             return False
         self._told = ""
         self.room.is_there()  # which says so if there is none
-        self.usable.are_there()  # so does this
+        self._do(self.usable.are_there)  # so does this
         return self._is_over
 
     def _ask(self, until: Callable[[], bool], on_change: Callable[[], None] | None) -> None:

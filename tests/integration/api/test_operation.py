@@ -53,8 +53,11 @@ def test_ready_says_what_is_in_the_way() -> None:
         worker.take_identity(Identity.current())
         worker.save()
         assert passer_by.get("/ready/") == {"status": "ready"}
-        Machine.current().config["DISK_FREE_MIN"] = 10**18
+        Machine.objects.update(config={"DISK_FREE_MIN": "much"})
+        unusable = passer_by.ask("GET", "/ready/")
+        Machine.objects.update(config={"DISK_FREE_MIN": 10**18})
         answer = passer_by.ask("GET", "/ready/")
+    assert (unusable.status_code, set(json.loads(unusable.content))) == (503, {"status", "settings"})
     assert answer.status_code == 503
     assert "DISK_FREE_MIN" in json.loads(answer.content)["disk"]
 

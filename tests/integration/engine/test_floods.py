@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -90,7 +91,7 @@ def test_what_one_page_may_bring_is_limited_and_its_result_says_so(forked: Colle
     forked.plugin(
         "finds", {"on_Snapshot__10_finds.sh": f"{only_once}for n in $(seq 30); do printf '{links}' $n; done\n"}
     )
-    forked.plugin("tags", {"on_Snapshot__11_tags.sh": f"{only_once}seq -f '{tags[:-2]}' 20000\n"})
+    forked.plugin("tags", {"on_Snapshot__11_tags.sh": f"{only_once}seq -f '{tags[:-2]}' 5000\n"})
     forked.run(forked.add(max_depth=1, MAX_URLS_PER_PAGE=7, MAX_TAGS_PER_PAGE=50))
     assert len(forked.rows("Snapshot", "pk", depth=1)) == 7
     assert len(forked.rows("Tag", "pk")) == 50
@@ -100,6 +101,48 @@ def test_what_one_page_may_bring_is_limited_and_its_result_says_so(forked: Colle
         "finds": ("noresults", "too_much_found:7 links"),
         "tags": ("noresults", "too_much_found:50 tags"),
     }
+
+
+RECORDS = {
+    "tags": '{"type": "Tag", "name": "tag %08g"}',
+    "links": '{"type": "Snapshot", "url": "http://one.test/%08g"}',
+    "braces": "{ %08g",
+    "results": '{"type": "ArchiveResult", "status": "succeeded", "output_str": "%08g"}',
+}
+
+
+@pytest.mark.parametrize("line", RECORDS.values(), ids=RECORDS)
+def test_a_flood_of_records_is_its_hooks_failure_alone(forked: Collection, line: str) -> None:
+    """Two hundred megabytes: the first of them are kept, the page goes on, and the memory of its worker stays small."""
+    forked.plugin("flood", {"on_Snapshot__10_flood.sh": f"seq -f '{line}' 10000000 | head -c 200000000\n"})
+    forked.plugin("after", {"on_Snapshot__20_after.sh": "echo x > file\n"})
+    forked.watch()
+    forked.wait_sealed(forked.add("http://zero.test/", PLUGINS=["after"]))
+    (worker,) = forked.processes(worker_type="worker", status="running")
+    before = memory_of(worker["pid"])
+    crawl = forked.add(MAX_TAGS_PER_PAGE=10, MAX_URLS_PER_PAGE=10)
+    peak = before
+
+    def is_sealed() -> bool:
+        nonlocal peak
+        peak = max(peak, memory_of(worker["pid"]))
+        return forked.is_sealed(crawl)
+
+    forked.wait("the page sealed", is_sealed)
+    forked.leave()
+    page = forked.row("Snapshot", "pk", url="http://one.test/")["pk"]
+    results = {name: (row["status"], row["reason"]) for name, row in forked.results(snapshot_id=page).items()}
+    assert results["after"] == ("succeeded", "")
+    assert results["flood"][0] == "failed"
+    assert results["flood"][1].startswith("too_many_records:")
+    assert peak - before < 20_000_000
+    assert len(forked.rows("Tag", "pk")) == (10 if "Tag" in line else 0)
+
+
+def memory_of(pid: int) -> int:
+    """Bytes that a process has for itself."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.findall(r"RssAnon:\s+(\d+)", status)[0]) * 1024
 
 
 def test_a_file_whose_name_is_no_text_is_listed_all_the_same(forked: Collection) -> None:

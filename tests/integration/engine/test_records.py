@@ -97,46 +97,129 @@ def test_a_program_that_never_reported_its_end_does_not_stay_running(each_mode: 
     each_mode.leave()
 
 
-HOSTILE: list[object] = [
-    {"type": "Tag", "name": "x" * 100_000},
-    {"type": "Tag", "name": {"a": 1}},
-    {"type": "Tag", "name": "nul\\u0000inside"},
-    {"type": "Process", "pid": 10**30, "exit_code": 10**30, "cmd": "text"},
-    {"type": "Process", "id": "not a uuid", "pid": "abc", "exit_code": "1e5", "started_at": 10**20, "ended_at": []},
-    {"type": "Process", "id": 7, "cmd": [None, {"a": 1}], "pwd": ["x"]},
-    {"type": "Snapshot", "id": "SNAPSHOT", "title": 10**40},
-    {"type": "Snapshot", "id": "SNAPSHOT", "title": ["list"], "tags": 5},
-    {"type": "Snapshot", "id": "SNAPSHOT", "title": None},
-    {"type": "Snapshot", "url": "http://one.test/" + "x" * 100_000},
-    {"type": "Snapshot", "url": "http://one.test/big", "depth": 10**30},
-    {"type": "Snapshot", "url": "http://one.test/negative", "depth": -3},
-    {"type": "Machine", "config": "text"},
-    {"type": "Machine", "config": {"PATH": 5, "X": None}},
-    {"type": "Machine"},
-    {"type": "Binary", "name": None, "abspath": 5, "version": {"a": 1}},
-    {"type": "Binary", "name": "x" * 10_000, "abspath": "/" + "x" * 10_000},
-    {"type": "ArchiveResult", "status": "excellent", "output_str": {"a": 1}},
-    {"type": "ArchiveResult", "status": ["succeeded"]},
-    {"type": "ArchiveResult", "status": "noresults", "output_str": "\0\ud800", "output_json": ["\0\ud800"]},
-    {"type": "Snapshot", "id": "SNAPSHOT", "title": "\0\ud800", "tags": ["\0\ud800"]},
-    {"type": "Unheard", "of": 1},
-]
+FOREIGN = "00000000-0000-7000-8000-000000000000"
+HOSTILE: dict[str, list[dict[str, object]]] = {
+    "Tag": [{"name": "x" * 100_000}, {"name": {"a": 1}}, {"name": "nul\\u0000inside"}, {"name": -1}, {}],
+    "Process": [
+        {"pid": 10**30, "exit_code": 10**30, "cmd": "text"},
+        {"id": "not a uuid", "pid": "abc", "exit_code": "1e5", "started_at": 10**20, "ended_at": []},
+        {"id": 7, "cmd": [None, {"a": 1}], "pwd": ["x"]},
+        {"id": "ANOTHER", "cmd": ["mine"], "exit_code": 3},
+        {"pid": 1, "start_ticks": 1, "cmd": ["init"]},
+        {"pid": -1, "start_ticks": -1, "cmd": ["everybody"]},
+    ],
+    "Snapshot": [
+        {"id": "SNAPSHOT", "title": 10**40},
+        {"id": "SNAPSHOT", "title": ["list"], "tags": 5, "http_status": -1, "quality": 10**9},
+        {"id": "SNAPSHOT", "title": None, "retry_after": -(10**18)},
+        {"id": "SNAPSHOT", "retry_after": "for ever"},
+        {"id": "SNAPSHOT", "title": "\0\ud800", "tags": ["\0\ud800"]},
+        {"id": FOREIGN, "title": "another's"},
+        {"url": "http://one.test/" + "x" * 100_000},
+        {"url": "http://one.test/big", "depth": 10**30},
+        {"url": "http://one.test/negative", "depth": -3, "tags": {"a": 1}, "bookmarked_at": 10**30},
+        {"url": "http://one.test/config", "config": {"TIMEOUT": "soon"}, "crawl_id": FOREIGN},
+    ],
+    "Crawl": [{"id": "CRAWL", "config": {"TIMEOUT": "soon"}, "max_depth": 10**9}, {"config": "text"}, {"urls": -1}],
+    "Machine": [{}, {"config": {}}, {"config": {"NO_SUCH_SETTING": 5, "PATH": "/"}}, {"id": FOREIGN}],
+    "ArchiveResult": [
+        {"status": "excellent", "output_str": {"a": 1}},
+        {"status": ["succeeded"]},
+        {"status": "noresults", "output_str": "\0\ud800", "output_json": ["\0\ud800"]},
+        {"id": FOREIGN, "snapshot_id": FOREIGN, "status": "succeeded", "output_json": [[[10**400]]]},
+        {"refused": "record_refused", "status": "noresults"},
+    ],
+    "Unheard": [{"of": 1}],
+}
+"""By type: records of which nothing that is wrong has an effect, and whose hooks go on."""
+REFUSED: dict[str, list[dict[str, object]]] = {
+    "Machine": [
+        {"config": "text"},
+        {"config": {"TIMEOUT": "soon"}},
+        {"config": {"TIMEOUT": -1, "USER_AGENT": "half of it"}},
+        {"config": {"TIMEOUT": 10**30}},
+        {"config": {"SAVE_HOSTILE": {"a": 1}}},
+        {"config": {"URL_DENYLIST": "(unclosed"}},
+        {"config": {"PRIVATE_NETWORK_ALLOWLIST": ["10.0.0.0/99"]}},
+        {"config": {"PROXY": "http://h:99999"}},
+    ],
+    "Binary": [
+        {"name": None, "abspath": 5, "version": {"a": 1}},
+        {"name": "x" * 10_000, "abspath": "/" + "x" * 10_000},
+        {"name": "../../../outside"},
+        {"name": "wget", "binproviders": 5},
+        {"name": "wget", "overrides": ["text"]},
+        {},
+    ],
+}
+"""By type: records that are their hook's failure."""
+KINDS = [(kind, False) for kind in HOSTILE] + [(kind, True) for kind in REFUSED]
 
 
-def test_records_of_nonsense_harm_nothing_else(each_mode: Collection) -> None:
-    good = {"type": "Tag", "name": "good"}
-    hooks = {f"on_Snapshot__7{n % 10}_h{n}.py": prints(record, good) for n, record in enumerate(HOSTILE)}
-    each_mode.plugin("hostile", hooks)
-    last = {"type": "ArchiveResult", "status": "succeeded", "output_str": "end"}
-    each_mode.plugin("last", {"on_Snapshot__90_last.py": prints({"type": "Tag", "name": "last"}, last)})
-    each_mode.run(each_mode.add(max_depth=1))
-    assert {"good", "last"} <= {row["name"] for row in each_mode.rows("Tag", "name")}
-    assert each_mode.row("Snapshot", "status", depth=0)["status"] == "sealed"
-    results = each_mode.rows("ArchiveResult", "status", "hook_name", plugin__in=["hostile", "last"])
-    assert {row["status"] for row in results} <= {"succeeded", "noresults"}
-    assert len(results) == 3 * (len(HOSTILE) + 1), "of the page and of two that were found"
-    workers = each_mode.processes(worker_type="worker")
+@pytest.mark.parametrize(("kind", "is_refused"), KINDS)
+def test_what_is_wrong_in_a_record_harms_nobody_else(forked: Collection, kind: str, is_refused: bool) -> None:
+    """Records before and after it are taken, its hook alone has failed or has not, and the next page is as before."""
+    key = "02000000-0000-7000-8000-000000000003"
+    last = {"type": "Process", "id": key, "cmd": ["another hook's"], "exit_code": 0}
+    forked.plugin("first", {"on_Snapshot__10_first.py": prints(last)})
+    hooks = {
+        f"on_Snapshot__7{number % 10}_h{number}.py": prints(
+            {"type": "Tag", "name": f"before {number}"},
+            {"type": kind, **fields},
+            {"type": "Tag", "name": f"after {number}"},
+        ).replace("ANOTHER", key)
+        for number, fields in enumerate((REFUSED if is_refused else HOSTILE)[kind])
+    }
+    forked.plugin("hostile", hooks)
+    forked.run(forked.add(max_depth=1))
+    expected = {f"{when} {number}" for when in ("before", "after") for number in range(len(hooks))}
+    assert expected <= {row["name"] for row in forked.rows("Tag", "name")}
+    results = forked.rows("ArchiveResult", "status", "reason", plugin="hostile", snapshot__depth=0)
+    assert len(results) == len(hooks)
+    outcomes = {(row["status"], row["reason"].partition(":")[0]) for row in results}
+    if is_refused:
+        assert outcomes == {("failed", "record_refused")}
+    else:
+        assert {status for status, _ in outcomes} <= {"succeeded", "noresults"}
+        assert "_refused" not in (forked.root / "logs" / "orchestrator.log").read_text()
+    assert {row["status"] for row in forked.rows("Snapshot", "status")} == {"sealed"}
+    assert forked.row("Machine", "config")["config"] == {}
+    assert forked.row("Process", "cmd", pk=key)["cmd"] == ["another hook's"]
+    assert forked.row("Crawl", "config", "max_depth")["max_depth"] == 1
+    assert not forked.rows("Process", "pk", process_type="binary", start_ticks__in=[1, -1])
+    workers = forked.processes(worker_type="worker")
     assert [row["exit_code"] for row in workers] == [0], "no record takes a worker down"
+
+
+def test_a_setting_that_a_hook_may_not_make_stops_nobody(forked: Collection) -> None:
+    """Neither what runs at that moment, nor what is added afterwards."""
+    forked.plugin("sets", {"on_Snapshot__10_sets.py": prints({"type": "Machine", "config": {"TIMEOUT": "soon"}})})
+    forked.plugin("page", {"on_Snapshot__20_page.sh": 'echo ran >> "$DATA_DIR/ledger"\n'})
+    forked.watch()
+    forked.wait_sealed(forked.add("http://one.test/"))
+    forked.wait_sealed(forked.add("http://two.test/"))
+    forked.leave()
+    assert forked.ledger == ["ran", "ran"]
+
+
+def test_what_the_database_undid_is_not_remembered_by_the_worker(forked: Collection) -> None:
+    """Two records of one read: the first is taken alone where the second is refused, and both tell of what is kept."""
+    forked.plugin(
+        "sets",
+        {
+            "on_Snapshot__10_sets.py": prints(
+                {"type": "Machine", "config": {"USER_AGENT": "kept"}},
+                {"type": "Machine", "config": {"USER_AGENT": 5, "TIMEOUT": 7}},
+            )
+        },
+    )
+    forked.plugin("tells", {"on_Snapshot__20_tells.sh": 'echo "$USER_AGENT $TIMEOUT" >> "$DATA_DIR/ledger"\n'})
+    forked.watch()
+    forked.wait_sealed(forked.add("http://one.test/"))
+    forked.wait_sealed(forked.add("http://two.test/"))
+    forked.leave()
+    assert forked.ledger[-1] == "kept 60"
+    assert forked.row("Machine", "config")["config"] == {"USER_AGENT": "kept"}
 
 
 def test_a_file_that_another_hook_has_taken_away_is_told_of_no_more(forked: Collection) -> None:

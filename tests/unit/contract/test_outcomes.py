@@ -240,6 +240,16 @@ def test_what_only_looks_like_a_want_is_a_crash(stderr: str) -> None:
     assert outcome(row(2, stderr=stderr)).reason is Reason.CRASHED
 
 
+@pytest.mark.parametrize("says", WORDS)
+def test_a_refused_record_is_its_hooks_failure_whatever_was_said(says: str | None) -> None:
+    code = "record_refused:Machine: TIMEOUT"
+    refused = outcome(row(0, says)._replace(refused=code))
+    assert (refused.status, refused.code, refused.retry) == (Status.FAILED, code, False)
+    assert outcome(row(10, says)._replace(refused=code)).status is Status.FAILED
+    lost = row(None, None, EndReason.LOST)
+    assert outcome(lost._replace(refused=code)).status is Status.QUEUED
+
+
 def test_every_combination_has_an_outcome() -> None:
     flags = list(product([False, True], repeat=6))
     names = ("wrote_files", "background", "finite", "listens", "session", "released")

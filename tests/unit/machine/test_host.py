@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.records import RefusedRecordError
 from archivebox.hooks import base_layers, resolve_settings
+from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import NetworkInterface, forget_current_machine
 from archivebox.machine.models import Machine
 from archivebox.storage.layout import DataFolder
@@ -75,15 +78,40 @@ class TestFolderAtAnotherPlace:
         assert known_as(collection) != former, "its place was brought up to date"
 
 
+@pytest.mark.django_db(transaction=True)
 def test_settings_of_the_machine_are_merged() -> None:
     Machine.current()
-    Machine.objects.update(config={"TIMEOUT": "20", "OTHER": "x"})  # by another process; our cached row is older
-    machine = Machine.from_jsonl({"config": {"TIMEOUT": 30}})
-    assert machine.config == {"TIMEOUT": 30, "OTHER": "x"}
-    assert Machine.objects.get().config == {"TIMEOUT": 30, "OTHER": "x"}
+    Machine.objects.update(config={"TIMEOUT": "20", "USER_AGENT": "x"})  # by another process; our row is older
+    machine = Machine.from_jsonl({"config": {"TIMEOUT": 30, "NO_SETTING_OF_OURS": 1}})
+    assert machine.config == {"TIMEOUT": 30, "USER_AGENT": "x"}
+    assert Machine.objects.get().config == {"TIMEOUT": 30, "USER_AGENT": "x"}
     assert resolve_settings(base_layers()).get_int("TIMEOUT") == 30
-    assert Machine.from_jsonl({"config": "nonsense"}).config == {"TIMEOUT": 30, "OTHER": "x"}
+    assert Machine.from_jsonl({"config": {"TIMEOUT": None}}).config == {"USER_AGENT": "x"}
     assert Machine.from_jsonl({}).pk == machine.pk
+
+
+@pytest.mark.parametrize("config", ["nonsense", {"TIMEOUT": "soon"}, {"USER_AGENT": "x", "TIMEOUT": 0}])
+def test_settings_that_are_not_allowed_are_refused(config: JSON) -> None:
+    with pytest.raises(RefusedRecordError):
+        Machine.from_jsonl({"config": config})
+    assert Machine.objects.get().config == {}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_undone_is_not_remembered() -> None:
+    Machine.current()
+    with suppress(ZeroDivisionError), transaction.atomic():
+        Machine.from_jsonl({"config": {"TIMEOUT": 30}})
+        raise ZeroDivisionError
+    assert resolve_settings(base_layers()).get_int("TIMEOUT") == 60
+
+
+def test_what_others_set_since_is_read_on_request() -> None:
+    Machine.current()
+    Machine.objects.update(config={"TIMEOUT": 20})
+    assert resolve_settings(base_layers()).get_int("TIMEOUT") == 60
+    Machine.refresh_settings()
+    assert resolve_settings(base_layers()).get_int("TIMEOUT") == 20
 
 
 def test_interfaces() -> None:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from archivebox.core.models import Snapshot
 from archivebox.machine.models import Process
 from archivebox.workers.execute.commit_check import CommitCheck
-from archivebox.workers.execute.journal import Batch, commit
+from archivebox.workers.execute.journal import Batch, Effect, commit
 from archivebox.workers.queue.lease import Lease
 from tests.factories import leased, row, snapshot
 
@@ -41,7 +41,7 @@ def write_title(worker: Worker, lease: Lease, title: str) -> list[Lease]:
     def write() -> None:
         Snapshot.objects.filter(pk=lease.pk).update(title=title)
 
-    return commit(Batch(effects=[(lease, write)]), worker.commits)
+    return commit(Batch(effects=[Effect(lease, write)]), worker.commits).lost
 
 
 def title(lease: Lease) -> str:
@@ -95,7 +95,7 @@ def test_a_worker_whose_own_row_was_lost_has_it_again() -> None:
 
 def test_a_commit_whose_confirmation_was_lost_is_not_made_twice() -> None:
     worker, written = Worker(), []
-    batch = Batch(effects=[(None, lambda: written.append(1))])
+    batch = Batch(effects=[Effect(None, lambda: written.append(1))])
     commit(batch, worker.commits)
     worker.commits.number -= 1  # as if the connection had broken before the answer came
     commit(batch, worker.commits)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import pytest
 from django.db import IntegrityError, connections
@@ -14,7 +14,7 @@ from archivebox.lib.jsonl import JSON
 from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
 from archivebox.workers.execute.commit_check import CommitCheck
-from archivebox.workers.execute.journal import Batch, Change, Journal, commit
+from archivebox.workers.execute.journal import Batch, Change, Committed, Effect, Journal, commit
 from archivebox.workers.queue.lease import Lease
 from tests.factories import leased, snapshot
 
@@ -49,7 +49,7 @@ def _machine(collection: DataFolder) -> Iterator[None]:  # noqa: ARG001 - its fo
     connections.close_all()
 
 
-def write(batch: Batch) -> list[Lease]:
+def write(batch: Batch) -> Committed:
     """Commit it as a worker does whose server has lost nothing."""
     return commit(batch, CommitCheck(Process.objects.create(machine=Machine.current()), lambda _: None))
 
@@ -141,7 +141,7 @@ class TestLeases:
         page = leased(snapshot())
         lease = holder_of(page)
         Snapshot.objects.filter(pk=page.pk).delete()
-        assert write(Batch(effects=[(lease, lambda: None)])) == [lease]
+        assert write(Batch(effects=[Effect(lease, lambda: None)])).lost == [lease]
 
 
 class TestEffects:
@@ -174,6 +174,24 @@ class TestEffects:
 
         during(work)
         assert Process.objects.filter(pk=key).exists()
+
+    def test_of_records_that_are_refused_together_the_others_are_taken_alone(self) -> None:
+        told: list[str] = []
+
+        def take(names: Sequence[str]) -> None:
+            for name in names:
+                Tag.objects.create(name=name, slug=name)
+                if name == "odd":
+                    raise ValueError("odd record")
+
+        async def work(journal: Journal) -> None:
+            journal.ingest(take, ["before", "odd", "after"], on_refused=told.append)
+            journal.ingest(take, ["alone"], on_refused=told.append)
+            await journal.flush()
+
+        during(work)
+        assert {tag.name for tag in Tag.objects.all()} == {"before", "after", "alone"}
+        assert told == ["ValueError: odd record"]
 
     def test_after_commit_comes_after_and_in_order(self) -> None:
         key, seen = new_id(), list[object]()

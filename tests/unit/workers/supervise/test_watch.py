@@ -24,7 +24,7 @@ class Impatient(Watch):
             raise AWAY
 
 
-@pytest.mark.usefixtures("collection")
+@pytest.mark.usefixtures("transactional_db", "collection")
 def test_an_orchestrator_that_dies_while_the_database_is_away_is_replaced_afterwards() -> None:
     told: list[str] = []
     watch = Impatient(row(process_type="cli"), tell=told.append)

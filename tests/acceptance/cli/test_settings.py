@@ -1,0 +1,67 @@
+"""Settings, whoever wrote them, are shown and removed by a command."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.cli.conftest import Type, typist
+
+URL = "http://127.0.0.1:9/"
+
+
+def write_machine_settings(folder: Path, **settings: object) -> None:
+    """As an earlier version, which checked nothing, let any hook do."""
+    with closing(sqlite3.connect(folder / "data" / "index.sqlite3", timeout=30)) as database, database:
+        database.execute("UPDATE machine_machine SET config = ?", [json.dumps(settings)])
+
+
+@pytest.mark.once  # the rows of a file are written past the program
+class TestOfTheMachine:
+    def test_one_that_is_not_allowed_is_named_shown_and_removed(self, tmp_path: Path) -> None:
+        cli = typist(tmp_path)
+        assert cli("init").code == 0
+        write_machine_settings(tmp_path, TIMEOUT="soon", MEDIA_TIMEOUT=7)
+        refused = cli("add", "--bg", URL)
+        assert (refused.code, "`archivebox config unset TIMEOUT` removes it" in refused.err) == (2, True)
+        listed = {record["name"]: record for record in cli("config", "list").records}
+        assert (listed["TIMEOUT"]["value"], listed["TIMEOUT"]["source"]) == ("soon", "machine")
+        assert "TIMEOUT cannot be 'soon'" in str(listed["TIMEOUT"]["description"])
+        assert cli("config", "explain", "TIMEOUT").records[-1]["value"] == "soon"
+        assert cli("doctor").code == 1
+        assert cli("config", "unset", "TIMEOUT", "YTDLP_TIMEOUT").record["places"][-1] == "this machine"  # type: ignore[index]
+        assert cli("config", "get", "TIMEOUT").record["value"] == 60
+        assert "machine" not in {record["source"] for record in cli("config", "list").records}
+        assert cli("add", "--bg", URL).code == 0
+
+    def test_what_is_set_by_hand_takes_its_place(self, tmp_path: Path) -> None:
+        cli = typist(tmp_path)
+        assert cli("init").code == 0
+        write_machine_settings(tmp_path, TIMEOUT="soon")
+        done = cli("config", "set", "TIMEOUT=5")
+        assert (done.code, "This machine had its own values of TIMEOUT" in done.err) == (0, True)
+        assert cli("config", "get", "TIMEOUT").record["value"] == 5
+        overruled = cli("config", "unset", "TIMEOUT", TIMEOUT="9")
+        assert "The environment sets TIMEOUT" in overruled.err
+
+
+def test_those_of_a_crawl_a_page_and_a_persona_are_shown_and_removed(cli: Type, collection: Path) -> None:
+    assert cli("persona", "create", "Work", "--config", "TIMEOUT=20").code == 0
+    added = cli("add", "--bg", "--persona", "Work", "--config", "TIMEOUT=30", URL)
+    assert added.code == 0, added.err
+    (crawl,) = cli("crawl", "list").records
+    (page,) = cli("list").records
+    for place in (("--crawl", crawl["id"]), ("--snapshot", page["id"])):
+        said = cli("config", "explain", "TIMEOUT", *map(str, place)).records
+        assert [(one["source"], one["value"]) for one in said[1:]] == [("persona", "20"), ("crawl", 30)]
+    assert cli("config", "unset", "TIMEOUT", "--crawl", str(crawl["id"])).code == 0
+    assert cli("config", "unset", "TIMEOUT", "--persona", "Work").code == 0
+    assert len(cli("config", "explain", "TIMEOUT", "--snapshot", str(page["id"])).records) == 1
+    nothing = cli("config", "unset", "TIMEOUT", "--snapshot", str(page["id"]))
+    assert (nothing.code, "Nothing was set there." in nothing.err) == (0, True)
+    assert cli("config", "unset", "TIMEOUT", "--crawl", "x", "--persona", "Work").code == 2
+    assert (collection / "personas" / "Work" / "persona.conf").exists()
