@@ -166,8 +166,8 @@ _TEXTS: dict[Reason, _Text] = {
         "Another engine is chosen for the search.", "Set SEARCH_BACKEND_ENGINE={} to search with it."
     ),
     Reason.NO_SESSION: _text(
-        "It needs a live page, and there was no browser to show one.",
-        "Run `archivebox install` and see the browser's own result for why it did not start.",
+        "It needs the live page, which could not be opened.",
+        "See the result of the browser or of the navigation for why, and try that again.",
     ),
     Reason.PAGE_LOST: _text("The live page went away while it worked on it; it waits until that is open again."),
     Reason.PAGE_GONE: _text(

@@ -21,6 +21,10 @@ APART = frozenset(
 
 Where nothing came, or the page was not to be visited, the hook that found that is what was missed.
 """
+CONSEQUENCES = frozenset(
+    {Reason.NO_SESSION, Reason.PAGE_LOST, Reason.PAGE_GONE, Reason.NOTHING_CAME, Reason.KEPT_OUT, Reason.HOOK_FAILED}
+)
+"""Reasons that another result of the page gives rise to, and says more of."""
 OPEN = frozenset({"queued", "started"})
 MISSED = frozenset({"failed", "backoff"})
 SEE_WHY = "Each says below why, and can be tried again."
@@ -114,8 +118,7 @@ class _Count:
         self.unfinished += result.status in OPEN
         if is_missed(result):
             known = self.missed.setdefault(result.plugin, result)
-            if (result.hook_name or "") < (known.hook_name or ""):
-                self.missed[result.plugin] = result
+            self.missed[result.plugin] = min(known, result, key=_place)
         elif result.status == "succeeded" and result.output_files:
             self.kept.add(result.plugin)
             outputs = self._outputs_of(result.plugin)
@@ -131,8 +134,18 @@ class _Count:
 
     @property
     def cause(self) -> Judged | None:
-        """What went wrong first: what came after it may have failed for its sake."""
-        return min(self.missed.values(), key=lambda result: result.hook_name or "", default=None)
+        """What went wrong first by itself: what came after it may have failed for its sake."""
+        return min(self.missed.values(), key=_place, default=None)
+
+
+def is_consequence(result: Judged) -> bool:
+    """Whether another result of the page says why."""
+    return reasons.split(result.reason)[0] in CONSEQUENCES
+
+
+def _place(result: Judged) -> tuple[bool, str]:
+    """Causes before consequences, in the order in which hooks run."""
+    return is_consequence(result), result.hook_name or ""
 
 
 def is_missed(result: Judged) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from archivebox.contract.formats import File
-from archivebox.contract.verdicts import is_missed
+from archivebox.contract.verdicts import is_consequence, is_missed
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.machine.process import Process
 from archivebox.web.addresses import address_of
@@ -22,6 +22,11 @@ class Line:
     files: list[tuple[str, File]]
     more: int
     tries: list[Process]
+
+    @property
+    def is_consequence(self) -> bool:
+        """Whether another result says why."""
+        return is_consequence(self.result)
 
     @property
     def seconds(self) -> float | None:

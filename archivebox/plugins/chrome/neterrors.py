@@ -54,6 +54,7 @@ _TRANSIENT = (
     ("net::ERR_INCOMPLETE_CHUNKED", "connection_lost", "the server broke the connection off"),
     ("net::ERR_CONTENT_LENGTH_MISMATCH", "connection_lost", "the server broke the connection off"),
     ("net::ERR_HTTP2_", "connection_lost", "the server broke the connection off"),
+    *((code, "", "the crawl's proxy made no connection") for code in OF_PROXY),
 )
 WITHOUT_BODY = frozenset({204, 205, 304})  # answers that leave the page as it was (RFC 9110, 15.3 and 15.4)
 MAY_PASS = frozenset({408, 425, 429})  # and all above 499 (RFC 9110, 15.5 and 15.6; RFC 6585, 4; RFC 8470, 5.2)

@@ -36,7 +36,7 @@ SOCKS = "net::ERR_SOCKS_CONNECTION_FAILED"
         ("net::ERR_HTTP_RESPONSE_CODE_FAILURE", 503, "the server answered 503 without a page", True, "no_page"),
         ("net::ERR_ABORTED", 204, "the server answered 204 without a page", False, "no_page"),
         ("net::ERR_OF_A_LATER_BROWSER", 0, "net::ERR_OF_A_LATER_BROWSER", True, ""),
-        (SOCKS, 0, SOCKS, True, ""),
+        (SOCKS, 0, "the crawl's proxy made no connection", True, ""),
     ],
 )
 def test_each_failure_has_its_words_and_says_whether_it_may_pass(

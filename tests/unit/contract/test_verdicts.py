@@ -117,6 +117,24 @@ def test_what_a_missing_browser_left_out_was_to_be_had() -> None:
     assert (said.state, said.failed) == (State.NOTHING, 1)
 
 
+@pytest.mark.parametrize("reason", ["no_session", "page_gone", "nothing_came", "kept_out:robots"])
+def test_a_page_that_never_loaded_gives_the_true_reason(reason: str) -> None:
+    early = Result(
+        "shot", "failed", hook_name="on_Snapshot__25_shot.bg.py", reason=reason, sentence="There was no page."
+    )
+    navigation = Result(
+        "chrome",
+        "failed",
+        hook_name="on_Snapshot__30_navigate.py",
+        reason="no_such_host",
+        sentence="There is no such host.",
+    )
+    said = verdict(early, navigation)
+
+    assert said.sentence == "Nothing of the page was kept: There is no such host."
+    assert "There was no page." in verdict(early).sentence, "where nothing else says why"
+
+
 def test_an_error_page_is_kept_and_called_so() -> None:
     said = verdict(PICTURE, http_status=404)
 

@@ -64,6 +64,7 @@ class Store:
             self._confirm(exchange)
         if exchange.source == "network" and exchange.status:
             exchange.address = self._addresses.of(exchange.url, exchange.address)
+        exchange.error = self._addresses.explain(exchange.error, exchange.url)
         entry = self._describe(exchange)
         if not exchange.status:
             self._metadata(exchange)
