@@ -175,10 +175,10 @@ class Cell:
         return self._running is not None and self._running.poll() is not None
 
     def finish(self) -> None:
-        """Let it end, and try again what waits for another try, as a person does with ``update``."""
+        """Let it end, and try again what waits for another try, as a person does with ``update --all``."""
         if self._running is not None:
             self._running.wait(LONGEST * len(self.pages))
-        code, lines = self.home.type("update")
+        code, lines = self.home.type("update", "--all")
         if code not in (0, 3):
             self.wrong.append(f"update ended with {code}: {lines[-1:]}")
         if left := self.home.wait_until_nothing_runs():

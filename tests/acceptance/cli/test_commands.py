@@ -82,7 +82,6 @@ def test_every_command_speaks_json_lines_in_a_pipe(one_page: Path, words: list[s
         (["crawl", "pause", "0123456789abcdef"], "no crawl"),
         (["process", "show", "999999"], "pid 999999"),
         (["process", "kill", "1"], "pid 1"),
-        (["remove"], "Say which"),
         (["remove", "--tag", "none"], "No snapshot matches"),
         (["update", "--plugins", "nothing"], "no plugin nothing"),
         (["run", "--daemon", "--crawl", "0123456789abcdef"], "choose one"),
