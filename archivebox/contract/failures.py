@@ -67,6 +67,8 @@ FAILURES: Mapping[Reason, Policy] = MappingProxyType(
         Reason.MISSING_PLUGIN: Policy(Retried.WHEN_ASKED, False, "A plugin has to be put into place."),
         Reason.COULD_NOT_START: Policy(Retried.WHEN_ASKED, False, "Its file or its interpreter has to change."),
         Reason.USAGE_ERROR: Policy(Retried.WHEN_ASKED, False, "The hook or its declaration has to change."),
+        Reason.RECORD_REFUSED: Policy(Retried.WHEN_ASKED, False, "The hook has to change: it would print that again."),
+        Reason.TOO_MANY_RECORDS: Policy(Retried.WHEN_ASKED, False, "A limit, or the hook, has to change."),
         Reason.MISCONFIGURED: Policy(Retried.WHEN_ASKED, False, "A setting has to change."),
         Reason.DECLARED: Policy(Retried.NEVER, False, "The hook ran, and says that this is not to be had."),
         Reason.CANCELLED: Policy(Retried.NEVER, False, "Somebody did not want it."),

@@ -180,8 +180,8 @@ def outcome(run: Ending) -> Outcome:
     if run.refused and result.status is not Status.QUEUED and result.reason is not Reason.CANCELLED:
         reason, _, detail = run.refused.partition(":")
         return Outcome(Status.FAILED, Reason(reason), detail=detail)
-    if run.is_navigation and result.status is Status.FAILED and result.reason is not Reason.SIGNALLED:
-        return replace(result, retry=False)  # each try is a visit to the site: it runs again with what needs the page
+    if run.is_navigation and run.declared is Status.FAILED and result.status is Status.FAILED:
+        return replace(result, retry=False)  # what it says of the page: it runs again with the hooks that need that
     return result
 
 

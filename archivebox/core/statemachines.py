@@ -47,7 +47,7 @@ class ArchiveResultMachine(TransitionTable):
     find_nothing = transition("queued", "started", to="noresults")
     fail = transition("queued", "started", "backoff", to="failed")
     skip = transition("queued", "started", "backoff", to="skipped")
-    back_off = transition("started", to="backoff")
+    back_off = transition("queued", "started", to="backoff")
     requeue = transition("started", "backoff", "failed", "skipped", "noresults", "succeeded", to="queued")
 
     FINAL = frozenset({"succeeded", "noresults", "failed", "skipped"})

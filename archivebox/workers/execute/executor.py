@@ -12,8 +12,8 @@ from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.hooknames import LAST_STEP
-from archivebox.contract.outcomes import Outcome, Status, could_not_start
-from archivebox.contract.reasons import Reason
+from archivebox.contract.outcomes import Outcome, Status, could_not_start, failure
+from archivebox.contract.reasons import Reason, split
 from archivebox.contract.records import EndReason, Record
 from archivebox.hooks import Call, lib_dir, prepare_hook
 from archivebox.lib import processes
@@ -128,7 +128,7 @@ class Executor(Held):
 
     async def _put_aside(self, reason: str) -> None:
         await self.end_everything(EndReason.SEALED, self.engine.stop_grace)
-        await self.engine.journal.read(put_aside, self.lease, reason)
+        await self.engine.journal.read(put_aside, self.lease, reason, self.engine.max_attempts)
         self.let_go()
 
     def go_on(self) -> None:
@@ -188,7 +188,8 @@ class Executor(Held):
             self.expect_ready(item, run)
             return
         self._give_back(item)
-        self.settle(item, could_not_start(), run.refusal)
+        is_of_disk = split(run.refusal)[0] is Reason.FOLDER_UNUSABLE
+        self.settle(item, failure(Reason.FOLDER_UNUSABLE) if is_of_disk else could_not_start(), run.refusal)
         self._again = True
 
     def _take_on(self, item: Planned, run: HookProcess) -> None:

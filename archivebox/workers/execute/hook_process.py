@@ -1,6 +1,7 @@
 """One run of one hook: started or adopted, listened to, ended, and put on record."""
 
 import asyncio
+import errno
 import logging
 import os
 from datetime import datetime
@@ -182,7 +183,10 @@ class HookProcess:
         }
 
     def _make_folders(self) -> None:
-        for folder, mode in ((self.call.cwd, 0o777), (self._files.rpartition("/")[0], 0o700)):
+        runs = self._files.rpartition("/")[0]
+        if os.path.islink(runs):  # noqa: PTH114 - for every hook; a hook put it there, and we would write where it leads
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), runs)
+        for folder, mode in ((self.call.cwd, 0o777), (runs, 0o700)):
             if not os.path.isdir(folder):  # noqa: PTH112 - pathlib's way costs four times as much, for every hook
                 Path(folder).mkdir(mode, parents=True, exist_ok=True)
 

@@ -59,7 +59,7 @@ def pack(folder: Path, on_record: Mapping[str, Mapping[str, int]]) -> None:
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[int]:
-    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         yield place
     finally:

@@ -165,7 +165,8 @@ class Sealing:
         await self._executor.end_orphans(self._engine.stop_grace)
         self._engine.outputs.unwatch_folder(str(folder / HOOK_RUNS))
         waits = is_unsigned(folder)
-        reason = await self._keep(folder) if self._executor.process_ids or waits else ""
+        was_kept = not (self._executor.process_ids or waits or self._snapshot.reason)
+        reason = "" if was_kept else await self._keep(folder)
         await self._correct_files(folder, signed_in=Path(MANIFEST).parent.name if waits else "")
         former = None if reason else await self._unchanged_since(folder)
         is_sealed = await self._engine.journal.read(seal, self._snapshot, reason, former)

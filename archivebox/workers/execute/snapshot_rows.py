@@ -17,7 +17,7 @@ from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import Record
-from archivebox.core.archiveresult import ArchiveResult, earliest_retry
+from archivebox.core.archiveresult import FIRST_BACK_OFF, ArchiveResult, earliest_retry
 from archivebox.core.intake import take_found
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged import give_up
@@ -190,6 +190,8 @@ def seal(snapshot: Snapshot, reason: str = "", former: Snapshot | None = None) -
     with only_while_ours(snapshot), write_transaction():
         Snapshot.objects.filter(pk=snapshot.pk).hold()  # from who asks for a retry at this moment
         ((retry_at,),) = _next_retry(snapshot.pk) or [(None,)]
+        if reason and not snapshot.reason:
+            retry_at = retry_at or timezone.now() + FIRST_BACK_OFF  # to be made whole, once
         fields = {
             "owner": None,
             "retry_at": retry_at,

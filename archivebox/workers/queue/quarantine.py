@@ -6,7 +6,9 @@ from django.utils import timezone
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
-from archivebox.contract.reasons import Reason, sentence
+from archivebox.contract.failures import is_retried_by_itself
+from archivebox.contract.reasons import Reason, sentence, split
+from archivebox.core.archiveresult import back_off
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl, CrawlRun
@@ -46,12 +48,15 @@ def quarantine(lease: Lease) -> bool:
     return True
 
 
-def put_aside(lease: Lease, reason: str) -> None:
-    """End a leased item with this reason, and begin anew when somebody asks for it again. Nothing of it may run."""
+def put_aside(lease: Lease, reason: str, max_attempts: int = 1) -> None:
+    """End a leased item with this reason, and begin anew when somebody asks for it again. Nothing of it may run.
+
+    What a page has left to do is tried again by itself, ``max_attempts`` times, where the reason may pass.
+    """
     with write_transaction():
         for item in lease.model.rows(pk=lease.pk, owner=lease.owner, fence=lease.fence):
             if isinstance(item, Snapshot):
-                _seal_snapshot(item, reason)
+                _seal_snapshot(item, reason, max_attempts)
             elif isinstance(item, CrawlRun):
                 _pause_crawl(item, reason)
             elif isinstance(item, Binary):
@@ -75,14 +80,22 @@ def hold_up(lease: Lease, reason: str) -> None:
             _pause(page.crawl, reason)
 
 
-def _seal_snapshot(snapshot: Snapshot, reason: str) -> None:
-    """Sealed, with its unfinished results failed."""
+def _seal_snapshot(snapshot: Snapshot, reason: str, max_attempts: int) -> None:
+    """Sealed, with its unfinished results failed, or waiting for their retry."""
     if snapshot.status == Snapshot.StatusChoices.SEALED:
         snapshot.transition("reopen")
     if snapshot.status != Snapshot.StatusChoices.STARTED:
         snapshot.transition("start")  # writes the results that it lacks
-    snapshot.archiveresult_set.unfinished().transition("fail", reason=reason, retry_at=None)
-    end = {"owner": None, "retry_at": None, "reason": reason, "sealed_at": timezone.now()}
+    unfinished, now = snapshot.archiveresult_set.unfinished(), timezone.now()
+    why = split(reason)[0]
+    if why is not None and is_retried_by_itself(why):
+        for made in range(1, max_attempts):
+            waits = unfinished.filter(attempts=made - 1)
+            waits.transition("back_off", reason=reason, attempts=made, retry_at=now + back_off(made))
+    unfinished.transition("fail", reason=reason, retry_at=None)
+    retries = snapshot.archiveresult_set.filter(retry_at__isnull=False).order_by("retry_at")
+    retry_at = next(iter(retries.values_list("retry_at", flat=True)[:1]), None)
+    end = {"owner": None, "retry_at": retry_at, "reason": reason, "sealed_at": now}
     snapshot.transition("seal", **end, attempts=0, finishing=False)
     snapshot.crawl.wake()
 

@@ -54,7 +54,44 @@ def test_a_hook_that_breaks_its_pages_folder_fails_that_page_alone(each_mode: Co
     if way in {"logs-are-gone", "page-is-gone"}:
         assert after["status"] == "succeeded", "what is missing is made again"
     else:
-        assert (after["status"], after["reason"].partition(":")[0]) == ("failed", "folder_unusable")
+        assert (after["status"], after["reason"].partition(":")[0]) == ("backoff", "folder_unusable")
+
+
+def test_what_a_folder_kept_from_running_is_tried_again_when_it_can_be_used(forked: Collection) -> None:
+    """As where an output folder is on a mount that is gone for a while."""
+    breaks = '[ -e "$DATA_DIR/whole" ] || { rm -rf ../later; touch ../later; }\n'
+    forked.plugin("breaks", {"on_Snapshot__20_breaks.sh": breaks})
+    forked.plugin("later", {"on_Snapshot__30_later.sh": "echo kept > kept.txt\n"})
+    forked.run(forked.add())
+    (file,) = forked.root.glob("users/*/snapshots/*/*/*/later")
+    file.unlink()
+    assert forked.actor.ask("time_has_come") == 1
+    forked.watch()
+    forked.wait("the retry", lambda: forked.results()["later"]["status"] == "succeeded")
+    forked.wait_sealed()
+    forked.leave()
+
+
+def test_a_link_in_place_of_the_folder_of_logs_is_not_followed(forked: Collection) -> None:
+    """Neither by the start of the next hook nor at the seal, which removes and packs what lies there."""
+    elsewhere = forked.base / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "mine.pid").write_text("1")
+    links = f"rm -rf ../.hooks; ln -s {elsewhere} ../.hooks\n"
+    forked.plugin("links", {"on_Snapshot__20_links.sh": links, "on_Snapshot__30_later.sh": "echo kept > kept.txt\n"})
+    forked.run(forked.add())
+    assert [path.name for path in elsewhere.iterdir()] == ["mine.pid"]
+    page = forked.row("Snapshot", "reason", "retry_at")
+    assert page["reason"].startswith("folder_unusable")
+    assert page["retry_at"] is not None
+    (link,) = forked.root.glob("users/*/snapshots/*/*/*/.hooks")
+    link.unlink()
+    assert forked.actor.ask("time_has_come") == 1
+    forked.watch()
+    forked.wait("the retry", lambda: forked.results()["later"]["status"] == "succeeded")
+    forked.wait_sealed()
+    forked.leave()
+    assert forked.row("Snapshot", "reason")["reason"] == ""
 
 
 @pytest.mark.parametrize("way", ["logs-are-a-file", "page-is-a-file", "page-is-a-loop"])
@@ -96,7 +133,7 @@ def test_a_folder_that_cannot_be_made_fails_its_own_hooks(forked: Collection, wh
     assert not deaths(forked)
     (result,) = forked.rows("ArchiveResult", "status", "reason", plugin="page", snapshot__crawl_id=bad)
     if what == "Snapshot":
-        assert (result["status"], result["reason"].partition(":")[0]) == ("failed", "folder_unusable")
+        assert (result["status"], result["reason"].partition(":")[0]) == ("backoff", "folder_unusable")
     else:
         assert result["status"] == "succeeded", "a failed hook of the crawl skips nothing"
         assert "folder_unusable" in forked.row("CrawlRun", "reason", crawl_id=bad)["reason"]

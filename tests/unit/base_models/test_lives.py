@@ -127,7 +127,7 @@ LINES = {
     "find_nothing": ({"queued", "started"}, "noresults"),
     "fail": ({"queued", "started", "backoff"}, "failed"),
     "skip": ({"queued", "started", "backoff"}, "skipped"),
-    "back_off": ({"started"}, "backoff"),
+    "back_off": ({"queued", "started"}, "backoff"),
     "requeue": ({"started", "backoff", "failed", "skipped", "noresults", "succeeded"}, "queued"),
 }
 

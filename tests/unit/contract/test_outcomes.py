@@ -191,7 +191,7 @@ TABLE: list[tuple[str, Ending, Status, str, bool]] = [
         "could_not_start:x: Permission denied",
         False,
     ),
-    ("its effect is the page", row(3, session=True), Status.FAILED, "crashed", False),
+    ("its effect is the page", row(3, session=True), Status.FAILED, "crashed", True),
     ("its effect is the page, told", told(-15, session=True), Status.NORESULTS, "", False),
 ]
 
