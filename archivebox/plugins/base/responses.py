@@ -16,6 +16,7 @@ import json
 import os
 
 from archivebox.plugins.base.files import sibling
+from archivebox.plugins.base.records import skipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,6 +86,11 @@ class Response:
         return str(self.record.get("error", ""))
 
     @property
+    def session(self) -> str:
+        """The time of the tab in which it came; '' in what others wrote."""
+        return str(self.record.get("session", ""))
+
+    @property
     def truncated(self) -> str:
         """Why the body is not whole (a word of WARC-Truncated), '' where it is."""
         return str(self.record.get("truncated", ""))
@@ -104,7 +110,18 @@ class Archive:
     @property
     def is_there(self) -> bool:
         """Whether the recorder has begun."""
-        return os.path.exists(os.path.join(self._folder, INDEX))
+        return os.path.exists(os.path.join(self._folder, INDEX)) and not self._is_foreign()
+
+    def or_skip(self) -> Archive:
+        """Return the archive; end the hook as skipped where another plugin's `responses` stands in its place."""
+        if self._is_foreign():
+            skipped("the plugin responses is another than ArchiveBox's, and what it wrote cannot be read")
+        return self
+
+    def _is_foreign(self) -> bool:
+        """Whether the index is somebody else's: a plugin in the data folder replaces ours of that name."""
+        first = next(_lines(os.path.join(self._folder, INDEX), 0), None)
+        return first is not None and "session" not in first[0]
 
     def responses(self) -> list[Response]:
         """Return all that is known by now, in order of their ends; of a tab that was opened again, of all sessions."""
@@ -114,8 +131,8 @@ class Archive:
     def latest(self) -> list[Response]:
         """Return those of the latest session: an earlier one ended with its tab, and what it got may be half a page."""
         responses = self.responses()
-        last = responses[-1].record["session"] if responses else ""
-        return [response for response in responses if response.record["session"] == last]
+        last = responses[-1].session if responses else ""
+        return [response for response in responses if response.session == last]
 
     def find(self, url: str) -> Response | None:
         """Return the latest answer to a GET of `url` whose body is kept, through redirects."""
@@ -192,7 +209,17 @@ def _lines(path: str, start: int) -> Iterator[tuple[Params, int]]:
             if not line.endswith(b"\n"):
                 return
             start += len(line)
-            yield json.loads(line), start
+            if (record := _record_in(line)) is not None:
+                yield record, start
+
+
+def _record_in(line: bytes) -> Params | None:
+    """Return the record in a line; None where it is none."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) and "url" in record else None
 
 
 def _skip_head(file: BinaryIO) -> None:

@@ -48,7 +48,7 @@ def hosts(responses: list[Response]) -> list[Host]:
 
 
 def main() -> None:
-    found = hosts(Archive().latest())
+    found = hosts(Archive().or_skip().latest())
     if not found:
         noresults("the page asked nothing of the network")
     write_atomically(FILE, "".join(json.dumps(host.described()) + "\n" for host in found))

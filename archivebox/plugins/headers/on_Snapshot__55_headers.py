@@ -43,7 +43,7 @@ def described(hop: Response) -> dict[str, object]:
 
 
 def main() -> None:
-    documents = [response for response in Archive().latest() if response.is_main]
+    documents = [response for response in Archive().or_skip().latest() if response.is_main]
     if not documents:
         noresults("the page's own request was not recorded")
     hops = chain(documents)

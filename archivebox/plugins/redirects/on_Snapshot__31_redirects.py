@@ -27,7 +27,9 @@ def steps(documents: list[Response]) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    documents = sorted((each for each in Archive().latest() if each.is_main), key=lambda each: str(each.record["time"]))
+    documents = sorted(
+        (each for each in Archive().or_skip().latest() if each.is_main), key=lambda each: str(each.record["time"])
+    )
     if not documents:
         noresults("the page's own request was not recorded")
     way = steps(documents)

@@ -12,7 +12,7 @@ FILE = "ssl.json"
 
 
 def main() -> None:
-    documents = [each for each in Archive().latest() if each.is_main and each.record.get("tls")]
+    documents = [each for each in Archive().or_skip().latest() if each.is_main and each.record.get("tls")]
     if not documents:
         noresults("no document of the page came over TLS")
     tls = documents[-1].record["tls"]

@@ -114,7 +114,7 @@ def _read(name: str) -> str:
 
 def main() -> None:
     hook = Hook.from_argv()
-    documents = [each for each in Archive().latest() if each.is_main]
+    documents = [each for each in Archive().or_skip().latest() if each.is_main]
     if not documents:
         noresults("nothing was recorded")
     settings = Settings()

@@ -1,0 +1,51 @@
+"""Another plugin `responses`, which stands in the place of ours: its recording is read by nobody, and breaks nobody."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLUGINS = Path(__file__).parents[3] / "archivebox" / "plugins"
+ENTRY = {
+    "ts": "2026-11-23T15:00:00.000", "method": "GET", "url": "http://site.test/", "status": 200,
+    "resourceType": "document", "mimeType": "text/html", "urlSha256": "ab", "responseSha256": "cd", "path": "./x.html",
+}  # fmt: skip
+"""A line as the plugin of an earlier ArchiveBox writes it."""
+
+
+def run(plugin: str, snapshot: Path) -> tuple[int, str, str]:
+    (hook,) = (PLUGINS / plugin).glob("on_Snapshot__*.py")
+    folder = snapshot / plugin
+    folder.mkdir(parents=True)
+    recorded = snapshot / "responses"
+    recorded.mkdir()
+    (recorded / "index.jsonl").write_text(f"{json.dumps(ENTRY)}\n[1]\nno JSON\n")
+    done = subprocess.run(
+        [sys.executable, str(hook), "--url=http://site.test/", "--snapshot-id=x", "--crawl-id=y", "--depth=0"],
+        cwd=folder, env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("plugin", ["warc", "dns", "ssl", "headers", "redirects"])
+def test_hooks_that_read_the_recording_alone_are_skipped_and_say_why(plugin: str, tmp_path: Path) -> None:
+    code, out, err = run(plugin, tmp_path)
+    assert "Traceback" not in err
+    record = json.loads(out.splitlines()[-1])
+    assert (code, record["status"]) == (10, "skipped"), err
+    assert "responses is another than ArchiveBox's" in record["output_str"]
+
+
+@pytest.mark.parametrize(
+    "plugin", ["trafilatura", "htmltotext", "parse_html_urls", "parse_txt_urls", "parse_rss_urls", "quality"]
+)
+def test_hooks_that_read_other_files_too_do_without(plugin: str, tmp_path: Path) -> None:
+    _, out, err = run(plugin, tmp_path)
+    assert "Traceback" not in err
+    record = json.loads(out.splitlines()[-1])
+    assert record["status"] in {"noresults", "skipped"}
