@@ -197,6 +197,35 @@ def test_the_api_is_read_and_tried_on_a_page_of_its_own(inside: Browser, library
     assert shown.startswith("200")
 
 
+def test_on_a_phone_what_was_kept_begins_in_the_upper_half_and_its_format_is_in_view(
+    inside: Browser, library: Library
+) -> None:
+    inside.size(360, 740)
+    inside.go(f"{library.server.url}/snapshots/{library.snapshot}/?view=files")
+    assert float(inside.value("document.querySelector('.stage').getBoundingClientRect().top")) < 740 / 2
+    chosen = "document.querySelector('.formats [aria-current]').getBoundingClientRect()"
+    edges = inside.value(f"`${{{chosen}.left}} ${{{chosen}.right}}`")
+    left, right = map(float, edges.split())
+    assert 0 <= left < right <= 360
+
+
+CHANGED = "S.objects.filter(pk=sys.argv[1]).update(title=sys.argv[2])"
+
+
+def test_the_table_shows_a_title_of_a_hundred_letters_whole(inside: Browser, library: Library) -> None:
+    title = "What was found of the harvest of pears in the orchards along the river and what came after it " + "x" * 6
+    change = f"import sys; from archivebox.core.models import Snapshot as S; {CHANGED}"
+    in_collection(Path(library.server.folder), change, library.other, title)
+    inside.size(1440, 900)
+    inside.go(f"{library.server.url}/?view=table")
+    link = f"document.querySelector('[data-row=\"{library.other}\"] th a')"
+    assert inside.value(
+        f"{link}.scrollHeight <= {link}.clientHeight + 1 && {link}.scrollWidth <= {link}.clientWidth + 1"
+    )
+    assert float(inside.value(f"{link}.closest('th').getBoundingClientRect().width")) > 400
+    in_collection(Path(library.server.folder), change, library.other, "Story 68")
+
+
 def test_what_narrows_the_list_stands_beside_it(inside: Browser, library: Library) -> None:
     inside.size(1280, 800)
     inside.go(f"{library.server.url}/")
