@@ -58,6 +58,11 @@ class Progress:
         return self.counts.get("sealed", 0)
 
     @property
+    def wanted(self) -> int:
+        """Pages that are fetched, or will be: without those that were excluded, or left when it was stopped."""
+        return self.total - self.counts.get("cancelled", 0)
+
+    @property
     def running(self) -> int:
         return self.counts.get("started", 0)
 
@@ -107,7 +112,7 @@ def _counted(pages: "QuerySet[Any, Any]") -> int:
 
 
 class Size(NamedTuple):
-    """The pages of a crawl, and those of them that are done; more than COUNTED_IN_LISTS: more than that."""
+    """The pages of a crawl that are or will be fetched, and those that are done; more than COUNTED_IN_LISTS: more."""
 
     pages: int
     done: int
@@ -115,7 +120,8 @@ class Size(NamedTuple):
 
 def sizes_of(crawls: Sequence[Crawl], sight: Sight) -> list[Size]:
     """The size of each crawl of a list as far as it is seen, by one query."""
-    pages = seen_by(sight, Snapshot.objects.kept()).filter(crawl=OuterRef("pk")).order_by().values("pk")
+    kept = seen_by(sight, Snapshot.objects.kept()).exclude(status=Snapshot.StatusChoices.CANCELLED)
+    pages = kept.filter(crawl=OuterRef("pk")).order_by().values("pk")
     first, done = pages[: COUNTED_IN_LISTS + 1], pages.filter(status="sealed")[: COUNTED_IN_LISTS + 1]
     rows = Crawl.objects.filter(pk__in=[crawl.pk for crawl in crawls]).order_by()
     found = rows.annotate(pages=CountOf(first), done=CountOf(done)).values_list("pk", "pages", "done")

@@ -89,6 +89,12 @@ class Card:
         return urlsplit(self.snapshot.url).netloc.rpartition("@")[2]
 
     @property
+    def initial(self) -> str:
+        """A letter that stands for its host; empty where that is a number."""
+        host = urlsplit(self.snapshot.url).hostname or ""
+        return "" if ":" in host or host.rpartition(".")[2].isdigit() else host.removeprefix("www.")[:1].upper()
+
+    @property
     def path(self) -> str:
         """What of the URL comes after the host."""
         return "/" + self.snapshot.url.partition("://")[2].partition("/")[2]

@@ -7,8 +7,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from archivebox.contract.reasons import sentence
-from archivebox.core.progress import COUNTED, COUNTED_IN_LISTS, Pill, Size
+from archivebox.core.progress import COUNTED, COUNTED_IN_LISTS, Pill, Progress, Size
+from archivebox.crawls.crawl import Crawl
 from archivebox.lib.quantities import size
+from archivebox.web.crawl_actions import CrawlAction, actions_of
 from archivebox.web.numbers import at_most
 from archivebox.web.templatetags.shown import between
 
@@ -33,6 +35,12 @@ def tally(counts: dict[str, int]) -> list[tuple[str, int]]:
 def counted(count: int) -> str:
     """Pages of a crawl, counted as far as that is cheap."""
     return at_most(count, COUNTED)
+
+
+@register.simple_tag
+def crawl_actions(crawl: Crawl, progress: Progress) -> list[CrawlAction]:
+    """What can be done to it, told with the counts as they are now."""
+    return actions_of(crawl, progress)
 
 
 @register.filter

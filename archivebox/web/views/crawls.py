@@ -15,15 +15,15 @@ from archivebox.base_models.visibility import seen_by
 from archivebox.config.core import CORE_SETTINGS
 from archivebox.config.resolve import Resolved, SettingError
 from archivebox.contract.reasons import action, sentence
-from archivebox.core.progress import COUNTED, Progress, progress_of, sizes_of, with_pills
 from archivebox.core.progress import pages_of as page_columns
+from archivebox.core.progress import progress_of, sizes_of, with_pills
 from archivebox.core.steering import judged, queue_of, rules_with
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.refused import Refused
 from archivebox.hooks import plugins, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.web.access import allows, requires
-from archivebox.web.numbers import at_most
+from archivebox.web.crawl_actions import actions_of
 from archivebox.web.paging import page_of
 from archivebox.web.seen_by import SEEN_BY
 
@@ -71,49 +71,11 @@ def crawl_page(
     context = {
         "crawl": crawl, "title": str(crawl), "progress": progress, "busy": crawl.status in Crawl.OPEN,
         "seen_by": SEEN_BY, "can_show": may_show(request.user, crawl),
-        "deeds": deeds_of(crawl, progress) if allows(request, Action.EDIT) else [],
+        "actions": actions_of(crawl, progress) if allows(request, Action.EDIT) else [],
         "show": show, "tabs": TABS, "part": f"web/crawl_{show}.html",
         **_PARTS[show](request, crawl), **(more or {}),
     }  # fmt: skip
     return render(request, "web/crawl.html", context, status=status)
-
-
-# --- what can be done ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Deed:
-    """Something that can be done to a crawl now, and what it would come to."""
-
-    name: str
-    label: str
-    what: str
-    is_grave: bool = False
-
-
-def deeds_of(crawl: Crawl, progress: Progress) -> list[Deed]:
-    """What can be done to the crawl as it is, each with the pages that it would touch."""
-    left = _pages(progress.running + progress.waiting + progress.counts.get("paused", 0))
-    deeds: list[Deed] = []
-    if crawl.status in Crawl.OPEN:
-        back = f"Puts {_pages(progress.running)} at work back into the queue. Nothing is lost."
-        deeds.append(Deed("pause", "Pause", back))
-    if crawl.status == Crawl.StatusChoices.PAUSED:
-        deeds.append(Deed("resume", "Resume", f"Fetches {left}."))
-    if crawl.status in {*Crawl.OPEN, Crawl.StatusChoices.PAUSED}:
-        deeds.append(Deed("cancel", "Stop", f"Leaves {left} unfetched; keeps {_pages(progress.done)}."))
-    if crawl.status == Crawl.StatusChoices.CANCELLED:
-        deeds.append(Deed("resume", "Go on", "Queues again what was not fetched."))
-    if progress.total:
-        deeds.append(Deed("discard", "Discard", f"It ends, and all of its {_pages(progress.total)} leave the library. "
-                          "That can be undone here until they are deleted for good.", is_grave=True))  # fmt: skip
-    elif crawl.snapshot_set.exists():
-        deeds.append(Deed("resume", "Bring back", "Its pages return to the library, and what was not fetched is."))
-    return deeds
-
-
-def _pages(count: int) -> str:
-    return f"{at_most(count, COUNTED)} page{'' if count == 1 else 's'}"
 
 
 # --- its parts ------------------------------------------------------------------------------------------------------

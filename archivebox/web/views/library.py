@@ -13,6 +13,8 @@ from django.urls import reverse
 from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
 from archivebox.base_models.paging import Page, PlaceGoneError
+from archivebox.base_models.visibility import seen_by
+from archivebox.core.progress import COUNTED
 from archivebox.core.snapshot import Snapshot
 from archivebox.export.formats import FORMATS
 from archivebox.search.facets import Facet, facets
@@ -75,6 +77,8 @@ def index(request: HttpRequest) -> HttpResponse:
     }  # fmt: skip
     is_more = "HX-Request" in request.headers
     if not is_more:
+        if not query and not page.is_all:
+            context["count"] = at_most(_size(request), COUNTED)
         remember(request, query, is_found=bool(shown))
         context |= {
             "facets": _facets(request, selection),
@@ -89,6 +93,13 @@ def index(request: HttpRequest) -> HttpResponse:
     if look != look_of(request):
         look.keep(answer)
     return answer
+
+
+def _size(request: HttpRequest) -> int:
+    """Pages that are there for who asks, as far as they are counted; more than COUNTED: there are more than that."""
+    sight = sight_of(request.user)
+    pages = seen_by(sight, Snapshot.objects.in_library()).order_by("-pk")[: COUNTED + 1]
+    return int(cache.get_or_set(f"pages-{'all' if sight.is_whole else sight.account}", pages.count, FACETS_KEPT) or 0)
 
 
 def _columns(request: HttpRequest, look: Look) -> tuple[str, ...]:

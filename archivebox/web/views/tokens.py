@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import cast
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
@@ -16,6 +17,7 @@ from archivebox.accounts.roles import Action
 from archivebox.accounts.tokens import Token
 from archivebox.base_models.transactions import write_transaction
 from archivebox.web.access import requires
+from archivebox.web.back import our_address
 from archivebox.web.paging import page_of
 
 PURPOSES = (
@@ -38,13 +40,22 @@ class TokenForm(forms.Form):
 
 @requires(Action.OWN, to_change=Action.OWN)
 def index(request: HttpRequest) -> HttpResponse:
-    """POST makes a token, whose text is in the answer and never again."""
-    form, text = TokenForm(request.POST or None), ""
+    """POST makes a token, whose text is in the answer and never again. ``?feed=``: for a feed of this search."""
+    query = request.GET.get("feed")
+    initial = {} if query is None else {"scope": "feed", "label": f"Feed of {query or 'all pages'}"[:100]}
+    form, text = TokenForm(request.POST or None, initial=initial), ""
     if request.method == "POST" and form.is_valid():
         text, form = _make(request, form), TokenForm()
     page = page_of(_own(request).filter(revoked_at__isnull=True), request)
-    context = {"form": form, "page": page, "text": text}
+    feeds = _feeds(request, query, text) if query is not None and text else []
+    context = {"form": form, "page": page, "text": text, "query": query, "feeds": feeds}
     return render(request, "web/tokens.html", context, status=422 if form.errors else 200)
+
+
+def _feeds(request: HttpRequest, query: str, text: str) -> list[str]:
+    """Addresses of the feeds of a search, as RSS and as JSON, that the token opens."""
+    asked = urlencode({"q": query, "token": text})
+    return [f"{our_address(request)}/api/v1/feeds/snapshots.{kind}?{asked}" for kind in ("rss", "json")]
 
 
 def _make(request: HttpRequest, form: TokenForm) -> str:

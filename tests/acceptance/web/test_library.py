@@ -89,6 +89,28 @@ def test_pages_are_chosen_and_tagged_by_keys_alone(inside: Browser, library: Lib
     assert inside.wait_for("document.getElementById('messages').innerText").startswith("Tags were put on 3 pages.")
 
 
+def test_what_is_chosen_is_counted_and_an_export_asks_for_its_format(inside: Browser, library: Library) -> None:
+    inside.size(1280, 800)
+    inside.go(f"{library.server.url}/?view=list")
+    press(inside, "j", "x", "e")
+    assert inside.value("document.activeElement.id") == "bulk-format"
+    assert inside.value("document.querySelector('#bulk details').open") is True
+    inside.value("document.querySelector('#bulk [name=all]').click()")
+    assert inside.value("document.getElementById('chosen').textContent") == "All that match"
+    inside.value("document.querySelector('#bulk [name=all]').click()")
+    assert inside.value("document.getElementById('chosen').textContent") == "1 chosen"
+
+
+def test_what_was_done_is_said_for_a_while(inside: Browser, library: Library) -> None:
+    inside.go(f"{library.server.url}/tags/")
+    library.visitor.post("/searches/", form_at="/?q=passes", q="passes", name="Passes")
+    for name, value in library.visitor.jar.items():
+        inside.set_cookie(library.server.url, name, value)
+    inside.go(f"{library.server.url}/tags/")
+    assert inside.value("document.querySelectorAll('#messages li').length") == 1
+    inside.wait_for("document.querySelectorAll('#messages li').length === 0")
+
+
 def test_from_the_library_to_a_format_and_back_by_keys_alone(inside: Browser, library: Library) -> None:
     inside.size(1280, 800)
     inside.go(f"{library.server.url}/?view=list")

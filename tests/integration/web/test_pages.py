@@ -72,6 +72,23 @@ def links(text: str) -> dict[str, str]:
     }
 
 
+def test_a_library_of_more_than_one_part_says_how_many_pages_it_has(library: Library) -> None:
+    said = re.search(r'id="reading"[^>]*>([^<]*)', library.visitor.get("/").text)
+    assert said
+    assert said[1].strip().startswith("70 pages")
+
+
+def test_a_search_leads_to_its_feed(library: Library) -> None:
+    page = library.visitor.get("/?q=story+7").text
+    link = re.search(r'href="(/tokens/\?feed=[^"]+)"', page)
+    assert link
+    made = library.visitor.post(unescape(link[1]), label="Reader", scope="feed", days="30").text
+    feeds = [unescape(found) for found in re.findall(r"<code>(http[^<]+)</code>", made)]
+    kinds = [library.server.ask("/" + feed.split("/", 3)[3]).headers["content-type"] for feed in feeds]
+    assert [kind.partition(";")[0] for kind in kinds] == ["application/rss+xml", "application/json"]
+    assert "Story 7" in library.server.ask("/" + feeds[0].split("/", 3)[3]).text
+
+
 def test_a_facet_narrows_the_list_and_gives_it_back(library: Library) -> None:
     offered = links(library.visitor.get("/?q=story").text)
     assert offered["news 70"] == "?q=story+%23news"

@@ -6,9 +6,12 @@ import re
 
 import pytest
 from django.contrib.auth.models import User
+from django.template.loader import render_to_string
 from django.test import Client
 
+from archivebox.base_models.visibility import EVERYTHING
 from archivebox.core.models import Snapshot
+from archivebox.core.progress import progress_of
 from tests import factories
 
 pytestmark = pytest.mark.usefixtures("pages", "collection")
@@ -46,6 +49,26 @@ def test_one_url_of_the_queue_is_left_out_by_itself(client: Client) -> None:
     path = f"/crawls/{factories.crawl(*URLS).pk}/"
     client.post(f"{path}patterns/", {"exclude": URLS[1]})
     assert open_urls() == {URLS[0], URLS[2]}
+
+
+def test_what_an_action_would_do_is_told_by_the_part_that_follows_the_counts(client: Client) -> None:
+    crawl = factories.crawl(*URLS)
+    page = client.get(f"/crawls/{crawl.pk}/").content.decode()
+    counts = render_to_string(
+        "web/live/crawl_counts.html", {"crawl": crawl, "title": "x", "progress": progress_of(crawl, EVERYTHING)}
+    )
+    assert '<p class="foretold" id="what-cancel">Leaves 3 pages unfetched; keeps 0 pages.</p>' in counts
+    for name in re.findall(r'aria-describedby="(what-[a-z]+)"', page):
+        assert page.count(f'id="{name}"') == counts.count(f'id="{name}"') == 1
+
+
+def test_a_crawl_that_is_done_shows_no_part_for_what_it_excluded(client: Client) -> None:
+    crawl = factories.crawl(*URLS)
+    client.post(f"/crawls/{crawl.pk}/patterns/", {"deny": "/tag/"})
+    Snapshot.objects.filter(url=URLS[0]).update(status="sealed", retry_at=None, http_status=404)
+    page = client.get(f"/crawls/{crawl.pk}/").content.decode()
+    assert re.search(r'<progress class="progress" max="1" value="1"', page)
+    assert 'title="The server answered 404">404<' in page
 
 
 def test_what_cannot_hold_is_refused_in_a_sentence_and_changes_nothing(client: Client) -> None:

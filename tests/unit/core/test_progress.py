@@ -45,6 +45,17 @@ def test_pages_are_counted_by_state_without_those_that_were_removed() -> None:
     assert sizes_of([other, crawl], EVERYTHING) == [Size(1, 0), Size(4, 1)]
 
 
+@pytest.mark.database
+def test_pages_that_were_excluded_are_not_waited_for() -> None:
+    crawl = factories.crawl(*URLS)
+    first, *others = crawl.snapshot_set.order_by("url")
+    Snapshot.objects.filter(pk__in=[one.pk for one in others]).update(status="cancelled", retry_at=None)
+    Snapshot.objects.filter(pk=first.pk).update(status="sealed", sealed_at=timezone.now(), retry_at=None)
+    found = progress_of(crawl, EVERYTHING)
+    assert (found.done, found.wanted, found.total) == (1, 1, 5)
+    assert sizes_of([crawl], EVERYTHING) == [Size(1, 1)]
+
+
 def test_what_was_not_counted_to_its_end_gives_no_time_that_is_left() -> None:
     exact = Progress("started", {"sealed": 5, "queued": progress.COUNTED}, 10.0, 0, None)
     assert exact.seconds_left == 60 * progress.COUNTED / 10

@@ -25,7 +25,7 @@
 
   function count() {
     const chosen = boxes().filter(one => one.checked).length;
-    if (bulk) document.getElementById("chosen").textContent = `${chosen} chosen`;
+    if (bulk) document.getElementById("chosen").textContent = bulk.elements.all?.checked ? "All that match" : `${chosen} chosen`;
   }
 
   /** Choose a row, or no more; with all from the last one to it. */
@@ -44,12 +44,18 @@
     if (boxes().some(one => one.checked)) deed();
   }
 
+  /** An export is of some format: the menu shows which, and its button begins it. */
+  function askFormat() {
+    bulk.querySelector("details").open = true;
+    document.getElementById("bulk-format").focus();
+  }
+
   const press = kind => () => act(() => bulk.querySelector(`[value="${kind}"]`).click());
   const deeds = {
     j: () => step(across()), k: () => step(-across()), l: () => step(1), h: () => step(-1),
     x: event => { const one = box(current()); if (one) choose(one, !one.checked, event.shiftKey); },
     t: () => act(() => document.getElementById("bulk-tags").focus()),
-    r: press("recapture"), e: press("export"), "#": press("remove"),
+    r: press("recapture"), e: () => act(askFormat), "#": press("remove"),
   };
 
   function step(by) {
@@ -67,6 +73,7 @@
   document.addEventListener("click", event => {
     if (event.target.matches(".choose input")) choose(event.target, event.target.checked, event.shiftKey);
   });
+  bulk?.elements.all?.addEventListener("change", count);
   bulk?.addEventListener("reset", () => setTimeout(count));
   addEventListener("pageshow", count);
 }

@@ -1,6 +1,8 @@
 // Keys that work on every page, dialogs, and menus that close when one looks elsewhere.
 "use strict";
 
+const FADES = 8000;  // ms
+
 /** Whether a key belongs to what has the focus: a field takes letters. */
 const isTyping = target => target.closest("input, textarea, select, [contenteditable]") !== null;
 
@@ -34,6 +36,22 @@ document.addEventListener("click", event => {
     if (opener || !menu.contains(event.target)) menu.open = false;
   }
 });
+
+/** That something was done is said for a while; what went wrong, or can be undone, stays. */
+function removeMessage(message) {
+  if (message.matches(":hover, :focus-within")) setTimeout(removeMessage, FADES, message);
+  else message.remove();
+}
+
+function removeMessagesLater() {
+  for (const message of document.querySelectorAll("#messages > .success:not(:has(form), .passing)")) {
+    message.classList.add("passing");
+    setTimeout(removeMessage, FADES, message);
+  }
+}
+
+removeMessagesLater();
+document.addEventListener("htmx:afterSettle", removeMessagesLater);
 
 document.addEventListener("keyup", event => {
   const menu = document.querySelector("details.menu[open]");
