@@ -9,8 +9,7 @@ from archivebox.replay.addresses import Place
 from archivebox.replay.files import Opened
 from archivebox.replay.pages import HTML
 from archivebox.replay.recorded import DOCUMENTS, LARGEST_TEXT, Reply, is_xml, source, whole, xml
-from archivebox.replay.rewriting.html import lead_links
-from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewriting.document import LARGE, Document, Kind
 from archivebox.replay.rewriting.text import decode
 
 
@@ -31,11 +30,20 @@ def has_links(opened: Opened) -> bool:
 
 
 def linked_copy(opened: Opened, place: Place, *, scripts: bool) -> Reply:
-    """The document, or its beginning, with its links to the web led into the app; else its source. Blocks."""
+    """The document, or its beginning, with its links to the web led into the app; else its source. Blocks.
+
+    A large one (:func:`is_large`) is rewritten in a process of its own.
+    """
     with os.fdopen(os.dup(opened.descriptor), "rb") as file:
-        text = decode(file.read(LARGEST_TEXT), opened.mimetype)
-    links = Links(place, "", "", lambda _: False, scripts)
+        data = file.read(LARGEST_TEXT)
+    document = Document(Kind.COPY, opened.mimetype, "", "", place, scripts)
     try:
-        return whole(HTML, lead_links(text, links).encode("utf-8", "replace"), is_clean=True)
+        written = document.rewrite_apart(data) if is_large(opened) else document.rewrite(data)
     except TangledError:
-        return source(text)
+        return source(decode(data, opened.mimetype))
+    return whole(HTML, written, is_clean=True)
+
+
+def is_large(opened: Opened) -> bool:
+    """Whether a document takes long and much memory to rewrite: few are done at a time."""
+    return opened.size > LARGE

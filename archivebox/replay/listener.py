@@ -6,6 +6,8 @@ It reads no cookie and sets none, knows no log-in and no form. It speaks RSGI, s
 import asyncio
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -13,17 +15,20 @@ from archivebox.replay import addresses, capability
 from archivebox.replay.addresses import Place, is_url
 from archivebox.replay.answer import Answer, Exchange, Headers
 from archivebox.replay.capability import Capability, Purpose
-from archivebox.replay.copies import has_links, is_xml_file, linked_copy, xml_copy
+from archivebox.replay.copies import has_links, is_large, is_xml_file, linked_copy, xml_copy
 from archivebox.replay.files import NotThereError, list_folder, open_beneath, split_path
 from archivebox.replay.origins import is_part, snapshot_of_host
 from archivebox.replay.pages import listing_page
-from archivebox.replay.recorded import Asked, reply_to
+from archivebox.replay.recorded import Asked, LargeDocumentError, Reply, reply_to
 from archivebox.replay.shared import is_article_picture
 
 _GONE = ("Not here", "There is no such file in this snapshot.")
 _EXPIRED = ("This address has expired", "Open the snapshot in ArchiveBox again to get a fresh one.")
 
 _UNKNOWN = ("Not a name of this server", "Add the name to ALLOWED_HOSTS if it is yours.")
+LARGE_AT_ONCE = 2
+"""Large documents that are rewritten at a time, each in a process of up to 1.5 GB; others wait, and hold nobody up."""
+_large = ThreadPoolExecutor(LARGE_AT_ONCE, thread_name_prefix="large")
 _FRAMES = frozenset({"iframe", "frame"})
 
 LookUp = Callable[[Capability], Path | None]
@@ -100,7 +105,10 @@ class Listener:
             await self._file(answer, scope, folder, names, place or Place(token, "", ""))
 
     async def _recorded(self, answer: Answer, folder: Path, asked: Asked) -> None:
-        reply = await asyncio.to_thread(reply_to, folder, asked)
+        try:
+            reply = await asyncio.to_thread(reply_to, folder, asked)
+        except LargeDocumentError:
+            reply = await _among_few(partial(reply_to, folder, asked, apart=True))
         try:
             await answer.reply(reply)
         finally:
@@ -113,7 +121,8 @@ class Listener:
         try:
             if has_links(opened):
                 answer.links = bool(place.app) and not answer.scripts
-                await answer.reply(await asyncio.to_thread(linked_copy, opened, place, scripts=answer.scripts))
+                carry_out = _among_few if is_large(opened) else asyncio.to_thread
+                await answer.reply(await carry_out(partial(linked_copy, opened, place, scripts=answer.scripts)))
             elif is_xml_file(opened) and not answer.is_picture:
                 await answer.reply(await asyncio.to_thread(xml_copy, opened))
             elif not opened.is_folder:
@@ -124,3 +133,7 @@ class Listener:
                 answer.redirect(scope.path.rpartition("/")[2] + "/")
         finally:
             os.close(opened.descriptor)
+
+
+async def _among_few(carry_out: Callable[[], Reply]) -> Reply:
+    return await asyncio.get_running_loop().run_in_executor(_large, carry_out)

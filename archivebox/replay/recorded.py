@@ -14,14 +14,12 @@ from archivebox.replay.files import parse_range
 from archivebox.replay.index import Index, Recorded, indices
 from archivebox.replay.pages import HTML, circle_page, missing_page
 from archivebox.replay.records import opened
-from archivebox.replay.rewriting.css import rewrite_css
-from archivebox.replay.rewriting.html import rewrite_html
-from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewriting.document import LARGE, Document, Kind
 from archivebox.replay.rewriting.text import decode
 from archivebox.replay.rewriting.xml import connects
 
 LARGEST_TEXT = 32 * 1024 * 1024
-"""Bytes of a document or style sheet that are changed, and shown: its tree takes ten times as much memory."""
+"""Bytes of a document or style sheet that are changed, and shown: its tree takes up to fifty times as much memory."""
 DOCUMENTS = frozenset({"text/html", "application/xhtml+xml"})
 _SAVED = re.compile(r"text/(csv|markdown|calendar|tab-separated-values|yaml|x-\w+)", re.IGNORECASE)
 """Text that browsers save instead of showing it, which no archived page may have them do."""
@@ -60,8 +58,15 @@ class Reply:
     is_clean: bool = False
 
 
-def reply_to(folder: Path, asked: Asked) -> Reply:
-    """What is answered from the snapshot in ``folder``. Blocks."""
+class LargeDocumentError(Exception):
+    """It takes long and much memory to rewrite it: few are done at a time."""
+
+
+def reply_to(folder: Path, asked: Asked, *, apart: bool = False) -> Reply:
+    """What is answered from the snapshot in ``folder``. Blocks.
+
+    ``apart``: a large document is rewritten in a process of its own; without, there is a LargeDocumentError for it.
+    """
     index = indices.of(folder)
     found = index.find(asked.url)
     if found is None:
@@ -73,7 +78,7 @@ def reply_to(folder: Path, asked: Asked) -> Reply:
     if found.response.redirected_to:
         return Reply(302, HTML, 0, _nothing, {"location": asked.place.address(found.response.redirected_to)})
     with ExitStack() as stack:
-        reply = _recorded(folder, asked, index, found, stack)
+        reply = _recorded(folder, asked, index, found, stack, apart=apart)
         reply.close = stack.pop_all().close
         return reply
 
@@ -93,7 +98,7 @@ def _nothing(_size: int) -> bytes:
     return b""
 
 
-def _recorded(folder: Path, asked: Asked, index: Index, found: Recorded, stack: ExitStack) -> Reply:
+def _recorded(folder: Path, asked: Asked, index: Index, found: Recorded, stack: ExitStack, *, apart: bool) -> Reply:
     if found.response.status == 206:
         return _piece(folder, asked, index.pieces(found), stack)
     headers, body = stack.enter_context(opened(folder, found.head))
@@ -104,24 +109,26 @@ def _recorded(folder: Path, asked: Asked, index: Index, found: Recorded, stack: 
         _, body = stack.enter_context(opened(folder, found.body))
     kind = mimetype.partition(";")[0].strip().lower()
     if kind in DOCUMENTS or kind == "text/css":
-        return _changed(asked, index, found, mimetype, body.read(min(found.size, LARGEST_TEXT)))
+        if found.size > LARGE and not apart:
+            raise LargeDocumentError
+        sort = Kind.CSS if kind == "text/css" else Kind.HTML
+        document = Document(sort, mimetype, str(folder), found.response.url, asked.place, asked.scripts)
+        data = body.read(min(found.size, LARGEST_TEXT))
+        return _changed(document, found.response.status, data, apart=found.size > LARGE)
     if is_xml(kind):
         return xml(mimetype, body.read(min(found.size, LARGEST_TEXT)), found.response.status)
     return _as_it_came(asked, found, _PARTS.sub("application/octet-stream", _SAVED.sub("text/plain", mimetype)), body)
 
 
-def _changed(asked: Asked, index: Index, found: Recorded, mimetype: str, data: bytes) -> Reply:
+def _changed(document: Document, status: int, data: bytes, *, apart: bool) -> Reply:
     """A document or style sheet whose URLs lead into the archive, in UTF-8."""
-    url = found.response.url
-    links = Links(asked.place, url, url, lambda other: index.find(other) is not None, asked.scripts)
-    text = decode(data, mimetype)
-    is_style = mimetype.lower().startswith("text/css")
     try:
-        written = (rewrite_css(text, links) if is_style else rewrite_html(text, links)).encode("utf-8", "replace")
+        written = document.rewrite_apart(data) if apart else document.rewrite(data)
     except TangledError:
-        return source(text, found.response.status)
-    kind = "text/css" if is_style else "text/html"
-    return whole(f"{kind}; charset=utf-8", written, found.response.status, is_clean=True)
+        return source(decode(data, document.mimetype), status)
+    return whole(
+        f"text/{'css' if document.kind is Kind.CSS else 'html'}; charset=utf-8", written, status, is_clean=True
+    )
 
 
 def is_xml(kind: str) -> bool:

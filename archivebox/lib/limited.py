@@ -1,0 +1,48 @@
+"""Owns work on strangers' documents in a process of its own: within limits, and its memory is given back."""
+
+import os
+import resource
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+_APPLICATION = Path(__file__).parents[2]
+"""Where the process finds our modules."""
+WAIT = 120.0
+"""Seconds after which it is ended, however busy the machine is."""
+
+
+class LimitError(Exception):
+    """The work took more memory or more time than it may."""
+
+
+def run_limited(module: str, sent: bytes) -> bytes:
+    """What ``module`` answers to ``sent``, run as a program that calls :func:`limit` first. LimitError. Blocks."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", module],
+        env={"PYTHONPATH": str(_APPLICATION), "LANG": "C.UTF-8"},
+        cwd=os.sep,  # Python looks for modules where it is started, too
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is for who asks; this one ends with its stdin
+    )
+    with process:
+        try:
+            answer, _ = process.communicate(sent, WAIT)
+        except subprocess.TimeoutExpired:
+            answer = b""
+        finally:
+            process.kill()
+    if process.returncode:
+        raise LimitError
+    return answer
+
+
+def limit(memory: int, seconds: int) -> None:
+    """Have the kernel end this process beyond so many bytes of address space, or seconds of the processor."""
+    for what, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds)):
+        _, hard = resource.getrlimit(what)
+        with suppress(ValueError, OSError):  # macOS takes no limit of memory; that of time holds there
+            resource.setrlimit(what, (most, hard))
