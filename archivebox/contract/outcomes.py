@@ -97,7 +97,8 @@ class Ending(NamedTuple):
     printed, ``why`` and ``again`` what it said of the reason and of trying again, ``unknown`` the word that it printed
     instead of a status, ``refused`` the reason code where a record of it was not taken. ``listens``: a background hook
     that works until it is told to stop, by its name or its declaration. ``unwatched``: it ended while no worker had
-    it. ``released``: its object was given back while it ran. ``newer_dialect``: it prints ``failed`` for any exception.
+    it. ``killed_early``: somebody else killed it while it wound down. ``released``: its object was given back while it
+    ran. ``newer_dialect``: it prints ``failed`` for any exception.
     """
 
     exit_code: int | None
@@ -116,6 +117,7 @@ class Ending(NamedTuple):
     newer_dialect: bool = False
     taken_over: bool = False
     unwatched: bool = False
+    killed_early: bool = False
     released: bool = False
     stderr: str = ""
 
@@ -215,6 +217,8 @@ def _stopped(run: Ending) -> Outcome:
     """What it said counts, whatever its exit status; 10 says the same in every row."""
     if run.exit_code == SKIPPED_EXIT:
         return Outcome(Status.SKIPPED, Reason.NOT_APPLICABLE)
+    if run.declared is None and run.killed_early:
+        return failure(Reason.SIGNALLED)
     if run.declared is None and run.may_be_stopped and not run.listens and not run.session:
         if run.died_of_term:
             return CUT_OFF

@@ -381,6 +381,7 @@ def ending_of(
     taken_over: bool = False,
     unwatched: bool = False,
     released: bool = False,
+    killed_early: bool = False,
 ) -> Ending:
     """A run as the contract's table speaks of it; ``files`` are its ``output_columns``."""
     return Ending(
@@ -402,6 +403,7 @@ def ending_of(
         taken_over=taken_over,
         unwatched=unwatched,
         released=released,
+        killed_early=killed_early,
     )
 
 

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import logging
 import os
+import signal
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -76,6 +77,8 @@ class HookProcess:
         self.end_reason: EndReason | None = None
         self.ended_unwatched = False
         """Whether it ended while no worker had it."""
+        self.killed_early = False
+        """Whether somebody else killed it after we had told it to stop."""
         self.is_ready = False
         self.ended = False
         self.taken_over = False
@@ -92,6 +95,8 @@ class HookProcess:
         self._listens_at = self.deadline
         """Loop time from which on it may be told to stop, where nothing says that it handles TERM."""
         self._ending: asyncio.Task[None] | None = None
+        self._kills_at = self.deadline
+        """Loop time from which on we kill it, once it has been told to stop."""
         self.left_out = ""
         """The reason code, where it printed more than is taken."""
         self._is_on_record = False
@@ -324,6 +329,7 @@ class HookProcess:
             await asyncio.sleep(self._listens_at - self.engine.loop.time())
         listens = self.end_reason is EndReason.SEALED and self.hook.background
         alone = min(ROOT_FIRST, grace / 2) if listens else 0.0
+        self._kills_at = self.engine.loop.time() + grace
         await self.tree().end(grace=grace, root_first=alone)
 
     def tree(self) -> Tree:
@@ -337,6 +343,7 @@ class HookProcess:
         del child
         self.status = status
         self.ended_at = timezone.now()
+        self.killed_early = status.exit_code == -signal.SIGKILL and self.engine.loop.time() < self._kills_at
         self.engine.attended.discard(self)
         if self._timeout is not None:
             self._timeout.cancel()

@@ -244,6 +244,7 @@ class SnapshotExecutor(Executor):
             stderr=run.stderr,
             taken_over=run.taken_over,
             unwatched=run.ended_unwatched,
+            killed_early=run.killed_early,
             released=(self.ending or self.engine.stopping) and not self._cancelled,
         )
 

@@ -202,3 +202,17 @@ def test_a_listener_that_breaks_is_tried_again_with_the_whole_page(forked: Colle
     forked.leave()
     assert forked.ledger[before : before + 3] == ["tab-opens", "records", "navigates"]
     assert "recorded" in forked.ledger[before:]
+
+
+def test_a_recorder_that_is_killed_while_it_winds_down_has_not_recorded(forked: Collection) -> None:
+    """It leaves a file, by which it would be judged; its page is opened anew."""
+    forked.settings["SEAL_GRACE"] = "60"
+    browser(forked, LEDGER + "note shoots\n")
+    recorder(forked, LISTENS)
+    hook = forked.root / "plugins" / "recorder" / RECORDER
+    killed = 'trap "[ -e killed ] || { echo half > killed; note killed; kill -9 $$; }; '
+    hook.write_text(hook.read_text().replace('trap "', killed))
+    forked.run(forked.add())
+    assert forked.ledger.count("killed") == 1
+    assert forked.ledger.count("records") == forked.ledger.count("navigates") == 2
+    assert forked.results()["recorder"]["status"] == "succeeded"

@@ -97,6 +97,8 @@ TABLE: list[tuple[str, Ending, Status, str, bool]] = [
     ("told, none, status of its own", told(5), Status.NORESULTS, "", False),
     ("told, a daemon died of it, files", told(-15, **DAEMON, **FILES), Status.SUCCEEDED, "", False),
     ("told, a daemon deaf to it", told(-9, **DAEMON), Status.NORESULTS, "", False),
+    ("told, killed by somebody else", told(-9, killed_early=True, **DAEMON, **FILES), Status.FAILED, "signalled", True),
+    ("told, killed after its last word", told(-9, "succeeded", killed_early=True), Status.SUCCEEDED, "", False),
     ("told, a daemon, its end unseen", told(None, **DAEMON, **FILES), Status.SUCCEEDED, "", False),
     ("told, plain, its end unseen", told(None, **FILES), Status.QUEUED, "unfinished", True),
     ("released, its end unseen", row(None, end=EndReason.SEALED, released=True), Status.QUEUED, "released", True),
