@@ -42,6 +42,7 @@ BENCHMARKS = {
     "pages": Benchmark("pages"),
     "full-set": Benchmark("full_set"),
     "spread": Benchmark("spread"),
+    "slow-hosts": Benchmark("slow_hosts"),
     "add": Benchmark("add"),
     "capture": Benchmark("capture", env={"WORKERS": "1", "SNAPSHOTS_IN_FLIGHT": "1"}),
     "start": Benchmark("start"),

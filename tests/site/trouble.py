@@ -92,8 +92,9 @@ def huge_bin(request: Request) -> Response:
 
 
 def slow_file(request: Request) -> Response:
-    """2 MB in pieces a quarter of a second apart to who asks first, at once to who asks again."""
-    pause = 0.25 if request.counters.next(f"slow-file {request.query}") == 1 else 0.0
+    """2 MB in pieces a quarter of a second apart to who asks first, at once to who asks again, unless `each` is 1."""
+    is_slow = request.counters.next(f"slow-file {request.query}") == 1 or request.number("each", 0, 1)
+    pause = 0.25 if is_slow else 0.0
     piece = bytes(range(256)) * 128
 
     def parts() -> Iterator[bytes]:

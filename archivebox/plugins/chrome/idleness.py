@@ -10,7 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from archivebox.plugins.base.cdp import Connection, Params
 
-LOOK_EVERY = 0.5  # seconds; most pages have loaded before the first look
+FIRST_LOOK = 0.1  # seconds after the navigation
+LOOK_EVERY = 0.25  # seconds; a page that waits keeps the next one from its tab until two looks have found nothing
 AT_WORK = 0.1  # of the time; of a page that waits it is under 0.01, of one that is being built 0.3 to 1
 NEVER = float("inf")
 
@@ -24,7 +25,7 @@ class Idleness:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._look_at = time.monotonic() + LOOK_EVERY
+        self._look_at = time.monotonic() + FIRST_LOOK
         self._asked = 0
         self._last: Params = {}
 

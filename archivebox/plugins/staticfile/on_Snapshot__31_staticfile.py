@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Keep the file that the URL is: its bytes as the recorder got them, under the name that it has on the site.
 
-Needs the page although it asks nothing of it: the tab is kept open while a large file is still on its way.
+Holds the tab although it asks nothing of it: it is kept open while a large file is still on its way. Meanwhile another
+page has its place.
 """
 
 from __future__ import annotations
@@ -11,19 +12,24 @@ import time
 
 from naming import file_name
 
-from archivebox.plugins.base import Settings, failed, noresults, succeeded, try_again
+from archivebox.plugins.base import Settings, failed, noresults, succeeded, try_again, waiting
 from archivebox.plugins.base.responses import Archive, Response
 
 LOOK_AGAIN = 0.05  # seconds between two looks into the index of a file that is still coming
+LARGE_AFTER = 0.5  # seconds after which a file that is still coming is waited for beside other pages
 MARGIN = 0.9  # of the hook's time
 
 
 def wait_for_document(archive: Archive, deadline: float) -> Response | None:
     """Return the answer that the navigation ended with, None where it is not whole in time."""
+    large_at, is_large = time.monotonic() + LARGE_AFTER, False
     while time.monotonic() < deadline:
         documents = [each for each in archive.latest() if each.is_main and not each.redirected_to]
         if documents:
             return documents[-1]
+        if not is_large and time.monotonic() > large_at:
+            is_large = True
+            waiting()
         time.sleep(LOOK_AGAIN)
     return None
 

@@ -22,8 +22,9 @@ OWN = 64
 """Files for the crawls' own places; two crawls whose ids fall on one share it."""
 BORROW_AFTER = 0.1
 """Seconds for which a worker that has its share of the tabs leaves a free place to the others."""
-ASIDE = 2
-"""Pages that may stand aside, for each tab: 80 MB each, of the browser and of hooks."""
+ASIDE = 5
+"""Pages that may stand aside, for each tab: 80 MB each, of the browser and of hooks. All others would keep a tab busy
+for ten seconds, until they are late."""
 POLL_EVERY = 1.0
 """Seconds until who waits looks again without having been told: the holder and its worker may have died together."""
 

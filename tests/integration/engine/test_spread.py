@@ -123,14 +123,14 @@ def test_a_page_that_waits_for_its_server_holds_up_no_other(forked: Collection) 
 
 
 def test_so_many_stand_aside_and_no_more(forked: Collection) -> None:
-    """With one tab two, beside one that is late and one that is fresh: of six that wait, two have no tab."""
+    """With one tab five, beside one that is late and one that is fresh: of nine that wait, two have no tab."""
     waiting_tabs(forked, "seen go")
-    crawl = forked.add(*bad(6))
+    crawl = forked.add(*bad(9))
     forked.watch()
-    forked.wait("as many wait as may", lambda: len(waiting(forked)) == 4)
+    forked.wait("as many wait as may", lambda: len(waiting(forked)) == 7)
     forked.add("http://another.test/", PLUGINS=["nothing"])  # the worker looks at what there is once more
     forked.wait_sealed(crawl_of(forked, "http://another.test/"))
-    assert len(waiting(forked)) == 4
+    assert len(waiting(forked)) == 7
     (forked.root / "ledger").open("a").write("go\n")
     forked.wait_sealed(crawl)
     forked.leave()

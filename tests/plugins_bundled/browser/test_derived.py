@@ -163,6 +163,16 @@ def test_what_came_without_tls_has_no_certificate(article: Snapshot) -> None:
 
 
 @pytest.mark.browser
+def test_a_large_file_leaves_its_place_to_other_pages_while_it_comes(crawl: Crawl, site: Site) -> None:
+    page = crawl.snapshot("large", site.url_for("/slow-file?each=1"))
+    recorder = page.record()
+    page.run(NAVIGATE)
+    page.start(STATIC).wait_until_said("Waiting").end_for_good()
+    recorder.end_for_good()
+    page.close()
+
+
+@pytest.mark.browser
 def test_a_file_is_kept_under_its_name(crawl: Crawl, site: Site) -> None:
     pdf = recorded(crawl, site, "/file.pdf", STATIC)
     assert (pdf.folder / "staticfile" / "file.pdf").read_bytes().startswith(b"%PDF-")
