@@ -61,7 +61,7 @@ def reads_stdin(*, every: bool, dash: bool, chosen: bool, all_at_terminal: bool)
 
 def keys_on_stdin(out: Output) -> set[UUID]:
     """The Snapshots that the records name, by id, URL or Crawl, removed ones too."""
-    pages, crawls, others = by_type(stdin.read_records())
+    pages, crawls, others = by_type(stdin.read_records(out))
     keys = existing(Snapshot, pages) | _of_urls([record for record in pages if record.key is None])
     wanted = existing(Crawl, crawls, must_have_id=True)
     keys.update(Snapshot.objects.filter(crawl__in=key_list(wanted)).values_list("pk", flat=True))

@@ -1,6 +1,7 @@
 """Owns what commands read from stdin: whether it is a selection, and the records on it."""
 
 import os
+import select
 import stat
 import sys
 from collections.abc import Iterator
@@ -8,12 +9,15 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.output import Output
 from archivebox.contract.records import MAX_LINE, parse_line
 from archivebox.lib.jsonl import JSON
 
 STDIN = "-"
 """The argument that forces reading, whatever stdin is."""
 MOST_RECORDS = 1_000_000
+SILENCE = 3.0
+"""Seconds after which it is said that records are waited for: who holds a pipe open may not know that it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +55,12 @@ def is_selection() -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
 
 
-def read_records() -> list[StdinRecord]:
-    """All records on stdin; BadInputError where a line is none."""
+def read_records(out: Output) -> list[StdinRecord]:
+    """All records on stdin, once whoever writes them has closed it; BadInputError where a line is none."""
     if sys.stdin is None:
         raise BadInputError("stdin is closed, so no record can be read from it. Nothing was done.")
+    if not select.select([sys.stdin.buffer], [], [], SILENCE)[0]:
+        out.warn("Waiting for records on stdin. If none are to come, start this command with </dev/null.")
     return list(_records())
 
 

@@ -30,7 +30,7 @@ def run(
     if daemon:
         return worker(session)
     if source or (not chosen and is_selection()):
-        records = read_records()
+        records = read_records(session.out)
         if records or source:
             return watch(session, Watched(accept_records(session, records)))
     return watch(session, Watched(only=_only(crawl, snapshot, archiveresult)))

@@ -162,6 +162,17 @@ def test_all_takes_all_without_reading_and_excludes_a_choice(run: Run) -> None:
         assert run(KINDS["nothing"], b"", *words).code == 2
 
 
+def test_who_holds_a_pipe_open_is_told_that_it_is_read(home: Path) -> None:
+    command = [sys.executable, "-m", "archivebox", "run"]
+    running = subprocess.Popen(
+        command, cwd=home, env=environment(home), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert running.stderr is not None
+    assert b"Waiting for records on stdin" in running.stderr.readline()
+    running.communicate(timeout=120)
+    assert running.returncode in (0, 3)
+
+
 @pytest.mark.parametrize(
     ("command", "data", "sentence"),
     [
