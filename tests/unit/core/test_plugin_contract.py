@@ -85,3 +85,11 @@ def test_the_whole_plugins_are_what_a_new_one_begins_with(lang: str) -> None:
     (block,) = re.findall(rf"`{name}/{re.escape(hook)}`:\n\n```\w+\n(.*?)```", TEXT, re.DOTALL)
     assert block == files_of(name, lang, page=False)[hook]
     assert (lang, False) in HOOKS
+
+
+@pytest.mark.parametrize("lang", ["py", "js"])
+def test_the_hooks_of_the_live_page_are_what_a_new_one_begins_with(lang: str) -> None:
+    name = f"live_{lang}"
+    hook = f"on_Snapshot__55_{name}.{lang}"
+    (block,) = re.findall(rf"`{name}/{re.escape(hook)}`:\n\n```\w+\n(.*?)```", TEXT, re.DOTALL)
+    assert block == files_of(name, lang, page=True)[hook]
