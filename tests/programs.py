@@ -39,9 +39,10 @@ class Programs:
         """Name → path of all that a bundled plugin asks for."""
         read = read_plugin(plugin, BUNDLED / plugin)
         assert read is not None, plugin
-        return {request.name: self._path_of(request) for request in read.binaries}
+        return {request.name: self.ask(request) for request in read.binaries}
 
-    def _path_of(self, request: BinaryRequest) -> str:
+    def ask(self, request: BinaryRequest) -> str:
+        """Path of a program that somebody asks for."""
         if request.name not in self._paths:
             self._paths[request.name] = self._ask(request, request.binproviders or PROVIDERS)
         return self._paths[request.name]
