@@ -102,6 +102,11 @@ def snippets(selection: Selection, shown: Sequence[Snapshot]) -> dict[UUID, Matc
     return found
 
 
+def sortable(selection: Selection, sort: str) -> Selection:
+    """Those that can be sorted so: by quality what was measured, by all else everything."""
+    return replace(selection, among=selection.among.measured()) if sort == "worst" else selection
+
+
 def page_found(selection: Selection, place: Place, size: int, order: Order = NEWEST) -> Page[Snapshot]:
     """A page of the list; its rows are read by key, which indexes find without them. PlaceGoneError."""
     page = _keys(selection, place, size, order)

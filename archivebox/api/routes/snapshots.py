@@ -27,7 +27,7 @@ from archivebox.core.showing import show
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.crawls import control
-from archivebox.search.finding import ORDERS, page_found, snippets
+from archivebox.search.finding import ORDERS, page_found, snippets, sortable
 from archivebox.search.query import Selection, chosen
 from archivebox.search.query.parser import MOST_CHARACTERS
 from archivebox.search.removal import bring_back, remove
@@ -59,7 +59,7 @@ def list_snapshots(request: HttpRequest, wanted: Query[Wanted], window: Query[Wi
     selection = replace(selection, among=_chosen(selection.among, wanted))
     selection = selection.tagged(wanted.tag) if wanted.tag else selection
     try:
-        page = page_found(selection, window.place, window.limit, ORDERS[wanted.sort])
+        page = page_found(sortable(selection, wanted.sort), window.place, window.limit, ORDERS[wanted.sort])
     except PlaceGoneError:
         raise ProblemError(422, "The page at which this part of the list was to begin is gone: begin anew.") from None
     prefetch_related_objects(page.rows, "created_by", "tags")
@@ -74,8 +74,6 @@ def found(who: Who, query: str) -> Selection:
 def _chosen(rows: SnapshotQuerySet, wanted: Wanted) -> SnapshotQuerySet:
     if wanted.status:
         rows = rows.in_status(wanted.status)
-    if wanted.sort == "worst":
-        rows = rows.measured()
     if wanted.url:
         rows = rows.filter(url=wanted.url)
     return rows.of_crawl(wanted.crawl) if wanted.crawl else rows

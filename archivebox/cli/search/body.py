@@ -11,7 +11,7 @@ from archivebox.cli.records import record_of
 from archivebox.cli.select import is_chosen, pointed_at, snapshots
 from archivebox.cli.session import Session
 from archivebox.search.backend import SearchUnavailableError
-from archivebox.search.finding import ORDERS, Found, find
+from archivebox.search.finding import ORDERS, Found, find, sortable
 from archivebox.search.query import QueryError, chosen
 from archivebox.search.query.selection import MOST_HITS
 
@@ -33,6 +33,7 @@ def run(session: Session, *, terms: tuple[str, ...], limit: int | None, sort: st
         out.warn(f"Only titles, URLs and tags are searched. {problem}")
         selection, code = chosen(query, EVERYTHING, among=among, texts=False), UNANSWERED
     order = ORDERS[sort] if sort else None
+    selection = sortable(selection, sort or "")
     _show(out, find(selection, limit or (ON_A_TERMINAL if out.is_for_people else MOST_HITS), order))
     return code
 

@@ -1,7 +1,7 @@
 """Owns the Library: all pages, or those that a query means, as cards, list or table."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -18,7 +18,7 @@ from archivebox.core.progress import COUNTED
 from archivebox.core.snapshot import Snapshot
 from archivebox.export.formats import FORMATS
 from archivebox.search.facets import Facet, facets
-from archivebox.search.finding import ORDERS, page_found
+from archivebox.search.finding import ORDERS, page_found, sortable
 from archivebox.search.models import SavedSearch
 from archivebox.search.query import QueryError, Selection
 from archivebox.web.access import allows, public_if
@@ -122,10 +122,8 @@ def _read(request: HttpRequest, query: str) -> tuple[Reading, Selection | None, 
 
 def _page(request: HttpRequest, selection: Selection) -> Page[Snapshot]:
     sort = _sort(request)
-    if sort == "worst":
-        selection = replace(selection, among=selection.among.measured())
     try:
-        return page_found(selection, place_of(request), SIZE, ORDERS[sort])
+        return page_found(sortable(selection, sort), place_of(request), SIZE, ORDERS[sort])
     except PlaceGoneError as gone:
         raise Http404("no such page") from gone
 

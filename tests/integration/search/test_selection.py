@@ -12,7 +12,7 @@ from archivebox.base_models.visibility import EVERYTHING, Sight, seen_by
 from archivebox.core.models import ArchiveResult, Note, Snapshot, Tag
 from archivebox.search.backend import Hit
 from archivebox.search.facets import count_of, facets
-from archivebox.search.finding import ORDERS, find, page_found
+from archivebox.search.finding import ORDERS, find, page_found, sortable
 from archivebox.search.query import QueryError, chosen, complete, select, selection
 from tests import factories
 
@@ -146,13 +146,14 @@ def test_pages_are_sorted_by_what_lists_call_them_and_by_size(pages: dict[str, S
         names: list[str] = []
         place: Place | None = Place()
         while place is not None:
-            page = page_found(chosen("", EVERYTHING), place, 1, ORDERS[order])
+            page = page_found(sortable(chosen("", EVERYTHING), order), place, 1, ORDERS[order])
             names += [row.url.rpartition("/")[2] for row in page.rows]
             place = Place(before=page.older) if page.older else None
         return names
 
     assert listed("title") == ["pear", "apple", "plum"], "by title, and by URL where there is none"
     assert listed("size") == ["plum", "pear", "apple"]
+    assert listed("worst") == ["pear", "plum"], "of those that were measured"
     assert pages
 
 
