@@ -46,12 +46,12 @@ class Persona:
         return self.folder / "users.txt"
 
     @property
-    def users(self) -> frozenset[str]:
+    def users(self) -> list[str]:
         """The accounts that it is shared with: only their crawls, and administrators', visit pages as this persona."""
         try:
-            return frozenset(self.users_file.read_text().split())
+            return self.users_file.read_text().split()
         except FileNotFoundError:
-            return frozenset()
+            return []
 
     def share(self, users: Iterable[str]) -> None:
         """Share it with these accounts, and with no others any more."""

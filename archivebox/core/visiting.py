@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.contrib.auth.models import User
 
 from archivebox.base_models.users import SYSTEM
-from archivebox.config.personas import Persona
+from archivebox.config.personas import Persona, personas_in
 from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import base_layers, resolve_settings
@@ -19,8 +19,7 @@ def personas_of(user: User) -> list[str]:
 
     These are those that are shared with the account; of an administrator and of the command line all.
     """
-    folder = DATA_FOLDER.personas
-    known = [Persona(path) for path in sorted(folder.iterdir()) if path.is_dir()] if folder.is_dir() else []
+    known = personas_in(DATA_FOLDER.personas)
     return [persona.name for persona in known if _may_use_all(user) or user.username in persona.users]
 
 

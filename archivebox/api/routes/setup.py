@@ -90,6 +90,7 @@ class PersonaOut(Schema):
     name: str
     settings: Annotated[list[str], Field(description="Names alone, since some are secrets")]
     cookies: bool
+    users: Annotated[list[str], Field(description="Accounts that it is shared with; administrators may use all")]
     profile: Annotated[bool, Field(description="Whether a browser was started with its profile")]
 
     @classmethod
@@ -98,6 +99,7 @@ class PersonaOut(Schema):
             name=persona.name,
             settings=persona.setting_names,
             cookies=persona.cookies.is_file(),
+            users=persona.users,
             profile=persona.has_profile,
         )
 

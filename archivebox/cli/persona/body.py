@@ -121,6 +121,6 @@ def _record(persona: Persona) -> dict[str, object]:
         "folder": str(persona.folder),
         "settings": persona.setting_names,
         "cookies": persona.cookies.is_file(),
-        "users": sorted(persona.users),
+        "users": persona.users,
         "profile": persona.has_profile,
     }

@@ -90,9 +90,10 @@ def test_personas_and_machines_are_seen_by_those_who_may_inspect(caller: Make) -
     persona = Persona(DATA_FOLDER.persona("Reader"))
     DATA_FOLDER.personas.mkdir(exist_ok=True)
     persona.create({"USER_AGENT": "Secret/1.0"})
+    persona.share(["eve"])
     editor, machine = caller("editor"), Machine.current()
     assert editor.get("/api/v1/personas")["items"] == [
-        {"name": "Reader", "settings": ["USER_AGENT"], "cookies": False, "profile": False}
+        {"name": "Reader", "settings": ["USER_AGENT"], "cookies": False, "users": ["eve"], "profile": False}
     ]
     assert editor.ask("GET", "/api/v1/personas/Nobody").status_code == 404
     for page in ("/personas/", "/personas/Reader/", "/machines/", f"/machines/{machine.pk}/"):
