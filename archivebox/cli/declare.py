@@ -21,7 +21,7 @@ def size_in_bytes(_ctx: click.Context, _param: click.Parameter, value: str | Non
         raise click.BadParameter(str(error)) from None
 
 
-def joined(_ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> str | None:
+def join_values(_ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> str | None:
     """Names of an option that is given more than once, as one text."""
     return ",".join(value) or None
 
@@ -123,7 +123,7 @@ PLUGINS = option(
     text="Only these plugins and what they require, separated by commas; may be given more than once.",
     metavar="NAMES",
     multiple=True,
-    callback=joined,
+    callback=join_values,
 )
 
 BG = flag("--bg", text="Only queue it, and say whether anything will run it.")

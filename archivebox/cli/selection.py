@@ -39,7 +39,7 @@ def select_snapshots(
     options["which"] = tuple(text for text in which if text != STDIN)
     rows = snapshots(**options, retired=retired)
     if reads_stdin(every=every, dash=STDIN in which, chosen=is_chosen(options), all_at_terminal=all_at_terminal):
-        return Selected(rows.filter(pk__in=key_list(keys_on_stdin(out))), by_records=True)
+        return Selected(rows.filter(pk__in=key_list(read_keys_from_stdin(out))), by_records=True)
     return Selected(rows, by_records=False)
 
 
@@ -59,11 +59,11 @@ def reads_stdin(*, every: bool, dash: bool, chosen: bool, all_at_terminal: bool)
     raise BadInputError(NOTHING_SAID)
 
 
-def keys_on_stdin(out: Output) -> set[UUID]:
+def read_keys_from_stdin(out: Output) -> set[UUID]:
     """The Snapshots that the records name, by id, URL or Crawl, removed ones too."""
     pages, crawls, others = by_type(stdin.read_records(out))
-    keys = existing(Snapshot, pages) | _of_urls([record for record in pages if record.key is None])
-    wanted = existing(Crawl, crawls, must_have_id=True)
+    keys = require_ids(Snapshot, pages) | _of_urls([record for record in pages if record.key is None])
+    wanted = require_ids(Crawl, crawls, must_have_id=True)
     keys.update(Snapshot.objects.filter(crawl__in=key_list(wanted)).values_list("pk", flat=True))
     tell_left_out(out, others)
     if not keys:
@@ -80,7 +80,7 @@ def by_type(records: Iterable[StdinRecord]) -> tuple[list[StdinRecord], list[Std
     return found["Snapshot"], found["Crawl"], others
 
 
-def existing(model: type[Row], records: Sequence[StdinRecord], *, must_have_id: bool = False) -> set[UUID]:
+def require_ids(model: type[Row], records: Sequence[StdinRecord], *, must_have_id: bool = False) -> set[UUID]:
     """The ids of these records, all of which are there; BadInputError names the first that is not."""
     lines = {record.key: record for record in records}
     nameless = lines.pop(None, None)

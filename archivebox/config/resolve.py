@@ -82,8 +82,8 @@ class Resolved:
         """Whether there is a value, in any layer or by default; what no plugin that is here declares counts as set."""
         return name not in self._settings.canonical or bool(self.get_text(name))
 
-    def is_said(self, name: str) -> bool:
-        """Whether any layer says something of a setting that a plugin which is here declares."""
+    def is_given(self, name: str) -> bool:
+        """Whether any layer sets a setting that a plugin which is here declares."""
         canonical = self._settings.canonical.get(name)
         return canonical is not None and self._said(self._settings.specs[canonical]) is not None
 

@@ -318,10 +318,10 @@ def _write_found(parent: Snapshot, fresh: Mapping[str, Mapping[str, JSON]]) -> N
     for url, record in fresh.items():
         if record.get("tags"):
             crawl.snapshot_set.get(url=url).tags.add(*tags_of(record))
-    _tag(crawl, _tags_still_there(crawl), [Seed(url) for url in fresh])
+    _tag(crawl, _remaining_tags(crawl), [Seed(url) for url in fresh])
 
 
-def _tags_still_there(crawl: Crawl) -> list[str]:
+def _remaining_tags(crawl: Crawl) -> list[str]:
     """The tags that the crawl was given, without those that somebody has deleted since: they do not come back."""
     slugs = {Tag.slug_of(name): name for name in split_tags(crawl.tags_str)}
     there = set(Tag.objects.filter(slug__in=slugs).values_list("slug", flat=True)) if slugs else set()

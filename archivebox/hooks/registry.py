@@ -213,7 +213,7 @@ def known_providers() -> frozenset[str]:
 def place_set_for(program: str, settings: Resolved) -> str:
     """What somebody set as the place of a program, as ``CHROME_BINARY`` for ``chrome``; empty where nobody did."""
     name = setting_of_program(program)
-    value = settings.get_text(name) if settings.is_said(name) else ""
+    value = settings.get_text(name) if settings.is_given(name) else ""
     return value if value not in ("", program) and path_of_program(value) else ""
 
 

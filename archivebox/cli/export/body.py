@@ -13,7 +13,7 @@ from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import counted
 from archivebox.cli.records import record_of
 from archivebox.cli.select import of_query, pointed_at
-from archivebox.cli.selection import keys_on_stdin, reads_stdin
+from archivebox.cli.selection import read_keys_from_stdin, reads_stdin
 from archivebox.cli.session import Session
 from archivebox.cli.stdin import STDIN
 from archivebox.cli.waiting import wait_for_job
@@ -61,7 +61,7 @@ def run(
 
 def _keys_of_records(session: Session, query: str) -> list[UUID]:
     """The pages that records on stdin name, the newest first; with a query those of them that it means."""
-    rows = Snapshot.objects.kept().filter(pk__in=key_list(keys_on_stdin(session.out)))
+    rows = Snapshot.objects.kept().filter(pk__in=key_list(read_keys_from_stdin(session.out)))
     if query:
         rows = of_query(query, among=rows)
     return list(rows.order_by("-pk").values_list("pk", flat=True))

@@ -1,7 +1,7 @@
 """Owns `archivebox run`."""
 
 from archivebox.cli.errors import BadInputError
-from archivebox.cli.run.records import accept_records, crawl_of, woken
+from archivebox.cli.run.records import accept_records, resume_if_stopped, resume_with_crawl
 from archivebox.cli.select import find, find_snapshot
 from archivebox.cli.session import Session
 from archivebox.cli.stdin import STDIN, is_selection, read_records
@@ -39,13 +39,13 @@ def run(
 def _only(crawl: str | None, snapshot: str | None, archiveresult: str | None) -> Only | None:
     """What to work on and to wait for, after it has been made due; None: everything."""
     if crawl:
-        return Only(woken(find(Crawl, crawl)).pk)
+        return Only(resume_if_stopped(find(Crawl, crawl)).pk)
     if snapshot:
         one = find_snapshot(snapshot)
-        return Only(crawl_of(one).pk, one.pk)
+        return Only(resume_with_crawl(one).pk, one.pk)
     if archiveresult:
         result = find(ArchiveResult, archiveresult)
-        crawl_id = woken(result.snapshot.crawl).pk
+        crawl_id = resume_if_stopped(result.snapshot.crawl).pk
         retry_results(ArchiveResult.objects.filter(pk=result.pk))
         return Only(crawl_id, result.snapshot_id)
     return None

@@ -8,7 +8,7 @@ from archivebox.base_models.users import system_user
 from archivebox.cli import settings
 from archivebox.cli.output import counted
 from archivebox.cli.records import record_of
-from archivebox.cli.selection import by_type, existing, tell_left_out
+from archivebox.cli.selection import by_type, require_ids, tell_left_out
 from archivebox.cli.session import Session
 from archivebox.cli.stdin import StdinRecord
 from archivebox.core.intake import Seed, check_seeds, create_crawl
@@ -26,27 +26,29 @@ def accept_records(session: Session, records: Sequence[StdinRecord]) -> set[UUID
     results = [record for record in others if record.type == "ArchiveResult"]
     known = set(_known(pages))
     fresh = _seeds([record for record in pages if record.key not in known])
-    crawl_keys = existing(Crawl, crawls, must_have_id=True)
-    result_keys = existing(ArchiveResult, results, must_have_id=True)
+    crawl_keys = require_ids(Crawl, crawls, must_have_id=True)
+    result_keys = require_ids(ArchiveResult, results, must_have_id=True)
     tell_left_out(session.out, [record for record in others if record.type != "ArchiveResult"])
-    accepted = {crawl_of(page).pk for page in Snapshot.objects.filter(pk__in=key_list(known)).select_related("crawl")}
-    accepted |= {woken(crawl).pk for crawl in Crawl.objects.filter(pk__in=key_list(crawl_keys))}
+    accepted = {
+        resume_with_crawl(page).pk for page in Snapshot.objects.filter(pk__in=key_list(known)).select_related("crawl")
+    }
+    accepted |= {resume_if_stopped(crawl).pk for crawl in Crawl.objects.filter(pk__in=key_list(crawl_keys))}
     accepted |= _run_again(result_keys)
     return accepted | ({_add(session, fresh)} if fresh else set())
 
 
-def woken(crawl: Crawl) -> Crawl:
+def resume_if_stopped(crawl: Crawl) -> Crawl:
     """Paused or cancelled ones are resumed: somebody asks for just this."""
     if crawl.status in {Crawl.StatusChoices.PAUSED, Crawl.StatusChoices.CANCELLED}:
         control.resume(crawl)
     return crawl
 
 
-def crawl_of(snapshot: Snapshot) -> Crawl:
+def resume_with_crawl(snapshot: Snapshot) -> Crawl:
     """That of a page which is to run: neither is paused any more."""
     if snapshot.status == Snapshot.StatusChoices.PAUSED:
         control.resume(snapshot)
-    return woken(snapshot.crawl)
+    return resume_if_stopped(snapshot.crawl)
 
 
 def _known(pages: Sequence[StdinRecord]) -> list[UUID]:
@@ -72,7 +74,7 @@ def _seeds(pages: Sequence[StdinRecord]) -> list[Seed]:
 def _run_again(keys: set[UUID]) -> set[UUID]:
     results = ArchiveResult.objects.filter(pk__in=key_list(keys))
     crawls = Crawl.objects.filter(pk__in=results.values("snapshot__crawl_id"))
-    accepted = {woken(crawl).pk for crawl in crawls}
+    accepted = {resume_if_stopped(crawl).pk for crawl in crawls}
     retry_results(results)
     return accepted
 
