@@ -9,6 +9,7 @@ from tests.webserver.server import in_collection
 
 CONFIG = """
 import json, sys
+from django.contrib.auth.models import AnonymousUser
 from django.http import QueryDict
 from archivebox.web.output_kinds import kinds_of
 from archivebox.web.views.add import AddForm
