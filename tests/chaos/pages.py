@@ -227,7 +227,8 @@ def run(cells: Sequence[tuple[str, str]], kills: int, seed: int, told: Callable[
                     cell.end()
                 told(cell)
                 done.append(cell)
-                shutil.rmtree(home.folder) if not cell.wrong else None
+                if not cell.wrong:  # else it stays to be looked at until the run ends
+                    shutil.rmtree(home.folder, ignore_errors=True)
     return done
 
 
