@@ -228,7 +228,7 @@ def _stopped(run: Ending) -> Outcome:
 
 
 def _as_declared(run: Ending) -> Outcome:
-    if run.declared is Status.FAILED and run.again is Retry.NEW_PAGE and not run.session:
+    if run.declared is Status.FAILED and run.again is Retry.NEW_PAGE and (run.is_navigation or not run.session):
         return PAGE_LOST
     if run.declared is Status.FAILED and run.again is not None:
         return Outcome(Status.FAILED, run.why or Reason.TEMPORARY_FAILURE, retry=True)

@@ -23,13 +23,14 @@ from archivebox.plugins.base import (
     failed,
     give_up_after,
     misconfigured,
+    page_lost,
     patch_snapshot,
     succeeded,
     try_again,
     waiting,
     write_atomically,
 )
-from archivebox.plugins.base.cdp import CallTimeout, CDPError, CommandFailed, Event
+from archivebox.plugins.base.cdp import CallTimeout, CDPError, CommandFailed, Event, TargetGone
 from archivebox.plugins.base.media_types import is_page
 from archivebox.plugins.base.stopping import TimeIsOver
 from archivebox.plugins.base.tab import MARGIN, Tab, script_value
@@ -383,6 +384,8 @@ def main() -> None:
         navigation.go()
         record = navigation.record(hook)
         tab.close()
+    except TargetGone as error:
+        page_lost(f"The page was lost while it was opened: {error}")
     except (CDPError, TimeIsOver) as error:
         try_again(f"The navigation did not come to an end: {error}")
     write_atomically(FILE, json.dumps(record, indent=2) + "\n")

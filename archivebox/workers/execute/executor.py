@@ -136,7 +136,7 @@ class Executor(Held):
         self._again = True
 
     def _advance_once(self) -> None:
-        for item in list(self.schedule.may_start()):
+        for item in self.schedule.may_start():  # one by one: to start one, or to open the page anew, bars others
             self._start(item)
         if not self.schedule.step_is_over():
             return

@@ -51,6 +51,14 @@ def test_without_a_navigation_only_the_url_is_judged(forked: Collection) -> None
     assert sorted(forked.ledger) == sorted(set(CONDITIONS) - {"elsewhere"})
 
 
+def test_a_page_lost_in_its_navigation_is_opened_anew_before_hooks_are_judged(forked: Collection) -> None:
+    says = """echo '{"type":"ArchiveResult","status":"failed","retry":"new_page"}'"""
+    plugins(forked, f"[ -e lost ] || {{ touch lost; {says}; exit 1; }}\n{NAVIGATE}")
+    forked.run(forked.add())
+    assert sorted(forked.ledger) == ["lost", "papers"]
+    assert forked.results()["navigate"]["attempts"] == 1
+
+
 def test_what_is_finite_and_in_the_background_waits_for_a_later_navigation(forked: Collection) -> None:
     plugins(forked)
     for name, mime in {"early": "application/pdf", "refused": "text/.*"}.items():

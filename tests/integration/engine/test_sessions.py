@@ -137,10 +137,11 @@ RECORDS = (
 LISTENS = "note records\necho ready\nwhile :; do sleep 0.1; done\n"
 
 
-def recorder(made: Collection, script: str) -> None:
+def recorder(made: Collection, script: str, name: str = "recorder") -> None:
     """What listens to the page from before it is loaded; ``script``: after it has found the page."""
     declared = {"session": True, "page": True, "ready": True, "after": ["tab"]}
-    made.plugin("recorder", {RECORDER: RECORDS + script}, config={"x-hooks": {RECORDER: declared}})
+    hook = RECORDER.replace("recorder", name)
+    made.plugin(name, {hook: RECORDS + script}, config={"x-hooks": {hook: declared}})
 
 
 def test_after_a_kill_of_all_no_listener_starts_before_the_page_is_open_again(forked: Collection) -> None:
@@ -188,20 +189,26 @@ def test_where_a_session_hook_is_killed_alone_the_page_is_opened_anew(forked: Co
     assert results["recorder"]["status"] == "succeeded"
 
 
-def test_a_listener_that_breaks_is_tried_again_with_the_whole_page(forked: Collection) -> None:
-    """It waits for its retry as any other hook does, and is not started on a page that it has not seen load."""
+def test_listeners_that_break_are_tried_again_with_the_whole_page(forked: Collection) -> None:
+    """They wait for their retry as any other hook does, and start on no page that they have not seen load."""
     browser(forked, LEDGER + "note shoots\n")
-    recorder(forked, "[ -e broke ] || { touch broke; exit 3; }\n" + LISTENS)
+    for name in ("recorder", "listener", "another"):
+        recorder(forked, "[ -e broke ] || { touch broke; exit 3; }\n" + LISTENS, name)
     forked.run(forked.add())
     assert (forked.results()["recorder"]["status"], forked.results()["recorder"]["reason"]) == ("backoff", "crashed")
     before = len(forked.ledger)
-    assert forked.actor.ask("time_has_come") == 1
+    assert forked.actor.ask("time_has_come") == 3
     forked.watch()
     forked.wait("the retry", lambda: forked.results()["recorder"]["status"] == "succeeded")
     forked.wait_sealed()
     forked.leave()
-    assert forked.ledger[before : before + 3] == ["tab-opens", "records", "navigates"]
-    assert "recorded" in forked.ledger[before:]
+    assert forked.ledger[before : before + 5] == ["tab-opens", "records", "records", "records", "navigates"]
+    assert forked.ledger[before:].count("recorded") == 3
+    assert {name for name, row in forked.results().items() if row["status"] != "succeeded"} == {
+        "navigate",
+        "afterwards",
+        "shot",
+    }
 
 
 def test_a_recorder_that_is_killed_while_it_winds_down_has_not_recorded(forked: Collection) -> None:

@@ -72,9 +72,9 @@ TABLE: list[tuple[str, Ending, Status, str, bool]] = [
     (
         "a navigation, the page is lost",
         row(1, "failed", again=Retry.NEW_PAGE, session=True),
-        Status.FAILED,
-        "temporary_failure",
-        False,
+        Status.QUEUED,
+        "page_lost",
+        True,
     ),
     (
         "a listener, the page is lost",
