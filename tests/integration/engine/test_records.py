@@ -230,3 +230,4 @@ def test_a_file_that_another_hook_has_taken_away_is_told_of_no_more(forked: Coll
     assert list(results["writes"]["output_files"]) == ["kept.txt"]
     assert list(results["packs"]["output_files"]) == ["packed.gz"]
     assert forked.row("ArchiveResult", "output_size", plugin="writes")["output_size"] == len("one\n")
+    assert forked.row("Snapshot", "size")["size"] == len("one\n" + "two\n"), "since its seal"
