@@ -156,15 +156,17 @@ PASTE = """(() => { const pasted = new DataTransfer(); pasted.setData("text", TE
 
 @pytest.mark.parametrize("path", ["/tags/", "/snapshots/{snapshot}/", "/add/"])
 def test_what_is_pasted_or_dropped_anywhere_comes_into_the_form(inside: Browser, library: Library, path: str) -> None:
-    inside.go(library.server.url + path.format(**vars(library)))
+    here = path.format(**vars(library))
+    inside.go(library.server.url + here)
+    inside.wait_for(f"location.pathname === {json.dumps(here)} && document.readyState === 'complete'")
     inside.value(PASTE.replace("TEXT", json.dumps("see http://pasted.example/ and that"), 1))
+    inside.wait_for("document.getElementById('add-form')?.elements.urls.value.includes('pasted.example')")
     inside.wait_for("document.querySelector('.tally')?.innerText.startsWith('1 new')")
     assert inside.value("document.getElementById('adder').open") == (path != "/add/")
     inside.value(DROP.replace("WARC", json.dumps(WARC), 1))
     inside.wait_for("document.querySelector('.tally')?.innerText.startsWith('2 new')")
-    assert inside.value("document.querySelector('#add-form [name=next]').value") == (
-        "/" if path == "/add/" else path.format(**vars(library))
-    )
+    came_from = inside.value("document.querySelector('#add-form [name=next]').value")
+    assert came_from == ("/" if path == "/add/" else here)
 
 
 def test_several_pages_added_from_the_library_come_into_it(inside: Browser, library: Library) -> None:

@@ -19,7 +19,7 @@
   function show() {
     if (dialog && (!form() || dialog.contains(form()))) {
       if (!dialog.open) dialog.showModal();
-      htmx.trigger(place, "opened");
+      if (!form()) htmx.trigger(place, "opened");
     }
     form()?.elements.urls.focus();
     fill();

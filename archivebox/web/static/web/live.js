@@ -38,6 +38,8 @@ async function reload() {
     for (const box of now.querySelectorAll(".choose input")) box.checked = old.querySelector(".choose input").checked;
     old.replaceWith(now);
   }
+  const {hue} = fresh.querySelector("main")?.dataset ?? {};
+  if (hue) document.querySelector("main").dataset.hue = hue;
   insertNewest(fresh);
   window.htmx?.process(document.body);
 }
