@@ -1,11 +1,9 @@
 """ArchiveResults: what one hook made of one Snapshot."""
 
-import os
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from uuid import UUID
@@ -33,11 +31,11 @@ from archivebox.contract.outcomes import (
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, LineReader, Record, parse_line
 from archivebox.core.intake import take_found
+from archivebox.core.output_files import Claim, Listing, list_outputs
 from archivebox.core.resultline import COLUMNS, ResultLine, action_of, sentence_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import discover_hooks, extract_step, process_hook_records, run_hook
-from archivebox.lib.files import OutputFile, iter_outputs, walk_few
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.binary import binary_paths
 from archivebox.machine.host import Machine, NetworkInterface
@@ -47,10 +45,6 @@ from archivebox.machine.process import Process
 FAILED = Q(status="failed")
 MAX_ATTEMPTS = 3
 FIRST_BACK_OFF = timedelta(minutes=1)
-MOST_LISTED = 10_000
-"""Files that a result names, those of its folder itself first; whoever shows a page reads all names."""
-LISTED_AT_ONCE = 500
-"""Files and folders of one hook that its worker looks through while everything else waits."""
 
 
 def back_off(attempts: int) -> timedelta:
@@ -249,8 +243,10 @@ class ArchiveResult(TabledRow):
         others = [record for record in records if record.type != "Snapshot" or record.fields.get("id")]
         process_hook_records(others, {"snapshot": self.snapshot, "crawl": self.snapshot.crawl, "process": process})
         declared = declared_in(records)
-        files = output_columns(Path(self.pwd))
-        hook = next(hook for hook in self.hooks() if hook.file_name == process.hook_name)
+        hooks = self.hooks()
+        hook = next(hook for hook in hooks if hook.file_name == process.hook_name)
+        started = process.started_at.timestamp() if process.started_at is not None and len(hooks) > 1 else 0.0
+        files = list_outputs(Path(self.pwd), Claim(hook.name.what, since=started))
         end_reason = EndReason(process.end_reason or EndReason.LOST)
         ending = ending_of(
             hook, declared, files, exit_code=process.exit_code, end_reason=end_reason, stderr=process.stderr
@@ -258,7 +254,7 @@ class ArchiveResult(TabledRow):
         result = outcome(ending)
         if title := title_said(hook, declared):
             take_title(self.snapshot_id, title)
-        return settled_columns(result, declared, attempts=self.attempts, now=timezone.now()) | files
+        return settled_columns(result, declared, attempts=self.attempts, now=timezone.now()) | files.columns
 
     def _settle(self, columns: dict[str, Any]) -> None:
         self.transition(ArchiveResultMachine.BY_OUTCOME[str(columns.pop("status"))], **columns)
@@ -331,33 +327,6 @@ def declared_in(records: Iterable[Record]) -> Declaration | None:
     return last
 
 
-def output_columns(folder: Path) -> dict[str, Any]:
-    """``output_files``, ``output_size`` and ``output_mimetypes`` of what lies in a plugin's folder.
-
-    However many files: some 10 µs each, and no more than MOST_LISTED of them in memory.
-    """
-    return _columns_of(iter_outputs(folder))
-
-
-def quick_output_columns(folder: Path) -> dict[str, Any] | None:
-    """The same where little lies there, in a few milliseconds; None where it would take longer."""
-    files = walk_few(folder, LISTED_AT_ONCE)
-    return None if files is None else _columns_of(iter(files))
-
-
-def _columns_of(files: Iterator[OutputFile]) -> dict[str, Any]:
-    listed = sorted(islice(files, MOST_LISTED))
-    size, mimetypes = sum(file.size for file in listed), {file.mimetype for file in listed}
-    for file in files:
-        size += file.size
-        mimetypes.add(file.mimetype)
-    return {
-        "output_files": {_as_text(file.path): {"size": file.size, "mimetype": file.mimetype} for file in listed},
-        "output_size": size,
-        "output_mimetypes": ",".join(sorted(mimetypes))[:512],
-    }
-
-
 def title_said(hook: Hook, declared: Declaration | None) -> str:
     """The page's title, where a hook called ``title`` says it as its result alone; empty elsewhere."""
     if hook.name.what == "title" and declared is not None and declared.status is Status.SUCCEEDED:
@@ -373,7 +342,7 @@ def take_title(snapshot_id: UUID, title: str) -> None:
 def ending_of(
     hook: Hook,
     declared: Declaration | None,
-    files: dict[str, Any],
+    files: Listing,
     *,
     exit_code: int | None,
     end_reason: EndReason,
@@ -383,7 +352,7 @@ def ending_of(
     released: bool = False,
     killed_early: bool = False,
 ) -> Ending:
-    """A run as the contract's table speaks of it; ``files`` are its ``output_columns``."""
+    """A run as the contract's table speaks of it; ``files``: what lies in its folder."""
     return Ending(
         exit_code=exit_code,
         end_reason=end_reason,
@@ -392,8 +361,8 @@ def ending_of(
         again=declared.again if declared else None,
         unknown=declared.unknown if declared else "",
         refused=declared.refused if declared else "",
-        wrote_files=bool(files["output_files"]),
-        wrote_bytes=files["output_size"] > 0,
+        wrote_files=files.wrote_files,
+        wrote_bytes=files.wrote_bytes,
         background=hook.background,
         finite=hook.finite,
         listens=hook.listens,
@@ -405,11 +374,6 @@ def ending_of(
         released=released,
         killed_early=killed_early,
     )
-
-
-def _as_text(path: str) -> str:
-    r"""A file's name as a database can keep it: bytes that are no UTF-8 as ``\xff``."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def settled_columns(

@@ -12,7 +12,8 @@ from pathlib import Path
 from uuid import UUID
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.archiveresult import ArchiveResult, output_columns
+from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.output_files import output_columns
 from archivebox.core.signature import MANIFEST, MANIFEST_SIZE, Checked, KeyUnusableError, check, is_unsigned, sign
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.files import fsync_tree, read_regular

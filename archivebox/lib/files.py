@@ -59,11 +59,15 @@ _TABLE = mimetypes.MimeTypes(filenames=())
 
 
 class OutputFile(NamedTuple):
-    """One file below a folder: path relative to it with ``/``, size in bytes, media type."""
+    """One file below a folder: path relative to it with ``/``, size in bytes, media type, and when it was changed.
+
+    ``changed_at`` (seconds of the wall clock) is that of the inode: whoever writes a file may set any other time of it.
+    """
 
     path: str
     size: int
     mimetype: str
+    changed_at: float = 0.0
 
 
 def atomic_write(path: Path, data: bytes | str, mode: int = 0o600, *, durable: bool = False) -> None:
@@ -134,9 +138,9 @@ def walk_few(folder: Path, most: int) -> list[OutputFile] | None:
 
 def _files_among(entries: Iterable[tuple[str, "os.DirEntry[str]"]]) -> Iterator[OutputFile]:
     for path, entry in entries:
-        size = _size_of(entry)
-        if size is not None:
-            yield OutputFile(path, size, mimetype_of(entry.name))
+        status = _status_of(entry)
+        if status is not None:
+            yield OutputFile(path, status.st_size, mimetype_of(entry.name), status.st_ctime)
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
@@ -155,11 +159,11 @@ def _walk(folder: Path) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
                     prefixes.append(f"{prefix}{entry.name}/")
 
 
-def _size_of(entry: "os.DirEntry[str]") -> int | None:
+def _status_of(entry: "os.DirEntry[str]") -> os.stat_result | None:
     """None: no regular file, gone, or deeper than a path may be long."""
     with suppress(OSError):
         if entry.is_file(follow_symlinks=False):
-            return entry.stat(follow_symlinks=False).st_size
+            return entry.stat(follow_symlinks=False)
     return None
 
 
@@ -171,7 +175,7 @@ def fsync_tree(folder: Path) -> None:
     for _, entry in _walk(folder):
         with suppress(FileNotFoundError):
             is_folder = entry.is_dir(follow_symlinks=False) and os.access(entry, os.R_OK)
-            if is_folder or _size_of(entry) is not None:
+            if is_folder or _status_of(entry) is not None:
                 _fsync(Path(entry.path))
     _fsync(folder)
 

@@ -131,6 +131,9 @@ class BinaryExecutor(Held):
             self.engine.journal.ingest(take, found, self.lease, on_refused=partial(refuse_record, run))
         return bool(reported or found)
 
+    def runs_in_folder_of(self, run: HookProcess) -> list[HookProcess | None]:
+        return [run]
+
     def hook_ended(self, run: HookProcess) -> None:
         del run
         if self._ended is not None and not self._ended.done():

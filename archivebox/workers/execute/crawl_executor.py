@@ -95,7 +95,7 @@ class CrawlRunExecutor(Executor):
         exit_code = run.status.exit_code if run.status else None
         end_reason = run.final_reason()
         ending = ending_of(
-            run.hook, run.declared, run.files, exit_code=exit_code, end_reason=end_reason, stderr=run.stderr
+            run.hook, run.declared, run.listing, exit_code=exit_code, end_reason=end_reason, stderr=run.stderr
         )
         result = outcome(ending._replace(unwatched=run.ended_unwatched))
         if result.reason is Reason.LOST and not item.hook.background:

@@ -8,7 +8,7 @@ import signal
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 from uuid import UUID
 
 from django.utils import timezone
@@ -18,7 +18,8 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.outcomes import BY_TERM
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
-from archivebox.core.archiveresult import Declaration, output_columns, quick_output_columns
+from archivebox.core.archiveresult import Declaration
+from archivebox.core.output_files import ALL, Claim, Listing, files_before, list_few_outputs, list_outputs
 from archivebox.hooks import HookCall
 from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON
@@ -51,6 +52,8 @@ class Owner(Protocol):
     def hook_is_ready(self, run: "HookProcess") -> None: ...
     def hook_printed(self, run: "HookProcess", records: list[Record]) -> bool: ...
     def hook_ended(self, run: "HookProcess") -> None: ...
+    def runs_in_folder_of(self, run: "HookProcess") -> "list[HookProcess | None]":
+        """Of all hooks of its plugin, which share a folder; None for one that has not been started."""
 
 
 class HookProcess:
@@ -87,8 +90,10 @@ class HookProcess:
         """The reason code, where it could not be started."""
         self.stderr = ""
         """The end of what it printed for people, once it has ended."""
-        self.files: dict[str, Any] = {}
-        """The columns that tell of what lies in its plugin's folder, once it has ended."""
+        self._before: dict[str, float] | None = None
+        """What lay in a folder that it shares when it was started by us."""
+        self.listing = Listing()
+        """What lies in its plugin's folder, once it has ended."""
         self._timeout: asyncio.TimerHandle | None = None
         self.deadline = engine.loop.time()
         """Loop time at which its own timeout is over."""
@@ -121,6 +126,7 @@ class HookProcess:
         self.started_at = timezone.now()
         try:
             self._make_folders()
+            self._before = files_before(self.call.cwd) if len(self.owner.runs_in_folder_of(self)) > 1 else None
             launch = self._launch()
             self._write("cmd.sh", launch.as_script())
         except OSError as error:
@@ -366,7 +372,7 @@ class HookProcess:
 
     def _list_files(self, status: ExitStatus) -> None:
         """All of its output is read: see what lies in its folder, and end. Much is listed beside everything else."""
-        files = quick_output_columns(self.call.cwd)
+        files = list_few_outputs(self.call.cwd, self._claim())
         if files is None:
             self._reads_on = True
             self.engine.in_background(self._list_many(status))
@@ -374,11 +380,22 @@ class HookProcess:
             self._end(status, files)
 
     async def _list_many(self, status: ExitStatus) -> None:
-        self._end(status, await self.engine.beside(output_columns, self.call.cwd))
+        self._end(status, await self.engine.beside(list_outputs, self.call.cwd, self._claim()))
 
-    def _end(self, status: ExitStatus, files: dict[str, Any]) -> None:
+    def _claim(self) -> Claim:
+        """Which files of its plugin's folder are its own."""
+        runs, began = self.owner.runs_in_folder_of(self), self.started_at
+        if began is None or len(runs) == 1:
+            return ALL
+        if not self.hook.background:
+            return Claim(self.hook.name.what, self._before, began.timestamp())
+        others = [run for run in runs if run is not None and run is not self and run.started_at is not None]
+        beside = any(run.ended_at is None or run.ended_at >= began for run in others)
+        return Claim(self.hook.name.what, self._before, began.timestamp(), shared=beside)
+
+    def _end(self, status: ExitStatus, files: Listing) -> None:
         """It has ended, all of its output is read, and its files are listed."""
-        self.files = files
+        self.listing = files
         if self._died_of_others_term and self.engine.stopping:
             self.end_reason = EndReason.SEALED  # as we would have done ourselves
         self.ended = True

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.archiveresult import ArchiveResult, output_columns
+from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.output_files import output_columns
 from archivebox.core.signature import MANIFEST, KeyUnusableError, is_unsigned, sign
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged import says_the_same, version_before

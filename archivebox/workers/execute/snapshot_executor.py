@@ -184,7 +184,7 @@ class SnapshotExecutor(Executor):
                 self.advance()
 
     def settle_run(self, item: Planned, run: HookProcess) -> None:
-        item.files = run.files
+        item.files = run.listing.columns
         result = self._with_regard_to_page(item, outcome(self._ending_of(run)))
         replayed, item.replay = item.replay, False
         if item.result_id is None or (replayed and self.ending):
@@ -195,7 +195,7 @@ class SnapshotExecutor(Executor):
         if result.status is Status.QUEUED:
             self._back_to_queue(item, result.code)
         else:
-            self.settle(item, result, extra=run.files)
+            self.settle(item, result, extra=run.listing.columns)
             if title := title_said(item.hook, run.declared):  # asked here: an effect costs a savepoint, for every hook
                 self.engine.journal.effect(partial(take_title, self.snapshot.pk, title), self.lease)
         if item.hook.opens_page and run.declared is not None and run.declared.is_final_failure:
@@ -238,7 +238,7 @@ class SnapshotExecutor(Executor):
         return ending_of(
             run.hook,
             run.declared,
-            run.files,
+            run.listing,
             exit_code=exit_code,
             end_reason=run.final_reason(),
             stderr=run.stderr,

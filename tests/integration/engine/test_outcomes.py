@@ -113,3 +113,25 @@ def test_a_hook_of_the_crawl_is_judged_by_the_same_table(forked: Collection) -> 
     forked.run(forked.add())
     assert forked.row("CrawlRun", "reason")["reason"] == "hook_failed:on_Crawl__10_says.sh"
     assert forked.results()["page"]["status"] == "noresults", "a failed hook of the crawl skips nothing"
+
+
+def test_only_its_own_files_are_a_hooks_result(forked: Collection) -> None:
+    """Hooks of one plugin share its folder; what a program keeps for itself is nobody's result."""
+    forked.plugin(
+        "shares",
+        {
+            "on_Snapshot__10_writes.sh": "echo kept > page.html\n",
+            "on_Snapshot__20_silent.sh": "exit 0\n",
+            "on_Snapshot__30_served.daemon.bg.sh": "echo $$ > daemon.pid\necho ready\nwhile :; do sleep 0.1; done\n",
+            "on_Snapshot__40_beside.sh": "echo kept > other.html\n",
+        },
+    )
+    forked.plugin("alone", {"on_Snapshot__50_alone.sh": "[ -e kept ] || { touch -d 2000-01-01 kept; echo > kept; }\n"})
+    forked.run(forked.add())
+    assert {name: row["status"] for name, row in forked.results().items()} == {
+        "writes": "succeeded",
+        "silent": "noresults",
+        "served": "noresults",
+        "beside": "succeeded",
+        "alone": "succeeded",
+    }

@@ -77,7 +77,7 @@ def test_a_walk_lists_regular_files_and_never_leaves_the_folder(tmp_path: Path) 
     (folder / "dangling").symlink_to(tmp_path / "gone")
     os.mkfifo(folder / "pipe")
     Path(os.fsdecode(os.fsencode(folder) + b"/\xff.bin")).write_bytes(b"123")
-    assert [tuple(file) for file in walk_outputs(folder)] == [
+    assert [tuple(file)[:3] for file in walk_outputs(folder)] == [
         ("a.html", 3, "text/html"),
         ("b/deep/x.json", 2, "application/json"),
         ("\udcff.bin", 3, "application/octet-stream"),
