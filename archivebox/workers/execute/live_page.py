@@ -71,6 +71,11 @@ class LivePage:
         for tab in self._tabs():
             tab.stand_aside()
 
+    @property
+    def waits_for_server(self) -> bool:
+        """Whether a hook has said so that still runs."""
+        return self._waits is not None and self._waits.is_running
+
     def come_back(self) -> list[Tab] | None:
         """The tabs that have a place again once that hook has ended; None while there is none for one of them."""
         if self._waits is None or self._waits.is_running:

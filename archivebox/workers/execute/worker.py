@@ -128,7 +128,12 @@ class Worker:
     async def _poll(self) -> poll.Polled:
         idle = self.held.idle_crawl_runs()
         who = claim.FetchRequest(
-            self.process.pk, self.process.machine_id, self._capacity(), self.cursor, settings=self.usable
+            self.process.pk,
+            self.process.machine_id,
+            self._capacity(),
+            self.cursor,
+            waits_for={page.snapshot.domain for page in self.held.pages.values() if page.page.waits_for_server},
+            settings=self.usable,
         )
         yields = {crawl_id: run.yields for crawl_id, run in idle.items()}
         held = [lease.pk for lease in self.held.all]

@@ -5,6 +5,7 @@ are claimed only of crawls whose run on this machine is ready for them.
 """
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -67,6 +68,8 @@ class FetchRequest:
     capacity: Capacity
     cursor: Cursor
     scope: Scope | None = None
+    waits_for: AbstractSet[str] = frozenset()
+    """Hosts for whose servers pages of this worker wait: pages of others come first."""
     settings: UsableSettings = field(default_factory=UsableSettings)
 
 
@@ -170,7 +173,12 @@ def _claim_of(crawl_id: UUID, claimed: Claimed, who: FetchRequest, room: Allowan
     """Claim pages of a crawl that may begin now; what room they leave."""
     blocked = blocked_hosts()  # asked anew for each crawl: what was claimed of the one before counts
     chosen = who.scope[crawl_id] if who.scope is not None else None
-    pages = due_among(chosen, blocked, room) if chosen else due(crawl_id, blocked, room, who.cursor)
+    if chosen:
+        pages = due_among(chosen, blocked, room)
+    else:
+        pages = due(crawl_id, blocked.beside(who.waits_for), room, who.cursor)
+        if who.waits_for and not pages:
+            pages = due(crawl_id, blocked, room, who.cursor)
     if not pages:
         return room
     with write_transaction():

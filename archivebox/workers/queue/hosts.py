@@ -1,5 +1,6 @@
 """Politeness: which hosts want no request now, and when the next page of one may begin."""
 
+from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
@@ -18,8 +19,12 @@ from archivebox.hooks import base_layers, resolve_settings
 class BlockedHosts(NamedTuple):
     """Hosts that want no request now: for a page that never ran, and for one that is tried again."""
 
-    for_fresh: set[str]
-    for_retries: set[str]
+    for_fresh: AbstractSet[str]
+    for_retries: AbstractSet[str]
+
+    def beside(self, hosts: AbstractSet[str]) -> "BlockedHosts":
+        """These hosts as well."""
+        return BlockedHosts(self.for_fresh | hosts, self.for_retries | hosts)
 
 
 def blocked_hosts() -> BlockedHosts:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from typing import Any
 
@@ -44,12 +45,17 @@ def urls(claimed: claim.Claimed) -> list[str]:
 
 
 def look(
-    cursor: Cursor | None = None, capacity: int = 4, crawls: int = 4, retries: int = 1, machine: Machine | None = None
+    cursor: Cursor | None = None,
+    capacity: int = 4,
+    crawls: int = 4,
+    retries: int = 1,
+    machine: Machine | None = None,
+    *,
+    waits_for: AbstractSet[str] = frozenset(),
 ) -> claim.Claimed:
     machine = machine or Machine.current()
-    return claim_work(
-        FetchRequest(new_id(), machine.pk, Capacity(capacity, retries, crawls, crawls), cursor or Cursor())
-    )
+    room = Capacity(capacity, retries, crawls, crawls)
+    return claim_work(FetchRequest(new_id(), machine.pk, room, cursor or Cursor(), waits_for=waits_for))
 
 
 class TestTake:
@@ -188,6 +194,11 @@ class TestHosts:
         assert urls(look()) == ["https://example.com/fresh"]
         ready(crawl("https://example.com/fresh/2"))
         assert not look().snapshots, "fresh pages wait for each other"
+
+    def test_pages_of_other_hosts_come_before_those_of_a_host_that_is_waited_for(self) -> None:
+        ready(crawl("https://slow.example/1", "https://slow.example/2", "https://good.example/"))
+        assert urls(look(waits_for={"slow.example"})) == ["https://good.example/"]
+        assert urls(look(waits_for={"slow.example"})) == ["https://slow.example/1"], "there are no others"
 
     def test_the_delay_of_a_host_is_kept(self) -> None:
         Domain.objects.create(name="example.com", delay=60.0)
