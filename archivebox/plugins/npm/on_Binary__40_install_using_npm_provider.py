@@ -34,6 +34,7 @@ def main() -> None:
             install_alone(request, npm, modules)
     elif not has_all(request, modules):
         install_with_others(request, npm, modules, library)
+    check_hash(request, modules)
     if request.options.get("library") is True:
         report_library(request, modules, library)
     program = next(find_all([Path(name).name for name in request.names], [str(modules / ".bin")]), None)
@@ -51,17 +52,32 @@ def install_files(request: Request, npm: Path, folder: Path, library: Library) -
         target = package_file(package, folder).parent
         wanted = {"", version_of(target / "package.json")}
         is_here = target.is_dir() and not request.upgrade and package.lstrip("@").partition("@")[2] in wanted
-        if not is_here and not fetch_files(package, npm, target, install_timeout()):
-            give_up(f"npm could not fetch {package}; the reason stands above.")
+        if not is_here and not fetch_files(package, npm, target, install_timeout(), hash_of(request)):
+            give_up(f"npm could not fetch {package}, or its hash is another than {hash_of(request)}.")
     return folder
 
 
 def packages_of(request: Request) -> list[str]:
     """The packages as npm is asked for them, the first in the version that is wanted."""
     packages = request.packages
-    if request.version:
+    if request.version and not request.upgrade:
         packages[0] += f"@{request.version}"
     return [newest(package) for package in packages] if request.upgrade else packages
+
+
+def hash_of(request: Request) -> str:
+    """The hash that the first package has to have, as npm writes it; empty where none is known: of newer versions."""
+    value = request.options.get("integrity")
+    return value if isinstance(value, str) and not request.upgrade else ""
+
+
+def check_hash(request: Request, modules: Path) -> None:
+    """End the hook where the registry gave another package by this version than the plugin was written for."""
+    found = str(entry_of(request.packages[0], modules).get("integrity", ""))
+    if hash_of(request) not in ("", found):
+        give_up(
+            f"npm installed {packages_of(request)[0]} with the hash {found}, not {hash_of(request)}: it is not used."
+        )
 
 
 def newest(package: str) -> str:
@@ -102,12 +118,19 @@ def is_there(package: str, modules: Path) -> bool:
 
     npm writes `.package-lock.json` at the end of an installation: one that was cut off is not in it.
     """
+    installed = entry_of(package, modules).get("version")
+    version = package.lstrip("@").partition("@")[2]
+    return package_file(package, modules).parent.is_dir() and installed is not None and version in ("", installed)
+
+
+def entry_of(package: str, modules: Path) -> dict[str, object]:
+    """What npm's list of what it has installed says of a package."""
     lock = modules / ".package-lock.json"
     finished = json.loads(lock.read_bytes()).get("packages", {}) if lock.is_file() else {}
-    folder = package_file(package, modules).parent
-    installed = finished.get(f"node_modules/{folder.relative_to(modules)}", {}).get("version")
-    version = package.lstrip("@").partition("@")[2]
-    return folder.is_dir() and installed is not None and version in ("", installed)
+    entry: dict[str, object] = finished.get(
+        f"node_modules/{package_file(package, modules).parent.relative_to(modules)}", {}
+    )
+    return entry
 
 
 def install(wish: Wish, npm: Path, modules: Path) -> bool:

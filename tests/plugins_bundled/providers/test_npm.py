@@ -172,3 +172,15 @@ def test_a_script_of_a_package_runs_where_it_was_asked_for_alone(
     options = {"packages": [f"with-script@file:{package}"], "names": ["with-script"], "scripts": named}
     assert providers.ask("npm", "with-script", overrides={"npm": options}).code == 0
     assert (providers.lib / "npm" / "node_modules" / "with-script" / "ran").exists() is named
+
+
+@pytest.mark.parametrize("dependencies", [True, False])
+def test_a_package_with_another_hash_than_it_should_have_is_not_used(providers: "Provider", dependencies: bool) -> None:
+    right = "sha512-oVekP1cKtI+CTDvHWYFUcMtsK/00wmAEfyqKfNdARm8u1wNVhSgaX7A8d4UuIlUI5e84iEwOhs7ZPYRmzU9U6A=="
+    options = {"packages": ["semver"], "version": "7.6.3", "library": True, "dependencies": dependencies}
+    wrong = providers.ask("npm", "semver", overrides={"npm": {**options, "integrity": f"sha512-{'A' * 86}=="}})
+    assert (wrong.code, wrong.binaries) == (1, [])
+    assert "hash" in wrong.stderr
+    assert (
+        providers.ask("npm", "semver", overrides={"npm": {**options, "integrity": right}}).binary["version"] == "7.6.3"
+    )
