@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Set by the engine for this plugin, but read by pip as options of its own (a limit per connection).
 _NOT_FOR_PIP = ("PIP_TIMEOUT", "PIP_ENABLED", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__")
 ASKED = ".asked.json"  # what pip was told to install
+_NAME = re.compile(r"[\[=<>~!;@ ]")
+"""What ends the name of a package in a requirement (PEP 508)."""
 _BARE_VERSION = re.compile(r"\d[\w.!+*-]*")
 
 
@@ -64,7 +66,8 @@ class Environment:
     def _is_as_asked(self) -> bool:
         """Whether it was built for these packages, in these versions, with these options."""
         asked = self.folder / ASKED
-        return asked.is_file() and json.loads(asked.read_bytes()) == self._arguments()
+        wanted = (self._arguments(pinned=True), self._arguments(pinned=False))
+        return asked.is_file() and json.loads(asked.read_bytes()) in wanted  # the latter: somebody upgraded it
 
     def _built_at(self) -> float:
         return self.folder.stat().st_mtime
@@ -76,7 +79,10 @@ class Environment:
         build = parent / f".{self.folder.name}-{secrets.token_hex(4)}"
         try:
             self._run([sys.executable, "-m", "venv", "--without-pip", str(build)])
-            self._run([str(build / "bin" / "python"), *self._pip(), *self._arguments()])
+            report = build / "report.json"
+            install, *arguments = self._arguments()
+            self._run([str(build / "bin/python"), *self._pip(), install, "--report", str(report), *arguments])
+            self._check_hash(report)
             (build / ASKED).write_text(json.dumps(self._arguments()))
             os.utime(build)  # the time at which it was whole
             replace_link(self.folder, build)
@@ -92,10 +98,27 @@ class Environment:
             if pattern.fullmatch(path.name) and path not in kept:
                 shutil.rmtree(path, ignore_errors=True)
 
-    def _arguments(self) -> list[str]:
+    def _check_hash(self, report: Path) -> None:
+        """Refuse another file than the plugin was written for; the report's form: pip's manual, Installation Report."""
+        wanted = self._request.options.get("sha256")
+        if not isinstance(wanted, str) or self._request.upgrade:
+            return
+        found = {
+            _normal(one["metadata"]["name"]): one["download_info"]
+            .get("archive_info", {})
+            .get("hashes", {})
+            .get("sha256")
+            for one in json.loads(report.read_bytes())["install"]
+        }
+        name = _normal(_NAME.split(self._request.packages[0], maxsplit=1)[0])
+        if found.get(name) != wanted:
+            raise PipError(f"pip got {name} with the SHA-256 {found.get(name)}, not {wanted}: it is not used.")
+
+    def _arguments(self, *, pinned: bool | None = None) -> list[str]:
+        """What pip is told; ``pinned``: in the version that was asked for, as it is unless an upgrade is."""
         packages = self._request.packages
         version = self._request.version
-        if version:
+        if version and (not self._request.upgrade if pinned is None else pinned):
             packages[0] += f"=={version}" if _BARE_VERSION.fullmatch(version) else version
         quiet = ["--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--quiet"]
         return ["install", *quiet, *self._request.arguments("args"), "--", *packages]
@@ -127,6 +150,11 @@ class Environment:
             if runner.is_file():
                 return [str(runner)]
         raise PipError("There is no pip beside the application's Python. Install it: python3 -m ensurepip")
+
+
+def _normal(name: str) -> str:
+    """A package's name as all write it (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _wheel_folders() -> list[Path]:

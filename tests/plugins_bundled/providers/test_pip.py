@@ -50,13 +50,29 @@ def test_what_is_there_as_asked_costs_no_look_at_the_registry(providers: "Provid
 
 
 def test_an_upgrade_replaces_the_build_and_keeps_the_former_one(providers: "Provider") -> None:
-    places = []
+    """It takes the newest version, and who asks for the usual one afterwards takes that."""
+    places, versions = [], set()
     for _ in range(3):
-        assert providers.ask("pip", "pysemver", overrides=SEMVER, upgrade=True).binary["version"] == "3.0.4"
+        versions.add(providers.ask("pip", "pysemver", overrides=SEMVER, upgrade=True).binary["version"])
         places.append((providers.lib / "pip" / "pysemver").resolve())
+    versions.add(providers.ask("pip", "pysemver", overrides=SEMVER).binary["version"])
+    assert len(versions) == 1
+    assert versions != {"3.0.4"}
 
     assert len(set(places)) == 3
     assert [place.exists() for place in places] == [False, True, True]
+
+
+def test_a_package_with_another_hash_than_it_should_have_is_not_used(providers: "Provider") -> None:
+    options = {"packages": ["semver"], "version": "3.0.4", "sha256": "0" * 64}
+    answer = providers.ask("pip", "pysemver", overrides={"pip": options})
+    assert (answer.code, answer.binaries) == (1, [])
+    right = answer.stderr.partition("SHA-256 ")[2].partition(",")[0]
+    assert len(right) == 64
+    assert not (providers.lib / "pip" / "pysemver").exists()
+    assert (
+        providers.ask("pip", "pysemver", overrides={"pip": {**options, "sha256": right}}).binary["version"] == "3.0.4"
+    )
 
 
 def test_a_package_that_does_not_exist_leaves_nothing(providers: "Provider") -> None:
