@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import socket
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from uuid import UUID
@@ -101,6 +102,8 @@ class Ways:
         self._loop = loop
         self._ways_in = ways_in
         self._ways: dict[UUID, Way] = {}
+        self.on_proxy_death: Callable[[UUID], None] | None = None
+        """Called with each crawl whose connections broke off with the egress process."""
         ways_in.setblocking(False)
 
     def proxy_of(self, crawl_id: UUID) -> Proxy:
@@ -135,6 +138,8 @@ class Ways:
                 return
         self._untie(way)
         self._hand_over(way)
+        if self.on_proxy_death is not None:
+            self.on_proxy_death(way.crawl_id)
 
     def _untie(self, way: Way) -> None:
         if way.tie is not None:

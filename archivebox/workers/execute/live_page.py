@@ -51,13 +51,18 @@ class LivePage:
         return any(item.is_queued for item in self._holders)
 
     @property
+    def is_open(self) -> bool:
+        """Whether a tab is held, loaded or not."""
+        return any(item.is_running for item in self._holders)
+
+    @property
     def is_done_with(self) -> bool:
         """Whether it is open, and no hook needs it any more; what listens to it has to be told."""
         if any(item.is_queued or not (item.is_settled or item.is_endless or item.has_let_go) for item in self._users):
             return False
         if any(item.is_running for item in self._listeners):
             return False
-        return any(item.is_running for item in self._holders) and all(item.is_ready for item in self._holders)
+        return self.is_open and all(item.is_ready for item in self._holders)
 
     def closing(self) -> list[Planned]:
         """Whom to tell next that the page closes: first what listens to it, then what holds it."""

@@ -280,6 +280,12 @@ class SnapshotExecutor(Executor):
             columns = {"status": "queued", "retry_at": timezone.now(), "reason": reason}
             self.engine.journal.update(ArchiveResult, item.result_id, columns, self.lease)
 
+    def proxy_died(self) -> None:
+        """Have the live page opened anew: what it was receiving broke off, and nobody asks for it again."""
+        if self.page.is_open and not self.page.is_given_up:
+            self.page.lose()
+            self.advance()
+
     # --- what the page is -------------------------------------------------------------------------------------
 
     def knows_too_little(self, item: Planned) -> bool:

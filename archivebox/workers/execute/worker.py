@@ -75,6 +75,7 @@ class Worker:
         self.settings = resolve_settings(base_layers())
         self.loop = asyncio.get_running_loop()
         self.engine = Engine(self.loop, process, self.settings, crew, ways_in)
+        self.engine.ways.on_proxy_death = self._proxy_died
         self.engine.journal.on_lost = self._lease_lost
         self.engine.journal.on_broken = self._journal_broke
         self.held = Holdings(self.engine)
@@ -235,6 +236,11 @@ class Worker:
                 await event.wait()
 
     # --- beginning and ending runs ----------------------------------------------------------------------------
+
+    def _proxy_died(self, crawl_id: UUID) -> None:
+        for page in list(self.held.pages.values()):
+            if page.snapshot.crawl_id == crawl_id:
+                page.proxy_died()
 
     def _begin(self, lease: Lease, loaded: Loaded) -> None:
         self.held.begin(lease, loaded).over.add_done_callback(partial(self._is_over, lease))

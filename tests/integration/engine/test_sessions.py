@@ -223,3 +223,22 @@ def test_a_recorder_that_is_killed_while_it_winds_down_has_not_recorded(forked: 
     assert forked.ledger.count("killed") == 1
     assert forked.ledger.count("records") == forked.ledger.count("navigates") == 2
     assert forked.results()["recorder"]["status"] == "succeeded"
+
+
+def test_a_page_whose_proxy_dies_while_it_loads_is_opened_anew(forked: Collection) -> None:
+    browser(forked, LEDGER + "note shoots\n")
+    hook = forked.root / "plugins" / "navigate" / "on_Snapshot__30_navigate.sh"
+    waits = 'until [ -e "$DATA_DIR/killed" ]; do sleep 0.05; done\n'
+    hook.write_text(NAVIGATE + waits)
+    forked.add()
+    forked.watch()
+    forked.wait_ledger("navigates")
+    proxies = {"worker_type": "egress", "status": "running", "pid__isnull": False}
+    (row,) = forked.wait("the proxy", lambda: forked.processes(**proxies))
+    identity_of(row).signal(signal.SIGKILL)
+    forked.wait("the next proxy", lambda: [one for one in forked.processes(**proxies) if one["pk"] != row["pk"]])
+    (forked.root / "killed").touch()
+    forked.wait_sealed()
+    forked.leave()
+    opened_twice = ["tab-opens", "navigates", "tab-closes", "tab-opens", "navigates", "shoots"]
+    assert forked.ledger[:6] == opened_twice
