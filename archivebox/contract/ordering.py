@@ -13,7 +13,8 @@ OUTPUT_STEP = 5
 class Waits:
     """What each hook waits for.
 
-    ``after``: hooks whose end (or readiness, where they declare it) must have come. ``ready``: background hooks
+    ``after``: hooks whose end (or readiness, where they declare it) must have come, by ``x-hooks`` or, for foreground
+    hooks that ``x-hooks`` does not describe, by their place in their step. ``ready``: background hooks
     that a hook waits for until they are ready. ``giving_way``: hooks that are after another holder of a resource of
     theirs; until their turn has come they let those behind them have it. ``warnings``: what of the declarations was
     ignored.
@@ -47,6 +48,7 @@ def waits(hooks: Iterable[Hook]) -> Waits:
     warnings: list[str] = []
     steps = {hook: _runs_in(hook, ready.get(hook, ()), opening) for hook in ordered}
     after = {hook: tuple(_possible(hook, steps, edges, warnings)) for hook in ordered if hook.after}
+    after |= {hook: tuple(_before_in_step(hook, ordered, edges)) for hook in ordered if _keeps_order(hook)}
     return Waits(after, ready, giving_way, tuple(warnings))
 
 
@@ -63,6 +65,22 @@ def background_step(hook: Hook, opening: int) -> int:
 def _waits_for_readiness(hook: Hook) -> bool:
     """A background hook starts at once where it is described; authors of the others rely on the order of names."""
     return not hook.background or not hook.described
+
+
+def _keeps_order(hook: Hook) -> bool:
+    """A foreground hook that nothing describes: authors of both earlier dialects rely on the order of names."""
+    return not hook.background and not hook.described
+
+
+def _before_in_step(hook: Hook, ordered: Sequence[Hook], edges: dict[Hook, set[Hook]]) -> Iterator[Hook]:
+    """Those before it in its step whose end it waits for: its like, and what navigates; never in a circle."""
+    for other in ordered:
+        if other is hook:
+            return
+        is_waited_for = _keeps_order(other) or (other.session and not other.background)
+        if other.step == hook.step and is_waited_for and not _reaches(other, hook, edges):
+            edges[hook].add(other)
+            yield other
 
 
 def _ready_before(hook: Hook, ordered: Sequence[Hook], opening: int) -> Iterator[Hook]:

@@ -19,22 +19,39 @@ def note(name: str) -> str:
     return f"{NOTE}note {name}-starts\nnote {name}-ends\n"
 
 
-def test_foreground_hooks_of_a_step_run_side_by_side(each_mode: Collection) -> None:
-    each_mode.plugin(
-        "pair",
-        {
-            "on_Snapshot__10_one.sh": NOTE + SEEN + "note one\nseen two\nnote one-ends\n",
-            "on_Snapshot__11_two.sh": NOTE + SEEN + "note two\nseen one\nnote two-ends\n",
-        },
-    )
+def test_described_foreground_hooks_of_a_step_run_side_by_side(each_mode: Collection) -> None:
+    hooks = {
+        "on_Snapshot__10_one.sh": NOTE + SEEN + "note one\nseen two\nnote one-ends\n",
+        "on_Snapshot__11_two.sh": NOTE + SEEN + "note two\nseen one\nnote two-ends\n",
+    }
+    each_mode.plugin("pair", hooks, config={"x-hooks": {name: {} for name in hooks}})
     each_mode.run(each_mode.add())
     assert {row["status"] for row in each_mode.results().values()} == {"noresults"}
     assert set(each_mode.ledger) == {"one", "two", "one-ends", "two-ends"}
 
 
+def test_foreground_hooks_that_nothing_describes_run_in_the_order_of_their_numbers(forked: Collection) -> None:
+    """Whatever becomes of those before them; the background and what is described go on meanwhile."""
+
+    def slow(name: str, code: int) -> str:
+        return NOTE + SEEN + f"note {name}-starts\nseen beside\nsleep 0.2\nnote {name}-ends\nexit {code}\n"
+
+    forked.plugin("navigate", {"on_Snapshot__30_navigate.sh": slow("navigate", 1)})
+    forked.plugin("seo", {"on_Snapshot__38_seo.sh": slow("seo", 0)})
+    forked.plugin("accessibility", {"on_Snapshot__39_accessibility.sh": note("accessibility")})
+    described = {"x-hooks": {"on_Snapshot__37_beside.sh": {}}}
+    forked.plugin(
+        "beside", {"on_Snapshot__37_beside.sh": NOTE + SEEN + "seen navigate-starts\nnote beside\n"}, config=described
+    )
+    forked.run(forked.add())
+    expected = [f"{name}-{word}" for name in ("navigate", "seo", "accessibility") for word in ("starts", "ends")]
+    assert [line for line in forked.ledger if line != "beside"] == expected
+
+
 def test_no_more_hooks_than_slots_run_at_a_time(forked: Collection) -> None:
     forked.settings["HOOK_CONCURRENCY"] = "1"
-    forked.plugin("queue", {f"on_Snapshot__{10 + n}_h{n}.sh": note(f"h{n}") for n in range(6)})
+    hooks = {f"on_Snapshot__{10 + n}_h{n}.sh": note(f"h{n}") for n in range(6)}
+    forked.plugin("queue", hooks, config={"x-hooks": {name: {} for name in hooks}})
     forked.run(forked.add())
     assert forked.ledger == [f"h{n}-{word}" for n in range(6) for word in ("starts", "ends")]
 

@@ -14,11 +14,31 @@ def hook(text: str, plugin: str = "", after: tuple[str, ...] = (), *, described:
     exclusive = ("tab",) if name.step == 5 else ()
     ready, finite, derived = (flags.get(flag, False) for flag in ("ready", "finite", "derived"))
     hook = Hook(plugin or name.what, Path(name.file_name), name, exclusive=exclusive, after=after, described=described)
+    hook = replace(hook, session=flags.get("session", False))
     return replace(hook, ready=name.daemon or ready, finite=name.finite or finite, derived=derived)
 
 
 def after_of(found: Waits) -> dict[str, list[str]]:
     return {key.name.what: [other.name.what for other in others] for key, others in found.after.items()}
+
+
+def test_foreground_hooks_that_nothing_describes_keep_their_order_within_a_step() -> None:
+    found = waits(
+        [
+            hook("30_navigate.js", session=True),
+            hook("37_beside.js"),
+            hook("38_seo.js", described=False),
+            hook("38_listens.bg.js", described=False),
+            hook("39_accessibility.js", described=False),
+            hook("41_next.js", described=False),
+        ]
+    )
+    assert after_of(found) == {"seo": ["navigate"], "accessibility": ["navigate", "seo"], "next": []}
+
+
+def test_an_order_that_would_close_a_circle_is_not_kept() -> None:
+    found = waits([hook("30_navigate.js", session=True, after=("seo",)), hook("38_seo.js", described=False)])
+    assert after_of(found) == {"navigate": ["seo"], "seo": []}
 
 
 def test_a_foreground_hook_waits_for_every_ready_hook_before_it() -> None:

@@ -17,7 +17,11 @@ def planned(text: str, plugin: str = "", after: tuple[str, ...] = (), exclusive:
     name = parse_hook_name(f"on_Snapshot__{text}")
     assert name is not None
     path = Path(name.file_name)
-    return Planned(Hook(plugin or name.what, path, name, ready=name.daemon, exclusive=exclusive, after=after))
+    described = not name.background
+    hook = Hook(
+        plugin or name.what, path, name, ready=name.daemon, exclusive=exclusive, after=after, described=described
+    )
+    return Planned(hook)
 
 
 def may_start(schedule: Schedule) -> list[str]:
