@@ -6,9 +6,11 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 
 from archivebox.config.database import database_url
+from archivebox.config.newer import unknown_migrations
 from archivebox.config.origin import APPLICATION_ID, Origin, origin_of
 from archivebox.config.privacy import keep_private
 from archivebox.lib.files import atomic_write, locked
@@ -78,6 +80,17 @@ def refuse_others(folder: DataFolder) -> None:
         )
 
 
+def refuse_newer(folder: DataFolder) -> None:
+    """CollectionError where a newer version has changed the database; it stays as it is."""
+    unknown = unknown_migrations(folder, _own_migrations())
+    if unknown:
+        raise CollectionError(
+            f"{folder.root} was last used by a newer version of ArchiveBox, which has changed its database "
+            f"({unknown[-1]}). This version cannot open it, and has changed nothing there: install the newer version "
+            "again, or restore a backup from before the upgrade."
+        )
+
+
 def refuse_unwritable(folder: DataFolder) -> None:
     """CollectionError where this user may not write, or the disk is read-only: every command leaves a row and a log."""
     for path in (folder.root, folder.run, folder.logs, folder.logs / "cli.log", folder.database):
@@ -96,6 +109,7 @@ def open_collection(*, create: bool) -> None:
     refuse_others(folder)
     if not create:
         require_collection(folder)
+    refuse_newer(folder)
     refuse_unwritable(folder)
     keep_private(folder)  # before anything is made
     stamp = schema_of(folder)
@@ -176,8 +190,13 @@ def _migrate(folder: DataFolder) -> None:
 
 def schema_of(folder: DataFolder) -> str:
     """Names every migration that this version has, the mark, and the database they are meant for."""
-    package = Path(__file__).parent.parent
-    names = sorted(f"{path.parts[-3]}.{path.stem}" for path in package.glob("*/migrations/[0-9]*.py"))
+    names = sorted(_own_migrations())
     names.append(f"application_id {APPLICATION_ID:#x}")
     names.append(hashlib.sha256(database_url(folder).encode()).hexdigest())
     return "\n".join(names) + "\n"
+
+
+@cache
+def _own_migrations() -> frozenset[str]:
+    package = Path(__file__).parent.parent
+    return frozenset(f"{path.parts[-3]}.{path.stem}" for path in package.glob("*/migrations/[0-9]*.py"))

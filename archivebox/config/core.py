@@ -47,7 +47,7 @@ _PLACES = (
         "MACHINE_ID",
         "string",
         "",
-        "Name of this machine where several share a database; empty: kept in the user's state folder",
+        "Name of this machine where several share a database, any text; empty: an id kept in the user's state folder",
     ),
     SettingSpec("LOG_LEVEL", "string", "INFO", "Least important messages that are logged", enum=_LEVELS),
 )

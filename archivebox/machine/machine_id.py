@@ -1,17 +1,20 @@
 """Which machine this is: an id kept in the data folder, or with the user where a fleet shares a database."""
 
-import os
 from pathlib import Path
 from typing import NamedTuple, Self
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import platformdirs
 from django.db import connection
 
 from archivebox.base_models.rows import new_id
+from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.files import atomic_write, locked
 from archivebox.lib.processes import Identity
+
+_NAMES = UUID("6f0b1f4e-52a1-4b55-9c3e-0a6a1d6f9c11")
+"""The namespace (RFC 9562, 5.5) of names that people give to machines."""
 
 
 class Place(NamedTuple):
@@ -42,9 +45,17 @@ def machine_id() -> UUID:
     """The id of this machine, made on first use."""
     if not is_fleet():
         return _kept_in(DATA_FOLDER.machine_id, Place.of(DATA_FOLDER.root))
-    if named := os.environ.get("MACHINE_ID"):
-        return UUID(named)
+    if named := early_settings(DATA_FOLDER).get_text("MACHINE_ID"):
+        return _id_of_name(named)
     return _kept_in(platformdirs.user_state_path("archivebox") / "machine-id", Place())
+
+
+def _id_of_name(name: str) -> UUID:
+    """A UUID as it is; of any other name the same one each time."""
+    try:
+        return UUID(name)
+    except ValueError:
+        return uuid5(_NAMES, name)
 
 
 def _kept_in(path: Path, here: Place) -> UUID:

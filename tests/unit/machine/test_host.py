@@ -6,6 +6,7 @@ from contextlib import suppress
 import pytest
 from django.db import connection, transaction
 
+from archivebox.config.conffile import write_conf
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import RefusedRecordError
 from archivebox.hooks import base_layers, resolve_settings
@@ -46,6 +47,22 @@ def test_the_id_is_kept_where_it_belongs(collection: DataFolder, monkeypatch: py
     else:
         assert not collection.machine_id.exists()  # a fleet shares the database, not the machine
         assert str(Machine.current().pk) == "01900000-0000-7000-8000-000000000000"
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="a folder is one machine")
+def test_a_machine_may_have_any_name_from_the_environment_or_the_file(
+    collection: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MACHINE_ID", "machine-a")
+    forget_current_machine()
+    first = Machine.current().pk
+    monkeypatch.delenv("MACHINE_ID")
+    write_conf(collection.conf, {"MACHINE_ID": "machine-a"})
+    forget_current_machine()
+    assert Machine.current().pk == first
+    write_conf(collection.conf, {"MACHINE_ID": "machine-b"})
+    forget_current_machine()
+    assert Machine.current().pk != first
 
 
 def known_as(folder: DataFolder) -> str:

@@ -1,0 +1,26 @@
+"""Owns telling that a newer version has changed the database: by migrations that this one does not have."""
+
+from archivebox.config.database import database_url
+from archivebox.config.origin import Origin, origin_of
+from archivebox.storage.layout import DataFolder
+
+_OF_DJANGO = frozenset({"admin", "auth", "contenttypes", "sessions"})
+"""Apps that bring their own migrations; a newer Django alone is no newer version of ours."""
+
+
+def unknown_migrations(folder: DataFolder, known: frozenset[str]) -> list[str]:
+    """``app.name`` of the migrations that the database has had and that are none of ``known``.
+
+    Only reads. Nothing where there is no database yet, or where its server does not answer: who needs it says so.
+    """
+    from django.db import DatabaseError, connection  # what asks for its settings
+
+    if not database_url(folder) and origin_of(folder.database) is Origin.NOBODYS:
+        return []
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT app, name FROM django_migrations ORDER BY id")
+            applied = [f"{app}.{name}" for app, name in cursor.fetchall() if app not in _OF_DJANGO]
+    except DatabaseError:
+        return []
+    return [name for name in applied if name not in known]
