@@ -1,5 +1,7 @@
 """Owns everything that is printed: tables, trees and sentences on a terminal, JSON lines in a pipe."""
 
+import errno
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +26,8 @@ READABLE = 20
 """Letters of a line below which sentences are a ladder."""
 LONGEST_WORD = 36
 """Letters of a word up to which a column is made wide enough for it: an id has 36. URLs are broken anywhere."""
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""What writing to a file says while its disk, or its owner's part of it, is full."""
 _C1 = re.compile("[\x7f-\x9f]")
 
 
@@ -75,6 +79,19 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else " " if char in "\n\t" else "\ufffd" for char in text)
 
 
+def _drop_unwritten(stream: TextIO) -> None:
+    """Empty the buffers of a stream that could not be written."""
+    descriptor = stream.fileno()
+    kept, nowhere = os.dup(descriptor), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, descriptor)
+        stream.flush()
+    finally:
+        os.dup2(kept, descriptor)
+        os.close(kept)
+        os.close(nowhere)
+
+
 def counted(number: int, noun: str) -> str:
     """``1 page``, ``2,000 pages``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -92,14 +109,14 @@ class Output:
 
     def say(self, sentence: str) -> None:
         """A sentence for people. In a pipe it goes to stderr: stdout is for programs."""
-        self._write(self._stdout if self.is_for_people else self._stderr, f"{printable(sentence)}\n")
+        self._tell(self._stdout if self.is_for_people else self._stderr, f"{printable(sentence)}\n")
 
     def warn(self, sentence: str) -> None:
-        self._write(self._stderr, f"{printable(sentence)}\n")
+        self._tell(self._stderr, f"{printable(sentence)}\n")
 
     def trace(self, text: str) -> None:
         """A traceback that no log can take, because there is no collection yet."""
-        self._write(self._stderr, text)
+        self._tell(self._stderr, text)
 
     def text(self, text: str) -> None:
         """Text that was asked for as it is: a value, a help page, a version."""
@@ -111,6 +128,19 @@ class Output:
         if self._stdout.isatty():
             text = "\n".join(printable(line) for line in text.split("\n"))
         self._write(self._stdout, text)
+
+    @classmethod
+    def _tell(cls, stream: TextIO, text: str) -> None:
+        """Write what people may do without: a server whose log is on a full disk goes on.
+
+        What could not be written is dropped: the interpreter would try it once more at its exit, and end in error.
+        """
+        try:
+            cls._write(stream, text)
+        except OSError as error:
+            if error.errno not in DISK_FULL:
+                raise
+            _drop_unwritten(stream)
 
     @staticmethod
     def _write(stream: TextIO, text: str) -> None:

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,3 +32,18 @@ def test_a_killed_supervisord_costs_no_attempt(forked: Collection) -> None:
     forked.watchers.clear()
     forked.run()
     assert {row["status"] for row in forked.results().values()} == {"noresults"}
+
+
+def test_a_server_whose_output_goes_to_a_full_disk_goes_on(forked: Collection) -> None:
+    """/dev/full is one: each write to it fails (full(4)), and what is said at the end is no error either."""
+    forked.plugin("page", {"on_Snapshot__10_page.sh": "exit 0\n"})
+    command = [sys.executable, "-m", "archivebox", "server", "--bind", f"127.0.0.1:{free_ports()}"]
+    with Path("/dev/full").open("wb") as full:
+        server = subprocess.Popen(command, cwd=REPOSITORY, env=forked.env, stdout=full, stderr=full)
+    forked.watchers.append(server)
+    forked.wait_sealed(forked.add())
+    assert server.poll() is None
+    server.send_signal(signal.SIGINT)
+    assert server.wait(PATIENCE) in {0, 130}
+    forked.watchers.clear()
+    forked.wait_gone()
