@@ -1,6 +1,7 @@
 """A log of a hook on the disk: its first megabytes and its end stay, what lies between is given back."""
 
 import os
+from pathlib import Path
 
 from archivebox.lib import processes
 from archivebox.machine.logtail import TAIL, open_log, read_tail
@@ -67,3 +68,10 @@ class CappedLog:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
+
+
+def cut_unread(path: Path, cap: int) -> None:
+    """Give back what is beyond the cap of a log that nobody reads any more, save its end."""
+    log = CappedLog(str(path), cap)
+    log.give_back_unread()
+    log.close()

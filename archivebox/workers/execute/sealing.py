@@ -20,6 +20,7 @@ from archivebox.lib.files import remove_tree
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import forget
 from archivebox.storage.layout import HOOK_RUNS
+from archivebox.workers.execute.capped_log import cut_unread
 from archivebox.workers.execute.durability import make_durable
 from archivebox.workers.execute.executor import Executor
 from archivebox.workers.execute.packed_runs import pack, sizes_on_record
@@ -203,7 +204,7 @@ class Sealing:
         on_record = await self._engine.journal.read(sizes_on_record, self._snapshot.pk)
         while True:
             try:
-                await self._engine.loop.run_in_executor(None, tidy, folder, on_record)
+                await self._engine.loop.run_in_executor(None, tidy, folder, on_record, self._engine.output_max)
                 if is_unsigned(folder):
                     await self._engine.loop.run_in_executor(None, sign_hashes, self._snapshot)
                 await make_durable(self._engine.loop, folder)
@@ -246,10 +247,15 @@ def _is_any_gone(folder: Path, names: Iterable[str]) -> bool:
     return any(not os.path.lexists(folder / name) for name in names)
 
 
-def tidy(object_dir: Path, on_record: Mapping[str, Mapping[str, int]]) -> None:
-    """Remove empty logs and empty plugin folders, and pack what is small of the runs on record: once, at the seal."""
+def tidy(object_dir: Path, on_record: Mapping[str, Mapping[str, int]], cap: int) -> None:
+    """Remove empty logs and empty plugin folders, and pack what is small of the runs on record: once, at the seal.
+
+    Logs are cut to ``cap`` bytes once more: programs of a hook that has ended may have gone on writing to them.
+    """
     runs = object_dir / HOOK_RUNS
     if runs.is_dir():
+        for log in runs.glob("*.std???.log"):
+            cut_unread(log, cap)
         pack(runs, on_record)
     for folder in _entries(object_dir):
         if folder.is_dir(follow_symlinks=False):

@@ -32,6 +32,21 @@ def test_errors_are_cut_on_the_disk_as_output_is(each_mode: Collection) -> None:
     assert disk < 3_000_000
 
 
+@pytest.mark.parametrize(("stream", "descriptor"), [("stdout", 1), ("stderr", 2)])
+def test_what_programs_write_after_the_end_of_their_hook_is_cut_too(
+    forked: Collection, stream: str, descriptor: int
+) -> None:
+    writes = f"import os\nif os.fork() == 0:\n    os.setsid()\n    os.write({descriptor}, b'y' * 60_000_000)\n"
+    done = "    open(os.environ['DATA_DIR'] + '/ledger', 'w').write('written')\n"
+    forked.plugin("flood", {"on_Snapshot__10_flood.py": f"{writes}{done}"})
+    forked.plugin("waits", {"on_Snapshot__20_waits.sh": 'until [ -e "$DATA_DIR/ledger" ]; do sleep 0.05; done\n'})
+    forked.settings["HOOK_OUTPUT_MAX"] = "2000000"
+    forked.run(forked.add())
+    length, disk = disk_of(forked, stream)
+    assert length == 60_000_000
+    assert disk < 3_000_000
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("stream", "to"), [("stdout", ""), ("stderr", ">&2")])
 def test_ten_gigabytes_on_either_stream(forked: Collection, stream: str, to: str) -> None:

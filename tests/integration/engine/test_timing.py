@@ -39,7 +39,7 @@ def test_foreground_hooks_that_nothing_describes_run_in_the_order_of_their_numbe
     forked.plugin("navigate", {"on_Snapshot__30_navigate.sh": slow("navigate", 1)})
     forked.plugin("seo", {"on_Snapshot__38_seo.sh": slow("seo", 0)})
     forked.plugin("accessibility", {"on_Snapshot__39_accessibility.sh": note("accessibility")})
-    described = {"x-hooks": {"on_Snapshot__37_beside.sh": {}}}
+    described: dict[str, object] = {"x-hooks": {"on_Snapshot__37_beside.sh": {}}}
     forked.plugin(
         "beside", {"on_Snapshot__37_beside.sh": NOTE + SEEN + "seen navigate-starts\nnote beside\n"}, config=described
     )

@@ -102,6 +102,6 @@ def test_odd_things_in_a_page_are_no_reason_to_call_its_folder_unusable(tmp_path
     (tmp_path / ".hooks" / "said.stdout.log").write_text("said")
     (tmp_path / "full" / "page.html").write_text("page")
     (tmp_path / "link").symlink_to("empty")
-    tidy(tmp_path, {})
+    tidy(tmp_path, {}, 1_000)
     assert {path.name for path in tmp_path.iterdir()} == {".hooks", "full", "link"}
     assert {path.name for path in (tmp_path / ".hooks").iterdir()} == {"gone.stdout.log", "said.stdout.log"}
