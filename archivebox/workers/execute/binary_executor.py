@@ -131,7 +131,7 @@ class BinaryExecutor(Held):
             self.engine.journal.ingest(take, found, self.lease, on_refused=partial(refuse_record, run))
         return bool(reported or found)
 
-    def runs_in_folder_of(self, run: HookProcess) -> list[HookProcess | None]:
+    def runs_in_folder_of(self, run: HookProcess) -> list[HookProcess]:
         return [run]
 
     def hook_ended(self, run: HookProcess) -> None:

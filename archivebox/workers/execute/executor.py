@@ -335,8 +335,9 @@ class Executor(Held):
             if item.run is run and run not in self._by_run:
                 self.settle_run(item, run)  # once more: it had ended before this was known
 
-    def runs_in_folder_of(self, run: HookProcess) -> list[HookProcess | None]:
-        return [item.run for item in self.schedule.planned if item.hook.plugin == run.hook.plugin]
+    def runs_in_folder_of(self, run: HookProcess) -> list[HookProcess]:
+        runs = (item.run for item in self.schedule.planned if item.hook.plugin == run.hook.plugin)
+        return [one for one in runs if one is not None]
 
     def hook_ended(self, run: HookProcess) -> None:
         item = self._by_run.pop(run)

@@ -52,8 +52,8 @@ class Owner(Protocol):
     def hook_is_ready(self, run: "HookProcess") -> None: ...
     def hook_printed(self, run: "HookProcess", records: list[Record]) -> bool: ...
     def hook_ended(self, run: "HookProcess") -> None: ...
-    def runs_in_folder_of(self, run: "HookProcess") -> "list[HookProcess | None]":
-        """Of all hooks of its plugin, which share a folder; None for one that has not been started."""
+    def runs_in_folder_of(self, run: "HookProcess") -> "list[HookProcess]":
+        """Runs of its plugin's hooks in this worker's hands: a hook that is tried again alone has its folder alone."""
 
 
 class HookProcess:
@@ -389,7 +389,7 @@ class HookProcess:
             return ALL
         if not self.hook.background:
             return Claim(self.hook.name.what, self._before, began.timestamp())
-        others = [run for run in runs if run is not None and run is not self and run.started_at is not None]
+        others = [run for run in runs if run is not self and run.started_at is not None]
         beside = any(run.ended_at is None or run.ended_at >= began for run in others)
         return Claim(self.hook.name.what, self._before, began.timestamp(), shared=beside)
 
