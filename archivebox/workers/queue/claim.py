@@ -4,7 +4,7 @@ Every function runs on the database thread. Crawl ticks, CrawlRuns and Binaries 
 are claimed only of crawls whose run on this machine is ready for them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,6 +22,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import CrawlRun
 from archivebox.jobs.job import Job
 from archivebox.machine.binary import Binary
+from archivebox.machine.process import Process
 from archivebox.webhooks.delivery import Delivery
 from archivebox.workers.queue.due import (
     Allowance,
@@ -152,8 +153,9 @@ def claim_snapshots(claimed: Claimed, who: FetchRequest) -> None:
 
     A crawl of which no page is at work has one of its pages taken in any case: none waits for the pages of others.
     """
-    room = Allowance(who.capacity.snapshots, who.capacity.retries)
     looks, ready_at = 0, dict(_open_runs(who.machine))
+    taken = _claim_interrupted(claimed, who, ready_at) if who.capacity.beyond else 0
+    room = Allowance(who.capacity.snapshots - taken, who.capacity.retries)
     for crawl_id in _crawls_in_turn(who.cursor, who.scope):
         if room.fresh <= 0 and (room.retries <= 0 or looks >= LOOKS_FOR_RETRIES):
             break
@@ -167,6 +169,18 @@ def claim_snapshots(claimed: Claimed, who: FetchRequest) -> None:
         for (crawl_id,) in _idle_crawls(who.machine):
             if who.scope is None or crawl_id in who.scope:
                 _claim_of(crawl_id, claimed, who, Allowance(1))
+
+
+def _claim_interrupted(claimed: Claimed, who: FetchRequest, ready_at: Mapping[UUID, datetime | None]) -> int:
+    """Claim the pages of dead workers of which hooks still run, whatever room there is; how many.
+
+    These hooks have the tabs for which the pages that are claimed instead would wait, for ever.
+    """
+    rows = _interrupted(who.machine, timezone.now())
+    keys = {page for page, crawl in rows if ready_at.get(crawl) and (who.scope is None or crawl in who.scope)}
+    leased = claim(Snapshot, sorted(keys), who.worker) if keys else []
+    claimed.snapshots += leased
+    return len(leased)
 
 
 def _claim_of(crawl_id: UUID, claimed: Claimed, who: FetchRequest, room: Allowance) -> Allowance:
@@ -248,6 +262,15 @@ def _queue_run(crawl_id: UUID, claimed: Claimed, who: FetchRequest) -> None:
 @PreparedQuery
 def _runs_due(machine: UUID, now: datetime) -> Rows:
     return CrawlRun.objects.due(now).filter(machine_id=machine).values_list("pk", "crawl_id", "attempts")
+
+
+@PreparedQuery
+def _interrupted(machine: UUID, now: datetime) -> Rows:
+    """Pages that nobody holds, of open crawls, with hooks that run here; by way of these, which are few."""
+    free = Snapshot.objects.free().filter(retry_at__lte=now, crawl__status="started", crawl__request="")
+    page = free.filter(pk=models.OuterRef("snapshot_id"))
+    hooks = Process.objects.running().of_type(Process.TypeChoices.HOOK).filter(machine_id=machine)
+    return hooks.filter(models.Exists(page)).values_list("snapshot_id", "crawl_id")
 
 
 @PreparedQuery

@@ -242,3 +242,22 @@ def test_a_page_whose_proxy_dies_while_it_loads_is_opened_anew(forked: Collectio
     forked.leave()
     opened_twice = ["tab-opens", "navigates", "tab-closes", "tab-opens", "navigates", "shoots"]
     assert forked.ledger[:6] == opened_twice
+
+
+def test_pages_of_a_dead_worker_that_hold_tabs_are_taken_up_before_others(forked: Collection) -> None:
+    """Those that were queued before would fill the next worker, and wait there for the tabs."""
+    forked.settings["TABS"] = "1"
+    browser(forked, LEDGER + "note shoots\n")
+    hook = forked.root / "plugins" / "navigate" / "on_Snapshot__30_navigate.sh"
+    hook.write_text(NAVIGATE + 'until [ -e "$DATA_DIR/killed" ]; do sleep 0.05; done\n')
+    forked.add(*(f"http://one.test/{number}" for number in range(6)))
+    forked.watch()
+    forked.wait_ledger("navigates")
+    (worker,) = forked.processes(status="running", worker_type="worker")
+    identity_of(worker).signal(signal.SIGKILL)
+    forked.wait("the next worker", lambda: forked.rows("Snapshot", "pk", owner__isnull=False, owner__gt=worker["pk"]))
+    (forked.root / "killed").touch()
+    forked.wait_sealed()
+    forked.leave()
+    assert forked.ledger.count("shoots") == 6
+    assert forked.ledger.count("navigates") == 6, "hooks went on where their worker died"
