@@ -84,18 +84,35 @@ class Record:
     def _write(self, event: str, place: Place, **facts: object) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         log = self._open()
-        log.write(jsonl.dumps({"time": now, "event": event, "host": place.host, "port": place.port, **facts}))
-        if log.tell() > LOG_MAX:
+        line = jsonl.dumps({"time": now, "event": event, "host": place.host, "port": place.port, **facts})
+        is_whole = log.write(line) == len(line)  # else the disk is full: what comes next begins a line of its own
+        is_full = log.tell() > LOG_MAX
+        if is_full or not is_whole:
             log.close()
             self._log = None
+        if is_full:
             (self.folder / CONNECTIONS).replace(self.folder / FORMER)
 
     def _open(self) -> IO[bytes]:
         if self._log is None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            self._log = os.fdopen(os.open(self.folder / CONNECTIONS, flags, 0o600), "ab", buffering=0)
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            log = os.fdopen(os.open(self.folder / CONNECTIONS, flags, 0o600), "ab+", buffering=0)
+            try:
+                end_line(log)
+            except OSError:
+                log.close()
+                raise
+            self._log = log
         return self._log
+
+
+def end_line(log: IO[bytes]) -> None:
+    """End the last line of a log that is open for reading and appending, if it is torn."""
+    if log.seek(0, os.SEEK_END):
+        log.seek(-1, os.SEEK_END)
+        if log.read(1) != b"\n":
+            log.write(b"\n")
 
 
 def _last_number(log: Path) -> int:

@@ -19,7 +19,8 @@ def test_a_connection_that_the_proxy_did_not_make_has_its_sentence(tmp_path: Pat
         {"event": "refused", "host": "a.example", "port": 80, "reason": "private_address", "message": "It is private."},
         {"event": "closed", "host": "b.example", "port": 443, "connection": 1, "sent": 1, "received": 1},
     ]
-    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    torn = '{"event": "connected", "host": "b.exa' + json.dumps(lines[0]) + "\n"
+    log.write_text(torn + "".join(json.dumps(line) + "\n" for line in lines))
     assert addresses.explain(SOCKS, "http://a.example/x") == "It is private."
     assert addresses.explain(SOCKS, "https://a.example/x") == SOCKS
     assert addresses.explain("net::ERR_ABORTED", "http://a.example/x") == "net::ERR_ABORTED"

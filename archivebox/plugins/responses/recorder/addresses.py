@@ -50,9 +50,16 @@ class Addresses:
                     return
                 self._read += len(line)
                 if b'"closed"' not in line and line.startswith(b"{"):
-                    entry = json.loads(line)
-                    known = self._found if entry["event"] == "connected" else self._problems
-                    known[entry["host"], entry["port"]] = entry.get("address") or entry.get("message", "")
+                    self._learn(line)
+
+    def _learn(self, line: bytes) -> None:
+        """Take a line; one that a full disk has torn says nothing."""
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            return
+        known = self._found if entry["event"] == "connected" else self._problems
+        known[entry["host"], entry["port"]] = entry.get("address") or entry.get("message", "")
 
 
 def _place(url: str) -> tuple[str, int]:

@@ -1,0 +1,41 @@
+"""The log of a crawl's connections: a line that a full disk has torn costs no other."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from archivebox.lib import jsonl
+from archivebox.lib.egress.asking import Place
+from archivebox.lib.egress.record import CONNECTIONS, Record
+from tests.integration.engine.disks import small_disk
+
+PLACE = Place("example.org", 80)
+
+
+def test_after_a_torn_line_the_next_one_begins_on_its_own(tmp_path: Path) -> None:
+    (tmp_path / CONNECTIONS).write_text('{"event": "connected", "hos')
+    record = Record(tmp_path)
+    assert [record.connected(PLACE, "192.0.2.1") for _ in range(2)] == [1, 2]
+    record.close()
+    assert [line["connection"] for line in jsonl.read(tmp_path / CONNECTIONS)] == [1, 2]
+
+
+def connect_often(record: Record) -> None:
+    for _ in range(100):
+        record.connected(PLACE, "192.0.2.1")
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="needs root and mount(8)")
+def test_what_a_full_disk_tears_costs_no_line_that_comes_after_it(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 1) as disk:
+        record = Record(disk.path / "egress")
+        record.connected(PLACE, "192.0.2.1")
+        disk.fill()
+        with pytest.raises(OSError, match="No space left"):
+            connect_often(record)
+        disk.free()
+        last = record.connected(PLACE, "192.0.2.1")
+        assert [line["connection"] for line in jsonl.read(disk.path / "egress" / CONNECTIONS)][-1] == last
+        record.close()
