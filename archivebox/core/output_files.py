@@ -1,5 +1,6 @@
 """Owns what lies in a plugin's folder: listed for rows, and which of it is one hook's own."""
 
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,23 +25,25 @@ class Claim:
     """Which files of a plugin's folder are one hook's own.
 
     ``before``: what lay there when it started, and when that was changed; None: nobody looked, so that ``since``, the
-    moment of its start (seconds of the wall clock), decides. ``shared``: it ran in the background, beside
-    another hook of the plugin, so that only what bears its name is surely its own.
+    moment of its start (seconds of the wall clock), decides. ``until``: when another hook of the plugin started beside
+    it, if it ran in the background; of what changed later only what bears its name is surely its own.
     """
 
     name: str = ""
     before: Mapping[str, float] | None = None
     since: float = 0.0
-    shared: bool = False
+    until: float = math.inf
 
     def holds(self, file: OutputFile) -> bool:
         if file.path.endswith(NO_OUTPUT):
             return False
         if self.name and file.path.rpartition("/")[2].partition(".")[0] == self.name:
             return True
-        if self.before is not None and not self.shared:
+        if file.changed_at >= self.until - COARSE:
+            return False
+        if self.before is not None:
             return self.before.get(file.path) != file.changed_at
-        return not self.shared and file.changed_at >= self.since - COARSE
+        return file.changed_at >= self.since - COARSE
 
 
 ALL = Claim()

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import logging
+import math
 import os
 import signal
 from datetime import datetime
@@ -389,9 +390,9 @@ class HookProcess:
             return ALL
         if not self.hook.background:
             return Claim(self.hook.name.what, self._before, began.timestamp())
-        others = [run for run in runs if run is not self and run.started_at is not None]
-        beside = any(run.ended_at is None or run.ended_at >= began for run in others)
-        return Claim(self.hook.name.what, self._before, began.timestamp(), shared=beside)
+        others = [run for run in runs if run is not self and (run.ended_at is None or run.ended_at >= began)]
+        until = min((run.started_at.timestamp() for run in others if run.started_at is not None), default=math.inf)
+        return Claim(self.hook.name.what, self._before, began.timestamp(), until)
 
     def _end(self, status: ExitStatus, files: Listing) -> None:
         """It has ended, all of its output is read, and its files are listed."""
