@@ -178,8 +178,10 @@ def _server_has_tables() -> bool:
 
 def _migrate(folder: DataFolder) -> None:
     from django.core.management import call_command  # what `status` on a ready collection need not import
+    from django.db import connection  # likewise
 
     if not database_url(folder):
+        connection.close()  # while one is open, what is written here stays in the write-ahead log
         folder.database.touch(0o600)
         with closing(sqlite3.connect(folder.database, timeout=30)) as database:
             database.execute("PRAGMA auto_vacuum=INCREMENTAL")  # before the first page is written
