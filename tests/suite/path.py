@@ -32,6 +32,7 @@ def restricted(folder: Path) -> str:
     """Fill ``folder`` with links to those programs and return it as PATH; unchanged where there is no dpkg."""
     if sys.platform != "linux" or not STATUS.exists():
         return os.environ["PATH"]
+    folder.chmod(0o755)  # tests that run as another user look there, too
     programs = dict(_programs(_installed(STATUS.read_text("utf-8"))))
     for name, target in programs.items():
         (folder / name).symlink_to(target)

@@ -45,8 +45,10 @@ def is_writing(folder: Path) -> bool:
 
 
 def named_and_kept(folder: Path) -> tuple[list[str], list[str]]:
+    """Copies of what was given, as crawls name them, and as they lie there; a crawl that is being added names none."""
     with closing(sqlite3.connect(folder / "index.sqlite3")) as database:
-        named = [str(row[0]) for row in database.execute("SELECT source FROM crawls_crawl")]
+        of_whole = database.execute("SELECT source FROM crawls_crawl WHERE reason != 'being_added'")
+        named = [str(row[0]) for row in of_whole]
     return sorted(named), sorted(f"sources/{path.name}" for path in (folder / "sources").glob("*.txt"))
 
 
