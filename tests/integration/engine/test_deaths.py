@@ -37,7 +37,7 @@ def test_live_hooks_of_a_dead_worker_are_adopted_with_their_true_exit_codes(each
 def test_hooks_that_are_told_to_end_together_with_their_worker_are_given_back(forked: Collection) -> None:
     """A shutdown, or a process manager, tells all at once; the hooks end first."""
     forked.settings["MAX_ATTEMPTS"] = "1"
-    waits = 'echo {} >> "$DATA_DIR/ledger"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\necho kept > file\n'
+    waits = 'echo {0} >> "$DATA_DIR/ledger"\nuntil [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\necho kept > {0}.txt\n'
     files = {"front": "on_Snapshot__20_front.sh", "back": "on_Snapshot__21_back.finite.bg.sh"}
     forked.plugin("waits", {file: waits.format(name) for name, file in files.items()})
     forked.add()

@@ -22,6 +22,7 @@ def begin(made: Collection, *, workers: int = 1) -> None:
     """Three hooks that wait for ``go`` and end in statuses of their own: Python and shell, fore- and background."""
     made.settings |= {"MAX_ATTEMPTS": "1", "TIMEOUT": "600"}
     made.plugin("before", {"on_Snapshot__10_before.sh": 'echo before >> "$DATA_DIR/ledger"\n'})
+    side_by_side: dict[str, object] = {"on_Snapshot__20_front.py": {}, "on_Snapshot__22_shell.sh": {}}
     made.plugin(
         "waits",
         {
@@ -32,6 +33,7 @@ def begin(made: Collection, *, workers: int = 1) -> None:
                 f'until [ -e "$DATA_DIR/go" ]; do sleep 0.05; done\nnote shell-ends\nexit {CODES["shell"]}\n'
             ),
         },
+        config={"x-hooks": side_by_side},
     )
     made.plugin("after", {"on_Snapshot__30_after.sh": 'echo after >> "$DATA_DIR/ledger"\n'})
     made.add()
