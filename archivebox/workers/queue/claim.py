@@ -55,7 +55,7 @@ class Capacity(NamedTuple):
     crawls: int
     retried_crawls: int
     beyond: bool = True
-    """Whether a crawl of which no page is at work has one taken beyond that."""
+    """Whether pages are taken beyond that: those of dead workers whose hooks still run, and one of each idle crawl."""
     jobs: int = 0
     deliveries: int = 0
 
@@ -151,7 +151,8 @@ def _room_for(crawl_id: UUID, capacity: Capacity, now: datetime) -> int:
 def claim_snapshots(claimed: Claimed, who: FetchRequest) -> None:
     """Add due Snapshots of open crawls to what is claimed; and the runs of crawls that have none yet.
 
-    A crawl of which no page is at work has one of its pages taken in any case: none waits for the pages of others.
+    First those of dead workers whose hooks still run. A crawl of which no page is at work has one of its pages taken in
+    any case: none waits for the pages of others.
     """
     looks, ready_at = 0, dict(_open_runs(who.machine))
     taken = _claim_interrupted(claimed, who, ready_at) if who.capacity.beyond else 0
