@@ -4,8 +4,11 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+
+from archivebox.lib import processes
 
 _APPLICATION = Path(__file__).parents[2]
 """Where the process finds our modules."""
@@ -17,18 +20,25 @@ class LimitError(Exception):
     """The work took more memory or more time than it may."""
 
 
-def run_limited(module: str, sent: bytes) -> bytes:
-    """What ``module`` answers to ``sent``, run as a program that calls :func:`limit` first. LimitError. Blocks."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", module],
-        env={"PYTHONPATH": str(_APPLICATION), "LANG": "C.UTF-8"},
-        cwd=os.sep,  # Python looks for modules where it is started, too
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is for who asks; this one ends with its stdin
-    )
-    with process:
+def run_limited(module: str, sent: bytes, files: Sequence[int] = ()) -> bytes:
+    """What ``module`` answers to ``sent``, run as a program that calls :func:`limit` first. LimitError. Blocks.
+
+    ``files``: descriptors that it has open, too, under the same numbers.
+    """
+
+    def start() -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [sys.executable, "-m", module],
+            env={"PYTHONPATH": str(_APPLICATION), "LANG": "C.UTF-8"},
+            cwd=os.sep,  # Python looks for modules where it is started, too
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=files,
+            start_new_session=True,  # Ctrl-C is for who asks; this one ends with its stdin
+        )
+
+    with processes.waited_for(start) as process:
         try:
             answer, _ = process.communicate(sent, WAIT)
         except subprocess.TimeoutExpired:

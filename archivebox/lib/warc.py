@@ -1,7 +1,7 @@
 """Owns reading the headers of WARC records and of the HTTP answers in them, none longer than headers are."""
 
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 _LINE_MOST = 1 << 16
 """Bytes of one header line."""
@@ -13,7 +13,13 @@ class NotWarcError(ValueError):
     """Where a record should begin stands something else."""
 
 
-def read_headers(file: BinaryIO) -> dict[str, str]:
+class Lines(Protocol):
+    """What has lines: a file, or a part of one."""
+
+    def readline(self, size: int, /) -> bytes: ...
+
+
+def read_headers(file: Lines) -> dict[str, str]:
     """The lines up to the empty one, names in lower case; the first, which has no name, comes with its first word."""
     headers: dict[str, str] = {}
     for _ in range(_LINES_MOST):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from archivebox.replay.origins import host_name
 
 _WRITTEN = re.compile(r"@(https?):([^/]+)((?:/[^/]+)*?)/(\d{14})/(.*)", re.DOTALL)
-_URL = re.compile(r"(https?:)//?(?=[^/])")
+_URL = re.compile(r"\A(https?:)//?(?=[^/])")
 """The beginning of a URL, also where a proxy in front of us took two slashes for one."""
 
 
@@ -34,6 +34,10 @@ class Place:
         """The address of the app that looks for ``url`` at this moment in the whole collection."""
         return f"{self.app}/web/follow/{self.moment}/{url}"
 
+    def is_ours(self, text: str) -> bool:
+        """Whether this was written by :meth:`address` or :meth:`follow`."""
+        return text.startswith((f"/{self.token}/", self.follow("")))
+
 
 def path_of(app: str, moment: str, shown: str) -> str:
     """What follows the capability in an address; ``shown`` is a URL, or the path of a file."""
@@ -49,8 +53,12 @@ def read(token: str, path: str) -> tuple[Place | None, str]:
     if found is None or not host_name(found[2]):
         return None, path
     scheme, host, below, moment, shown = found.groups()
-    whole = _URL.sub(r"\1//", shown, count=1) if is_url(shown) else shown
-    return Place(token, f"{scheme}://{host}{below}", moment), whole
+    return Place(token, f"{scheme}://{host}{below}", moment), whole_url(shown)
+
+
+def whole_url(shown: str) -> str:
+    """A URL with both slashes after its scheme; anything else as it is."""
+    return _URL.sub(r"\1//", shown, count=1)
 
 
 def is_url(shown: str) -> bool:

@@ -60,21 +60,27 @@ class Answer:
         self.is_clean = False
 
     def _headers(self, mimetype: str, **more: str) -> list[tuple[str, str]]:
-        allowed = policy(
-            self._host, mimetype, self._app_url, scripts=self.scripts, links=self.links, is_clean=self.is_clean
-        )
         return [
             ("content-type", mimetype),
-            ("content-security-policy", allowed),
+            ("content-security-policy", self._policy(mimetype)),
             ("vary", "sec-fetch-dest"),
             ("x-content-type-options", "nosniff"),
-            ("referrer-policy", "no-referrer"),
+            ("referrer-policy", self._referrer_policy),
             ("x-robots-tag", "noindex, nofollow"),
             ("x-dns-prefetch-control", "off"),
             ("permissions-policy", "camera=(), microphone=(), geolocation=(), clipboard-read=()"),
             *((name.replace("_", "-"), value) for name, value in more.items()),
             *([("access-control-allow-origin", NOBODY)] if self.is_part else []),
         ]
+
+    def _policy(self, mimetype: str) -> str:
+        return policy(
+            self._host, mimetype, self._app_url, scripts=self.scripts, links=self.links, is_clean=self.is_clean
+        )
+
+    @property
+    def _referrer_policy(self) -> str:
+        return "no-referrer"
 
     @property
     def _kept(self) -> str:

@@ -4,24 +4,22 @@ in it has a browser connect elsewhere.
 
 import os
 
-from archivebox.lib.htmltrial import TangledError
+from archivebox.lib.mime_sniffing import is_xml_type
 from archivebox.replay.addresses import Place
 from archivebox.replay.files import Opened
-from archivebox.replay.pages import HTML
-from archivebox.replay.recorded import DOCUMENTS, LARGEST_TEXT, Reply, is_xml, source, whole, xml
-from archivebox.replay.rewriting.document import LARGE, Document, Kind
-from archivebox.replay.rewriting.text import decode
+from archivebox.replay.recorded import DOCUMENTS, Reply, large, made
+from archivebox.replay.rewriting.document import LARGEST_TEXT, Document, Kind
+from archivebox.replay.rewritten import Source, is_large
 
 
 def is_xml_file(opened: Opened) -> bool:
     """Whether a file is XML that browsers may draw."""
-    return not opened.is_folder and is_xml(opened.mimetype)
+    return not opened.is_folder and is_xml_type(opened.mimetype)
 
 
-def xml_copy(opened: Opened) -> Reply:
-    """The file, or its source. Blocks."""
-    with os.fdopen(os.dup(opened.descriptor), "rb") as file:
-        return xml(opened.mimetype, file.read(LARGEST_TEXT))
+def xml_copy(opened: Opened, place: Place, *, apart: bool = False) -> Reply:
+    """The file, or its source. Blocks. LargeDocumentError."""
+    return _copy(Document(Kind.XML, opened.mimetype, "", "", place, False), opened, apart=apart)
 
 
 def has_links(opened: Opened) -> bool:
@@ -29,21 +27,17 @@ def has_links(opened: Opened) -> bool:
     return not opened.is_folder and opened.mimetype in DOCUMENTS
 
 
-def linked_copy(opened: Opened, place: Place, *, scripts: bool) -> Reply:
+def linked_copy(opened: Opened, place: Place, *, scripts: bool, apart: bool = False) -> Reply:
     """The document, or its beginning, with its links to the web led into the app; else its source. Blocks.
 
-    A large one (:func:`is_large`) is rewritten in a process of its own.
+    ``apart``: a large one is rewritten in a process of its own; without, there is a LargeDocumentError for it.
     """
-    with os.fdopen(os.dup(opened.descriptor), "rb") as file:
-        data = file.read(LARGEST_TEXT)
-    document = Document(Kind.COPY, opened.mimetype, "", "", place, scripts)
-    try:
-        written = document.rewrite_apart(data) if is_large(opened) else document.rewrite(data)
-    except TangledError:
-        return source(decode(data, opened.mimetype))
-    return whole(HTML, written, is_clean=True)
+    return _copy(Document(Kind.COPY, opened.mimetype, "", "", place, scripts), opened, apart=apart)
 
 
-def is_large(opened: Opened) -> bool:
-    """Whether a document takes long and much memory to rewrite: few are done at a time."""
-    return opened.size > LARGE
+def _copy(document: Document, opened: Opened, *, apart: bool) -> Reply:
+    if is_large(document.kind, opened.size):
+        status = os.fstat(opened.descriptor)
+        identity = f"{status.st_dev} {status.st_ino} {opened.etag}"
+        return large(document, Source(identity, opened.size, descriptor=opened.descriptor), apart=apart)
+    return made(document.make(os.pread(opened.descriptor, LARGEST_TEXT, 0)))

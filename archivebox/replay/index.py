@@ -1,34 +1,27 @@
 """Owns what was recorded for one snapshot, found by URL: the log of the recorder, and where each answer lies."""
 
-import json
-import re
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
-from archivebox.plugins.base.responses import CDXJ, INDEX, REDIRECTS_MAX, Response, read_index
+from archivebox.plugins.base.responses import (
+    CDXJ,
+    DOCUMENTS,
+    INDEX,
+    REDIRECTS_MAX,
+    DocumentFacts,
+    Response,
+    read_documents,
+    read_index,
+)
+from archivebox.replay.locations import Location, Locations
 from archivebox.replay.matching import bare, loose
+from archivebox.replay.scripts.place import origin_of
 
-_EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-"""SHA-256 of no bytes, which the WARC names where an answer had no body."""
 _REMEMBERED = 32
 """Indices that are kept in memory: pages that are looked at right now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """One record: the file, relative to the snapshot's folder, and where it begins in it."""
-
-    folder: str
-    name: str
-    offset: int
-
-    @property
-    def is_packed(self) -> bool:
-        return self.name.endswith(".gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +37,43 @@ class Recorded:
 class Index:
     """The answers of one snapshot."""
 
-    def __init__(self, recorded: Iterable[Recorded], failures: Mapping[str, str]) -> None:
-        """``failures``: why there is no answer, by URL."""
+    def __init__(
+        self, recorded: Iterable[Recorded], failures: Mapping[str, str], documents: Mapping[str, DocumentFacts]
+    ) -> None:
+        """``recorded``: answers to requests of any method; ``failures``: why there is no answer, by URL.
+
+        ``documents``: what the browser took documents for, by URL. ``origins``: scheme, host and port of all answers.
+        ``has_service_worker``: whether one has made some of them.
+        """
         self.failures = failures
+        self._documents = documents
         self.count = 0
+        self._main: Recorded | None = None
         self._named: dict[str, Recorded] = {}
         self._pieces: dict[str, list[Recorded]] = {}
-        for one in recorded:
-            self.count += 1
-            if one.response.status == 206:
-                self._pieces.setdefault(one.response.url, []).append(one)
-            for name in self._names(one.response.url):
-                known = self._named.get(name)
-                if known is None or _merit(one) >= _merit(known):
-                    self._named[name] = one
+        self._answers: defaultdict[tuple[str, str], list[Recorded]] = defaultdict(list)
+        self.origins: set[str] = set()
+        self.has_service_worker = False
+        for one in sorted(recorded, key=_order):
+            response = one.response
+            self.origins.add(origin_of(response.url))
+            self.has_service_worker |= response.record.get("source") == "service_worker"
+            for name in {response.url, loose(response.url)}:
+                self._answers[response.method, name].append(one)
+            if response.method == "GET" and response.status != 304:
+                self._take(one)
+
+    def _take(self, one: Recorded) -> None:
+        """Have it found by its names, unless a better answer is."""
+        self.count += 1
+        if one.response.is_main and not one.response.redirected_to:
+            self._main = one
+        if one.response.status == 206:
+            self._pieces.setdefault(one.response.url, []).append(one)
+        for name in self._names(one.response.url):
+            known = self._named.get(name)
+            if known is None or _merit(one) >= _merit(known):
+                self._named[name] = one
 
     @staticmethod
     def _names(url: str) -> list[str]:
@@ -69,12 +85,27 @@ class Index:
         url = url.partition("#")[0]
         return next((found for name in self._names(url) if (found := self._named.get(name))), None)
 
+    def answers(self, url: str, method: str = "GET") -> list[Recorded]:
+        """All answers to ``url``, or to what differs from it in nothing that matters, in the order of the requests."""
+        url = url.partition("#")[0]
+        return self._answers.get((method, url)) or self._answers.get((method, loose(url)), [])
+
     def page(self, url: str, final_url: str) -> str:
         """Where the page of ``url`` was when it was kept, led on by refreshes and scripts; empty: not recorded."""
         led_to = self.find(final_url) if final_url else None
         if led_to is not None and led_to.response.is_main:
             return final_url
         return url if self.find(url) is not None else ""
+
+    def facts(self, found: Recorded) -> DocumentFacts | None:
+        """What the browser took a document for; None for what is no document, and where it is not known."""
+        response = found.response
+        return self._documents.get(response.url) if response.record.get("type") == "Document" else None
+
+    def user_of(self, found: Recorded) -> Recorded | None:
+        """The document or style sheet that asked for an answer; the page, where that is not known."""
+        asked_by = str(found.response.record.get("initiator", ""))
+        return (self.find(asked_by) if asked_by else None) or self._main
 
     def pieces(self, found: Recorded) -> list[Recorded]:
         """All the parts (206) of what one of them was found for."""
@@ -90,73 +121,42 @@ class Index:
         return True
 
 
-def _merit(one: Recorded) -> tuple[bool, bool, bool, bool]:
+def _order(one: Recorded) -> tuple[str, str, int]:
+    """The time of the request; where several have one, the place of the answer in the recording."""
+    record = one.response.record
+    return str(record.get("time", "")), str(record.get("warc", "")), int(record.get("offset", 0))
+
+
+def _merit(one: Recorded) -> tuple[bool, bool, bool, bool, bool]:
     """An answer that is whole before one that is cut or a part, a page before a redirect to it, a success before
-    a failure.
+    a failure, what was shown as a document before what a script fetched.
     """
     response = one.response
-    return response.status != 206, not response.truncated, not response.redirected_to, response.status < 400
+    is_document = response.record.get("type") == "Document"
+    is_whole = not response.truncated
+    return response.status != 206, is_whole, not response.redirected_to, response.status < 400, is_document
 
 
 def load(folder: Path) -> Index:
     """Read what was recorded in a snapshot's folder; nothing is there while nothing was recorded."""
     responses = [Response(record) for record in read_index(str(folder / "responses"))]
-    places = _Places(folder, responses)
-    shown = [one for one in responses if one.method == "GET" and one.status not in {0, 304}]
     failures = {one.url: one.error for one in responses if one.status == 0 and one.error}
-    for one in shown:
-        failures.pop(one.url, None)
-    return Index(places.recorded(shown), failures)
+    for one in responses:
+        if one.method == "GET" and one.status not in {0, 304}:
+            failures.pop(one.url, None)
+    documents = read_documents(str(folder / "responses"))
+    return Index(_recorded(responses, Locations(folder, responses)), failures, documents)
 
 
-class _Places:
-    """Where the records lie: in the recorder's own file, or in what the plugin ``warc`` packed of it."""
-
-    def __init__(self, folder: Path, responses: Iterable[Response]) -> None:
-        self._plain = set(_names_in(folder / "responses"))
-        self._packed = dict(_packed(folder / "warc"))
-        self._bodies = {
-            one.sha256: (place, one.size)
-            for one in responses
-            if one.sha256 and not one.record.get("revisit") and (place := self._of(one))
-        }
-
-    def recorded(self, responses: Iterable[Response]) -> Iterable[Recorded]:
-        for one in responses:
-            head = self._of(one)
-            body, size = self._bodies.get(one.sha256, (None, 0))
-            place = head or body
-            if place is not None:
-                yield Recorded(one, place, body, size)
-
-    def _of(self, response: Response) -> Location | None:
-        name = response.record.get("warc")
-        if name is None:  # it came out of the browser's cache: another answer has its record
-            return None
-        if name in self._plain:
-            return Location("responses", name, response.record["offset"])
-        return self._packed.get((response.url, _moment(str(response.record["time"])), response.sha256 or _EMPTY))
-
-
-def _packed(folder: Path) -> Iterable[tuple[tuple[str, str, str], Location]]:
-    """URL, moment and digest of each line of the CDXJ, and where its record lies."""
-    if not (folder / CDXJ).exists():
-        return
-    with (folder / CDXJ).open(encoding="utf-8") as lines:
-        for line in lines:
-            _, moment, text = line.split(" ", 2)
-            fields: dict[str, Any] = json.loads(text)
-            digest = fields["digest"].removeprefix("sha256:")
-            yield (fields["url"], moment, digest), Location("warc", fields["filename"], int(fields["offset"]))
-
-
-def _moment(date: str) -> str:
-    """A WARC-Date as a CDXJ has it."""
-    return re.sub(r"\D", "", date)[:14]
-
-
-def _names_in(folder: Path) -> list[str]:
-    return [path.name for path in folder.glob("*.warc")]
+def _recorded(responses: Iterable[Response], locations: Locations) -> Iterable[Recorded]:
+    """Each answer whose record is there."""
+    for one in responses:
+        if not one.status:
+            continue
+        body, size = locations.body(one)
+        head = locations.head(one) or body
+        if head is not None and (body or not one.size):
+            yield Recorded(one, head, body, size)
 
 
 class Indices:
@@ -168,7 +168,7 @@ class Indices:
 
     def of(self, folder: Path) -> Index:
         """The index of a snapshot's folder. Blocks."""
-        state = [_state(folder / "responses" / INDEX), _state(folder / "warc" / CDXJ)]
+        state = state_of(folder)
         with self._lock:
             known = self._known.get(folder)
         index = known[1] if known and known[0] == state else load(folder)
@@ -178,6 +178,12 @@ class Indices:
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
         return index
+
+
+def state_of(folder: Path) -> list[tuple[int, int]]:
+    """What is another when the recording in a snapshot's folder has changed."""
+    files = (folder / "responses" / INDEX, folder / "responses" / DOCUMENTS, folder / "warc" / CDXJ)
+    return [_state(path) for path in files]
 
 
 def _state(path: Path) -> tuple[int, int]:

@@ -6,30 +6,29 @@ It reads no cookie and sets none, knows no log-in and no form. It speaks RSGI, s
 import asyncio
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from archivebox.replay import addresses, capability
 from archivebox.replay.addresses import Place, is_url
-from archivebox.replay.answer import Answer, Exchange, Headers
+from archivebox.replay.answer import Answer, Headers
 from archivebox.replay.capability import Capability, Purpose
-from archivebox.replay.copies import has_links, is_large, is_xml_file, linked_copy, xml_copy
+from archivebox.replay.copies import has_links, is_xml_file, linked_copy, xml_copy
 from archivebox.replay.files import NotThereError, list_folder, open_beneath, split_path
+from archivebox.replay.large import Make, in_turn
 from archivebox.replay.origins import is_part, snapshot_of_host
 from archivebox.replay.pages import listing_page
-from archivebox.replay.recorded import Asked, LargeDocumentError, Reply, reply_to
+from archivebox.replay.recorded import Asked, reply_to
+from archivebox.replay.scripts.host import label_of_host
+from archivebox.replay.scripts.listener import BodyExchange, ViewAnswer, ViewListener
+from archivebox.replay.scripts.requests import FRAMES
 from archivebox.replay.shared import is_article_picture
 
 _GONE = ("Not here", "There is no such file in this snapshot.")
 _EXPIRED = ("This address has expired", "Open the snapshot in ArchiveBox again to get a fresh one.")
 
 _UNKNOWN = ("Not a name of this server", "Add the name to ALLOWED_HOSTS if it is yours.")
-LARGE_AT_ONCE = 2
-"""Large documents that are rewritten at a time, each in a process of up to 1.5 GB; others wait, and hold nobody up."""
-_large = ThreadPoolExecutor(LARGE_AT_ONCE, thread_name_prefix="large")
-_FRAMES = frozenset({"iframe", "frame"})
 
 LookUp = Callable[[Capability], Path | None]
 
@@ -53,26 +52,34 @@ class Scope(Protocol):
 class Listener:
     """The application: ``look_up`` says which folder a capability opens now, and may block (EndedError: none any more).
 
-    ``is_known_host`` says whether a name in a request is one of ours.
+    ``is_known_host`` says whether a name in a request is one of ours; ``views`` answers on the hosts of script views.
     """
 
-    def __init__(self, look_up: LookUp, is_known_host: Callable[[str], bool], app_url: str = "") -> None:
+    def __init__(
+        self, look_up: LookUp, is_known_host: Callable[[str], bool], views: ViewListener, app_url: str = ""
+    ) -> None:
         self._look_up = look_up
+        self._views = views
         self._is_known_host = is_known_host
         self._app_url = app_url
 
-    async def __rsgi__(self, scope: Scope, exchange: Exchange) -> None:
+    async def __rsgi__(self, scope: Scope, exchange: BodyExchange) -> None:
         host = scope.headers.get("host") or scope.authority or ""
         is_known = self._is_known_host(host)
-        answer = Answer(exchange, host if is_known else "", self._app_url, head=scope.method == "HEAD")
+        label = label_of_host(host)
+        make = ViewAnswer if label else Answer
+        answer = make(exchange, host if is_known else "", self._app_url, head=scope.method == "HEAD")
         if not is_known:
             answer.error(400, *_UNKNOWN)
             return
-        if scope.method not in {"GET", "HEAD"}:
+        if scope.method not in {"GET", "HEAD"} and not label:
             answer.error(405, "Only reading is possible here", "Archived pages take no forms.")
             return
         try:
-            await self._answer(scope, host, answer)
+            if isinstance(answer, ViewAnswer):
+                await self._views.answer(scope, exchange, answer, label)
+            else:
+                await self._answer(scope, host, answer)
         except NotThereError:
             answer.error(404, *_GONE)
         except EndedError:
@@ -87,7 +94,9 @@ class Listener:
         if right is None or (own is not None and own != right.snapshot_id):
             raise EndedError
         # As a tab of its own a page with scripts can send what it sees anywhere; a frame of ours cannot be led away.
-        answer.scripts = right.purpose is Purpose.SCRIPTS and scope.headers.get("sec-fetch-dest") in _FRAMES
+        # A recorded page runs its scripts in a view of its own (archivebox.replay.scripts); this is for copies.
+        is_framed = scope.headers.get("sec-fetch-dest") in FRAMES
+        answer.scripts = right.purpose is Purpose.SCRIPTS and is_framed and not is_url(shown)
         answer.is_picture = right.purpose is Purpose.FILE
         answer.is_shared = right.purpose is Purpose.SHARED
         answer.is_part = is_part(host, scope.headers.get("origin") or "", scope.headers.get("sec-fetch-dest") or "")
@@ -98,17 +107,17 @@ class Listener:
             raise NotThereError
         # A script could click its own links; without one, only a person does.
         if place is not None and is_url(shown):
-            answer.links = not (answer.scripts or answer.is_shared)
+            answer.links = not answer.is_shared
             url = f"{shown}?{scope.query_string}" if scope.query_string else shown
-            await self._recorded(answer, folder, Asked(place, url, answer.scripts, scope.headers.get("range") or ""))
+            await self._recorded(answer, folder, Asked(place, url, range=scope.headers.get("range") or ""))
         else:
             await self._file(answer, scope, folder, names, place or Place(token, "", ""))
 
     async def _recorded(self, answer: Answer, folder: Path, asked: Asked) -> None:
-        try:
-            reply = await asyncio.to_thread(reply_to, folder, asked)
-        except LargeDocumentError:
-            reply = await _among_few(partial(reply_to, folder, asked, apart=True))
+        await self._send(answer, partial(reply_to, folder, asked))
+
+    async def _send(self, answer: Answer, make: Make) -> None:
+        reply = await in_turn(make)
         try:
             await answer.reply(reply)
         finally:
@@ -121,10 +130,9 @@ class Listener:
         try:
             if has_links(opened):
                 answer.links = bool(place.app) and not answer.scripts
-                carry_out = _among_few if is_large(opened) else asyncio.to_thread
-                await answer.reply(await carry_out(partial(linked_copy, opened, place, scripts=answer.scripts)))
+                await self._send(answer, partial(linked_copy, opened, place, scripts=answer.scripts))
             elif is_xml_file(opened) and not answer.is_picture:
-                await answer.reply(await asyncio.to_thread(xml_copy, opened))
+                await self._send(answer, partial(xml_copy, opened, place))
             elif not opened.is_folder:
                 await answer.file(opened, scope.headers)
             elif scope.path.endswith("/"):
@@ -133,7 +141,3 @@ class Listener:
                 answer.redirect(scope.path.rpartition("/")[2] + "/")
         finally:
             os.close(opened.descriptor)
-
-
-async def _among_few(carry_out: Callable[[], Reply]) -> Reply:
-    return await asyncio.get_running_loop().run_in_executor(_large, carry_out)

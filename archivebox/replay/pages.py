@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from archivebox.replay.addresses import Place
 from archivebox.replay.files import Entry
+from archivebox.replay.scripts.place import ScriptPlace
 
 HTML = "text/html; charset=utf-8"
 
@@ -40,10 +41,10 @@ def circle_page(url: str) -> bytes:
     return _page("This address leads back to itself", f"<p>{escape(url)}</p><p>{sentence}</p>")
 
 
-def missing_page(url: str, place: Place, failure: str, *, scripts: bool) -> bytes:
+def missing_page(url: str, place: Place | ScriptPlace, failure: str) -> bytes:
     """What stands for a URL that is not in this snapshot; ``failure``: why the browser got nothing, where it asked."""
     why = f"<p>The browser asked for it then, and got nothing: {escape(failure)}.</p>" if failure else ""
-    if scripts:
+    if isinstance(place, ScriptPlace):
         further = "<p>While scripts run, links stay in this frame. Stop the scripts above, then follow it.</p>"
     else:
         address = escape(place.follow(url))

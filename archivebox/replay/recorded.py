@@ -6,40 +6,39 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
 
-from archivebox.lib.htmltrial import TangledError
+from archivebox.lib.mime_sniffing import MediaType, is_javascript_type, is_xml_type, parse_content_type
 from archivebox.replay.addresses import Place
+from archivebox.replay.answer_type import CSS, inherited_charset, media_type_of
 from archivebox.replay.files import parse_range
 from archivebox.replay.index import Index, Recorded, indices
 from archivebox.replay.pages import HTML, circle_page, missing_page
-from archivebox.replay.records import opened
-from archivebox.replay.rewriting.document import LARGE, Document, Kind
-from archivebox.replay.rewriting.text import decode
-from archivebox.replay.rewriting.xml import connects
+from archivebox.replay.records import Block, opened
+from archivebox.replay.rewriting.document import Document, Kind, Made
+from archivebox.replay.rewritten import Source, is_large, open_rewritten
+from archivebox.replay.scripts.place import ScriptPlace
 
-LARGEST_TEXT = 32 * 1024 * 1024
-"""Bytes of a document or style sheet that are changed, and shown: its tree takes up to fifty times as much memory."""
 DOCUMENTS = frozenset({"text/html", "application/xhtml+xml"})
 _SAVED = re.compile(r"text/(csv|markdown|calendar|tab-separated-values|yaml|x-\w+)", re.IGNORECASE)
 """Text that browsers save instead of showing it, which no archived page may have them do."""
 _PARTS = re.compile(r"multipart/[^;]*", re.IGNORECASE)
 """Answers in parts, of which some browsers take each part's own headers: cookies, and where to go on."""
-_XML = re.compile(r"(?:application|text)/xml|.*\+xml")
-_SVG = "image/svg+xml"
-_DRAWN = re.compile(rb"<\?xml-stylesheet|http://www\.w3\.org/")
-"""What says at the beginning of XML that browsers draw it: by a style sheet, or as XHTML or SVG."""
 _SPAN = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the browser asks for: a URL, in which place, with scripts or not, and which part of it."""
+    """What the browser asks for: a URL, in which place, with scripts or not, and which part of it.
 
-    place: Place
+    ``is_raw``: a script asks, and gets all bytes as they came. ``found``: the answer, where it was chosen already.
+    """
+
+    place: Place | ScriptPlace
     url: str
     scripts: bool = False
     range: str = ""
+    is_raw: bool = False
+    found: Recorded | None = None
 
 
 @dataclass
@@ -58,27 +57,23 @@ class Reply:
     is_clean: bool = False
 
 
-class LargeDocumentError(Exception):
-    """It takes long and much memory to rewrite it: few are done at a time."""
-
-
 def reply_to(folder: Path, asked: Asked, *, apart: bool = False) -> Reply:
     """What is answered from the snapshot in ``folder``. Blocks.
 
-    ``apart``: a large document is rewritten in a process of its own; without, there is a LargeDocumentError for it.
+    ``apart``: a large document that is not kept yet is rewritten in a process of its own; without, there is a
+    LargeDocumentError for it.
     """
     index = indices.of(folder)
-    found = index.find(asked.url)
+    found = asked.found or index.find(asked.url)
     if found is None:
-        return _page(
-            404, missing_page(asked.url, asked.place, index.failures.get(asked.url, ""), scripts=asked.scripts)
-        )
+        return _page(404, missing_page(asked.url, asked.place, index.failures.get(asked.url, "")))
     if index.leads_in_circles(found):
         return _page(508, circle_page(asked.url))
     if found.response.redirected_to:
         return Reply(302, HTML, 0, _nothing, {"location": asked.place.address(found.response.redirected_to)})
     with ExitStack() as stack:
         reply = _recorded(folder, asked, index, found, stack, apart=apart)
+        stack.callback(reply.close)
         reply.close = stack.pop_all().close
         return reply
 
@@ -86,6 +81,18 @@ def reply_to(folder: Path, asked: Asked, *, apart: bool = False) -> Reply:
 def whole(mimetype: str, body: bytes, status: int = 200, *, is_clean: bool = False) -> Reply:
     """An answer that is made already."""
     return Reply(status, mimetype, len(body), BytesIO(body).read, is_clean=is_clean)
+
+
+def made(result: Made, status: int = 200) -> Reply:
+    """What was rewritten."""
+    return whole(result.mimetype, result.body, status, is_clean=result.is_clean)
+
+
+def large(document: Document, source: Source, status: int = 200, *, apart: bool) -> Reply:
+    """A large document, of which a part is in memory at a time. LargeDocumentError."""
+    found = open_rewritten(document, source, apart=apart)
+    filled = found.filled
+    return Reply(status, filled.mimetype, filled.size, filled.read, close=found.file.close, is_clean=filled.is_clean)
 
 
 def _page(status: int, body: bytes) -> Reply:
@@ -102,56 +109,45 @@ def _recorded(folder: Path, asked: Asked, index: Index, found: Recorded, stack: 
     if found.response.status == 206:
         return _piece(folder, asked, index.pieces(found), stack)
     headers, body = stack.enter_context(opened(folder, found.head))
-    mimetype = headers.get("content-type") or found.response.mime or "application/octet-stream"
+    media = media_type_of(folder, index, found, headers)
     if found.body is None:
-        return Reply(found.response.status, mimetype, 0, _nothing)
+        return Reply(found.response.status, str(media), 0, _nothing)
     if found.body != found.head:
         _, body = stack.enter_context(opened(folder, found.body))
-    kind = mimetype.partition(";")[0].strip().lower()
-    if kind in DOCUMENTS or kind == "text/css":
-        if found.size > LARGE and not apart:
-            raise LargeDocumentError
-        sort = Kind.CSS if kind == "text/css" else Kind.HTML
-        document = Document(sort, mimetype, str(folder), found.response.url, asked.place, asked.scripts)
-        data = body.read(min(found.size, LARGEST_TEXT))
-        return _changed(document, found.response.status, data, apart=found.size > LARGE)
-    if is_xml(kind):
-        return xml(mimetype, body.read(min(found.size, LARGEST_TEXT)), found.response.status)
-    return _as_it_came(asked, found, _PARTS.sub("application/octet-stream", _SAVED.sub("text/plain", mimetype)), body)
+    if asked.is_raw:
+        return _as_it_came(asked, found, _PARTS.sub("application/octet-stream", str(media)), body)
+    kind = _kind_of(media.essence, asked)
+    if kind is None:
+        return _as_it_came(asked, found, _sent_type(folder, index, found, media), body)
+    inherited = inherited_charset(folder, index, found) if kind is Kind.CSS and not media.charset else ""
+    # A document that its scripts show under another address is relative to that.
+    is_scripted = isinstance(asked.place, ScriptPlace) and kind is not Kind.CSS
+    url = asked.url if is_scripted else found.response.url
+    document = Document(kind, str(media), str(folder), url, asked.place, asked.scripts, inherited)
+    if is_large(kind, found.size):
+        return large(
+            document, Source(found.response.sha256, found.size, found.body), found.response.status, apart=apart
+        )
+    return made(document.make(body.read(found.size)), found.response.status)
 
 
-def _changed(document: Document, status: int, data: bytes, *, apart: bool) -> Reply:
-    """A document or style sheet whose URLs lead into the archive, in UTF-8."""
-    try:
-        written = document.rewrite_apart(data) if apart else document.rewrite(data)
-    except TangledError:
-        return source(decode(data, document.mimetype), status)
-    return whole(
-        f"text/{'css' if document.kind is Kind.CSS else 'html'}; charset=utf-8", written, status, is_clean=True
-    )
+def _kind_of(essence: str, asked: Asked) -> Kind | None:
+    """How an answer of a type is rewritten; None where it comes as it came."""
+    if essence in DOCUMENTS:
+        return Kind.SCRIPTED if isinstance(asked.place, ScriptPlace) else Kind.HTML
+    if essence == CSS:
+        return Kind.CSS
+    return Kind.XML if is_xml_type(essence) else None
 
 
-def is_xml(kind: str) -> bool:
-    """Whether browsers take a media type, in lower case and without parameters, for XML."""
-    return _XML.fullmatch(kind) is not None
+def _sent_type(folder: Path, index: Index, found: Recorded, media: MediaType) -> str:
+    """The type of what is not changed: a script is read as its document was, which is in UTF-8 now."""
+    if is_javascript_type(media.essence) and not media.charset:
+        media = MediaType(media.essence, inherited_charset(folder, index, found))
+    return _PARTS.sub("application/octet-stream", _SAVED.sub("text/plain", str(media)))
 
 
-def xml(mimetype: str, data: bytes, status: int = 200) -> Reply:
-    """XML that nobody draws is shown as its source, because the tree that browsers make of it takes their own scripts;
-    and what would connect elsewhere.
-    """
-    is_drawn = mimetype.lower().startswith(_SVG) or _DRAWN.search(data, 0, 1024)
-    if is_drawn and not connects(data):
-        return whole(mimetype, data, status)
-    return source(decode(data, mimetype), status)
-
-
-def source(text: str, status: int = 200) -> Reply:
-    """What browsers are not to draw, as it is written."""
-    return whole("text/plain; charset=utf-8", text.encode("utf-8", "replace"), status)
-
-
-def _as_it_came(asked: Asked, found: Recorded, mimetype: str, body: BinaryIO) -> Reply:
+def _as_it_came(asked: Asked, found: Recorded, mimetype: str, body: Block) -> Reply:
     more = {"accept-ranges": "bytes"}
     try:
         part = parse_range(asked.range, found.size) if asked.range else None
@@ -160,7 +156,7 @@ def _as_it_came(asked: Asked, found: Recorded, mimetype: str, body: BinaryIO) ->
     if part is None:
         return Reply(found.response.status, mimetype, found.size, body.read, more)
     start, end = part
-    body.seek(start, 1)
+    body.skip(start)
     more["content-range"] = f"bytes {start}-{end - 1}/{found.size}"
     return Reply(206, mimetype, end - start, body.read, more)
 
@@ -175,10 +171,11 @@ def _piece(folder: Path, asked: Asked, pieces: list[Recorded], stack: ExitStack)
         first, total = span
         start, end = _wanted(asked.range, total)
         if first <= start < first + piece.size:
-            body.seek(start - first, 1)
+            body.skip(start - first)
             end = min(end, first + piece.size)
             more = {"accept-ranges": "bytes", "content-range": f"bytes {start}-{end - 1}/{total}"}
-            return Reply(206 if asked.range else 200, headers.get("content-type", ""), end - start, body.read, more)
+            mimetype = str(parse_content_type(headers.get("content-type", "")))
+            return Reply(206 if asked.range else 200, mimetype, end - start, body.read, more)
     return Reply(416, "text/plain", 0, _nothing)
 
 

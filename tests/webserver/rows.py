@@ -44,7 +44,8 @@ def make(app_port: str) -> str:
     crawl = create_crawl(seeds, created_by=user, tags=["news"], hold=True, visibility="public")
     Snapshot.objects.filter(crawl=crawl).update(status="sealed", retry_at=None)
     for number in range(70):
-        Snapshot.objects.filter(crawl=crawl, title=f"Story {number}").update(quality=75 + number % 7, size=number)
+        story = Snapshot.objects.filter(crawl=crawl, title=f"Story {number}")
+        story.update(quality=75 + number % 7, measured_at=timezone.now(), size=number)
     snapshot = Snapshot.objects.filter(crawl=crawl).order_by("-pk")[0]
     other = Snapshot.objects.filter(crawl=crawl).order_by("-pk")[1]
     spy = SPY.replace(b"APP", app_port.encode())

@@ -1,8 +1,9 @@
-"""Owns the URLs in style sheets (CSS Syntax 3): in ``url(…)`` and ``@import``, wherever they stand but in comments."""
+"""Owns the URLs in style sheets (CSS Syntax 3): in ``url(…)``, ``image-set(…)`` and ``@import``, but in comments."""
 
 import re
 from re import Match
 
+from archivebox.replay.rewriting.image_sets import IMAGE_SET, recorded_choices
 from archivebox.replay.rewriting.links import Links
 
 _QUOTED = r"""(?:"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+')"""
@@ -11,6 +12,7 @@ _TOKEN = re.compile(
     rf"""/\*.*?(?:\*/|\Z)                                   # a comment
     |@namespace[^;]*                                        # names, never asked for
     |(?P<import>@import\s*+)(?P<sheet>{_QUOTED})
+    |{IMAGE_SET}
     |url\(\s*+(?P<url>{_QUOTED}|(?:[^"'()\\\s]|\\.)*+)\s*+\)
     |{_STRING}                                              # a string is only text, also one that has no end""",
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
@@ -24,6 +26,8 @@ def rewrite_css(text: str, links: Links) -> str:
     """A style sheet, or the value of a ``style`` attribute, whose URLs lead into the archive."""
 
     def written(match: Match[str]) -> str:
+        if match["set"]:
+            return f"{match['set']}{rewrite_css(recorded_choices(match['choices'], links), links)})"
         if match["url"]:
             return f"url({_quoted(match['url'], links)})"
         if match["sheet"]:

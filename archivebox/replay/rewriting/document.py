@@ -1,67 +1,118 @@
-"""Owns the rewriting of one document or style sheet: here, or in a process of its own where it is large."""
+"""Owns what is shown of one document or style sheet: it is rewritten, or shown as its source."""
 
 import json
+import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 from archivebox.lib.htmltrial import TangledError
-from archivebox.lib.limited import LimitError, run_limited
 from archivebox.replay.addresses import Place
 from archivebox.replay.index import indices
 from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.html import lead_links, rewrite_html
 from archivebox.replay.rewriting.links import Links
-from archivebox.replay.rewriting.text import decode
+from archivebox.replay.rewriting.text import decode, decode_style
+from archivebox.replay.rewriting.xml import connects, is_xhtml
+from archivebox.replay.scripts.page import rewrite_scripted
+from archivebox.replay.scripts.place import ScriptPlace
 
-LARGE = 512 * 1024
-"""Bytes of a document beyond which a process of its own, which starts in 0.2 s, does it."""
-MODULE = "archivebox.replay.rewriting.document_main"
+LARGEST_TEXT = 32 * 1024 * 1024
+"""Bytes of a document or style sheet that are rewritten, and shown."""
+_SVG = "image/svg+xml"
+_DRAWN = re.compile(rb"<\?xml-stylesheet|http://www\.w3\.org/")
+"""What says at the beginning of XML that browsers draw it: by a style sheet, or as SVG."""
 
 
 class Kind(StrEnum):
-    """What is rewritten: a recorded document or style sheet, or a document that a plugin made."""
+    """What is rewritten: a recorded document, without or with its scripts, a style sheet, XML, a document of a plugin;
+    or what cannot be.
+    """
 
     HTML = "html"
+    SCRIPTED = "scripted"
     CSS = "css"
+    XML = "xml"
     COPY = "copy"
+    SOURCE = "source"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What is shown: ``is_clean``: nothing is left in it by which a browser would connect elsewhere."""
+
+    mimetype: str
+    body: bytes
+    is_clean: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What its rewriting needs to know. ``folder``: its snapshot's; ``url``: its own, empty for a copy."""
+    """What its rewriting needs to know. ``folder``: its snapshot's, empty for a copy; ``url``: its own, as well.
+
+    ``mimetype``: with the charset that is known of it; ``inherited``: a style sheet's charset where nothing says it.
+    """
 
     kind: Kind
     mimetype: str
     folder: str
     url: str
-    place: Place
+    place: Place | ScriptPlace
     scripts: bool
+    inherited: str = ""
+
+    def make(self, data: bytes) -> Made:
+        """What is shown of it; its source where it cannot be rewritten."""
+        if self.kind is Kind.XML:
+            return self._make_xml(data)
+        if self.kind is Kind.SOURCE:
+            return self._source(data)
+        try:
+            body = self.rewrite(data)
+        except TangledError:
+            return self._source(data)
+        return Made(f"text/{'css' if self.kind is Kind.CSS else 'html'}; charset=utf-8", body, is_clean=True)
 
     def rewrite(self, data: bytes) -> bytes:
         """Its bytes in UTF-8, with URLs that lead into the archive. TangledError."""
-        text, links = decode(data, self.mimetype), Links(self.place, self.url, self.url, self._is_kept(), self.scripts)
-        return _WAYS[self.kind](text, links).encode("utf-8", "replace")
+        place = self.place.seen_from(self.url) if isinstance(self.place, ScriptPlace) else self.place
+        text, links = self._text(data), Links(place, self.url, self.url, self._is_kept(), self.scripts)
+        if self.kind is Kind.SCRIPTED:
+            written = rewrite_scripted(text, links, indices.of(Path(self.folder)).origins)
+        else:
+            written = _WAYS[self.kind](text, links)
+        return written.encode("utf-8", "replace")
+
+    def _make_xml(self, data: bytes) -> Made:
+        """XML that nobody draws is shown as its source, because the tree that browsers make of it takes their own
+        scripts; and what would connect elsewhere. XHTML is a document.
+        """
+        if is_xhtml(data):
+            of_page = Kind.SCRIPTED if isinstance(self.place, ScriptPlace) else Kind.HTML
+            return replace(self, kind=of_page if self.folder else Kind.COPY).make(data)
+        is_drawn = self.mimetype.startswith(_SVG) or _DRAWN.search(data, 0, 1024)
+        return Made(self.mimetype, data) if is_drawn and not connects(data) else self._source(data)
+
+    def _source(self, data: bytes) -> Made:
+        """What browsers are not to draw, as it is written."""
+        return Made("text/plain; charset=utf-8", self._text(data).encode("utf-8", "replace"))
+
+    def _text(self, data: bytes) -> str:
+        style = self.mimetype.startswith("text/css")
+        return decode_style(data, self.mimetype, self.inherited) if style else decode(data, self.mimetype)
 
     def _is_kept(self) -> Callable[[str], bool]:
-        if self.kind is Kind.COPY:
+        if not self.folder:
             return lambda _url: False
         index = indices.of(Path(self.folder))
         return lambda url: index.find(url) is not None
 
-    def rewrite_apart(self, data: bytes) -> bytes:
-        """The same, in a process of its own. TangledError also where that took too much."""
-        try:
-            answer = run_limited(MODULE, json.dumps(asdict(self)).encode() + b"\n" + data)
-        except LimitError:
-            raise TangledError("rewriting it took too much memory, or too long") from None
-        return answer
-
     @classmethod
-    def from_json(cls, line: bytes) -> "Document":
-        said = json.loads(line)
-        return cls(**{**said, "kind": Kind(said["kind"]), "place": Place(**said["place"])})
+    def from_json(cls, text: str) -> "Document":
+        said = json.loads(text)
+        place = ScriptPlace(**said["place"]) if "main" in said["place"] else Place(**said["place"])
+        return cls(**{**said, "kind": Kind(said["kind"]), "place": place})
 
 
 _WAYS: dict[Kind, Callable[[str, Links], str]] = {

@@ -1,27 +1,48 @@
-"""Rewrites the one document that it is sent, within limits: see :mod:`archivebox.replay.rewriting.document`."""
+"""Rewrites one document within limits, from the file in which it lies into one of ours.
 
+It is told on its stdin, in JSON: see :mod:`archivebox.replay.rewritten`.
+"""
+
+import json
+import math
+import os
 import sys
+from pathlib import Path
 
-from archivebox.lib.htmltrial import TangledError
+from archivebox.lib import htmltrial
 from archivebox.lib.limited import limit
-from archivebox.replay.rewriting.document import Document
+from archivebox.replay.locations import Location
+from archivebox.replay.records import opened
+from archivebox.replay.rewriting.document import LARGEST_TEXT, Document
+from archivebox.replay.rewriting.template import Template
 
-MEMORY, MEMORY_PER_BYTE, MEMORY_MOST = 256 * 1024 * 1024, 80, 1536 * 1024 * 1024
-"""Bytes of address space; a document of short elements takes 50 times its size."""
-SECONDS, SECONDS_PER_MEGABYTE = 5, 3
-"""Of the processor; 5 MB with few links take 0.4."""
+MEMORY = 1024 * 1024 * 1024
+"""Bytes of address space. A page of 20 MB of prose takes a fourth of it."""
+SECONDS, SECONDS_PER_MEGABYTE = 2, 0.4
+"""Of the processor: ten for 20 MB; prose of that length takes one."""
 
 
 def main() -> int:
-    """0: rewritten; 1: it cannot be."""
-    document = Document.from_json(sys.stdin.buffer.readline())
-    data = sys.stdin.buffer.read()
-    limit(min(MEMORY + MEMORY_PER_BYTE * len(data), MEMORY_MOST), SECONDS + SECONDS_PER_MEGABYTE * len(data) // 2**20)
+    """0: it is written; 1: it cannot be."""
+    asked = json.loads(sys.stdin.buffer.read())
+    document = Document.from_json(asked["document"])
+    limit(MEMORY, math.ceil(SECONDS + SECONDS_PER_MEGABYTE * asked["size"] / 2**20))
+    htmltrial.pass_all()  # this process is itself one that can be ended
     try:
-        sys.stdout.buffer.write(document.rewrite(data))
-    except (TangledError, MemoryError):
+        with os.fdopen(asked["output"], "wb") as output:
+            Template(document).write(_read(asked), output)
+    except (MemoryError, OSError):
         return 1
     return 0
+
+
+def _read(asked: "dict[str, object]") -> bytes:
+    size = min(int(str(asked["size"])), LARGEST_TEXT)
+    record = asked["record"]
+    if not isinstance(record, dict):
+        return os.pread(int(str(asked["descriptor"])), size, 0)
+    with opened(Path(str(asked["folder"])), Location(**record)) as (_, block):
+        return block.read(size)
 
 
 if __name__ == "__main__":

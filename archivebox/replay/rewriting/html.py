@@ -6,7 +6,7 @@ in one tree may be elements in the next (a style sheet within SVG, for one; HTML
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -14,6 +14,8 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from archivebox.lib import htmltrial
 from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewriting.sources import SELECTOR as SOURCES
+from archivebox.replay.rewriting.sources import candidates, keep_recorded_sources
 
 _RESOURCES = frozenset({"src", "poster", "background", "data", "href", "xlink:href", "lowsrc", "dynsrc"})
 _LINKING = frozenset({"href", "xlink:href"})
@@ -47,7 +49,7 @@ _SHOWN_LINKS = frozenset(
 _KEPT_PRAGMAS = frozenset({"content-type", "content-language", "default-style", "x-ua-compatible"})
 """Values of ``http-equiv`` that are kept; others are policies, cookies and timers of the server."""
 _REFRESH = re.compile(r"\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
-_DOCTYPE = re.compile(r"(?:\s|\ufeff|(?><!--.*?-->)|<\?[^>]*+>)*+(<!doctype[^>]*>)", re.IGNORECASE | re.DOTALL)
+DOCTYPE = re.compile(r"(?:\s|\ufeff|(?><!--.*?-->)|<\?[^>]*+>)*+(<!doctype[^>]*>)", re.IGNORECASE | re.DOTALL)
 """What stands before it is taken in one way: sixty comments without any had the server try for ever."""
 _ANIMATIONS = frozenset({"set", "animate"})
 """Elements of SVG that give another an attribute which does not stand in the document."""
@@ -64,11 +66,21 @@ _DEEPEST = 5
 
 def rewrite_html(text: str, links: Links, depth: int = 0) -> str:
     """The document, written anew. TangledError."""
+    links, text = _rewritten(text, links, depth)
+    return lead_links(text, links, depth)
+
+
+def _rewritten(text: str, links: Links, depth: int) -> tuple[Links, str]:
+    """The document with all that it names asked of the archive, and its links with its base.
+
+    A function of its own, because a tree takes a hundred times the memory of its text: none waits for the next.
+    """
     tree = _parsed(text)
     links = _based(tree, links)
+    keep_recorded_sources(_elements(tree, SOURCES), links)
     for node in _elements(tree, _SELECTOR):
         _rewrite(node, links, depth)
-    return lead_links(_with_doctype_of(text, tree.html or ""), links, depth)
+    return links, with_doctype_of(text, tree.html or "")
 
 
 def lead_links(text: str, links: Links, depth: int = 0) -> str:
@@ -76,12 +88,19 @@ def lead_links(text: str, links: Links, depth: int = 0) -> str:
     browser would connect elsewhere, or say where it comes from. Empty where that does not come to an end. TangledError.
     """
     for _ in range(_READINGS):
-        tree = _parsed(text)
-        changed = [_clean(node, links, depth) for node in _elements(tree, _HARMFUL)]
-        if not any(changed):
+        cleaned = _cleaned_once(text, links, depth)
+        if cleaned is None:
             return text
-        text = _with_doctype_of(text, tree.html or "")
+        text = cleaned
     return ""
+
+
+def _cleaned_once(text: str, links: Links, depth: int) -> str | None:
+    """The document without what is harmful in one reading of it; None where there is nothing."""
+    tree, changed = _parsed(text), False
+    for node in _elements(tree, _HARMFUL):
+        changed = _clean(node, links, depth) or changed
+    return with_doctype_of(text, tree.html or "") if changed else None
 
 
 def _parsed(text: str) -> LexborHTMLParser:
@@ -89,12 +108,15 @@ def _parsed(text: str) -> LexborHTMLParser:
     return LexborHTMLParser(text)
 
 
-def _elements(tree: LexborHTMLParser, selector: str) -> Iterable[LexborNode]:
+def _elements(tree: LexborHTMLParser, selector: str) -> Iterator[LexborNode]:
     """What a selector finds, also in templates within one another, of which shadow roots are made; each once, which the
     parser does not promise.
     """
-    nodes = chain(tree.css(selector), *(part.css(selector) for part in _fragments(tree)))
-    return {node.mem_id: node for node in nodes}.values()
+    seen: set[int] = set()
+    for node in chain(tree.css(selector), *(part.css(selector) for part in _fragments(tree))):
+        if node.mem_id not in seen:
+            seen.add(node.mem_id)
+            yield node
 
 
 def _fragments(tree: LexborHTMLParser) -> list[LexborNode]:
@@ -104,11 +126,11 @@ def _fragments(tree: LexborHTMLParser) -> list[LexborNode]:
     return found
 
 
-def _with_doctype_of(text: str, html: str) -> str:
+def with_doctype_of(text: str, html: str) -> str:
     """``html`` with all of the first document type: the parser forgets what makes some pages those of the quirks mode
     (HTML 13.2.6.4.1).
     """
-    was, written = _DOCTYPE.match(text), _DOCTYPE.match(html)
+    was, written = DOCTYPE.match(text), DOCTYPE.match(html)
     return html[: written.start(1)] + was[1] + html[written.end(1) :] if was and written else html
 
 
@@ -164,7 +186,7 @@ def _is_left_out(tag: str, attributes: dict[str, str], links: Links) -> bool:
         return not _is_kept(attributes, links)
     if tag == "link":
         return not _kinds(attributes)
-    return tag == "base" or (tag in _ANIMATIONS and _animates(attributes) in _LEADING)
+    return (tag == "base" and not links.keeps_base) or (tag in _ANIMATIONS and _animates(attributes) in _LEADING)
 
 
 def _cleaned(tag: str, attributes: dict[str, str], links: Links, depth: int) -> dict[str, str]:
@@ -177,14 +199,17 @@ def _cleaned(tag: str, attributes: dict[str, str], links: Links, depth: int) -> 
     elif tag in {"a", "area"}:
         wanted.pop("target", None)
         wanted |= {name: links.outward(wanted[name]) for name in _LINKING & wanted.keys()}
-        href = wanted.get("href") or wanted.get("xlink:href") or ""
-        if not links.scripts and href.startswith(links.place.app):  # while scripts run, links stay in the frame
+        if links.leaves_frame(wanted.get("href") or wanted.get("xlink:href") or ""):
             wanted["target"] = "_top"
+    elif tag == "base":
+        wanted.pop("target", None)
     return wanted
 
 
 def _written(tag: str, name: str, value: str, links: Links, depth: int) -> str | None:
     """The new value of an attribute; None where it stays as it is."""
+    if tag == "base":
+        return links.place.address(links.base) if name == "href" else None
     if name in _LINKING and tag in {"a", "area"}:
         return links.page(value)
     if name in _RESOURCES and (name != "data" or tag == "object"):
@@ -194,7 +219,7 @@ def _written(tag: str, name: str, value: str, links: Links, depth: int) -> str |
     if name == "style":
         return rewrite_css(value, links)
     if name == "srcdoc":
-        return rewrite_html(value, links, depth + 1) if depth < _DEEPEST else ""
+        return links.before + rewrite_html(value, links, depth + 1) if depth < _DEEPEST else ""
     return None
 
 
@@ -236,16 +261,3 @@ def _refreshed_to(attributes: dict[str, str], links: Links) -> str:
 def _named_by_refresh(attributes: dict[str, str]) -> str:
     found = _REFRESH.match(attributes.get("content", ""))
     return found[1] if found else ""
-
-
-def candidates(text: str) -> Iterator[tuple[str, str]]:
-    """The URLs of a ``srcset`` and what follows each (HTML 4.8.4.2.2); commas inside a URL belong to it."""
-    position = 0
-    while found := re.compile(r"[\s,]*([^\s,]\S*)").match(text, position):
-        position, url = found.end(), found[1]
-        if url.endswith(","):
-            yield url.rstrip(","), ""
-            continue
-        rest = re.compile(r"(?:[^,(]|\([^)]*\)?)*").match(text, position)
-        position = rest.end() if rest else len(text)
-        yield url, rest[0].rstrip() if rest else ""

@@ -1,11 +1,12 @@
 """Owns what the URLs in one archived document are written as."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import ada_url
 
 from archivebox.replay.addresses import Place
+from archivebox.replay.scripts.place import ScriptPlace
 
 _WEB = ("https://", "http://")
 _NOWHERE = tuple(f"{scheme}here.invalid/" for scheme in _WEB)
@@ -20,15 +21,26 @@ class Links:
     document's scripts run; its links stay in its frame then, because a script could click them.
     """
 
-    place: Place
+    place: Place | ScriptPlace
     document: str
     base: str
     is_kept: Callable[[str], bool]
     scripts: bool = False
+    before: str = ""
+    """What stands before a document within this one (``srcdoc``)."""
 
     def with_base(self, href: str) -> "Links":
         """The same for a document that names another base."""
-        return Links(self.place, self.document, self.absolute(href) or self.base, self.is_kept, self.scripts)
+        return replace(self, base=self.absolute(href) or self.base)
+
+    @property
+    def keeps_base(self) -> bool:
+        """Whether ``<base>`` stays: a script's URLs are relative to it, while all in the document are absolute."""
+        return isinstance(self.place, ScriptPlace)
+
+    def leaves_frame(self, href: str) -> bool:
+        """Whether a link leads into the app; while scripts run, links stay in the frame."""
+        return not self.scripts and isinstance(self.place, Place) and href.startswith(self.place.app)
 
     def absolute(self, text: str) -> str:
         """The URL that ``text`` means here; empty where it is none of the web's, or leads to a part of this page."""
@@ -58,7 +70,7 @@ class Links:
 
     def is_ours(self, text: str) -> bool:
         """Whether this was written by us: what :meth:`resource` and :meth:`page` give."""
-        return text.startswith((f"/{self.place.token}/", self.place.follow("")))
+        return self.place.is_ours(text)
 
     def outward(self, text: str) -> str:
         """What is written for a link in a document that may be anywhere; ``text`` itself where it leads to no other

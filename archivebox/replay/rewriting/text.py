@@ -1,33 +1,35 @@
 """Owns which encoding archived text is in, as browsers decide it (HTML 13.2.3.2, CSS Syntax 3, 3.2)."""
 
-import re
-
 import webencodings
 
-_PRESCAN = 1024
-"""Bytes in which a declaration must stand."""
-_IN_HTML = re.compile(rb"""<meta[^>]*?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
-_IN_CSS = re.compile(rb'@charset "([A-Za-z0-9_.:-]+)";')
-_IN_TYPE = re.compile(r"""charset\s*+=\s*+["']?\s*+([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
+from archivebox.lib.charsets import declared_in_css, declared_in_html
+from archivebox.lib.mime_sniffing import parse_content_type
 
 
 def decode(data: bytes, content_type: str) -> str:
-    """The text: by its byte order mark, else as the header says, else as it says itself, else what it can be."""
-    named = _named(data, content_type)
-    text, _ = webencodings.decode(data, named or _guessed(data))
+    """The text of a document: by its byte order mark, else as its type says, else as it says itself, else what it can
+    be.
+    """
+    return _text(data, content_type, declared_in_html(data), "")
+
+
+def decode_style(data: bytes, content_type: str, inherited: str = "") -> str:
+    """The text of a style sheet; ``inherited``: the encoding of the document that uses it."""
+    return _text(data, content_type, declared_in_css(data), inherited)
+
+
+def _name_of(label: str) -> str:
+    """The name of the encoding with this label (Encoding 4.2); empty where there is none."""
+    encoding = webencodings.lookup(label) if label.isascii() else None
+    return str(encoding.name) if encoding else ""
+
+
+def _text(data: bytes, content_type: str, declared: str, inherited: str) -> str:
+    name = _name_of(parse_content_type(content_type).charset)
+    if not name and (name := _name_of(declared)).startswith("utf-16"):
+        name = "utf-8"  # what was read as ASCII so far is no UTF-16
+    text, _ = webencodings.decode(data, name or _name_of(inherited) or _guessed(data))
     return str(text)
-
-
-def _named(data: bytes, content_type: str) -> webencodings.Encoding | None:
-    said = _IN_TYPE.search(content_type)
-    encoding = webencodings.lookup(said[1]) if said else None
-    if encoding is not None:
-        return encoding
-    start = data[:_PRESCAN]
-    declared = _IN_HTML.search(start) or _IN_CSS.match(start)
-    encoding = webencodings.lookup(declared[1].decode("ascii")) if declared else None
-    # What was read as ASCII so far is no UTF-16.
-    return webencodings.UTF8 if encoding is not None and encoding.name.startswith("utf-16") else encoding
 
 
 def _guessed(data: bytes) -> str:

@@ -1,16 +1,19 @@
-"""Owns whether XML would have a browser that draws it connect elsewhere, as no Content-Security-Policy forbids."""
+"""Owns what XML a browser draws: whether it is XHTML, or connects elsewhere, as no Content-Security-Policy forbids."""
 
 import re
+from contextlib import suppress
 from xml.parsers import expat
 
 _HTML = "http://www.w3.org/1999/xhtml"
 _CONNECTING = frozenset(f"{_HTML} {name}" for name in ("base", "link", "meta"))
+_BEGINNING = 64 * 1024
+"""Bytes in which the first element begins."""
 _MAY = re.compile(rb"xhtml|&#|<!ENTITY|\0")
 """The namespace of HTML, or how else it could be written."""
 
 
 class _FoundError(Exception):
-    """An element that connects."""
+    """The element that was looked for, or one that shows that there is none."""
 
 
 def connects(data: bytes) -> bool:
@@ -32,3 +35,18 @@ def connects(data: bytes) -> bool:
 def _begin(name: str, _attributes: dict[str, str]) -> None:
     if name in _CONNECTING:
         raise _FoundError
+
+
+def is_xhtml(data: bytes) -> bool:
+    """Whether the first element is that of an HTML document."""
+    root: list[str] = []
+
+    def begin(name: str, _attributes: dict[str, str]) -> None:
+        root.append(name)
+        raise _FoundError
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartElementHandler = begin
+    with suppress(expat.ExpatError, _FoundError):
+        parser.Parse(data[:_BEGINNING])
+    return root == [f"{_HTML} html"]

@@ -14,7 +14,8 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.lib.urls import BadUrl, parse_url
 from archivebox.replay.moments import moment_of, nearest, neighbours, read_moment
 from archivebox.web.access import may_see, public_if
-from archivebox.web.replayed import copy_to_prefer, frame_of, index_of
+from archivebox.web.quality import quality_of
+from archivebox.web.replayed import copy_to_prefer, frame_of, index_of, scripted_frame
 
 LATEST = "latest"
 FAILURES_SHOWN = 50
@@ -41,17 +42,20 @@ def page(request: HttpRequest, when: str, url: str) -> HttpResponse:
 
 def _shown(request: HttpRequest, snapshot: Snapshot, when: str, wanted: str) -> HttpResponse:
     scripts = request.method == "POST" and "scripts" in request.POST
-    frame = frame_of(request, snapshot, scripts=scripts)
+    frame = (scripted_frame(request, snapshot) if scripts else None) or frame_of(request, snapshot)
     if frame is None:
         return redirect("snapshot", snapshot.pk)
     if (when, wanted) != (moment_of(snapshot), snapshot.url):
         return redirect(address_of(snapshot))
     older, newer = neighbours(snapshot, sight_of(request.user))
     index = index_of(snapshot)
+    results = list(snapshot.archiveresult_set.all())
+    quality = quality_of(snapshot, results)
     context = {
         "snapshot": snapshot,
         "frame": frame,
-        "copy": None if frame.runs else copy_to_prefer(list(snapshot.archiveresult_set.all())),
+        "quality": quality,
+        "copy": None if frame.runs else copy_to_prefer(quality, results),
         "kept": index.count,
         "failures": sorted(index.failures.items())[:FAILURES_SHOWN],
         "failed": len(index.failures),

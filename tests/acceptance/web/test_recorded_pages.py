@@ -75,6 +75,11 @@ def recorded(browser: Browser, library: Library, live: Site) -> str:
     calm = (
         '<!doctype html><link rel="stylesheet" href="/style.css"><body style="margin:0"><h1>'
         '<a id="there" href="http://nowhere.example/page?a=1&amp;b=%2F#part">There</a></h1><img src="p.png">'
+        '<img src="p.png" srcset="p.png 1x, lacking.png 2x"><img srcset="p.png 8w, lacking.png 4w" sizes="4px">'
+        '<picture><source media="(max-width: 500px)" srcset="lacking.png"><img src="p.png"></picture>'
+        '<picture><source media="(prefers-color-scheme: dark)" srcset="lacking.png"><img src="p.png"></picture>'
+        '<picture><source media="(min-width: 800px)" srcset="p.png"><img src="lacking.png"></picture>'
+        '<p style="background: image-set(&quot;p.png&quot; 1x, &quot;lacking.png&quot; 2x)">'
     )
     record(
         Path(library.folder),
@@ -94,6 +99,24 @@ def test_a_page_is_shown_with_all_that_was_recorded_of_it(browser: Browser, libr
     assert browser.in_frame("document.images[0].naturalWidth") == 8
     assert browser.in_frame("getComputedStyle(document.querySelector('h1')).color") == "rgb(1, 2, 3)"
     assert library.url in browser.value("document.querySelector('#main').innerText")
+
+
+@pytest.mark.parametrize(("width", "density", "dark"), [(1280, 1, False), (360, 2, True)])
+def test_of_pictures_for_several_windows_the_recorded_ones_are_shown_in_each(
+    browser: Browser, recorded: str, width: int, density: int, dark: bool
+) -> None:
+    browser.size(width, 800, dark=dark)
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": density, "mobile": width < 500}
+    browser.tab.call("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        browser.go(recorded)
+        assert browser.in_frame("document.images.length === 6 && [...document.images].every(one => one.complete)")
+        assert browser.in_frame("[...document.images].map(one => one.naturalWidth > 0)") == [True] * 6
+        background = browser.in_frame("getComputedStyle(document.querySelector('p')).backgroundImage")
+        assert "/p.png" in background
+        assert "lacking" not in background
+    finally:
+        browser.size(1280, 800)
 
 
 def test_a_link_that_a_person_clicks_leads_through_the_app_to_what_is_kept_or_to_an_offer(
@@ -146,3 +169,46 @@ def test_with_scripts_it_reaches_nobody_either(
     assert live.requests == []
     assert list(tmp_path.iterdir()) == []
     assert "/web/" in browser.value("location.href")
+
+
+@pytest.fixture
+def without_shim(library: Library) -> Iterator[Browser]:
+    """A browser that never gets the shim; its frames are part of its one tab, so that this can be told to it."""
+    with Browser("--disable-site-isolation-trials") as browser:
+        for name, value in library.visitor.jar.items():
+            browser.set_cookie(library.server.url, name, value)
+        browser.tab.call("Network.enable")
+        browser.tab.call("Network.setBlockedURLs", {"urls": ["*/~/shim.js*"]})
+        yield browser
+
+
+def in_frame_of_tab(browser: Browser, expression: str) -> str:
+    """What ``expression`` comes to in the one frame of a page, once it is true."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        frames = browser.tab.call("Page.getFrameTree")["frameTree"].get("childFrames", [])
+        if frames:
+            world = browser.tab.call("Page.createIsolatedWorld", {"frameId": frames[0]["frame"]["id"]})
+            asked = {"expression": expression, "contextId": world["executionContextId"], "returnByValue": True}
+            value = browser.tab.call("Runtime.evaluate", asked)["result"].get("value")
+            if value:
+                return str(value)
+        time.sleep(0.2)
+    raise AssertionError(f"never true in the frame: {expression}")
+
+
+def test_without_the_shim_it_reaches_nobody_either(
+    without_shim: Browser, library: Library, live: Site, recorded: str
+) -> None:
+    del recorded
+    live.forget()
+    without_shim.go(f"{library.server.url}/web/latest/{library.other_url}")
+    without_shim.value("document.querySelector('button[name=scripts]').click()")
+    without_shim.wait_for("document.querySelector('iframe')?.sandbox.contains('allow-scripts')")
+    said = json.loads(in_frame_of_tab(without_shim, "document.title.startsWith('{') && document.title"))
+    assert said.pop("cookie") == ""
+    assert said.pop("beacon") in {"queued", "blocked"}
+    assert said.pop("worker") == "blocked", "a service worker would outlive the view"
+    assert set(said.values()) == {"blocked"}
+    assert live.requests == []
+    assert "/web/" in without_shim.value("location.href")

@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def reply(folder: Path, path: str, **more: str) -> tuple[Reply, bytes]:
-    answer = reply_to(folder, Asked(PLACE, f"http://a.example{path}", **more))  # type: ignore[arg-type]
+    answer = reply_to(folder, Asked(PLACE, f"http://a.example{path}", **more), apart=True)  # type: ignore[arg-type]
     try:
         return answer, b"".join(iter(lambda: answer.read(64), b""))[: answer.size]
     finally:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from archivebox.replay import copies
 from archivebox.replay.addresses import Place, path_of, read
 from archivebox.replay.copies import has_links, linked_copy
 from archivebox.replay.files import open_beneath
 from archivebox.replay.pages import HTML
 from archivebox.replay.rewriting.css import rewrite_css
-from archivebox.replay.rewriting.html import candidates, lead_links, rewrite_html
+from archivebox.replay.rewriting.html import lead_links, rewrite_html
 from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewriting.sources import candidates
 from archivebox.replay.rewriting.text import decode
 from archivebox.replay.rewriting.xml import connects
 from archivebox.web.reading import article
@@ -134,7 +134,7 @@ def test_a_copy_among_the_files_of_a_snapshot_leads_into_the_app(tmp_path: Path)
 def test_of_a_long_copy_the_beginning_is_shown_and_as_clean_as_any(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copies, "LARGEST_TEXT", 100)
+    monkeypatch.setattr("archivebox.replay.copies.LARGEST_TEXT", 100)
     (tmp_path / "a.html").write_text('<link rel="preconnect" href="https://live.example/"><p>begun</p>' + "x" * 100)
     opened = open_beneath(tmp_path, ["a.html"])
     shown = linked_copy(opened, PLACE, scripts=False)
@@ -147,7 +147,7 @@ def test_of_a_long_copy_the_beginning_is_shown_and_as_clean_as_any(
 def test_a_copy_that_no_parser_is_to_read_is_shown_as_its_source(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text('<link rel="preconnect" href="https://live.example/">' + DEEP)
     opened = open_beneath(tmp_path, ["a.html"])
-    shown = linked_copy(opened, PLACE, scripts=False)
+    shown = linked_copy(opened, PLACE, scripts=False, apart=True)
     assert (shown.mimetype, shown.is_clean) == ("text/plain; charset=utf-8", False)
     assert article(DEEP, "", "") == f"<pre>{escape(DEEP)}</pre>"
     os.close(opened.descriptor)

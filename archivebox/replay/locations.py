@@ -1,0 +1,130 @@
+"""Owns where the records of a snapshot lie: in the recorder's own file, or in what the plugin ``warc`` packed of it."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from archivebox.plugins.base.responses import CDXJ, Response
+
+_EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+"""SHA-256 of no bytes, which the WARC names where an answer had no body."""
+_REVISIT = "warc/revisit"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """One record: the file, relative to the snapshot's folder, where it begins in it, and its bytes in it."""
+
+    folder: str
+    name: str
+    offset: int
+    length: int
+
+    @property
+    def is_packed(self) -> bool:
+        return self.name.endswith(".gz")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line of the CDXJ. ``record``: WARC-Record-ID, empty in lines from before they had it."""
+
+    record: str
+    key: tuple[str, str, str, str, bool]
+    location: Location
+
+
+class Locations:
+    """Where the headers and the bodies of ``responses`` lie; a body is never looked for in a revisit record."""
+
+    def __init__(self, folder: Path, responses: Iterable[Response]) -> None:
+        recorded = [one for one in responses if one.record.get("warc")]
+        self._plain = {path.name for path in (folder / "responses").glob("*.warc")}
+        self._packed = _find_packed(folder / "warc", recorded)
+        self._heads: dict[tuple[str, str], Location] = {}
+        self._bodies: dict[str, tuple[Location, int]] = {}
+        for one in recorded:
+            location = self._of_record(one)
+            if location and one.sha256:
+                self._heads.setdefault((one.url, one.sha256), location)
+                if not one.record.get("revisit"):
+                    self._bodies.setdefault(one.sha256, (location, one.size))
+
+    def head(self, response: Response) -> Location | None:
+        """The record with the headers of a response; of one from the browser's cache, those it was cached with."""
+        if response.record.get("warc"):
+            return self._of_record(response)
+        return self._heads.get((response.url, response.sha256))
+
+    def body(self, response: Response) -> tuple[Location | None, int]:
+        """The record with the body of a response, and the bytes of it; None where there is no body."""
+        return self._bodies.get(response.sha256, (None, 0))
+
+    def _of_record(self, response: Response) -> Location | None:
+        record = response.record
+        if record["warc"] in self._plain:
+            return Location("responses", record["warc"], record["offset"], record.get("length", 0))
+        return self._packed.get(_identity(response))
+
+
+def _identity(response: Response) -> tuple[str, int]:
+    """What tells a record from all others of its snapshot: the recorder's file, and the place in it."""
+    return response.record["warc"], response.record["offset"]
+
+
+def _find_packed(folder: Path, recorded: Iterable[Response]) -> dict[tuple[str, int], Location]:
+    """The packed record of each response.
+
+    By record id. Lines from before they named it are told apart by file, URL, second, digest and kind of record, and
+    where several have all in common by their order, which packing keeps.
+    """
+    by_record: dict[str, Location] = {}
+    unnamed: defaultdict[tuple[str, str, str, str, bool], list[Location]] = defaultdict(list)
+    for line in _cdxj_lines(folder):
+        if line.record:
+            by_record[line.record] = line.location
+        else:
+            unnamed[line.key].append(line.location)
+    queues = {key: iter(sorted(each, key=lambda one: one.offset)) for key, each in unnamed.items()}
+    found: dict[tuple[str, int], Location] = {}
+    confirmed: dict[str, str] = {}  # URL: digest of what a 304 says has not changed
+    for response in sorted(recorded, key=_identity):
+        if response.method == "GET" and response.status == 200:
+            confirmed.setdefault(response.url, response.sha256)
+        digest = confirmed.get(response.url) if response.status == 304 else response.sha256
+        queue = queues.get(_key(response, digest or _EMPTY), iter(()))
+        location = by_record.get(str(response.record.get("record"))) or next(queue, None)
+        if location is not None:
+            found[_identity(response)] = location
+    return found
+
+
+def _key(response: Response, digest: str) -> tuple[str, str, str, str, bool]:
+    """What a line of the CDXJ without a record id says of the record of a response."""
+    record = response.record
+    moment = _moment(str(record["time"]))
+    return f"{record['warc']}.gz", response.url, moment, digest, bool(record.get("revisit"))
+
+
+def _cdxj_lines(folder: Path) -> Iterator[_Line]:
+    if not (folder / CDXJ).exists():
+        return
+    with (folder / CDXJ).open(encoding="utf-8") as lines:
+        for line in lines:
+            _, moment, text = line.split(" ", 2)
+            fields: dict[str, Any] = json.loads(text)
+            name, digest = fields["filename"], fields["digest"].removeprefix("sha256:")
+            yield _Line(
+                fields.get("record", ""),
+                (name, fields["url"], moment, digest, fields["mime"] == _REVISIT),
+                Location("warc", name, int(fields["offset"]), int(fields["length"])),
+            )
+
+
+def _moment(date: str) -> str:
+    """A WARC-Date as a CDXJ has it."""
+    return re.sub(r"\D", "", date)[:14]
