@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
-from archivebox.base_models.work import HELD
+from archivebox.base_models.work import FREE_AND_WANTED, HELD
 from archivebox.cli import administrator
 from archivebox.cli.listing import results_by_status
 from archivebox.cli.output import Output, counted
@@ -29,6 +29,8 @@ from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedEr
 ALL_SEALED, OUR_ERROR, NO_SUCCESS = 0, 1, 3
 OVERLAP = timedelta(seconds=5)
 """How far back sealed Snapshots are looked for again: two workers commit in another order than their clocks say."""
+LONGEST_WAIT = timedelta(minutes=10)
+"""How long a command waits for a server that has said when it may be asked again."""
 SHARE = 20
 """A drawing waits 20 times as long as the last one took, so that a crawl of a million pages is not slowed by it."""
 SHOWN_HOOKS = 8
@@ -41,6 +43,20 @@ def _due() -> Q:
     return HELD | Q(retry_at__lte=timezone.now())
 
 
+def _awaited(snapshots: Any) -> Any:
+    """Of these, those whose server has said when it may be asked again, which is soon; they are sealed until then."""
+    asked = ArchiveResult.objects.filter(
+        snapshot=OuterRef("pk"), status="backoff", reason=Reason.SERVER_BUSY, output_json__retry_after__gt=0
+    )
+    soon = timezone.now() + LONGEST_WAIT
+    return snapshots.filter(FREE_AND_WANTED, Exists(asked), status=Snapshot.StatusChoices.SEALED, retry_at__lte=soon)
+
+
+def _have_work(snapshots: Any) -> bool:
+    """Whether one of these is open or due, or is awaited."""
+    return bool(snapshots.filter(_due() | Q(status__in=Snapshot.OPEN)).exists() or _awaited(snapshots).exists())
+
+
 def is_done(crawl: Crawl) -> bool:
     """Nothing of it runs or could run now: sealed, stopped by a person, or open only for what is paused."""
     if crawl.status in STOPPED:
@@ -48,16 +64,19 @@ def is_done(crawl: Crawl) -> bool:
     if crawl.owner is not None or (crawl.retry_at is not None and crawl.retry_at <= timezone.now()):
         return False
     snapshots = Snapshot.objects.filter(crawl=crawl)
-    if snapshots.filter(_due() | Q(status__in=Snapshot.OPEN)).exists():
+    if _have_work(snapshots):
         return False
     return crawl.status not in Crawl.OPEN or snapshots.filter(status=Snapshot.StatusChoices.PAUSED).exists()
 
 
 def is_idle() -> bool:
     """Nothing in the whole collection runs or could run now."""
-    if any(rows.filter(_due()).exists() for rows in (CrawlRun.objects, Binary.objects, Job.objects, Delivery.objects)):
+    jobs = Job.objects.exclude(kind=Job.Kind.MEASURE)  # nobody waits for it
+    if any(rows.filter(_due()).exists() for rows in (CrawlRun.objects, Binary.objects, jobs, Delivery.objects)):
         return False
     if Snapshot.objects.filter(HELD | (_due() & ~Q(crawl__status__in=STOPPED))).exists():
+        return False
+    if _awaited(Snapshot.objects.exclude(crawl__status__in=STOPPED)).exists():
         return False
     return all(is_done(crawl) for crawl in Crawl.objects.filter(Q(status__in=Crawl.OPEN) | _due()))
 
@@ -79,7 +98,7 @@ class Watched:
             self.crawl_ids |= set(self.crawls().values_list("pk", flat=True))
             return is_idle()
         if self.only is not None and self.only.snapshot is not None:
-            return not self.snapshots().filter(_due() | Q(status__in=Snapshot.OPEN)).exists()
+            return not _have_work(self.snapshots())
         return all(is_done(crawl) for crawl in self.crawls())
 
     def crawls(self) -> Any:
@@ -142,6 +161,8 @@ class Progress:
         ]
         running = self.watched.results().filter(status=ArchiveResult.StatusChoices.STARTED).select_related("snapshot")
         lines += [f"  {row.hook_name or row.plugin}  {row.snapshot.url}" for row in running[:SHOWN_HOOKS]]
+        waiting = _awaited(self.watched.snapshots()).order_by("retry_at").values_list("retry_at", "url")
+        lines += [f"  waits until {at.astimezone():%H:%M:%S}, as its server asked  {url}" for at, url in waiting[:2]]
         return lines
 
     def _tell_sealed(self) -> None:

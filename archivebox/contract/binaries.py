@@ -64,10 +64,20 @@ def parse_binaries(path: Path) -> tuple[tuple[BinaryRequest, ...], tuple[str, ..
         if not line.strip() or line.lstrip().startswith((b"#", b"//")):
             continue
         try:
-            requests.append(parse_request(jsonl.loads(line)))
+            requests.append(_with_lock_of(path.parent, parse_request(jsonl.loads(line))))
         except ValueError as error:
             warnings.append(f"{path.name} line {number} {error}, so it is left out")
     return tuple(requests), tuple(warnings)
+
+
+def _with_lock_of(folder: Path, request: BinaryRequest) -> BinaryRequest:
+    """The same where a lock file of the plugin is named by its whole path."""
+    overrides: dict[str, JSON] = {}
+    for provider, options in request.overrides.items():
+        overrides[provider] = options
+        if isinstance(options, dict) and isinstance(lock := options.get("lock"), str):
+            overrides[provider] = {**options, "lock": str(folder / lock)}
+    return replace(request, overrides=overrides)
 
 
 def read_required(declared: JSON, defaults: Mapping[str, JSON]) -> tuple[tuple[BinaryRequest, ...], tuple[str, ...]]:

@@ -37,6 +37,8 @@ _CLICK = re.compile(r"^\s*(?:import|from)\s+(?:rich_)?click\b", re.MULTILINE)
 _DECORATOR = re.compile(r"^\s*@(?:\w+\.)?option\(\s*((?:(['\"])[^'\"\n]*\2\s*,?\s*)+)", re.MULTILINE)
 _LONG_OPTION = re.compile(r"['\"/]--([a-z][a-z-]*)", re.ASCII)
 _BY_ENV = re.compile(r"#!\s*/usr/bin/env\s+(?:-\S+\s+|\w+=\S*\s+)*([A-Za-z0-9_][\w.+-]*)", re.ASCII)
+_BY_UV = re.compile(r"#!\s*/usr/bin/env\s+-S\s+uv\s+run\s(?:-\S+\s+)*?--script\s*", re.ASCII)
+"""The whole first line of a script that ``uv run`` gives an environment with the packages that it names (PEP 723)."""
 _TAKES_ANYTHING = "ignore_unknown_options"
 _OLDER_IMPORT = re.compile(r"^\s*(?:import|from)\s+(?:feedparser|requests|rich_click)\b", re.MULTILINE)
 _ABX_PKG_IMPORT = re.compile(r"^\s*(?:import|from)\s+abx_pkg\b", re.MULTILINE)
@@ -51,13 +53,15 @@ class Script:
 
     ``runner``: the program that the first line of an executable asks env(1) for. ``options``: those of the engine's
     that it accepts, without dashes; None: every one. ``packages``: what it imports beside the application's own, as
-    pip names them. ``newer_dialect``: it prints ``failed`` for any exception.
+    pip names them. ``for_uv``: its runner would do nothing but make an environment that has these packages.
+    ``newer_dialect``: it prints ``failed`` for any exception.
     """
 
     interpreter: Interpreter
     runner: str
     options: tuple[str, ...] | None
     packages: tuple[str, ...]
+    for_uv: bool
     newer_dialect: bool
     digest: str
 
@@ -65,11 +69,14 @@ class Script:
 def read_script(text: str, extension: str, *, executable: bool) -> Script:
     """Read a script; nothing of it is run."""
     interpreter = interpreter_of(text, extension, executable=executable)
+    inline = _inline_of(text) if extension == "py" else None
+    for_uv = interpreter == "self" and extension == "py" and _is_for_uv(text, inline)
     return Script(
         interpreter=interpreter,
         runner=runner[1] if interpreter == "self" and (runner := _BY_ENV.match(text)) else "",
         options=accepted_options(text, extension),
-        packages=packages_of(text) if interpreter == "python" else (),
+        packages=packages_of(text, inline) if interpreter == "python" or for_uv else (),
+        for_uv=for_uv,
         newer_dialect=is_of_newer_dialect(text),
         digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
     )
@@ -102,20 +109,34 @@ def accepted_options(text: str, extension: str) -> tuple[str, ...] | None:
     return tuple(option for option in OPTIONS if option in named)
 
 
-def packages_of(text: str) -> tuple[str, ...]:
+def _inline_of(text: str) -> dict[str, object] | None:
+    """What the PEP 723 lines of a script say; None where it has none, or they cannot be read."""
+    inline = _INLINE.search(text)
+    if inline is None:
+        return None
+    lines = (line[2:] if line.startswith("# ") else "" for line in inline[1].splitlines())
+    try:
+        return tomllib.loads("\n".join(lines))
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _is_for_uv(text: str, inline: dict[str, object] | None) -> bool:
+    """Whether ``uv run`` would start it as any Python does that has its packages: ``[tool.uv]`` says more than those.
+
+    ``requires-python`` is not asked for: packages say themselves what they need, and it is mostly the author's own.
+    """
+    return _BY_UV.fullmatch(text.split("\n", 1)[0]) is not None and (inline is None or "tool" not in inline)
+
+
+def packages_of(text: str, inline: dict[str, object] | None) -> tuple[str, ...]:
     """The packages that a Python script needs beside the application's own.
 
     Those that its PEP 723 lines name, else those of the older dialect if it imports one of them, or abx_pkg.
     """
-    inline = _INLINE.search(text)
-    if inline is not None:
-        lines = (line[2:] if line.startswith("# ") else "" for line in inline[1].splitlines())
-        try:
-            asked = tomllib.loads("\n".join(lines)).get("dependencies", [])
-        except tomllib.TOMLDecodeError:
-            asked = []
-        if isinstance(asked, list) and asked:
-            return tuple(sorted(str(package) for package in asked))
+    asked = (inline or {}).get("dependencies")
+    if isinstance(asked, list) and asked:
+        return tuple(sorted(str(package) for package in asked))
     if _ABX_PKG_IMPORT.search(text):
         return (ABX_PKG, *OLDER_PACKAGES)
     return OLDER_PACKAGES if _OLDER_IMPORT.search(text) else ()

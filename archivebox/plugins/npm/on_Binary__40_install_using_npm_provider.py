@@ -34,7 +34,7 @@ def main() -> None:
             install_alone(request, npm, modules)
     elif not has_all(request, modules):
         install_with_others(request, npm, modules, library)
-    check_hash(request, modules)
+    check_hashes(request, modules)
     if request.options.get("library") is True:
         report_library(request, modules, library)
     program = next(find_all([Path(name).name for name in request.names], [str(modules / ".bin")]), None)
@@ -58,11 +58,20 @@ def install_files(request: Request, npm: Path, folder: Path, library: Library) -
 
 
 def packages_of(request: Request) -> list[str]:
-    """The packages as npm is asked for them, the first in the version that is wanted."""
+    """The packages as npm is asked for them: in the versions that are wanted, with those of what they depend on."""
     packages = request.packages
-    if request.version and not request.upgrade:
+    if request.upgrade:
+        return [newest(package) for package in packages]
+    if request.version:
         packages[0] += f"@{request.version}"
-    return [newest(package) for package in packages] if request.upgrade else packages
+    return [*packages, *hashes_of_dependencies(request)]
+
+
+def hashes_of_dependencies(request: Request) -> dict[str, str]:
+    """`name@version` of each package that the first one depends on, and its hash; empty where they are not known."""
+    named = request.options.get("dependencies")
+    known = named if isinstance(named, dict) and not request.upgrade else {}
+    return {package: str(integrity) for package, integrity in known.items()}
 
 
 def hash_of(request: Request) -> str:
@@ -71,13 +80,36 @@ def hash_of(request: Request) -> str:
     return value if isinstance(value, str) and not request.upgrade else ""
 
 
-def check_hash(request: Request, modules: Path) -> None:
-    """End the hook where the registry gave another package by this version than the plugin was written for."""
-    found = str(entry_of(request.packages[0], modules).get("integrity", ""))
-    if hash_of(request) not in ("", found):
-        give_up(
-            f"npm installed {packages_of(request)[0]} with the hash {found}, not {hash_of(request)}: it is not used."
-        )
+def check_hashes(request: Request, modules: Path) -> None:
+    """End the hook where npm installed another package than the plugin was written for, also one that it depends on."""
+    first = request.packages[0]
+    dependencies = hashes_of_dependencies(request)
+    wanted = {name_of(package): (package, integrity) for package, integrity in dependencies.items()}
+    if hash_of(request):
+        wanted[name_of(first)] = (packages_of(request)[0], hash_of(request))
+    for name, (package, integrity) in wanted.items():
+        found = str(entry_of(name, modules).get("integrity", ""))
+        if found != integrity:
+            give_up(f"npm installed {package} with the hash {found}, not {integrity}: it is not used.")
+    if isinstance(request.options.get("dependencies"), dict) and not request.upgrade:
+        known = {f"node_modules/{name}" for name in (name_of(first), *wanted)}
+        if others := loaded_by(name_of(first), installed_in(modules)) - known:
+            give_up(f"{first} depends on {', '.join(sorted(others))}, whose hash is not known: it is not used.")
+
+
+def loaded_by(name: str, installed: dict[str, dict[str, object]]) -> set[str]:
+    """Where what a package loads lies, itself included, as Node looks for it: beside it, or in a folder above."""
+    found: set[str] = set()
+    left = [f"node_modules/{name}"]
+    while left:
+        place = left.pop()
+        found.add(place)
+        needed = installed.get(place, {}).get("dependencies", {})
+        for other in needed if isinstance(needed, dict) else ():
+            nested = f"{place}/node_modules/{other}"
+            beside = nested if nested in installed else f"node_modules/{other}"
+            left += [beside] if beside not in found else []
+    return found
 
 
 def newest(package: str) -> str:
@@ -125,12 +157,14 @@ def is_there(package: str, modules: Path) -> bool:
 
 def entry_of(package: str, modules: Path) -> dict[str, object]:
     """What npm's list of what it has installed says of a package."""
+    return installed_in(modules).get(f"node_modules/{name_of(package)}", {})
+
+
+def installed_in(modules: Path) -> dict[str, dict[str, object]]:
+    """What npm says that it has installed, by its place."""
     lock = modules / ".package-lock.json"
-    finished = json.loads(lock.read_bytes()).get("packages", {}) if lock.is_file() else {}
-    entry: dict[str, object] = finished.get(
-        f"node_modules/{package_file(package, modules).parent.relative_to(modules)}", {}
-    )
-    return entry
+    found: dict[str, dict[str, object]] = json.loads(lock.read_bytes()).get("packages", {}) if lock.is_file() else {}
+    return found
 
 
 def install(wish: Wish, npm: Path, modules: Path) -> bool:
@@ -153,8 +187,12 @@ def report_library(request: Request, modules: Path, library: Library) -> None:
 
 
 def package_file(package: str, modules: Path) -> Path:
-    """`@scope/name@^1.2` lies in the folder `@scope/name`."""
-    return modules / re.sub(r"(?<=.)@.*", "", package) / "package.json"
+    return modules / name_of(package) / "package.json"
+
+
+def name_of(package: str) -> str:
+    """`@scope/name@^1.2` is called, and lies in the folder, `@scope/name`."""
+    return re.sub(r"(?<=.)@.*", "", package)
 
 
 def version_of(path: Path) -> str:

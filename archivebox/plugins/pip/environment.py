@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 import os
@@ -66,7 +67,7 @@ class Environment:
     def _is_as_asked(self) -> bool:
         """Whether it was built for these packages, in these versions, with these options."""
         asked = self.folder / ASKED
-        wanted = (self._arguments(pinned=True), self._arguments(pinned=False))
+        wanted = (self._asked(pinned=True), self._asked(pinned=False))
         return asked.is_file() and json.loads(asked.read_bytes()) in wanted  # the latter: somebody upgraded it
 
     def _built_at(self) -> float:
@@ -80,10 +81,10 @@ class Environment:
         try:
             self._run([sys.executable, "-m", "venv", "--without-pip", str(build)])
             report = build / "report.json"
-            install, *arguments = self._arguments()
+            install, *arguments = self._arguments(pinned=not self._request.upgrade)
             self._run([str(build / "bin/python"), *self._pip(), install, "--report", str(report), *arguments])
             self._check_hash(report)
-            (build / ASKED).write_text(json.dumps(self._arguments()))
+            (build / ASKED).write_text(json.dumps(self._asked(pinned=not self._request.upgrade)))
             os.utime(build)  # the time at which it was whole
             replace_link(self.folder, build)
         except BaseException:
@@ -114,14 +115,31 @@ class Environment:
         if found.get(name) != wanted:
             raise PipError(f"pip got {name} with the SHA-256 {found.get(name)}, not {wanted}: it is not used.")
 
-    def _arguments(self, *, pinned: bool | None = None) -> list[str]:
-        """What pip is told; ``pinned``: in the version that was asked for, as it is unless an upgrade is."""
+    def _asked(self, *, pinned: bool) -> list[str]:
+        """What pip is told, as it is written down: of a lock file, what it says."""
+        lock = self._lock() if pinned else None
+        digest = [hashlib.sha256(lock.read_bytes()).hexdigest()] if lock is not None else []
+        return [*(word for word in self._arguments(pinned=pinned) if word != str(lock)), *digest]
+
+    def _arguments(self, *, pinned: bool) -> list[str]:
+        """What pip is told; ``pinned``: in the versions that were asked for, as they are unless an upgrade is."""
         packages = self._request.packages
         version = self._request.version
-        if version and (not self._request.upgrade if pinned is None else pinned):
+        if version and pinned:
             packages[0] += f"=={version}" if _BARE_VERSION.fullmatch(version) else version
         quiet = ["--no-input", "--disable-pip-version-check", "--no-warn-script-location", "--quiet"]
-        return ["install", *quiet, *self._request.arguments("args"), "--", *packages]
+        lock = self._lock() if pinned else None
+        wanted = ["--", *packages] if lock is None else ["--require-hashes", "--requirement", str(lock)]
+        return ["install", *quiet, *self._request.arguments("args"), *wanted]
+
+    def _lock(self) -> Path | None:
+        """The file that names every package with its version and its hashes; None where the plugin has none."""
+        named = self._request.options.get("lock")
+        if not isinstance(named, str):
+            return None
+        if not (lock := Path(named)).is_file():
+            raise PipError(f"The lock file of {self._request.name} is not there: {lock}")
+        return lock
 
     def _run(self, command: list[str]) -> None:
         environ = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_PIP}

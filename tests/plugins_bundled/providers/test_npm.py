@@ -184,3 +184,24 @@ def test_a_package_with_another_hash_than_it_should_have_is_not_used(providers: 
     assert (
         providers.ask("npm", "semver", overrides={"npm": {**options, "integrity": right}}).binary["version"] == "7.6.3"
     )
+
+
+def test_what_a_package_depends_on_is_known_by_its_hash_too(providers: "Provider") -> None:
+    """semver 7.5.4 depends on lru-cache, and that on yallist."""
+
+    def ask(dependencies: dict[str, str]) -> "Answer":
+        options = {"packages": ["semver"], "version": "7.5.4", "dependencies": dependencies}
+        return providers.ask("npm", "semver", overrides={"npm": options})
+
+    def refused(dependencies: dict[str, str]) -> str:
+        answer = ask(dependencies)
+        assert (answer.code, answer.binaries) == (1, [])
+        return answer.stderr
+
+    assert "semver depends on node_modules/lru-cache, node_modules/yallist, whose hash is not known" in refused({})
+    known: dict[str, str] = {}
+    for package in ("lru-cache@6.0.0", "yallist@4.0.0"):
+        wrong = {**known, package: "sha512-wrong"}
+        known[package] = refused(wrong).partition(f"installed {package} with the hash ")[2].partition(",")[0]
+    assert "yallist" in refused(dict(list(known.items())[:1]))
+    assert ask(known).binary["version"] == "7.5.4"

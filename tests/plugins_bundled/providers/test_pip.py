@@ -136,3 +136,22 @@ def test_a_hook_told_to_stop_leaves_no_half_built_environment(providers: "Provid
 
     assert process.returncode == 1
     assert list((providers.lib / "pip").iterdir()) == []
+
+
+def test_a_lock_file_names_the_files_that_are_installed(providers: "Provider", tmp_path: Path) -> None:
+    options = {"packages": ["semver"], "version": "3.0.4", "sha256": "0" * 64}
+    refused = providers.ask("pip", "pysemver", overrides={"pip": options}).stderr
+    right = refused.partition("SHA-256 ")[2].partition(",")[0]
+    lock = tmp_path / "requirements.lock"
+    locked: dict[str, object] = {"pip": {"packages": ["semver"], "lock": str(lock)}}
+    assert "is not there" in providers.ask("pip", "pysemver", overrides=locked).stderr
+    lock.write_text(f"semver==3.0.4 --hash=sha256:{'0' * 64}\n")
+    assert providers.ask("pip", "pysemver", overrides=locked).code == 1
+    lock.write_text(f"semver==3.0.4 --hash=sha256:{right}\n")
+    assert providers.ask("pip", "pysemver", overrides=locked).binary["version"] == "3.0.4"
+    offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": ""}
+    assert providers.ask("pip", "pysemver", overrides=locked, environ=offline).code == 0, "it is there as asked"
+    lock.write_text(f"# another\nsemver==3.0.4 --hash=sha256:{right}\n")
+    assert providers.ask("pip", "pysemver", overrides=locked, environ=offline).code == 1, "a changed lock is a new wish"
+    upgraded = providers.ask("pip", "pysemver", overrides=locked, upgrade=True).binary
+    assert upgraded["version"] != "3.0.4"
