@@ -1,8 +1,10 @@
 """The machines that work on this collection, and their network interfaces."""
 
+import socket
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Self, TypeAlias
+from uuid import UUID, uuid5
 
 from django.db import models, transaction
 from django.utils import timezone
@@ -10,6 +12,7 @@ from django.utils import timezone
 from archivebox.base_models.rows import Row
 from archivebox.config.resolve import Settings
 from archivebox.contract.records import RefusedRecordError, register
+from archivebox.lib.interfaces import find_interface
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.detect import describe_host
 from archivebox.machine.machine_id import is_fleet, machine_id
@@ -121,6 +124,22 @@ class NetworkInterface(Row):
     ip_local = models.GenericIPAddressField(null=True, blank=True)
     ip_public = models.GenericIPAddressField(null=True, blank=True)
     hostname = models.CharField(max_length=255, default="")
+
+    @classmethod
+    def with_address(cls, machine_id: UUID, address: str) -> Self:
+        """The row of an address that this machine has now, not saved yet: each time the same for one interface."""
+        found = find_interface(address)
+        return cls(
+            pk=uuid5(machine_id, f"{found.name} {found.mac_address} {address}"),
+            machine_id=machine_id,
+            iface=found.name[:32],
+            mac_address=found.mac_address[:32],
+            ip_local=address,
+            hostname=socket.gethostname(),
+        )
+
+    def save_if_new(self) -> None:
+        type(self).objects.bulk_create([self], ignore_conflicts=True)
 
     def __str__(self) -> str:
         return f"{self.iface} {self.ip_local or ''}".strip()

@@ -34,6 +34,7 @@ def list_results(request: HttpRequest, wanted: Query[Wanted], window: Query[Wind
     """Results, the newest first."""
     who = whoever(request)
     rows, seen = results_among(who)
+    rows = rows.select_related("iface")
     chosen = seen & Q(**wanted.dict(exclude_none=True))
     return page_within(_few(rows, wanted.status), chosen, window, lambda found: ResultOut.all_of(found, who))
 
@@ -64,7 +65,7 @@ def retry_result(request: HttpRequest, result_id: UUID) -> ResultOut:
 
 
 def _find(who: Who, key: UUID) -> ArchiveResult:
-    found = visible_results(who).filter(pk=key).first()
+    found = visible_results(who).select_related("iface").filter(pk=key).first()
     if found is None:
         raise Http404
     return found

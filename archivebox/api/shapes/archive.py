@@ -24,6 +24,7 @@ TagName = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_w
 SeenBy = Literal["public", "members", "private"]
 Label = Annotated[str, StringConstraints(max_length=255, pattern=r"^[^\x00]*$")]
 NOWHERE: Mapping[UUID, Match] = MappingProxyType({})
+_QUALITY = "Percent of the page that its replay shows without scripts; null: not measured"
 _BOOKMARKED = "When it was kept, published or last changed, as the list says that named it"
 
 
@@ -56,7 +57,10 @@ class SnapshotOut(Schema):
     http_status: int
     mime_type: str
     bookmarked_at: Annotated[datetime | None, Field(description=_BOOKMARKED)]
-    quality: Annotated[int | None, Field(description="Percent of the page that its replay has; null: not known")]
+    quality: Annotated[int | None, Field(description=_QUALITY)]
+    quality_with_scripts: Annotated[int | None, Field(description="The same of its replay with scripts")]
+    measured_at: Annotated[datetime | None, Field(description="When that was measured, or found to be impossible")]
+    is_lossy: Annotated[bool, Field(description="Whether it is worth capturing again")]
     crawl_id: UUID
     parent_snapshot_id: UUID | None
     created_at: datetime
@@ -92,6 +96,9 @@ class SnapshotOut(Schema):
             mime_type=row.mime_type,
             bookmarked_at=row.bookmarked_at,
             quality=row.quality,
+            quality_with_scripts=row.quality_with_scripts,
+            measured_at=row.measured_at,
+            is_lossy=bool(row.is_lossy),
             crawl_id=row.crawl_id,
             parent_snapshot_id=row.parent_snapshot_id,
             created_at=row.created_at,
@@ -151,6 +158,9 @@ class ResultOut(Schema):
     retry_at: datetime | None
     modified_at: datetime
     process_id: Annotated[UUID | None, Field(description="For who may inspect")]
+    interface: Annotated[
+        str, Field(description="Name and address by which its hook's connections left; for who may inspect")
+    ]
 
     @classmethod
     def all_of(cls, rows: Sequence[ArchiveResult], who: Who) -> "list[ResultOut]":
@@ -181,6 +191,7 @@ class ResultOut(Schema):
             retry_at=row.retry_at,
             modified_at=row.modified_at,
             process_id=row.process_id if inspect else None,
+            interface=str(row.iface) if inspect and row.iface else "",
         )
 
 

@@ -45,8 +45,9 @@ class Asked:
     socks: bool = False
     request: "Request | None" = None
     """What is to be asked there; None: a tunnel is wanted, and both sides speak for themselves."""
+    user: str = ""
     password: str = ""
-    """That the client said, right or wrong."""
+    """What the client says of itself, right or wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ async def read_asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
     """What the client asks; NotConnected if it cannot be understood, IncompleteReadError if it went away."""
     first = await reader.readexactly(1)
     if first[0] == _VERSION:
-        password = await _read_socks_password(reader, writer)
-        return Asked(await _read_socks(reader), socks=True, password=password)
+        user, password = await _read_socks_user(reader, writer)
+        return Asked(await _read_socks(reader), socks=True, user=user, password=password)
     try:
         head = first + await reader.readuntil(b"\r\n\r\n")
     except asyncio.LimitOverrunError:
@@ -80,11 +81,11 @@ async def read_asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
     target, _, version = rest.rpartition(b" ")
     if not version.startswith(b"HTTP/1."):
         raise _bad("only HTTP/1 and SOCKS 5 are spoken here")
-    password = _password_in(fields)
+    user, password = _user_in(fields)
     if method == b"CONNECT":
-        return Asked(_place(target, 0), password=password)
+        return Asked(_place(target, 0), user=user, password=password)
     place, request = _read_request(method, target, fields)
-    return Asked(place, request=request, password=password)
+    return Asked(place, request=request, user=user, password=password)
 
 
 def _read_request(method: bytes, url: bytes, fields: list[bytes]) -> tuple[Place, Request]:
@@ -132,31 +133,32 @@ def _checked(host: str, port: int) -> Place:
         return Place(host, port)
 
 
-def _password_in(fields: list[bytes]) -> str:
-    """The password of ``Proxy-Authorization: Basic``; empty where there is none, or none that can be read."""
+def _user_in(fields: list[bytes]) -> tuple[str, str]:
+    """User and password of ``Proxy-Authorization: Basic``; empty where there are none, or none that can be read."""
     for field in fields:
         if field.lower().startswith(_AUTHORIZATION):
             scheme, _, credentials = field[len(_AUTHORIZATION) :].strip().partition(b" ")
             try:
                 said = binascii.a2b_base64(credentials) if scheme.lower() == b"basic" else b""
             except binascii.Error:
-                return ""
-            return said.partition(b":")[2].decode("latin-1")
-    return ""
+                break
+            user, _, password = said.decode("latin-1").partition(":")
+            return user, password
+    return "", ""
 
 
-async def _read_socks_password(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
-    """The password of a client that offers to say one; every client is let in."""
+async def _read_socks_user(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[str, str]:
+    """User and password of a client that offers to say them; every client is let in."""
     offered = await reader.readexactly((await reader.readexactly(1))[0])
     method = _BY_PASSWORD if _BY_PASSWORD in offered else _NO_AUTHENTICATION
     writer.write(bytes((_VERSION, method)))
     if method == _NO_AUTHENTICATION:
-        return ""
+        return "", ""
     await reader.readexactly(1)  # the version of that negotiation
-    await reader.readexactly((await reader.readexactly(1))[0])  # the name
+    user = await reader.readexactly((await reader.readexactly(1))[0])
     password = await reader.readexactly((await reader.readexactly(1))[0])
     writer.write(b"\x01\x00")
-    return password.decode("latin-1")
+    return user.decode("latin-1"), password.decode("latin-1")
 
 
 async def _read_socks(reader: asyncio.StreamReader) -> Place:

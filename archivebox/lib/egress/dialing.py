@@ -64,6 +64,12 @@ class Connection(NamedTuple):
     writer: asyncio.StreamWriter
     address: str
 
+    @property
+    def local_address(self) -> str:
+        """The address of this machine from which it left; empty once it has broken."""
+        own = self.writer.get_extra_info("sockname")
+        return str(own[0]).partition("%")[0] if own else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Upstream:

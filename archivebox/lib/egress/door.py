@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
-from archivebox.lib.egress.asking import HEAD_MAX, Asked, connected, not_connected, read_asked
+from archivebox.lib.egress.asking import HEAD_MAX, Asked, Place, connected, not_connected, read_asked
 from archivebox.lib.egress.dialing import Connection, Dialer, Upstream
 from archivebox.lib.egress.flow import Flow, Link
 from archivebox.lib.egress.record import Record, Totals
@@ -39,12 +39,18 @@ class Policy:
 class Door:
     """The ports of one crawl; ``learn`` finds its policy, when somebody first comes in.
 
-    ``on_full`` is told when the crawl has received as much as it may.
+    ``on_full`` is called when the crawl has received as much as it may. ``on_connected`` is called with who asked for
+    a connection, where it leads and from which address of this machine, before who asked learns that it stands.
     """
 
-    def __init__(self, learn: Callable[[], Awaitable[Policy]], on_full: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        learn: Callable[[], Awaitable[Policy]],
+        on_full: Callable[[], None] = lambda: None,
+        on_connected: Callable[[str, Place, str], object] = lambda _user, _place, _local_address: None,
+    ) -> None:
         self._learn = learn
-        self._on_full = on_full
+        self._on_full, self._on_connected = on_full, on_connected
         self._policy: asyncio.Task[Policy] | None = None
         self._servers: list[asyncio.Server] = []
         self._links: dict[Link, asyncio.Task[None]] = {}
@@ -143,6 +149,7 @@ class Door:
             link.far = far = await policy.dialer.to_upstream(onward, asked.place)
         else:
             link.far = far = await policy.dialer.tunnel(asked.place)
+        self._on_connected(asked.user, asked.place, far.local_address)
         await self._pass_on(link, far, asked, policy, onward=onward, totals=policy.record.totals)
 
     async def _own_process(self, asked: Asked, policy: Policy) -> Connection | None:

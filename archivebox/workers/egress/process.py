@@ -26,6 +26,7 @@ from archivebox.lib.networks import IPAddress
 from archivebox.lib.processes import marks_of_listeners
 from archivebox.machine.process import Process
 from archivebox.workers.egress import policies
+from archivebox.workers.egress.local_addresses import LocalAddresses, key_of, line_of
 from archivebox.workers.egress.policies import Hooks
 from archivebox.workers.egress.ways import hook_password, take_in
 
@@ -37,16 +38,53 @@ SWEEP_EVERY = 1.0
 FORGET_AFTER = 60.0
 """Seconds for which a port is served that no worker holds: its crawl's browser may be taken over by another."""
 SIGN_OF_LIFE = b"."
+PENDING_MAX = 128 * 1024
+"""Bytes that wait for one worker: more than everything that is remembered of a crawl."""
 ROW_TIME = 2.0
 """Seconds in which the row of a process is there that has been started: ten times what workers take to write it."""
 
 
 @dataclass(slots=True, eq=False)
+class Tie:
+    """What leads to a worker that holds a door open, and what could not be sent to it yet."""
+
+    stream: socket.socket
+    pending: bytearray = field(default_factory=bytearray)
+
+    def tell(self, line: bytes) -> None:
+        """Send a line; one that does not read for long learns less."""
+        if len(self.pending) < PENDING_MAX:
+            self.pending += line
+        with suppress(OSError):  # it reads nothing now, or has gone, as its end of the stream says
+            del self.pending[: self.stream.send(self.pending)]
+
+
+@dataclass(slots=True, eq=False)
+class Workers:
+    """The workers that hold a door open, and from where its connections left, as they know."""
+
+    ties: set[Tie] = field(default_factory=set)
+    local_addresses: LocalAddresses = field(default_factory=LocalAddresses)
+
+    def add(self, tie: Tie) -> None:
+        self.ties.add(tie)
+        for line in self.local_addresses.lines():
+            tie.tell(line)
+
+    def connected(self, user: str, place: Place, local_address: str) -> None:
+        """Tell them from where a connection left, if that is news."""
+        key = key_of(user, place)
+        if self.local_addresses.add(key, local_address):
+            for tie in self.ties:
+                tie.tell(line_of(key, local_address))
+
+
+@dataclass(slots=True, eq=False)
 class Gate:
-    """The door of one crawl, and the workers that hold it open."""
+    """The door of one crawl, and who holds it open."""
 
     door: Door
-    ties: set[socket.socket] = field(default_factory=set)
+    workers: Workers
     ports: set[int] = field(default_factory=set)
     marks: set[str] = field(default_factory=set)
     """Of processes of the crawl, as far as they were asked for."""
@@ -113,26 +151,27 @@ class Egress:
     async def _open(self, crawl_id: UUID, listener: socket.socket, tie: socket.socket) -> None:
         gate = self._gates.get(crawl_id)
         if gate is None:
-            gate = self._gates[crawl_id] = Gate(self._door_of(crawl_id))
+            gate = self._gates[crawl_id] = self._gate_of(crawl_id)
         port = listener.getsockname()[1]
         gate.ports.add(port)
         self._ports.add(port)
-        gate.ties.add(tie)
-        self._loop.add_reader(tie.fileno(), self._let_go, gate, tie)
+        tie.setblocking(False)
+        gate.workers.add(known := Tie(tie))
+        self._loop.add_reader(tie.fileno(), self._let_go, gate, known)
         await gate.door.listen(listener)
 
-    def _let_go(self, gate: Gate, tie: socket.socket) -> None:
+    def _let_go(self, gate: Gate, tie: Tie) -> None:
         """A worker has nothing of this crawl any more, or has died; it says nothing by this socket but that."""
-        self._loop.remove_reader(tie.fileno())
-        tie.close()
-        gate.ties.discard(tie)
+        self._loop.remove_reader(tie.stream.fileno())
+        tie.stream.close()
+        gate.workers.ties.discard(tie)
         gate.left_at = self._loop.time()
 
     async def _sweep(self) -> None:
         while not await self._stops_within(SWEEP_EVERY):
             for crawl_id, gate in list(self._gates.items()):
                 gate.door.sweep()
-                if not gate.ties and not gate.door.is_used and self._loop.time() - gate.left_at > FORGET_AFTER:
+                if not gate.workers.ties and not gate.door.is_used and self._loop.time() - gate.left_at > FORGET_AFTER:
                     self._forget(crawl_id)
 
     def _forget(self, crawl_id: UUID) -> None:
@@ -148,8 +187,10 @@ class Egress:
 
     # --- rules ------------------------------------------------------------------------------------------------
 
-    def _door_of(self, crawl_id: UUID) -> Door:
-        return Door(partial(self._learn, crawl_id), partial(self._is_full, crawl_id))
+    def _gate_of(self, crawl_id: UUID) -> Gate:
+        workers = Workers()
+        door = Door(partial(self._learn, crawl_id), partial(self._is_full, crawl_id), workers.connected)
+        return Gate(door, workers)
 
     async def _learn(self, crawl_id: UUID) -> Policy:
         facts = await self._ask(partial(policies.read_facts, crawl_id))

@@ -12,7 +12,6 @@ import os
 import socket
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from uuid import UUID
 
 from django.utils.crypto import salted_hmac
@@ -20,11 +19,13 @@ from django.utils.crypto import salted_hmac
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import Proxy
 from archivebox.lib.files import atomic_write
+from archivebox.workers.egress.local_addresses import LocalAddresses
 
 log = logging.getLogger(__name__)
 
 LOOPBACK = "127.0.0.1"
 BACKLOG = 512
+READ_SIZE = 64 * 1024
 HANDED_AGAIN_AFTER = 0.2
 """Seconds until a port is offered again that could not be handed over: the egress process is behind."""
 
@@ -43,6 +44,7 @@ class Way:
         self.port: int = self.listener.getsockname()[1]
         self.tie: socket.socket | None = None
         """Its other end is with the egress process: each of us sees when the other has gone."""
+        self.local_addresses = LocalAddresses()
 
     def hand_over(self, ways_in: socket.socket) -> bool:
         """Offer the port to the egress process, whether it is up or not; False: there is no room for that now."""
@@ -59,6 +61,20 @@ class Way:
         ours.setblocking(False)
         self.tie = ours
         return True
+
+    def hear(self) -> bool:
+        """Read what the egress process has said; False: it has died, or was never there."""
+        while self.tie is not None:
+            try:
+                data = self.tie.recv(READ_SIZE)
+            except BlockingIOError:
+                return True
+            except ConnectionResetError:
+                return False
+            if not data:
+                return False
+            self.local_addresses.feed(data)
+        return False
 
     def close(self) -> None:
         self.listener.close()
@@ -129,14 +145,25 @@ class Ways:
         if not way.hand_over(self._ways_in):
             self._loop.call_later(HANDED_AGAIN_AFTER, self._hand_over, way)
         elif way.tie is not None:
-            self._loop.add_reader(way.tie.fileno(), self._is_gone, way)
+            self._loop.add_reader(way.tie.fileno(), self._hear, way)
 
-    def _is_gone(self, way: Way) -> None:
-        """The egress process has died: the next one gets the port."""
-        with suppress(ConnectionResetError):
-            if way.tie is None or way.tie.recv(1):
-                return
+    def local_address(self, crawl_id: UUID, key: str) -> str:
+        """From which address of this machine the latest connection of a process, or to a place, left; empty: none.
+
+        The egress process says it before the client can go on, so that it is known when a hook has ended.
+        """
+        way = self._ways.get(crawl_id)
+        if way is None:
+            return ""
+        way.hear()
+        return way.local_addresses.find(key)
+
+    def _hear(self, way: Way) -> None:
+        """The egress process says something, or has died: then the next one gets the port."""
+        if way.hear():
+            return
         self._untie(way)
+        way.local_addresses.drop_torn_line()
         self._hand_over(way)
         if self.on_proxy_death is not None:
             self.on_proxy_death(way.crawl_id)
