@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from archivebox.accounts.roles import Action, Scope, actions_of
-from archivebox.base_models.rows import Row
+from archivebox.base_models.revocable import Revocable
 
 PREFIX = "abx_"
 """What every token begins with, so that people and scanners of leaked secrets know one when they see it."""
@@ -30,7 +30,7 @@ class TokenQuerySet(models.QuerySet["Token"]):
         return self.filter(unexpired, revoked_at__isnull=True, user__is_active=True)
 
 
-class Token(Row):
+class Token(Revocable):
     """One token of one account, good for its scopes until it expires or is revoked."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
@@ -40,7 +40,6 @@ class Token(Row):
     hint = models.CharField(max_length=16, help_text="its first letters, by which its owner knows it")
     expires_at = models.DateTimeField(null=True, blank=True, help_text="empty: never")
     last_used_at = models.DateTimeField(null=True, blank=True)
-    revoked_at = models.DateTimeField(null=True, blank=True)
 
     objects = TokenQuerySet.as_manager()
 
@@ -57,12 +56,6 @@ class Token(Row):
             *(SCOPES[name].actions for name in self.scopes if name in SCOPES)
         )
         return granted & actions_of(self.user)
-
-    def revoke(self) -> None:
-        """It opens nothing any more; its row stays, to be known by."""
-        if self.revoked_at is None:
-            self.revoked_at = timezone.now()
-            self.save(update_fields=["revoked_at", "modified_at"])
 
     def touch(self) -> None:
         """Note that it is being used."""

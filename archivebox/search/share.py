@@ -14,7 +14,7 @@ from django.utils import timezone
 from archivebox.accounts.permission import may
 from archivebox.accounts.roles import Action, Role, role_of
 from archivebox.base_models.literal import Literal
-from archivebox.base_models.rows import Row
+from archivebox.base_models.revocable import Revocable
 from archivebox.base_models.visibility import MEMBERS, Visibility
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.search.query import Selection, chosen
@@ -40,7 +40,7 @@ class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
         return self.filter(revoked_at__isnull=True, expires_at__gt=timezone.now())
 
 
-class ShareLink(Row):
+class ShareLink(Revocable):
     """One link to one page or one saved search; it shows what its owner may show others, and nothing private."""
 
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
@@ -48,7 +48,6 @@ class ShareLink(Row):
     search = models.ForeignKey(SavedSearch, null=True, blank=True, on_delete=models.CASCADE, related_name="share_set")
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token in its address")
     expires_at = models.DateTimeField()
-    revoked_at = models.DateTimeField(null=True, blank=True)
     view_count = models.PositiveIntegerField(default=0)
     last_viewed_at = models.DateTimeField(null=True, blank=True)
 
@@ -68,12 +67,6 @@ class ShareLink(Row):
     @property
     def is_valid(self) -> bool:
         return self.revoked_at is None and self.expires_at > timezone.now()
-
-    def revoke(self) -> None:
-        """It opens nothing from now on; its row stays, with its count."""
-        if self.revoked_at is None:
-            self.revoked_at = timezone.now()
-            self.save(update_fields=["revoked_at", "modified_at"])
 
     def count_view(self) -> None:
         ShareLink.objects.filter(pk=self.pk).update(view_count=F("view_count") + 1, last_viewed_at=timezone.now())

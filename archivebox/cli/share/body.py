@@ -10,6 +10,7 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.cli.accounts import account
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Column
+from archivebox.cli.revoking import revoke_row
 from archivebox.cli.select import find, find_snapshot
 from archivebox.cli.session import Session
 from archivebox.config.early import early_settings
@@ -59,11 +60,8 @@ def list_(session: Session, *, all: bool) -> int:  # noqa: A002 - the option's n
 
 def revoke(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
     link = find(ShareLink, id)
-    with write_transaction():
-        link.revoke()
-        audit.record(None, "share.revoked", link, of=str(link.snapshot or link.search))
-    session.out.event(_record(link), "Revoked: the link opens nothing from now on.")
-    return 0
+    sentence = "Revoked: the link opens nothing from now on."
+    return revoke_row(session, link, "share.revoked", _record, sentence, of=str(link.snapshot or link.search))
 
 
 def _target(page: tuple[str, ...], search: str | None, owner: User) -> Snapshot | SavedSearch:

@@ -8,6 +8,7 @@ from archivebox.accounts.tokens import Token
 from archivebox.base_models.transactions import write_transaction
 from archivebox.cli.accounts import account
 from archivebox.cli.output import Column
+from archivebox.cli.revoking import revoke_row
 from archivebox.cli.select import find
 from archivebox.cli.session import Session
 
@@ -51,11 +52,9 @@ def list_(session: Session, *, all: bool) -> int:  # noqa: A002 - the option's n
 
 def revoke(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
     token = find(Token, id)
-    with write_transaction():
-        token.revoke()
-        audit.record(None, "token.revoked", token, label=token.label, account=token.user.username)
-    session.out.event(_record(token), f"{token} opens nothing any more.")
-    return 0
+    sentence = f"Revoked: {token} opens nothing from now on."
+    detail = {"label": token.label, "account": token.user.username}
+    return revoke_row(session, token, "token.revoked", _record, sentence, **detail)
 
 
 def _records(rows: "tokens.TokenQuerySet") -> Iterator[dict[str, object]]:
