@@ -75,3 +75,9 @@ def cut_unread(path: Path, cap: int) -> None:
     log = CappedLog(str(path), cap)
     log.give_back_unread()
     log.close()
+
+
+def cut_all(runs: Path, cap: int) -> None:
+    """Do that with the logs of all runs in a folder: programs of a hook that has ended may have gone on writing."""
+    for log in runs.glob("*.std???.log"):
+        cut_unread(log, cap)

@@ -22,6 +22,7 @@ from archivebox.workers.egress.ways import Ways
 from archivebox.workers.execute.delay import Delay
 from archivebox.workers.execute.hook_output import RecordLimits
 from archivebox.workers.execute.hook_starter import HookStarter
+from archivebox.workers.execute.interfaces import Interfaces
 from archivebox.workers.execute.journal import Journal
 from archivebox.workers.execute.outputs import Outputs
 from archivebox.workers.execute.places import LATE_AFTER, Slots
@@ -89,6 +90,7 @@ class Engine:
         self.outputs = Outputs(loop)
         self.starter = HookStarter(process, self.journal, self.exits)
         self.ways = Ways(loop, ways_in)
+        self.interfaces = Interfaces(self.journal, self.ways, self.machine_id)
         self.programs = Programs()
         self.room = Room(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), self._room_changed)
         cores = os.cpu_count() or 1

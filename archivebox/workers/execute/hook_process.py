@@ -21,9 +21,10 @@ from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
 from archivebox.core.archiveresult import Declaration
 from archivebox.core.output_files import ALL, Claim, Listing, files_before, list_few_outputs, list_outputs
-from archivebox.hooks import HookCall
+from archivebox.hooks import HookCall, environment_of_process
 from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON
+from archivebox.lib.machine_load import extended
 from archivebox.lib.processes import UNSEEN, Child, ExitStatus, Launch, Tree
 from archivebox.lib.processes.exits import NO_ROOM
 from archivebox.machine.process import Process
@@ -98,6 +99,8 @@ class HookProcess:
         self._timeout: asyncio.TimerHandle | None = None
         self.deadline = engine.loop.time()
         """Loop time at which its own timeout is over."""
+        self._extended_to = float(call.timeout)
+        """Seconds that its timeout has become on a busy machine."""
         self._listens_at = self.deadline
         """Loop time from which on it may be told to stop, where nothing says that it handles TERM."""
         self._ending: asyncio.Task[None] | None = None
@@ -142,7 +145,8 @@ class HookProcess:
         self.engine.journal.belongs_to(self.owner.lease)
         self.engine.journal.insert(Process, self.process_id, columns | started_columns(identity, self.started_at))
         self.engine.journal.after_commit(self.engine.starter.committed)
-        self._watch_end(self.child, self.call.timeout)
+        self._extended_to = extended(self.call.timeout)
+        self._watch_end(self.child, self._extended_to)
         self._listens_at = self.engine.loop.time() + LISTENS_AFTER
         if self.hook.background or self.hook.ready:  # others of the page may look for it, or wait for its word
             self._attend(self.child)
@@ -215,7 +219,7 @@ class HookProcess:
             process_id=self.mark,
             argv=self.call.argv,
             cwd=self.call.cwd,
-            env={**self.call.env, processes.MARK: self.mark},
+            env=environment_of_process(self.call.env, self.mark),
             stdout=self.output.path,
             stderr=self.errors.path,
             script=self.hook.path if self.hook.fork else None,
@@ -344,6 +348,13 @@ class HookProcess:
         return Tree(root=root, process_id=self.mark, data_dir=DATA_FOLDER.root, reapers=(os.getpid(),))
 
     def _timed_out(self) -> None:
+        """End it, unless the machine has become busy since: its timeout is meant for a processor of its own."""
+        seconds = extended(self.call.timeout)
+        if seconds > self._extended_to:
+            self.deadline += seconds - self._extended_to
+            self._extended_to = seconds
+            self._timeout = self.engine.loop.call_at(self.deadline, self._timed_out)
+            return
         self.stop(EndReason.TIMEOUT, self.engine.stop_grace)
 
     def _exited(self, child: Child, status: ExitStatus) -> None:

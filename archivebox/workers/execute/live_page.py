@@ -22,6 +22,8 @@ class LivePage:
         self._opened_at: datetime | None = None
         """When it was opened anew; None: never in this worker's hands."""
         self._waits: Planned | None = None
+        self.has_waited = False
+        """Whether a hook has ever waited for a server."""
         """The hook that waits for a server, for which it stands aside."""
         self.is_gone = False
         """Whether who held it said that it went away for good."""
@@ -72,7 +74,7 @@ class LivePage:
 
     def stand_aside(self, item: Planned) -> None:
         """The next page has its place while a hook, which alone may use it, waits for a server."""
-        self._waits = item
+        self._waits, self.has_waited = item, True
         for tab in self._tabs():
             tab.stand_aside()
 

@@ -7,6 +7,7 @@ start. It never waits and never polls; whoever holds it asks again after each ev
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from functools import lru_cache
 from typing import Any
@@ -48,6 +49,8 @@ class Planned:
     lacks: Lacks | None = None
     reason: str = ""
     """Why it is settled as it is, as its row says."""
+    retry_at: datetime | None = None
+    """When it is tried again; None where this worker has not settled it so."""
     files: dict[str, Any] = field(default_factory=dict)
     """The columns that tell of its files, as they were when it ended."""
     late: bool = False
@@ -120,7 +123,7 @@ class Schedule:
         self.step = step
         self._gates = [item for item in self.planned if item.hook.gate]
         self._exclusive = [item for item in self.planned if item.hook.exclusive]
-        self.navigations = [item for item in self.planned if item.hook.session and not item.hook.background]
+        self.navigations = [item for item in self.planned if item.hook.is_navigation]
         self.first_navigations = [item for item in self.navigations if item.step == self.navigations[0].step]
         order = _order(tuple(item.hook for item in self.planned))
         item_of = {item.hook: item for item in self.planned}

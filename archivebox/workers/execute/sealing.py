@@ -20,10 +20,11 @@ from archivebox.lib.files import remove_tree
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import forget
 from archivebox.storage.layout import HOOK_RUNS
-from archivebox.workers.execute.capped_log import cut_unread
+from archivebox.workers.execute.capped_log import cut_all
 from archivebox.workers.execute.durability import make_durable
 from archivebox.workers.execute.executor import Executor
 from archivebox.workers.execute.packed_runs import pack, sizes_on_record
+from archivebox.workers.execute.refused_page import was_refused
 from archivebox.workers.execute.schedule import Planned
 from archivebox.workers.execute.snapshot_rows import seal
 from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder
@@ -190,6 +191,8 @@ class Sealing:
         """The version before it that says the same, where such a new one is not wanted; one kept once stays."""
         if self._executor.call.settings.get_flag("KEEP_UNCHANGED") or self._snapshot.sealed_at is not None:
             return None
+        if any(item.is_settled and was_refused(item) for item in self._schedule.navigations):
+            return None
         former: Snapshot | None = await self._engine.journal.read(version_before, self._snapshot)
         if former is None:
             return None
@@ -250,12 +253,11 @@ def _is_any_gone(folder: Path, names: Iterable[str]) -> bool:
 def tidy(object_dir: Path, on_record: Mapping[str, Mapping[str, int]], cap: int) -> None:
     """Remove empty logs and empty plugin folders, and pack what is small of the runs on record: once, at the seal.
 
-    Logs are cut to ``cap`` bytes once more: programs of a hook that has ended may have gone on writing to them.
+    Logs are cut to ``cap`` bytes once more.
     """
     runs = object_dir / HOOK_RUNS
     if runs.is_dir():
-        for log in runs.glob("*.std???.log"):
-            cut_unread(log, cap)
+        cut_all(runs, cap)
         pack(runs, on_record)
     for folder in _entries(object_dir):
         if folder.is_dir(follow_symlinks=False):

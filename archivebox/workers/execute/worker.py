@@ -22,6 +22,7 @@ from archivebox.contract.records import EndReason
 from archivebox.core.long_lists import remove_abandoned
 from archivebox.core.retention import cleanup_today
 from archivebox.hooks import base_layers, resolve_settings
+from archivebox.jobs.measuring import measure_when_idle
 from archivebox.jobs.purging import purge_today
 from archivebox.lib import processes
 from archivebox.lib.filewatch import FileWatcher
@@ -31,6 +32,7 @@ from archivebox.machine.process import Process
 from archivebox.workers.execute import poll
 from archivebox.workers.execute.engine import Crew, Engine
 from archivebox.workers.execute.holdings import Holdings, Loaded
+from archivebox.workers.execute.hosts_seen import HostsSeen
 from archivebox.workers.execute.load import LOOK_EVERY, Load
 from archivebox.workers.execute.orphans import Orphans
 from archivebox.workers.queue import claim, due, fleet, reclaim, room
@@ -56,6 +58,8 @@ MOST_LATE = 32
 """Snapshots that do not count as in flight: they take long, are tried again, or only wait for downloads."""
 MOST_JOBS = 1
 """Jobs of one worker at a time: pages are worked on between their parts."""
+MOST_IDLE_JOBS = 1
+"""Jobs of one worker at a time that are done while nothing else is to be done."""
 MOST_DELIVERIES = 8
 """Messages of webhooks that one worker sends at a time."""
 MOST_RETRIES = 1
@@ -83,7 +87,9 @@ class Worker:
         self.retention_days = self.settings.get_int("PROCESS_RETENTION_DAYS")
         self.removed_retention_days = self.settings.get_int("REMOVED_RETENTION_DAYS")
         self.crawl_turn = self.settings.get_float("CRAWL_TURN")
+        self.measures_replay = self.settings.get_flag("MEASURE_REPLAY")
         self.cursor = due.Cursor()
+        self.hosts = HostsSeen()
         self.usable = UsableSettings()
         self._workers = crew.at_work
         self._load: Load | None = None
@@ -128,12 +134,14 @@ class Worker:
 
     async def _poll(self) -> poll.Polled:
         idle = self.held.idle_crawl_runs()
+        self.hosts.look_at(self.held.pages.values())
         who = claim.FetchRequest(
             self.process.pk,
             self.process.machine_id,
             self._capacity(),
             self.cursor,
-            waits_for={page.snapshot.domain for page in self.held.pages.values() if page.page.waits_for_server},
+            waits_for=self.hosts.waited_for,
+            answered=self.hosts.answered,
             settings=self.usable,
         )
         yields = {crawl_id: run.yields for crawl_id, run in idle.items()}
@@ -171,7 +179,9 @@ class Worker:
 
     def _capacity(self) -> claim.Capacity:
         """How much more this worker takes: no more pages than it can give a tab, and one ahead."""
-        jobs, deliveries = MOST_JOBS - len(self.held.jobs), MOST_DELIVERIES - len(self.held.deliveries)
+        idle_jobs = sum(job.is_idle_work for job in self.held.jobs.values())
+        jobs = MOST_JOBS - (len(self.held.jobs) - idle_jobs)
+        deliveries = MOST_DELIVERIES - len(self.held.deliveries)
         if not self.engine.room.is_there():
             return claim.Capacity(0, 0, 0, 0, beyond=False, jobs=jobs, deliveries=deliveries)  # a removal makes room
         pages = self.held.pages.values()
@@ -185,6 +195,7 @@ class Worker:
             retried_crawls=max(0, crawls - 1) if self.engine.crawls_in_flight > 1 else crawls,
             jobs=jobs,
             deliveries=deliveries,
+            idle_jobs=MOST_IDLE_JOBS - idle_jobs if self.measures_replay else 0,
         )
 
     @property
@@ -309,6 +320,8 @@ class Worker:
             await self.engine.journal.read(cleanup_today, self.retention_days)
             await self.engine.journal.read(purge_today, self.removed_retention_days)
             await self.engine.journal.read(remove_abandoned)
+            if self.measures_replay:
+                await self.engine.journal.read(measure_when_idle)
 
     async def _give_signs(self) -> None:
         """A sign of life to the orchestrator; it waits for no database: a stalled disk is no hung worker."""

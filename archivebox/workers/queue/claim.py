@@ -29,6 +29,7 @@ from archivebox.workers.queue.due import (
     Cursor,
     due,
     due_among,
+    due_of_hosts,
     fresh_page_due,
     next_wanted,
     open_crawls,
@@ -58,6 +59,8 @@ class Capacity(NamedTuple):
     """Whether pages are taken beyond that: those of dead workers whose hooks still run, and one of each idle crawl."""
     jobs: int = 0
     deliveries: int = 0
+    idle_jobs: int = 0
+    """Jobs that are done while nothing else is to be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,8 @@ class FetchRequest:
     scope: Scope | None = None
     waits_for: AbstractSet[str] = frozenset()
     """Hosts for whose servers pages of this worker wait: pages of others come first."""
+    answered: Sequence[str] = ()
+    """Hosts whose servers have answered pages of this worker: these come before all others while it waits for some."""
     settings: UsableSettings = field(default_factory=UsableSettings)
 
 
@@ -113,10 +118,11 @@ def claim_work(who: FetchRequest) -> Claimed:
 
 def _jobs_wanted(who: FetchRequest, now: datetime) -> list[UUID]:
     """Jobs that there is room for, those that have waited longest first."""
-    if not who.capacity.jobs:
+    if not (who.capacity.jobs or who.capacity.idle_jobs):
         return []
-    due = [key for (key,) in _jobs_due(now) if who.scope is None or key in who.scope]
-    return due[: who.capacity.jobs]
+    due = [(key, kind) for key, kind in _jobs_due(now) if who.scope is None or key in who.scope]
+    wanted = [key for key, kind in due if kind != Job.Kind.MEASURE][: who.capacity.jobs]
+    return wanted + [key for key, kind in due if kind == Job.Kind.MEASURE][: who.capacity.idle_jobs]
 
 
 def _deliveries_wanted(who: FetchRequest, now: datetime) -> list[UUID]:
@@ -191,7 +197,8 @@ def _claim_of(crawl_id: UUID, claimed: Claimed, who: FetchRequest, room: Allowan
     if chosen:
         pages = due_among(chosen, blocked, room)
     else:
-        pages = due(crawl_id, blocked.beside(who.waits_for), room, who.cursor)
+        pages = due_of_hosts(crawl_id, who.answered, blocked, room) if who.waits_for else []
+        pages = pages or due(crawl_id, blocked.beside(who.waits_for), room, who.cursor)
         if who.waits_for and not pages:
             pages = due(crawl_id, blocked, room, who.cursor)
     if not pages:
@@ -284,7 +291,7 @@ def _idle_crawls(machine: UUID) -> Rows:
 
 @PreparedQuery
 def _jobs_due(now: datetime) -> Rows:
-    return Job.objects.due(now).values_list("pk")[:16]
+    return Job.objects.due(now).values_list("pk", "kind")[:16]
 
 
 @PreparedQuery

@@ -70,6 +70,16 @@ def due(crawl_id: UUID, blocked: BlockedHosts, room: Allowance, cursor: Cursor) 
     return found
 
 
+def due_of_hosts(crawl_id: UUID, hosts: Collection[str], blocked: BlockedHosts, room: Allowance) -> list[Due]:
+    """A due page of each of these hosts that is not blocked, fresh ones before those that are tried again."""
+    now = timezone.now()
+    found = []
+    for host in hosts:
+        waiting = [Due(key, host, status == SEALED) for key, status in _longest_waiting(crawl_id, host, now)]
+        found += sorted((page for page in waiting if not page.is_blocked(blocked)), key=lambda page: page.is_retry)[:1]
+    return _fitting(found, room)
+
+
 def due_among(chosen: Collection[UUID], blocked: BlockedHosts, room: Allowance) -> list[Due]:
     """Those of a few Snapshots that are due, as many as there is room for."""
     now = timezone.now()

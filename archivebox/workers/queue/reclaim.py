@@ -36,6 +36,9 @@ from archivebox.webhooks.delivery import Delivery
 
 log = logging.getLogger(__name__)
 
+WEIGHT_ALONE = 5
+"""What a worker's death counts for what it held, where its orchestrator lives on. Where all died at once it counts 1:
+then the machine is the likely cause, but a page that ends all of a container's processes must not do so for ever."""
 LEASED: tuple[type[WorkItem], ...] = (Snapshot, CrawlRun, Binary, Crawl, Job, Delivery)
 
 
@@ -75,12 +78,19 @@ def reclaim(worker_id: UUID) -> int:
         for entry in SpawnLog.read(log_path):
             record_start(entry, worker_id)
         close_rows(Process.objects.here().running().filter(Q(parent_id=worker_id) | Q(pk=worker_id)))
-        count = sum(model.rows().reclaim(worker_id) for model in LEASED)
+        weight = WEIGHT_ALONE if _died_alone(worker_id) else 1
+        count = sum(model.rows().reclaim(worker_id, weight) for model in LEASED)
         notify_workers()
     log_path.unlink(missing_ok=True)
     if count:
         log.info("Took back %d items of a dead worker action=reclaimed worker=%s", count, worker_id)
     return count
+
+
+def _died_alone(worker_id: UUID) -> bool:
+    """Whether the orchestrator that had started this worker still runs."""
+    orchestrators = Process.objects.filter(pk__in=Process.objects.filter(pk=worker_id).values("parent_id"))
+    return any(orchestrator.is_running for orchestrator in orchestrators)
 
 
 def return_unheld(worker_id: UUID, held: Collection[UUID]) -> int:

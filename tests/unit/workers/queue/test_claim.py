@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from typing import Any
@@ -52,10 +53,13 @@ def look(
     machine: Machine | None = None,
     *,
     waits_for: AbstractSet[str] = frozenset(),
+    answered: Sequence[str] = (),
 ) -> claim.Claimed:
     machine = machine or Machine.current()
     room = Capacity(capacity, retries, crawls, crawls)
-    return claim_work(FetchRequest(new_id(), machine.pk, room, cursor or Cursor(), waits_for=waits_for))
+    return claim_work(
+        FetchRequest(new_id(), machine.pk, room, cursor or Cursor(), waits_for=waits_for, answered=answered)
+    )
 
 
 class TestTake:
@@ -199,6 +203,14 @@ class TestHosts:
         ready(crawl("https://slow.example/1", "https://slow.example/2", "https://good.example/"))
         assert urls(look(waits_for={"slow.example"})) == ["https://good.example/"]
         assert urls(look(waits_for={"slow.example"})) == ["https://slow.example/1"], "there are no others"
+
+    def test_hosts_that_have_answered_come_first_while_others_are_waited_for(self) -> None:
+        ready(crawl("https://a.example/", "https://b.example/", "https://good.example/1", "https://good.example/2"))
+        good, slow = ["good.example"], {"slow.example"}
+        assert urls(look(capacity=1, answered=good)) == ["https://a.example/"], "no server is waited for"
+        assert urls(look(capacity=4, answered=good, waits_for=slow)) == ["https://good.example/1"]
+        assert urls(look(capacity=4, answered=good, waits_for=slow)) == ["https://good.example/2"]
+        assert urls(look(capacity=4, answered=good, waits_for=slow)) == ["https://b.example/"], "there are no others"
 
     def test_the_delay_of_a_host_is_kept(self) -> None:
         Domain.objects.create(name="example.com", delay=60.0)

@@ -22,8 +22,8 @@ from archivebox.lib.processes import ExitJournal, ExitStatus, Identity, SpawnLog
 from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
 from archivebox.workers.queue.lease import Lease
-from archivebox.workers.queue.quarantine import MOST_DEATHS, quarantine
-from archivebox.workers.queue.reclaim import abandoned, reclaim, reclaim_dead_workers, return_unheld
+from archivebox.workers.queue.quarantine import MAX_DEATH_WEIGHT, quarantine
+from archivebox.workers.queue.reclaim import WEIGHT_ALONE, abandoned, reclaim, reclaim_dead_workers, return_unheld
 from archivebox.workers.supervise.recovery import sweep_machine
 from tests.factories import leased, row, shell, snapshot
 
@@ -108,6 +108,13 @@ class TestReclaim:
         assert reclaim(worker.pk) == 0
         assert before == [dict(one) for model in (Snapshot, Process) for one in model.objects.values()]
         assert Snapshot.objects.get(pk=page.pk).attempts == 1
+
+    def test_a_death_counts_more_where_the_orchestrator_lives_on(self) -> None:
+        workers = [dead(process_type="worker", parent=parent) for parent in (Process.current(), dead())]
+        pages = [leased(snapshot(f"https://{n}.example/"), worker) for n, worker in enumerate(workers)]
+        for worker in workers:
+            reclaim(worker.pk)
+        assert [Snapshot.objects.get(pk=page.pk).attempts for page in pages] == [WEIGHT_ALONE, 1]
 
     def test_live_hooks_stay_running_for_their_adopter(self, collection: DataFolder) -> None:
         worker = dead(process_type="worker")
@@ -235,7 +242,7 @@ class TestPutAside:
 
     @pytest.mark.parametrize("status", ["queued", "started", "sealed"])
     def test_what_killed_five_workers_is_sealed(self, status: str) -> None:
-        page = self.held(status, MOST_DEATHS)
+        page = self.held(status, MAX_DEATH_WEIGHT)
         Crawl.objects.update(retry_at=None)
         assert page.owner is not None
         assert quarantine(Lease(Snapshot, page.pk, page.owner, page.fence))
@@ -249,13 +256,13 @@ class TestPutAside:
         assert Crawl.objects.get(pk=page.crawl_id).retry_at is not None
 
     def test_fewer_deaths_are_no_reason(self) -> None:
-        page = self.held("started", MOST_DEATHS - 1)
+        page = self.held("started", MAX_DEATH_WEIGHT - 1)
         assert page.owner is not None
         assert not quarantine(Lease(Snapshot, page.pk, page.owner, page.fence))
         assert Snapshot.objects.get(pk=page.pk).status == "started"
 
     def test_it_can_be_tried_again(self) -> None:
-        page = self.held("started", MOST_DEATHS)
+        page = self.held("started", MAX_DEATH_WEIGHT)
         assert page.owner is not None
         quarantine(Lease(Snapshot, page.pk, page.owner, page.fence))
         assert retry_missing(Snapshot.objects.filter(pk=page.pk)) > 0
