@@ -4,7 +4,23 @@ from __future__ import annotations
 
 import html
 
-from tests.site import articles, loads, network, pictures, talk, tree, trouble
+from tests.site import (
+    applications,
+    articles,
+    bundles,
+    charsets,
+    loads,
+    network,
+    overlays,
+    pictures,
+    roots,
+    talk,
+    tree,
+    trouble,
+    typed,
+    variants,
+    walls,
+)
 from tests.site.static import TYPES, file, static
 from tests.site.wire import Handler, Request, Response, Route, page
 
@@ -43,14 +59,31 @@ ROUTES: tuple[Route, ...] = (
     file("/green", "one flat colour, #00ff00"),
     file("/blue", "one flat colour, #0000ff"),
     file("/tall", "5,000 px tall: #ffffff above, the last 200 px #8338ec"),
+    file("/long-picture", "12,000 px tall: #ffffff above, the last 200 px #8338ec"),
+    file(
+        "/fixed",
+        "a bar above (#ff0000) and below (#0000ff), one that sticks (#008000), a first part as high as the window",
+    ),
+    file("/looks", "#ffffff; #111122 for those who prefer dark, #ffdcdc on a narrow screen"),
     *tree.ROUTES,
     *articles.ROUTES,
     *talk.ROUTES,
     *network.ROUTES,
     *loads.ROUTES,
+    *applications.ROUTES,
+    *bundles.ROUTES,
+    *charsets.ROUTES,
+    *typed.ROUTES,
+    *walls.ROUTES,
+    *variants.ROUTES,
+    *roots.ROUTES,
+    *overlays.ROUTES,
     file("/script-built", "an article of which the server sends nothing: a script writes it"),
     file("/js-redirect", "goes to /article by script"),
     file("/meta-refresh", "goes to /article by meta refresh"),
+    file("/nowhere", "goes to a host that is not there, by script"),
+    file("/about-429", "a page about 429 that has the words of limits and checks"),
+    file("/account", "a page with a log-in form beside its words"),
     file("/iframe", "frames: same origin, other origin, nested, srcdoc"),
     file("/frame", "a frame that holds /red, for /iframe"),
     file("/lazy", "24 pictures that load when scrolled to"),

@@ -7,6 +7,7 @@ import json
 import select
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,11 +20,12 @@ BINARY = "application/octet-stream"
 
 
 class Counters:
-    """Named counters of one site, for the pages that remember their clients."""
+    """Named counters and moments of one site, for the pages that remember their clients."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: dict[str, int] = {}
+        self._begun: dict[str, float] = {}
 
     def next(self, name: str) -> int:
         """Count one more, and return the count: 1 for the first."""
@@ -31,9 +33,21 @@ class Counters:
             self._counts[name] = self._counts.get(name, 0) + 1
             return self._counts[name]
 
+    def seconds_since_first(self, name: str) -> float:
+        """Seconds since this was asked of `name` for the first time: 0 then."""
+        with self._lock:
+            now = time.monotonic()
+            return now - self._begun.setdefault(name, now)
+
+    def reset(self, name: str) -> None:
+        """Begin again with 1."""
+        with self._lock:
+            self._counts.pop(name, None)
+
     def clear(self) -> None:
         with self._lock:
             self._counts.clear()
+            self._begun.clear()
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ when they are first named, because `subprocess` alone costs 13 ms. `base.cdp` an
 
 from __future__ import annotations
 
+from archivebox.lib.machine_load import extended
 from archivebox.plugins.base.files import sibling, write_atomically
 from archivebox.plugins.base.invocation import Hook
 from archivebox.plugins.base.records import (
@@ -61,6 +62,7 @@ __all__ = [
     "StopRequest",
     "TimeIsOver",
     "emit",
+    "extended",
     "failed",
     "find_program",
     "found",

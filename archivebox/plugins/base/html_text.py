@@ -30,6 +30,9 @@ _UNMARKED = str.maketrans(dict.fromkeys((_PARAGRAPH, _LINE, _CELL, _LINK), " "))
 _KEPT_NEWLINE = str.maketrans({_PARAGRAPH: " ", _LINE: " ", _CELL: " ", _LINK: " ", "\n": _LINE})
 
 
+_NO_LETTERS = re.compile(r"\W+")
+
+
 class Block(NamedTuple):
     """A block of a page, and those words of it that are links."""
 
@@ -68,6 +71,11 @@ def html_to_blocks(html: str) -> list[Block]:
             blocks.append(Block(text, linked))
             text, linked = "", ""
     return blocks
+
+
+def letters(text: str) -> str:
+    """A text as two who lay out white space and marks differently would both have it."""
+    return _NO_LETTERS.sub("", text.lower())
 
 
 def _layout(stream: str) -> str:

@@ -17,7 +17,8 @@ import json
 import os
 import time
 
-from archivebox.plugins.base.cdp import CALL_TIMEOUT, TooLong
+from archivebox.lib.machine_load import extended
+from archivebox.plugins.base.cdp import CALL_TIMEOUT, CommandFailed, TooLong
 from archivebox.plugins.base.records import misconfigured
 from archivebox.plugins.base.settings import Settings
 from archivebox.plugins.base.tab import script_value
@@ -43,7 +44,46 @@ ASK = """name => {
         waiting.delete(id);
     };
 }"""
+# Trusted Types of a page (https://www.w3.org/TR/trusted-types/) hold for isolated worlds, too: without a policy of its
+# own no library may parse HTML there. The page's scripts get nothing of it.
+TRUST = """() => {
+    const same = text => text;
+    try {
+        trustedTypes.createPolicy("default", {createHTML: same, createScript: same, createScriptURL: same});
+        return true;
+    } catch {}
+    try {
+        new DOMParser().parseFromString("", "text/html");
+        return true;
+    } catch {
+        return false;
+    }
+}"""
+# Where the page allows no such policy, HTML is parsed into documents of a frame that has no rules: it is there for a
+# moment, and its documents outlive it.
+FREE = """() => {
+    const frame = document.documentElement.appendChild(document.createElement("iframe"));
+    const parser = new frame.contentWindow.DOMParser(), {implementation} = frame.contentDocument;
+    frame.remove();
+    DOMParser.prototype.parseFromString = (text, type) => parser.parseFromString(text, type);
+    DOMImplementation.prototype.createHTMLDocument = title => implementation.createHTMLDocument(title);
+    for (const name of ["text", "textContent"])  // of a script that the page is given, and will not run
+        Object.defineProperty(HTMLScriptElement.prototype, name, {
+            get() { return Node.prototype.__lookupGetter__("textContent").call(this); },
+            set(text) { this.replaceChildren(text); },
+        });
+    globalThis.isFreed = true;
+}"""
 ANSWER = "(name, id, answer) => globalThis[name].answer(id, answer)"
+
+
+class Node:
+    """A node of the document, as a world knows it."""
+
+    __slots__ = ("object_id",)
+
+    def __init__(self, object_id: str) -> None:
+        self.object_id = object_id
 
 
 class World:
@@ -52,20 +92,32 @@ class World:
     Its functions are those of the main frame; what is put in every frame may speak to them by `postMessage`.
     """
 
-    def __init__(self, tab: Tab, name: str) -> None:
+    def __init__(self, tab: Tab, name: str, frame: str = "") -> None:
+        """`frame`: the identifier of another frame that it is of."""
         self._tab, self._name = tab, name
         self._answers: dict[str, Callable[[Any], object]] = {}
-        asked = {"frameId": tab.target_id, "worldName": name}
+        asked = {"frameId": frame or tab.target_id, "worldName": name}
         self._context: int = tab.call("Page.createIsolatedWorld", asked)["executionContextId"]
 
     def put(self, script: str, *, every_frame: bool = False, timeout: float = CALL_TIMEOUT) -> None:
         """Run a script in the world of the main frame, or of every frame, also of those that come later."""
+        if not self.call(TRUST):
+            self._free()
         if every_frame:
-            asked: Params = {"source": script, "worldName": self._name, "runImmediately": True}
+            asked: Params = {"source": f"({TRUST})(); {script}", "worldName": self._name, "runImmediately": True}
             self._tab.call("Page.addScriptToEvaluateOnNewDocument", asked, timeout=timeout)
         else:
             expression = {"expression": script, "contextId": self._context}
             script_value(self._tab.call("Runtime.evaluate", expression, timeout=timeout))
+
+    def _free(self) -> None:
+        """Have HTML parsed as if the page had no policy; a new frame has none while the browser sets them aside."""
+        self._tab.call("Page.enable")
+        self._tab.call("Page.setBypassCSP", {"enabled": True})
+        try:
+            self.call(FREE)
+        finally:
+            self._tab.call("Page.setBypassCSP", {"enabled": False})
 
     def expose(self, name: str, answer: Callable[[Any], object]) -> None:
         """Let scripts of the main frame's world ask us: `await name(question)` is what `answer(question)` returns.
@@ -77,8 +129,11 @@ class World:
         self.call(ASK, name)
 
     def call(self, function: str, *arguments: object, timeout: float = CALL_TIMEOUT) -> Any:
-        """Return what a JavaScript function, or its promise, returns. Raises CommandFailed if it throws, TooLong."""
-        deadline = min(time.monotonic() + timeout, self._tab.deadline)
+        """Return what a JavaScript function, or its promise, returns. Raises CommandFailed if it throws, TooLong.
+
+        Arguments are JSON, or nodes.
+        """
+        deadline = min(time.monotonic() + extended(timeout), self._tab.deadline)
         connection = self._tab.connection
         asked = connection.begin("Runtime.callFunctionOn", self._function(function, arguments))
         while (reply := connection.reply(asked)) is None:
@@ -89,6 +144,15 @@ class World:
             if event is not None and event.method == "Runtime.bindingCalled":
                 self._answer(event.params)
         return script_value(reply)
+
+    def node(self, number: int) -> Node | None:
+        """Return the node of the browser's number (backend node id), None where it is gone."""
+        wanted = {"backendNodeId": number, "executionContextId": self._context}
+        try:
+            found = self._tab.call("DOM.resolveNode", wanted)
+        except CommandFailed:
+            return None
+        return Node(found["object"]["objectId"]) if "objectId" in found["object"] else None
 
     def _answer(self, params: Params) -> None:
         answer = self._answers.get(params["name"])
@@ -101,7 +165,9 @@ class World:
         return {
             "functionDeclaration": function,
             "executionContextId": self._context,
-            "arguments": [{"value": argument} for argument in arguments],
+            "arguments": [
+                {"objectId": each.object_id} if isinstance(each, Node) else {"value": each} for each in arguments
+            ],
             "returnByValue": True,
             "awaitPromise": True,
         }

@@ -10,13 +10,14 @@ from pathlib import Path
 from archivebox.lib.links.address import resolve
 from archivebox.lib.links.formats import HEAD, Format, detect, read_links
 from archivebox.lib.links.link import Link, LinkFileError
-from archivebox.plugins.base.files import write_atomically
+from archivebox.plugins.base.files import sibling, write_atomically
 from archivebox.plugins.base.invocation import Hook
 from archivebox.plugins.base.memory import within_memory
-from archivebox.plugins.base.records import found, noresults, succeeded
+from archivebox.plugins.base.records import found, noresults, succeeded, try_again
 from archivebox.plugins.base.settings import Settings
 from archivebox.plugins.base.stopping import give_up_after
-from archivebox.plugins.base.stored_html import decode_html, find_document, find_page
+from archivebox.plugins.base.stored_html import find_document, find_shown_page
+from archivebox.plugins.base.tab import Navigation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,10 +44,10 @@ def report_document(
     give_up_after(Settings().timeout(plugin))
     document = find_document(Path(".."))
     if document is None:
-        noresults("No document of this page is stored")
+        _end_without("No document of this page is stored")
     if kind is Format.TXT and _is_markup(document.data):
         noresults("It is markup, whatever its type says")
-    data = document.data if kind in _AS_BYTES else decode_html(document.data).encode("utf-8", "replace")
+    data = document.data if kind in _AS_BYTES else document.html.encode("utf-8", "replace")
     url = document.url or Hook.from_argv().url
     links = read_links(io.BytesIO(data), kind, url)
     keep_more = partial(also, document) if also is not None else None
@@ -69,13 +70,23 @@ def _is_markup(data: bytes) -> bool:
 def report_page(plugin: str) -> NoReturn:
     """Report the links of the page's HTML, that after scripts where it is stored, and end the hook."""
     give_up_after(Settings().timeout(plugin))
-    page = find_page(Path(".."))
+    page = find_shown_page(Path(".."))
     if page is None:
-        noresults("No HTML of this page is stored")
+        _end_without("No HTML of this page is stored")
     url = page.url or Hook.from_argv().url
     data = io.BytesIO(page.html.encode("utf-8", "replace"))
     with within_memory(len(page.html)):
         report(read_links(data, Format.HTML, url), url, source=page.source, titles=False)
+
+
+def _end_without(sentence: str) -> NoReturn:
+    """End without links; a page that was lost before it came may come when it is opened again."""
+    folder = sibling("chrome")
+    navigation = Navigation.read(folder)
+    is_lost = Path(folder).is_dir() and navigation is None
+    if is_lost or (navigation is not None and navigation.error and navigation.transient):
+        try_again("The page has not come yet.", reason="nothing_came")
+    noresults(sentence)
 
 
 def report(

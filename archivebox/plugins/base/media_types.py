@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+import re
+
+from archivebox.lib.mime_sniffing import parse_content_type
+
 PAGES = ("text/", "application/xhtml+xml", "application/xml", "application/json", "image/svg+xml")
 # Chromium downloads these (third_party/blink/common/mime_util/mime_util.cc, kUnsupportedTextTypes).
 FILES = ("csv", "calendar", "vcard", "tab-separated-values", "rtf", "directory", "ldif", "qif", "ofx")
 
 
+# Addresses at whose end is a file nearly always; with a colon in the name it is a page of a wiki about one.
+FILE_URL = (
+    r"(?i)^https?://[^/?#]+/([^?#]*/)?[^/?#:]+\.(pdf|epub|djvu|zip|t?gz|bz2|xz|7z|rar|tar|iso|png|jpe?g|gif|webp|avif|bmp"
+    r"|tiff?|mp3|m4a|og[ag]|opus|flac|wav|mp4|m4v|webm|mov|mkv|avi|docx?|xlsx?|pptx?|od[tsp])([?#]|$)"
+)
+
+
+def is_file_url(url: str) -> bool:
+    """Say whether a URL looks as if a file were there, and not a page."""
+    return re.match(FILE_URL, url) is not None
+
+
+def essence_of(content_type: str) -> str:
+    """Return the media type of a Content-Type in lower case, without parameters; '' where it has none."""
+    return parse_content_type(content_type).essence
+
+
 def is_page(media_type: str) -> bool:
     """Say whether a document of that Content-Type is shown as a page; one without a type may be."""
-    mime = media_type.partition(";")[0].strip().lower()
+    mime = essence_of(media_type)
     if mime.startswith("text/") and mime.removeprefix("text/").removeprefix("x-").endswith(FILES):
         return False
     return not mime or mime.startswith(PAGES) or mime.endswith("+xml")

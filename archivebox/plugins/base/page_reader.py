@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from archivebox.plugins.base.cdp import CallTimeout, CommandFailed, TooLong
-from archivebox.plugins.base.inject import World
 from archivebox.plugins.base.records import failed, noresults
 from archivebox.plugins.base.settings import Settings
+from archivebox.plugins.base.shown import ShownPage
 from archivebox.plugins.base.tab import open_page
 
 TYPE_CHECKING = False
@@ -20,11 +20,13 @@ COUNT = "() => document.getElementsByTagName('*').length"
 def read_page(plugin: str, library: str, function: str) -> Params:
     """Return the object that `function`, JavaScript that uses the injected `library`, or its promise returns.
 
+    `shown.copy()` is the copy of the document that it reads, with what shadow roots and large frames show.
+
     The hook ends by itself where there is no article, or the library cannot cope with the page.
     """
     timeout = Settings().timeout(plugin)
     with open_page(timeout, read_only=True) as tab:
-        world = World(tab, plugin)
+        world = ShownPage(tab, plugin, only_large=True).world
         elements = world.call(COUNT)
         if elements > MAX_ELEMENTS:
             noresults(f"the page has {elements:,} elements, and articles are looked for in {MAX_ELEMENTS:,} at most")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+from archivebox.lib.machine_load import extended
 from archivebox.plugins.base.records import emit, misconfigured
 
 TYPE_CHECKING = False
@@ -143,7 +144,7 @@ def run_program(
 
 def _read_until_end(popen: subprocess.Popen[bytes], timeout: float) -> tuple[str, str, bool]:
     """Gather the tails of both pipes until the program has ended (True) or its time is over (False)."""
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + extended(timeout)
     tails = {pipe.fileno(): bytearray() for pipe in (popen.stdout, popen.stderr) if pipe is not None}
     stderr = popen.stderr.fileno() if popen.stderr else -1
     ended = _exit_descriptor(popen.pid)

@@ -74,10 +74,13 @@ def misconfigured(sentence: str) -> NoReturn:
     _end("failed", sentence, None, 1)
 
 
-def try_again(sentence: str, output_json: object = None, *, reason: str = "") -> NoReturn:
-    """End, failed for now: what stood in the way may pass by itself, so that the engine tries again later."""
+def try_again(sentence: str, output_json: object = None, *, reason: str = "", after: int = 0) -> NoReturn:
+    """End, failed for now: what stood in the way may pass by itself, so that the engine tries again later.
+
+    `after`: seconds for which the server wishes to be left alone; 0 where it did not say.
+    """
     log(sentence)
-    _end("failed", sentence, output_json, 1, retry="later", reason=reason)
+    _end("failed", sentence, output_json, 1, retry="later", reason=reason, retry_after=after)
 
 
 def page_lost(sentence: str) -> NoReturn:
@@ -86,7 +89,7 @@ def page_lost(sentence: str) -> NoReturn:
     _end("failed", sentence, None, 1, retry="new_page")
 
 
-def _end(status: str, output_str: str, output_json: object, code: int, **more: str) -> NoReturn:
+def _end(status: str, output_str: str, output_json: object, code: int, **more: str | int) -> NoReturn:
     extra = {} if output_json is None else {"output_json": output_json}
     said = {name: word for name, word in more.items() if word}
     emit("ArchiveResult", status=status, output_str=output_str, **extra, **said)

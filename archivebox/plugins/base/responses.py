@@ -15,7 +15,7 @@ import io
 import json
 import os
 
-from archivebox.plugins.base.files import sibling
+from archivebox.plugins.base.json_lines import record_in
 from archivebox.plugins.base.records import skipped
 
 TYPE_CHECKING = False
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from archivebox.plugins.base.cdp import Params
 
 INDEX = "index.jsonl"
+DOCUMENTS = "documents.jsonl"
 CDXJ = "index.cdxj"
 REDIRECTS_MAX = 20
 COPY_SIZE = 1 << 20  # bytes
@@ -96,12 +97,22 @@ class Response:
         return str(self.record.get("truncated", ""))
 
 
+class DocumentFacts:
+    """What the browser took a document for: its media type and its charset, "" where it was not asked."""
+
+    __slots__ = ("charset", "mime")
+
+    def __init__(self, record: Params) -> None:
+        self.mime = str(record.get("mime", ""))
+        self.charset = str(record.get("charset", ""))
+
+
 class Archive:
     """The responses of one Snapshot, while they are recorded and afterwards."""
 
     def __init__(self, folder: str = "") -> None:
-        """`folder`: of the plugin `responses`; the sibling of the hook's own, where none is named."""
-        self._folder = folder or sibling("responses")
+        """`folder`: where the recording of the page is; that of the hook's own page, where none is named."""
+        self._folder = folder or recording_folder()
         self._read = 0  # bytes of the index
         self._responses: list[Response] = []
         self._by_url: dict[str, Response] = {}
@@ -113,13 +124,15 @@ class Archive:
         return os.path.exists(os.path.join(self._folder, INDEX)) and not self._is_foreign()
 
     def or_skip(self) -> Archive:
-        """Return the archive; end the hook as skipped where another plugin's `responses` stands in its place."""
+        """Return the archive; end the hook as skipped where nobody records pages in this form."""
+        if _recording_plugin() == "":
+            skipped("no plugin here records pages in the form that this one reads (the role recording)")
         if self._is_foreign():
             skipped("the plugin responses is another than ArchiveBox's, and what it wrote cannot be read")
         return self
 
     def _is_foreign(self) -> bool:
-        """Whether the index is somebody else's: a plugin in the data folder replaces ours of that name."""
+        """Whether the index is of another form: that of a plugin which was in the place of ours when it was written."""
         first = next(_lines(os.path.join(self._folder, INDEX), 0), None)
         return first is not None and "session" not in first[0]
 
@@ -156,6 +169,10 @@ class Archive:
             while left and (piece := file.read(min(left, COPY_SIZE))):
                 target.write(piece)
                 left -= len(piece)
+
+    def facts(self, url: str) -> DocumentFacts:
+        """Return what the browser took the document of `url` for."""
+        return read_documents(self._folder).get(url) or DocumentFacts({})
 
     def _read_on(self) -> None:
         for record, end in _lines(os.path.join(self._folder, INDEX), self._read):
@@ -194,9 +211,24 @@ class Archive:
         raise KeyError(digest)
 
 
+def recording_folder(snapshot_folder: str = os.pardir) -> str:
+    """Return the folder of the plugin that records the page, which says so by the role `recording`."""
+    return os.path.join(snapshot_folder, _recording_plugin() or ".nobody")
+
+
+def _recording_plugin() -> str:
+    """Return its name; '' where there is none. What is run outside of the engine takes ours."""
+    return os.environ.get("RECORDING_PLUGIN", "responses")
+
+
 def read_index(folder: str) -> list[Params]:
     """Return the lines of the index that are whole."""
     return [record for record, _ in _lines(os.path.join(folder, INDEX), 0)]
+
+
+def read_documents(folder: str) -> dict[str, DocumentFacts]:
+    """Return what the browser took the documents of a page and its frames for, by URL."""
+    return {str(record["url"]): DocumentFacts(record) for record, _ in _lines(os.path.join(folder, DOCUMENTS), 0)}
 
 
 def _lines(path: str, start: int) -> Iterator[tuple[Params, int]]:
@@ -209,17 +241,8 @@ def _lines(path: str, start: int) -> Iterator[tuple[Params, int]]:
             if not line.endswith(b"\n"):
                 return
             start += len(line)
-            if (record := _record_in(line)) is not None:
+            if "url" in (record := record_in(line)):
                 yield record, start
-
-
-def _record_in(line: bytes) -> Params | None:
-    """Return the record in a line; None where it is none."""
-    try:
-        record = json.loads(line)
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) and "url" in record else None
 
 
 def _skip_head(file: BinaryIO) -> None:

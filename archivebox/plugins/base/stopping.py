@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 
+from archivebox.lib.machine_load import extended
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,9 +60,12 @@ class StopRequest:
 
 
 def give_up_after(seconds: float) -> None:
-    """Raise TimeIsOver in the main thread after `seconds`, whatever it waits for then; 0 takes the deadline back."""
+    """Raise TimeIsOver in the main thread after `seconds`, whatever it waits for then; 0 takes the deadline back.
+
+    On a busy machine it is later, as the engine's own deadline is.
+    """
     signal.signal(signal.SIGALRM, _time_is_over)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.0))
+    signal.setitimer(signal.ITIMER_REAL, extended(max(seconds, 0.0)))
 
 
 def _time_is_over(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001

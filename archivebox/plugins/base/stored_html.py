@@ -2,19 +2,18 @@
 
 import codecs
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from archivebox.plugins.base.responses import Archive
+from archivebox.lib.charsets import codec_of, declared_in_html
+from archivebox.lib.mime_sniffing import parse_content_type
+from archivebox.plugins.base.responses import Archive, recording_folder
 
 MAX_SIZE = 64 << 20  # bytes; a page above that is no text for people, and its tree would take gigabytes
+SHOWN = "shown.html"
+"""In the folder of dom: the page with what its shadow roots and frames show, where it has such."""
 _HTML = ("text/html", "application/xhtml+xml")
-_PRESCAN = 1024  # bytes; where HTML 13.2.3.2 wants the declaration to stand
-_DECLARED = re.compile(rb"""<meta[^>]*?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-# Encoding Standard 4.2: these labels mean their superset on the web.
-_WEB_NAMES = {"iso8859-1": "cp1252", "ascii": "cp1252", "shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +27,26 @@ class StoredPage:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """What the server sent in the end: where it is from, the plugin's name first, its bytes and its URL."""
+    """What the server sent in the end: where it is from, the plugin's name first, its bytes and its URL.
+
+    `content_type`: its header, and `charset`: what the browser decided; "" where they are not known.
+    """
 
     source: str
     data: bytes
     url: str
+    content_type: str = ""
+    charset: str = ""
+
+    @property
+    def html(self) -> str:
+        """Its bytes as text."""
+        return decode_html(self.data, self.content_type, self.charset)
 
 
 def find_document(snapshot_folder: Path) -> StoredDocument | None:
     """The document as it was sent (plugin responses, else wget); None when neither has kept it, or it is too large."""
-    recorded = _recorded(snapshot_folder / "responses")
+    recorded = _recorded(recording_folder(str(snapshot_folder)))
     if recorded is not None:
         return recorded[0]
     folder = snapshot_folder / "wget"
@@ -53,19 +62,22 @@ def _is_document(path: Path, folder: Path) -> bool:
     return inside and _has_bytes(path) and path.stat().st_size <= MAX_SIZE
 
 
-def _recorded(folder: Path) -> tuple[StoredDocument, str] | None:
+def _recorded(folder: str) -> tuple[StoredDocument, str] | None:
     """The last document of the tab's main frame that the recorder has, and its media type."""
-    archive = Archive(str(folder))
+    archive = Archive(folder)
     for response in reversed(archive.latest()):
         kept = archive.find(response.url) if response.is_main and response.sha256 else None
         if kept is not None and 0 < kept.size <= MAX_SIZE:
-            return StoredDocument("responses", archive.body(kept), kept.url), kept.mime
+            facts = archive.facts(kept.url)
+            mime = facts.mime or kept.mime
+            header = response.header("content-type")
+            return StoredDocument(Path(folder).name, archive.body(kept), kept.url, header, facts.charset), mime
     return None
 
 
 def find_sent_page(snapshot_folder: Path) -> StoredPage | None:
     """The page as the server sent it, before any script; None where it was not recorded."""
-    return _recorded_page(snapshot_folder / "responses")
+    return _recorded_page(recording_folder(str(snapshot_folder)))
 
 
 def find_page(snapshot_folder: Path) -> StoredPage | None:
@@ -74,40 +86,41 @@ def find_page(snapshot_folder: Path) -> StoredPage | None:
     if _has_bytes(dom):
         html = dom.read_bytes()[:MAX_SIZE].decode("utf-8", "replace")
         return StoredPage("dom/output.html", html, _navigated_url(snapshot_folder))
-    return _recorded_page(snapshot_folder / "responses") or _wget_page(snapshot_folder / "wget")
+    return _recorded_page(recording_folder(str(snapshot_folder))) or _wget_page(snapshot_folder / "wget")
 
 
-def _recorded_page(folder: Path) -> StoredPage | None:
+def find_shown_page(snapshot_folder: Path) -> StoredPage | None:
+    """The same with the text of shadow roots and frames, for those who read."""
+    shown = snapshot_folder / "dom" / SHOWN
+    if not _has_bytes(shown):
+        return find_page(snapshot_folder)
+    html = shown.read_bytes()[:MAX_SIZE].decode("utf-8", "replace")
+    return StoredPage(f"dom/{SHOWN}", html, _navigated_url(snapshot_folder))
+
+
+def _recorded_page(folder: str) -> StoredPage | None:
     document, mime = _recorded(folder) or (None, "")
     if document is None or mime not in _HTML:
         return None
-    return StoredPage(document.source, decode_html(document.data), document.url)
+    return StoredPage(document.source, document.html, document.url)
 
 
-def decode_html(data: bytes) -> str:
-    """Bytes to text by byte order mark, else by the declaration in the page, else UTF-8, else Windows-1252."""
+def decode_html(data: bytes, content_type: str = "", decided: str = "") -> str:
+    """Bytes to text by byte order mark, as the browser `decided`, by header, by declaration, else UTF-8 or CP-1252."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
-    declared = _DECLARED.search(data[:_PRESCAN])
+    outside = codec_of(decided) or codec_of(parse_content_type(content_type).charset)
+    if outside is not None:
+        return data.decode(outside, "replace")
+    declared = codec_of(declared_in_html(data))
     if declared is not None:
-        named = _known_encoding(declared[1].decode("ascii"))
-        if named is not None:
-            return data.decode(named, "replace")
+        # HTML 13.2.3.2: a page that could be read as ASCII so far cannot be UTF-16.
+        return data.decode("utf-8" if declared.startswith("utf-16") else declared, "replace")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data.decode("cp1252", "replace")
-
-
-def _known_encoding(label: str) -> str | None:
-    try:
-        name = codecs.lookup(label).name
-    except LookupError:
-        return None
-    if name.startswith("utf-16"):
-        return "utf-8"  # HTML 13.2.3.2: a page that could be read as ASCII so far cannot be UTF-16
-    return _WEB_NAMES.get(name, name)
 
 
 def _has_bytes(path: Path) -> bool:

@@ -5,7 +5,8 @@ in the `chrome` folder of the Snapshot. Whoever changes the page holds an exclus
 at it, so that two hooks never disturb each other, whatever started them.
 
 Every call has a deadline of its own, so that one which is never answered costs that and nothing behind it: a look
-`PROBE`, an answer `CALL_TIMEOUT`, what takes long by nature what `LIMITS` says, and none more than its hook has left.
+`PROBE`, an answer `CALL_TIMEOUT`, what takes long by nature what `LIMITS` says, longer on a busy machine, and none more
+than its hook has left.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import os
 import signal
 import time
 
+from archivebox.lib.machine_load import extended, is_busy
 from archivebox.plugins import base
 from archivebox.plugins.base.cdp import (
     CALL_TIMEOUT,
@@ -102,7 +104,8 @@ class Tab:
         Raises CommandFailed, CallTimeout (TooLong for what LIMITS names), TargetGone.
         """
         limit = LIMITS.get(method, FOREVER)
-        seconds = min(timeout or LIMITS.get(method, CALL_TIMEOUT), limit, self.deadline - time.monotonic())
+        seconds = extended(min(timeout or LIMITS.get(method, CALL_TIMEOUT), limit))
+        seconds = min(seconds, self.deadline - time.monotonic())
         try:
             return self.connection.call(method, params, timeout=seconds)
         except CallTimeout as error:
@@ -150,7 +153,7 @@ class open_page:  # noqa: N801  (reads as the function it is used as)
 
     def __init__(self, timeout: float, *, read_only: bool = False) -> None:
         self._read_only = read_only
-        self._deadline = time.monotonic() + timeout * MARGIN - LAST_WORDS
+        self._deadline = time.monotonic() + extended(timeout * MARGIN) - LAST_WORDS
         give_up_after(timeout * MARGIN)
 
     def __enter__(self) -> Tab:
@@ -158,6 +161,7 @@ class open_page:  # noqa: N801  (reads as the function it is used as)
             _see_that_there_is_a_page(Navigation.read(sibling("chrome")))
             self._tab = Tab.attach(read_only=self._read_only)
             self._tab.make_answer()
+            _see_that_the_page_is_there(self._tab)
         except (TargetGone, CallTimeout) as error:
             page_lost(f"The page cannot be reached: {error}")
         except (CDPError, TimeIsOver) as error:
@@ -179,6 +183,8 @@ class open_page:  # noqa: N801  (reads as the function it is used as)
         self._tab.close()
         if isinstance(error, TargetGone):
             page_lost(f"The page was lost on the way: {error}")
+        if isinstance(error, TooLong) and is_busy():
+            try_again(f"The page is too much for the browser on a busy machine: {error}")
         if isinstance(error, TooLong):
             failed(f"the page is too much for the browser: {error}")
         if isinstance(error, (CDPError, TimeIsOver)):
@@ -195,6 +201,12 @@ def _see_that_there_is_a_page(navigation: Navigation | None) -> None:
         skipped(f"the page did not load: {navigation.error}")
     if navigation.static:
         skipped(f"not a web page but a file: {navigation.mime or 'a download'}")
+
+
+def _see_that_the_page_is_there(tab: Tab) -> None:
+    """Raise TargetGone where the page has gone to a host that is not there: what the browser shows then is its own."""
+    if tab.evaluate("location.protocol") == "chrome-error:":
+        raise TargetGone("it went on to a host that does not answer")
 
 
 def script_value(answer: Params) -> Any:

@@ -49,21 +49,22 @@ class Redirects(urllib.request.HTTPRedirectHandler):
 class Web:
     """The web as one asker sees it: by the way out that the environment names, http and https alone."""
 
-    def __init__(self, user_agent: str, timeout: float, *, check_certificates: bool) -> None:
+    def __init__(self, user_agent: str, timeout: float, *, check_certificates: bool, follow: bool = True) -> None:
+        """`follow`: whether it asks where an answer leads that leads elsewhere, and does not give that answer."""
         self._headers, self._timeout = {"User-Agent": user_agent}, timeout
         context = ssl.create_default_context()
         if not check_certificates:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         self._opener = urllib.request.OpenerDirector()
-        for handler in (
+        handlers: tuple[urllib.request.BaseHandler, ...] = (
             urllib.request.ProxyHandler(),
             urllib.request.HTTPHandler(),
             urllib.request.HTTPSHandler(context=context),
             urllib.request.HTTPDefaultErrorHandler(),
             urllib.request.HTTPErrorProcessor(),
             urllib.request.UnknownHandler(),
-            Redirects(),
-        ):
+        )
+        for handler in (*handlers, Redirects()) if follow else handlers:
             self._opener.add_handler(handler)
 
     def look_at(self, url: str) -> Answer:
@@ -72,17 +73,18 @@ class Web:
         return self._ask(url, "GET", {"Range": "bytes=0-0"}) if answer.status >= HEAD_REFUSED else answer
 
     def _ask(self, url: str, method: str, headers: dict[str, str] | None = None) -> Answer:
-        with self._open(url, method, headers or {}) as response:
+        with self.open(url, method, headers or {}) as response:
             if (response.headers.get("Proxy-Status") or "").startswith(OUR_PROXY):
                 raise OSError(response.reason)
             return Answer(response.status, response.url, response.headers)
 
     def text(self, url: str, most: int) -> tuple[int, str]:
         """Return status and beginning (bytes) of a text."""
-        with self._open(url, "GET", {}) as response:
+        with self.open(url, "GET", {}) as response:
             return response.status, response.read(most).decode("utf-8", "replace")
 
-    def _open(self, url: str, method: str, headers: dict[str, str]) -> Any:
+    def open(self, url: str, method: str, headers: dict[str, str]) -> Any:
+        """Return an answer whatever its status is. Raises OSError where nobody answers."""
         request = Request(url, headers={**self._headers, **headers}, method=method)  # noqa: S310 - no handler of other schemes is there
         try:
             return self._opener.open(request, timeout=self._timeout)

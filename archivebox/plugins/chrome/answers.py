@@ -30,6 +30,21 @@ def retry_after(response: Params) -> int:
     return seconds_of(_header(response, "retry-after").strip())
 
 
+def check_of(response: Params) -> str:
+    """Return whose check of visitors an answer says it is; '' where it says nothing of the kind."""
+    if _header(response, "cf-mitigated") == "challenge":  # developers.cloudflare.com: Detect a Challenge Page response
+        return "Cloudflare"
+    if _header(response, "x-amzn-waf-action") in ("challenge", "captcha"):  # AWS WAF Developer Guide
+        return "AWS WAF"
+    return ""
+
+
+def refresh_of(response: Params) -> float | None:
+    """Return after how many seconds an answer asks to be loaded again, or to go elsewhere; None where it does not."""
+    wish = re.match(r"\s*[\d.]+", _header(response, "refresh"))
+    return float(wish[0]) if wish else None
+
+
 def _header(response: Params, name: str) -> str:
     headers = response.get("headers", {})
     return next((str(value) for key, value in headers.items() if key.lower() == name), "")

@@ -1,10 +1,18 @@
 #!/usr/bin/env python3
-"""Say how much pages look like their pictures, without a network: whoever asks gives all that they want.
+"""Measure how much of pages their replay shows, without a network: whoever asks gives all that the pages want.
 
-A line of stdin is a page: `{"url": …, "sandbox": …, "picture": path}`. It is shown in a frame, as in the app, and no
-script of it runs. Each address of its origin that it wants is a line of stdout, `{"type": "Asked", "url": …, "range":
-…}`, answered by the next line of stdin: `{"status": 200, "headers": {…}, "body": base64}`, status 0 where there is
-nothing. The page's last line is `{"type": "Compared", "alike": 0.98}`, or `{"type": "NotCompared", "sentence": …}`.
+    compare.py CHANNEL [--idle]
+
+Both speak over CHANNEL, the number of a socket, in JSON lines. `{"type": "Ready"}` comes first. A page is `{"replay":
+…, "saved": …, "scripted": …, "picture": path}`: its replay, the page as it was saved after its scripts, and its replay
+with scripts, each as a pair of address and sandbox or null; and the picture that was kept of it, or "". Each is shown
+in a frame, as in the app; scripts run in the last alone, which is shown where something lacks without them. What a page
+wants of its origin is a line to whoever asks, `{"type": "Asked", "url": …, "kind": …, "method": …, "headers": {…},
+"body": base64}`, answered by `{"status": 200, "headers": {…}, "body": base64}`, status 0 where there is nothing. Lines
+about the page are `{"type": "Replayed", "tiles": [same, of], "words": [found, of]}`, then `{"type": "Compared",
+"scripted": {…}}` with the same of the last or null. Or `{"type": "NotCompared", "sentence": …}`.
+
+`--idle`: everything else that runs on this machine goes first.
 """
 
 from __future__ import annotations
@@ -13,25 +21,38 @@ import base64
 import html
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-from launch import PIPE, browser_pipe, find_chromium, flags
-from likeness import UnreadableError, packed_alike, read_picture, share_alike
+from launch import PIPE, browser_pipe, find_chromium, flags, window
+from likeness import UnreadableError, packed_alike, read_picture, tiles_alike
+from memory import LOOK_AGAIN, MB, end_the_greedy
+from visible_words import CAPTURE, OPTIONS, visible_words, words_found
 
-from archivebox.plugins.base import Settings, emit, misconfigured, start_program
+from archivebox.plugins.base import Settings, emit, log, misconfigured, start_program
 from archivebox.plugins.base.cdp import CallTimeout, CDPError, CommandFailed, Connection, TargetGone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections import Counter
     from types import TracebackType
-    from typing import Any, Self
+    from typing import Any, Self, TypeAlias
+
+    Shown: TypeAlias = tuple[str, str]  # address and sandbox
+    Look: TypeAlias = tuple[Counter[str], bytes]
+    Counts: TypeAlias = dict[str, tuple[int, int]]  # of words and tiles: how many are there, and of how many
 
 LAUNCH_TIME = 30.0  # seconds until the browser must answer
-SHOW_TIME = 10.0  # seconds after which a page is taken as it is
+SHOW_TIME = 20.0  # seconds in which a page must have loaded
+PICTURE_TIME = 20.0  # seconds in which it must be drawn, or its words told
 QUIET = 0.2  # seconds after its load in which nothing happens, until a page is taken
+QUIET_OF_SCRIPTS = 1.0  # the same of a page whose scripts run
+OUTER = "~/frame"  # the path of the page around the frame, which no replay has
+TOLD = ("referer", "range", "archived-document")  # headers by which answers differ
+LOWEST = 19  # nice(2): whoever else wants the processor has it
 NOWHERE = "socks5://127.0.0.1:9"  # the port of what is thrown away (RFC 863)
 FRAME = (
     '<!doctype html><link rel="icon" href="data:,"><body style="margin: 0"><iframe sandbox="%s" src="%s"'
@@ -39,16 +60,23 @@ FRAME = (
 )
 
 
+class SlowPageError(Exception):
+    """A page that did not load in time; the message is a sentence."""
+
+
 class Browser:
     """A browser of our own, which reaches nobody."""
 
     def __init__(self, settings: Settings) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="archivebox-compare-", ignore_cleanup_errors=True)
+        os.chdir(self._folder.name)  # where it is written down that a page was ended for its memory
         command = [find_chromium(settings), *flags(settings, os.path.join(self._folder.name, "profile"))]
         with browser_pipe() as pipe:
             environment = {**os.environ, "TMPDIR": self._folder.name}
             self._program = start_program(command, env=environment, stderr=subprocess.DEVNULL, pass_fds=PIPE)
         self.connection = Connection(pipe)
+        self.window = window(settings)
+        self.memory_max = settings.int("CHROME_MEMORY_MAX") * MB
 
     def __enter__(self) -> Self:
         try:
@@ -62,91 +90,160 @@ class Browser:
     ) -> None:
         self.connection.close()
         self._program.end(0.3)
+        os.chdir(os.sep)
         self._folder.cleanup()
+
+    def end_the_greedy(self) -> None:
+        end_the_greedy(self.connection.call("SystemInfo.getProcessInfo"), self.memory_max)
 
 
 class ShownPage:
     """One page, in a tab of its own."""
 
-    def __init__(self, connection: Connection, url: str, sandbox: str, size: tuple[int, int]) -> None:
-        self._connection, self._origin = connection, "/".join([*url.split("/")[:3], ""])
+    def __init__(self, browser: Browser, shown: Shown, size: tuple[int, int], *, scripts: bool = False) -> None:
+        url, sandbox = shown
+        self._browser, self._connection = browser, browser.connection
+        self._origin = "/".join([*url.split("/")[:3], ""])
+        self._quiet = QUIET_OF_SCRIPTS if scripts else QUIET
         self._frame = FRAME % (sandbox, html.escape(url))
-        self._target = connection.call("Target.createTarget", {"url": "about:blank"})["targetId"]
-        attached = connection.call("Target.attachToTarget", {"targetId": self._target, "flatten": True})
+        self._target = self._connection.call("Target.createTarget", {"url": "about:blank"})["targetId"]
+        attached = self._connection.call("Target.attachToTarget", {"targetId": self._target, "flatten": True})
         self._session: str = attached["sessionId"]
+        self._connection.tab = self._session
         metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
         calls: list[tuple[str, dict[str, Any]]] = [
             ("Page.enable", {}),
-            ("Emulation.setScriptExecutionDisabled", {"value": True}),
+            ("Inspector.enable", {}),  # tells when the tab crashes
+            ("Emulation.setScriptExecutionDisabled", {"value": not scripts}),
             ("Emulation.setFocusEmulationEnabled", {"enabled": True}),  # as it was captured
             ("Emulation.setDeviceMetricsOverride", metrics),
             ("Fetch.enable", {"patterns": [{"urlPattern": "*"}]}),
         ]
-        connection.call_all(calls, self._session)
+        self._connection.call_all(calls, self._session)
 
     def load(self) -> None:
-        """Give the page what it wants, until it has loaded and wants nothing more."""
-        self._connection.send("Page.navigate", {"url": self._origin}, self._session)
+        """Give the page what it wants, until it has loaded and wants nothing more. SlowPageError."""
+        self._connection.send("Page.navigate", {"url": self._origin + OUTER}, self._session)
         end = quiet_at = time.monotonic() + SHOW_TIME
+        look_at = time.monotonic() + LOOK_AGAIN
         is_loaded = False
         while (left := min(end, quiet_at) - time.monotonic()) > 0:
-            event = self._connection.next_event(left)
+            event = self._connection.next_event(min(left, LOOK_AGAIN))
+            if time.monotonic() >= look_at:
+                self._browser.end_the_greedy()
+                look_at = time.monotonic() + LOOK_AGAIN
             if event is None or event.session != self._session:
                 continue
             if event.method == "Fetch.requestPaused":
                 self._give(event.params)
             is_loaded = is_loaded or event.method == "Page.loadEventFired"
             if is_loaded:
-                quiet_at = time.monotonic() + QUIET
+                quiet_at = time.monotonic() + self._quiet
+        if not is_loaded:
+            raise SlowPageError(f"Its replay did not load within {SHOW_TIME:.0f} seconds.")
 
     def picture(self) -> bytes:
         options = {"format": "png", "optimizeForSpeed": True}
-        answer = self._connection.call("Page.captureScreenshot", options, timeout=SHOW_TIME, session=self._session)
+        answer = self._connection.call("Page.captureScreenshot", options, timeout=PICTURE_TIME, session=self._session)
         return base64.b64decode(answer["data"])
 
+    def words(self) -> Counter[str]:
+        return visible_words(self._connection.call(CAPTURE, OPTIONS, timeout=PICTURE_TIME, session=self._session))
+
     def close(self) -> None:
+        self._connection.tab = ""
         self._connection.send("Target.closeTarget", {"targetId": self._target})
 
     def _give(self, paused: dict[str, Any]) -> None:
         """Answer one request: for the frame ourselves, for what is in it by asking, for all else not at all."""
-        url, key = paused["request"]["url"], {"requestId": paused["requestId"]}
-        if url == self._origin:
+        request, key = paused["request"], {"requestId": paused["requestId"]}
+        url = request["url"]
+        if url == self._origin + OUTER:
             body = base64.b64encode(self._frame.encode()).decode()
             said: dict[str, Any] = {"status": 200, "headers": {"content-type": "text/html"}, "body": body}
         elif url.startswith(self._origin):
-            emit("Asked", url=url, range=paused["request"]["headers"].get("Range", ""))
-            said = json.loads(sys.stdin.readline())
+            headers = {name: value for name, value in request["headers"].items() if name.lower() in TOLD}
+            sent = base64.b64encode(request.get("postData", "").encode()).decode()
+            emit("Asked", url=url, kind=paused["resourceType"], method=request["method"], headers=headers, body=sent)
+            said = _next_line() or {"status": 0}
         else:
             said = {"status": 0}
         if not said["status"]:
             self._connection.send("Fetch.failRequest", key | {"errorReason": "Failed"}, self._session)
             return
-        headers = [{"name": name, "value": value} for name, value in said["headers"].items()]
-        answer = {"responseCode": said["status"], "responseHeaders": headers, "body": said["body"]}
+        fields = [{"name": name, "value": value} for name, value in said["headers"].items()]
+        answer = {"responseCode": said["status"], "responseHeaders": fields, "body": said["body"]}
         self._connection.send("Fetch.fulfillRequest", key | answer, self._session)
 
 
-def compare(connection: Connection, url: str, sandbox: str, picture: str) -> float:
-    """Return the share of its picture's pixels that a page shows alike. Raises UnreadableError and what `call` does."""
-    kept = read_picture(picture)
-    page = ShownPage(connection, url, sandbox, kept.size)
+def _next_line() -> dict[str, Any]:
+    """What whoever asks says next; this process ends where nobody does any more."""
+    line = sys.stdin.readline()
+    if not line:
+        raise SystemExit(0)
+    said: dict[str, Any] = json.loads(line)
+    return said
+
+
+def compare(browser: Browser, replay: Shown, saved: Shown | None, scripted: Shown | None, picture: str) -> None:
+    """Count the words and tiles of both replays that are there."""
+    kept = read_picture(picture) if picture else None
+    size = kept.size if kept is not None else browser.window
+    wanted = None if saved is None else _look(browser, saved, size)[0]
+
+    def counted(shown: Shown, *, scripts: bool = False) -> Counts:
+        words, seen = _look(browser, shown, size, scripts=scripts)
+        counts = {} if wanted is None else {"words": words_found(wanted, words)}
+        if kept is not None:
+            counts["tiles"] = tiles_alike(kept, packed_alike(picture, read_picture(seen)))
+        return counts
+
+    counts = counted(replay)
+    emit("Replayed", **counts)
+    with_scripts = None
+    if scripted is not None and any(found < of for found, of in counts.values()):
+        try:
+            with_scripts = counted(scripted, scripts=True)
+        except (SlowPageError, CommandFailed, CallTimeout) as error:
+            log(f"not measured with scripts: {error}")
+    emit("Compared", scripted=with_scripts)
+
+
+def _look(
+    browser: Browser, shown: Shown, size: tuple[int, int], *, scripts: bool = False
+) -> tuple[Counter[str], bytes]:
+    """The words of a page that can be seen, and its picture."""
+    page = ShownPage(browser, shown, size, scripts=scripts)
     try:
         page.load()
-        return share_alike(kept, packed_alike(picture, read_picture(page.picture())))
+        return page.words(), page.picture()
     finally:
         page.close()
 
 
+def _end(_signum: int, _frame: object) -> None:
+    """Told to end: the browser ends, and its folder goes, on the way out."""
+    raise SystemExit(0)
+
+
 def main() -> None:
+    channel, *options = sys.argv[1:]
+    if "--idle" in options:
+        os.nice(LOWEST)
+    for stream in (0, 1):
+        os.dup2(int(channel), stream)
+    os.close(int(channel))
+    signal.signal(signal.SIGTERM, _end)
     os.environ["http_proxy"] = NOWHERE
     with Browser(Settings()) as browser:
-        while line := sys.stdin.readline():
+        emit("Ready")
+        while True:
             try:
-                emit("Compared", alike=compare(browser.connection, **json.loads(line)))
-            except (UnreadableError, CommandFailed, CallTimeout) as error:
+                compare(browser, **_next_line())
+            except (UnreadableError, SlowPageError, CommandFailed, CallTimeout) as error:
                 emit("NotCompared", sentence=str(error))
             except TargetGone as error:
-                misconfigured(f"Chromium is gone: {error}")
+                misconfigured(f"Its replay ended the browser: {error}")
 
 
 if __name__ == "__main__":

@@ -72,11 +72,11 @@ def _put_away(number: int) -> tuple[int | None, bool]:
 
 
 def window(settings: Settings) -> tuple[int, int]:
-    """Return width and height of the page in CSS pixels, from RESOLUTION as in '1440,2000'."""
+    """Return width and height of the page in CSS pixels, from RESOLUTION as in '1440,900'."""
     text = settings.str("CHROME_RESOLUTION")
     width, _, height = text.replace("x", ",").partition(",")
     if not (width.strip().isdigit() and height.strip().isdigit()):
-        misconfigured(f"RESOLUTION must be width and height such as 1440,2000, not {text!r}.")
+        misconfigured(f"RESOLUTION must be width and height such as 1440,900, not {text!r}.")
     return int(width), int(height)
 
 

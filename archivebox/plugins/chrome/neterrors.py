@@ -6,9 +6,10 @@ say than the browser, which sees only that its proxy made no connection.
 
 from __future__ import annotations
 
-import json
 import os
 import urllib.parse
+
+from archivebox.plugins.base.json_lines import record_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,16 +95,7 @@ def _last_word_of_the_way_out(url: str) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     for line in reversed(lines):
-        said = _parsed(line)
+        said = record_in(line)
         if said.get("event") in ("refused", "failed") and (said.get("host"), said.get("port")) == place:
             return said
     return None
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    """Return a line of the log; nothing for the first, which may be torn."""
-    try:
-        said: dict[str, Any] = json.loads(line)
-    except ValueError:
-        return {}
-    return said

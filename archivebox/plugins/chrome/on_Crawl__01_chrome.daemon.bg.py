@@ -2,8 +2,9 @@
 """Launch Chromium once for a crawl on this machine, keep watch over it and its tabs, and end it on TERM.
 
 Others find it through `session.json` in this hook's folder and speak to it through the relay here, with which it ends:
-Chromium leaves when its pipe is closed. A tab belongs to the process named in its first address
-(`about:blank#archivebox-<pid>-<start ticks>-<Snapshot>`): when that process is gone, its tab is closed here.
+Chromium leaves when its pipe is closed. For a crawl that begins with a file it is launched when a tab is wanted. A tab
+belongs to the process named in its first address (`about:blank#archivebox-<pid>-<start ticks>-<Snapshot>`): when that
+process is gone, its tab is closed here.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import fcntl
 import json
 import os
 import re
+import select
 import selectors
 import shutil
 import subprocess
@@ -26,6 +28,7 @@ from relay import Relay
 from relay.screencast import Screencast
 
 from archivebox.plugins.base import (
+    Hook,
     Program,
     Settings,
     StopRequest,
@@ -37,9 +40,11 @@ from archivebox.plugins.base import (
 )
 from archivebox.plugins.base.cdp import CDPError, Connection, Event
 from archivebox.plugins.base.lifeline import end_with_engine
+from archivebox.plugins.base.media_types import is_file_url
 from archivebox.plugins.base.programs import open_process, start_ticks
 
-SESSION = "session.json"
+SESSION, WANTED = "session.json", "wanted"
+WANTED_LOOK = 0.02  # seconds between two looks for who wants a tab, in a crawl that began with a file
 FOLDER_PREFIX = "archivebox-chrome-"
 SOCKET = f"/{FOLDER_PREFIX}12345678/org.chromium.Chromium.123456/SingletonSocket"
 LAUNCH_TIME = 20.0  # seconds until it must answer; it takes 0.2 on an idle machine
@@ -226,11 +231,22 @@ def locked(folder: str) -> int | None:
     return None
 
 
+def wait_until_wanted(stop: StopRequest) -> None:
+    """Wait until a tab is wanted, or until told to stop: pages that are files need none."""
+    while not stop and not os.path.exists(WANTED):
+        select.select([stop], [], [], WANTED_LOOK)
+
+
 def main() -> None:
     stop = StopRequest()
     end_with_engine()
-    take_back((SESSION, *OF_BROWSER))
+    take_back((SESSION, WANTED, *OF_BROWSER))
     settings = Settings()
+    if is_file_url(Hook.from_argv().url):
+        ready()
+        wait_until_wanted(stop)
+        if stop:
+            return
     browser = Browser(settings)
     code = 1
     try:
@@ -241,7 +257,7 @@ def main() -> None:
         log("told to stop while Chromium was starting")
         code = 0
     finally:
-        take_back((SESSION, *OF_BROWSER))
+        take_back((SESSION, WANTED, *OF_BROWSER))
         browser.end()
     raise SystemExit(code)
 

@@ -36,7 +36,7 @@ from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.programs import start_ticks
 from archivebox.plugins.base.tab import read_json
 
-TARGET = "target.json"
+TARGET, WANTED = "target.json", "wanted"
 SECRET_HEADERS = frozenset({"cookie", "authorization", "proxy-authorization"})
 POLL_AGAIN = 0.005  # seconds between two looks for the crawl's browser, which is 0.2 s away at most
 ANSWER_TIME = 5.0  # seconds for a page whose script was stopped to answer; then its tab is dead
@@ -52,9 +52,16 @@ def browser_folder() -> str:
     return os.path.join(folder, "chrome")
 
 
+def want_browser(folder: str) -> None:
+    """Tell the hook of the crawl's browser that a tab is wanted: it may wait for that."""
+    if os.path.isdir(folder) and not os.path.exists(os.path.join(folder, "session.json")):
+        write_atomically(os.path.join(folder, WANTED), "")
+
+
 def wait_for_browser(deadline: float, stop: StopRequest) -> tuple[Connection, dict[str, object]]:
     """Connect to the crawl's browser and say where it is; it may still be starting, or again after a crash."""
     folder = browser_folder()
+    want_browser(folder)
     while not stop and time.monotonic() < deadline:
         session = read_json(os.path.join(folder, "session.json"))
         if session:

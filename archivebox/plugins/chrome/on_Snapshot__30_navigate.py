@@ -2,7 +2,8 @@
 """Take the Snapshot's tab to the URL and wait until the page has settled; `navigation.json` says what came of it.
 
 Waits for the load event of whatever document the main frame has (a script or a refresh may replace the first one), then
-for a moment without requests. A page that never finishes is stopped and captured as it is.
+for a moment without requests. A page that never finishes is stopped and captured as it is. One that checks its visitor
+first is given the time to do so; what comes instead of the page that was asked for is said to be that.
 """
 
 from __future__ import annotations
@@ -11,15 +12,19 @@ import base64
 import json
 import time
 
-from answers import declared_type, retry_after
+from answers import PUTS_OFF, check_of, declared_type, refresh_of, retry_after
+from arrival import REQUEST_TIME, Arrival
 from idleness import Idleness
+from login_walls import is_login_wall
 from looks import likeness, look_script
 from neterrors import Problem, problem_of
 from others import take_back, tell
+from refusals import Refusal, busy_server, check_in_the_way, login_page, may_go_on, refusal_script
 
 from archivebox.plugins.base import (
     Hook,
     Settings,
+    extended,
     failed,
     give_up_after,
     misconfigured,
@@ -40,10 +45,10 @@ if TYPE_CHECKING:
     from archivebox.plugins.base.cdp import Params
 
 FILE = "navigation.json"
-REQUEST_TIME = 1.0  # seconds between a script's wish to go elsewhere and the request for it
-REFRESH_MAX = 5.0  # seconds; a page that sends itself elsewhere later than this is content, not a way station
 STOP_TIME = 1.0  # seconds for Page.stopLoading to be told of
 CALM_TIME = 0.2  # seconds without a new document after which a stop counts
+LOOK_AGAIN = 0.5  # seconds between two looks at a page that may replace what it shows
+RELOADS_MOST = 5  # by one page that is waited for; one that goes on and on is what it is
 STOPS = 10
 HTML = ("text/html", "application/xhtml+xml")
 UNKNOWN_TYPE = "application/octet-stream"
@@ -54,87 +59,6 @@ HERE = """({
   mime: document.contentType,
   empty: document instanceof HTMLDocument ? !document.body : !document.documentElement,
 })"""
-
-
-class Arrival:
-    """What is known of the main frame, kept up to date by the events of the tab."""
-
-    def __init__(self, frame: str) -> None:
-        self._frame = frame
-        self.loader = ""
-        self.committed_at = self.loaded_at = self.expecting_until = 0.0
-        self.busy_at = time.monotonic()
-        self.navigations = 0
-        self.response: dict[str, object] = {}
-        self.latest_response: dict[str, object] = {}  # also of a document that was never shown
-        self.asked_for = ""  # the URL of the latest document, after redirects
-        self.download = ""
-        self.torn = ""  # the code of what ended the document before it was whole
-        self._responses: dict[str, dict[str, object]] = {}
-        self._open_requests: dict[str, str] = {}  # request id: loader
-        self._next_document = ""  # the request for a document that is to replace the one that is there
-        self.stopped_loading = False
-
-    @property
-    def leaving(self) -> bool:
-        """Another document has been asked for, or is about to be."""
-        return bool(self._next_document) or time.monotonic() < self.expecting_until
-
-    def quiet_since(self, now: float) -> float:
-        """Return for how many seconds no request has been under way."""
-        return 0.0 if self._open_requests else now - self.busy_at
-
-    def take(self, event: Event) -> None:
-        params = event.params
-        if event.method == "Page.lifecycleEvent":
-            if params["name"] == "load" and params["frameId"] == self._frame and params["loaderId"] == self.loader:
-                self.loaded_at = time.monotonic()
-        elif event.method == "Page.frameNavigated" and "parentId" not in params["frame"]:
-            self._committed(params["frame"]["loaderId"])
-        elif event.method == "Page.frameScheduledNavigation" and params["frameId"] == self._frame:
-            if params["delay"] <= REFRESH_MAX:
-                self.expecting_until = time.monotonic() + params["delay"] + REQUEST_TIME
-        elif event.method == "Page.frameRequestedNavigation" and params["frameId"] == self._frame:
-            self.expecting_until = max(self.expecting_until, time.monotonic() + REQUEST_TIME)
-        elif event.method == "Page.frameStoppedLoading" and params["frameId"] == self._frame:
-            self.stopped_loading = True
-        elif event.method == "Page.frameClearedScheduledNavigation" and params["frameId"] == self._frame:
-            self.expecting_until = 0.0
-        elif event.method == "Page.downloadWillBegin" and not self.committed_at:  # a page may start one later
-            self.download = params.get("suggestedFilename") or "download"
-        elif event.method.startswith("Network."):
-            self._network(event.method, params)
-
-    def _committed(self, loader: str) -> None:
-        self.loader, self.loaded_at, self.expecting_until = loader, 0.0, 0.0
-        self._next_document, self.stopped_loading, self.torn = "", False, ""
-        # The requests of the document before are never reported as finished.
-        self._open_requests = {request: its for request, its in self._open_requests.items() if its == loader}
-        self.committed_at = self.busy_at = time.monotonic()
-        self.navigations += 1
-        self.response = self._responses.get(loader, {})
-
-    def _network(self, method: str, params: dict[str, object]) -> None:
-        if method == "Network.requestWillBeSent":
-            self._open_requests[params["requestId"]] = params["loaderId"]
-            if params.get("type") == "Document" and params.get("frameId") == self._frame:
-                self._next_document = params["requestId"]
-                self.asked_for = params["request"]["url"]
-        elif method == "Network.responseReceived":
-            if params["type"] == "Document" and params.get("frameId") == self._frame:
-                self._responses[params["loaderId"]] = self.latest_response = params["response"]
-                if params["loaderId"] == self.loader:
-                    self.response = params["response"]
-            return
-        elif method in ("Network.loadingFinished", "Network.loadingFailed"):
-            self._open_requests.pop(params["requestId"], None)
-            if params["requestId"] == self.loader and "errorText" in params and not params.get("canceled"):
-                self.torn = params["errorText"]
-            if params["requestId"] == self._next_document:
-                self._next_document = ""
-        else:
-            return
-        self.busy_at = time.monotonic()
 
 
 class Navigation:
@@ -148,12 +72,15 @@ class Navigation:
             settings.float("CHROME_QUIET_MAX"),
         )
         self._navigations_max = settings.int("CHROME_MAX_NAVIGATIONS")
+        self._check_time = settings.float("CHROME_CHECK_TIME")
         self._arrival = Arrival(tab.target_id)
         self._started = time.monotonic()
         self._asked, self._answered = 0, False
         self._looked_at, self._look = "", 0
         self._idleness = Idleness(tab.connection)
+        self._has_waited = False
         self.problem: Problem | None = None
+        self.refusal: Refusal | None = None
         self.code = ""  # the browser's own word for it
         self.stopped = ""
 
@@ -170,10 +97,69 @@ class Navigation:
             if not self._arrival.committed_at and not self.problem:
                 silent = f"the server did not answer within {self._load_time:g} s"
                 self.problem = Problem(silent, transient=True, reason="no_answer")
+        self._see_what_it_is()
+
+    def _see_what_it_is(self) -> None:
+        """Find whether this is the page; one that may replace itself soon, as checks of visitors do, is waited for."""
+        deadline, before = time.monotonic() + self._check_time, self._arrival.navigations
+        seen = self._look_for_refusal()
+        if not self.stopped and seen and may_go_on(seen):
+            waiting()
+            while seen and may_go_on(seen) and time.monotonic() < deadline and not self.stopped:
+                self._stay(min(LOOK_AGAIN, deadline - time.monotonic()))
+                if self._arrival.navigations > before + RELOADS_MOST:
+                    break
+                seen = self._look_for_refusal()
+            if self.stopped:
+                self._stop()
+        if not self.problem:
+            self.refusal = self._refusal_in(seen, went_on=self._arrival.navigations > before)
+        elif self._status in PUTS_OFF:
+            self.problem.reason = busy_server(self._status).reason
+
+    def _refusal_in(self, seen: Params, *, went_on: bool) -> Refusal | None:
+        if seen and (check := check_in_the_way(seen, went_on=went_on)):
+            return check
+        if self._status in PUTS_OFF:
+            return busy_server(self._status)
+        if seen and is_login_wall(self._url, seen["url"], password=seen["password"], user=seen["user"]):
+            return login_page(seen["url"])
+        return None
+
+    @property
+    def _response(self) -> Params:
+        """The answer that is shown; where none is, the latest."""
+        return {} if self._arrival.unreachable else self._arrival.response or self._arrival.latest_response
+
+    @property
+    def _status(self) -> int:
+        return int(self._response.get("status") or 0)
+
+    def _look_for_refusal(self) -> Params:
+        """Return what speaks for a refusal; {} of what is no document that says something of itself."""
+        response = self._arrival.response
+        if self.problem or self._arrival.download or response.get("mimeType") not in HTML:
+            return {}
+        try:
+            self._tab.make_answer()
+            seen: Params = self._tab.evaluate(refusal_script())
+        except CommandFailed:  # it goes elsewhere at this moment, or shows nothing of the kind
+            return {}
+        refresh = refresh_of(response) if seen["refresh"] is None else seen["refresh"]
+        return seen | {"status": self._status, "said": check_of(response), "refresh": refresh}
+
+    def _stay(self, seconds: float) -> None:
+        """Take what happens for a moment; another document that begins to load is followed until it has settled."""
+        end, before = time.monotonic() + seconds, self._arrival.navigations
+        while (left := end - time.monotonic()) > 0 and self._arrival.navigations == before:
+            self._take(self._tab.connection.next_event(left))
+        if self._arrival.navigations != before or self._arrival.leaving:
+            self._follow(time.monotonic() + REQUEST_TIME + self._check_time)
 
     def _ask(self) -> None:
         self._asked, self._answered = self._tab.connection.begin("Page.navigate", {"url": self._url}), False
-        self._follow(time.monotonic() + self._load_time)
+        now = time.monotonic()
+        self._follow(now + self._load_time, at_work=now + extended(self._load_time))
 
     @property
     def _wants_login(self) -> bool:
@@ -216,7 +202,7 @@ class Navigation:
         """Return what `navigation.json` says; asks the page, which may have to be freed from a busy script first."""
         static = bool(self._arrival.download)
         record: dict[str, object] = {"url": self._url, "final_url": self._url}
-        response = self._arrival.response or self._arrival.latest_response
+        response = self._response
         mime = str(response.get("mimeType", ""))
         if not self.problem and not static:
             self._tab.make_answer()
@@ -232,6 +218,7 @@ class Navigation:
             "error": self.problem.sentence if self.problem else "",
             "code": self.code,
             "transient": bool(self.problem and self.problem.transient),
+            "refused": self.refusal.reason if self.refusal else "",
             "status": response.get("status"),
             "status_text": response.get("statusText"),
             "mime": declared_type(response) or mime,
@@ -250,21 +237,29 @@ class Navigation:
             },
         }
 
-    def _follow(self, deadline: float, *, stopping: bool = False) -> None:
+    def _follow(self, deadline: float, *, at_work: float = 0.0, stopping: bool = False) -> None:
+        """Take what happens until the page has settled, or the deadline.
+
+        `at_work`: the deadline while nothing is there and the tab never waited for a server: it lacks the processor.
+        """
         while not self._settled(stopping=stopping):
             now = time.monotonic()
-            if now >= deadline:
+            lacks_processor = not (self._has_waited or self._arrival.committed_at)
+            end = max(deadline, at_work) if lacks_processor else deadline
+            if now >= end:
                 self.stopped = self.stopped or f"still loading after {self._load_time:g} s"
                 return
             if self._goes_in_circles() and not stopping:
                 self.stopped = f"sent itself elsewhere {self._arrival.navigations} times"
                 return
-            left = deadline - now
+            left = end - now
             self._take(self._tab.connection.next_event(left if stopping else min(left, self._pause(now))))
             self._take_answer(stopping=stopping)
             self._see_that_it_is_whole()
+            self._see_that_somebody_is_there()
             self._look_at_the_load()
             if not (stopping or self._arrival.loaded_at) and self._idleness.is_found():
+                self._has_waited = True
                 waiting()
 
     def _look_at_the_load(self) -> None:
@@ -313,6 +308,14 @@ class Navigation:
             why = problem_of(self.code, self._arrival.asked_for or self._url)
             partly = f"only a part of the page came: {why.sentence}"
             self.problem = Problem(partly, transient=why.transient, reason=why.reason)
+
+    def _see_that_somebody_is_there(self) -> None:
+        """A page that came may go where nobody is; of the first document the browser tells by its answer."""
+        if self._arrival.unreachable and self._arrival.navigations > 1 and not self.problem:
+            self.code = self._arrival.failure
+            why = problem_of(self.code, self._arrival.unreachable)
+            led = f"the page went on to {self._arrival.unreachable}: {why.sentence}"
+            self.problem = Problem(led, transient=why.transient, reason=why.reason)
 
     def _take_answer(self, *, stopping: bool) -> None:
         if self._answered:
@@ -391,10 +394,15 @@ def main() -> None:
     write_atomically(FILE, json.dumps(record, indent=2) + "\n")
     tell_facts(record)
     if navigation.problem and navigation.problem.transient:
-        try_again(navigation.problem.sentence, record, reason=navigation.problem.reason)
+        reason, after = navigation.problem.reason, record["retry_after"]
+        try_again(navigation.problem.sentence, record, reason=reason, after=after)
     if navigation.problem:
         failed(navigation.problem.sentence, record, reason=navigation.problem.reason)
     tell(final_url=record["final_url"], page_loaded=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    if navigation.refusal and navigation.refusal.may_pass:
+        try_again(navigation.refusal.sentence, record, reason=navigation.refusal.reason, after=record["retry_after"])
+    if navigation.refusal:
+        failed(navigation.refusal.sentence, record, reason=navigation.refusal.reason)
     said = [str(record[key]) for key in ("status", "final_url") if record[key]]
     succeeded(" ".join([*said, *([f"(stopped: {navigation.stopped})"] if navigation.stopped else [])]), record)
 

@@ -8,12 +8,15 @@ change between two looks) has to be calm for longer.
 
 from __future__ import annotations
 
+import json
 import time
 
 from looks import likeness, look_script
 
-from archivebox.plugins.base import Settings, log, skipped, succeeded
+from archivebox.plugins.base import Settings, log, skipped, succeeded, write_atomically
 from archivebox.plugins.base.cdp import CommandFailed
+from archivebox.plugins.base.files import remove
+from archivebox.plugins.base.shown import CLOSED_ROOTS, find_closed_roots
 from archivebox.plugins.base.tab import PROBE, Navigation, Tab, open_page
 
 TYPE_CHECKING = False
@@ -111,6 +114,13 @@ def look(tab: Tab) -> Params:
     return seen
 
 
+def keep_closed_roots(roots: list[int]) -> None:
+    """Tell those who keep the page of the shadow roots that no script finds."""
+    remove(CLOSED_ROOTS)
+    if roots:
+        write_atomically(CLOSED_ROOTS, json.dumps({"roots": roots}) + "\n")
+
+
 def main() -> None:
     settings, navigation = Settings(), Navigation.read(".")
     if navigation is not None and navigation.error:
@@ -118,6 +128,8 @@ def main() -> None:
     limit = settings.float("CHROME_SETTLE_MAX")
     with open_page(settings.timeout("CHROME"), read_only=True) as tab:
         calm, seconds, settled = settle(tab, settings.float("CHROME_SETTLE_TIME"), limit)
+        roots = find_closed_roots(tab)
+    keep_closed_roots(roots)
     facts = {"seconds": round(seconds, 3), "settled": settled, "waited_for": sorted(calm.waited_for)}
     waited = f", waited for {', '.join(sorted(calm.waited_for))}" if calm.waited_for else ""
     succeeded(

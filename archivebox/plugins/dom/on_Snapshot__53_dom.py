@@ -1,32 +1,39 @@
 #!/usr/bin/env python3
-"""Keep the HTML of the live page, as scripts have left it, in `output.html`."""
+"""Keep the HTML of the live page, as scripts have left it, in `output.html`, with its shadow roots as templates.
+
+Where the page has shadow roots or frames, `shown.html` has what they show in its place: text and links are read there.
+"""
 
 from __future__ import annotations
 
 from archivebox.plugins.base import Settings, failed, noresults, succeeded, write_atomically
+from archivebox.plugins.base.files import remove
+from archivebox.plugins.base.shown import ShownPage
+from archivebox.plugins.base.stored_html import SHOWN
 from archivebox.plugins.base.tab import open_page
 
 FILE = "output.html"
-# The doctype decides how a page is laid out; outerHTML of the root element leaves it out.
-HTML = """
-(limit => {
-    const doctype = document.doctype ? new XMLSerializer().serializeToString(document.doctype) + "\\n" : "";
-    const html = doctype + (document.documentElement ? document.documentElement.outerHTML : "");
+HTML = """(limit, flat) => {
+    const html = flat ? shown.flatHtml() : shown.html();
     return html.length > limit ? html.length : html;
-})(%d)
-"""
+}"""
 
 
 def main() -> None:
     settings = Settings()
     limit, timeout = settings.int("DOM_MAX_SIZE"), settings.timeout("DOM")
+    remove(SHOWN)
     with open_page(timeout, read_only=True) as tab:
-        html = tab.evaluate(HTML % limit, timeout=timeout)
+        page = ShownPage(tab, "dom")
+        html = page.call(HTML, limit, False, timeout=timeout)
+        flat = page.call(HTML, limit, True, timeout=timeout)
     if isinstance(html, int):
         failed(f"the page's HTML has {html:,} characters, more than DOM_MAX_SIZE = {limit:,}")
     if not html:
         noresults("the document is empty")
     write_atomically(FILE, html)
+    if flat and isinstance(flat, str):
+        write_atomically(SHOWN, flat)
     succeeded(FILE)
 
 

@@ -25,6 +25,7 @@ def main() -> None:
         try:
             page = tab.call("Page.captureSnapshot", {"format": "mhtml"})["data"]
         except CommandFailed as error:
+            tab.make_answer()  # it is lost where the renderer was killed meanwhile
             failed(f"the browser could not save the page: {error}")
     if len(page) > limit:
         failed(f"the page takes {len(page):,} bytes, more than MHTML_MAX_SIZE = {limit:,}")

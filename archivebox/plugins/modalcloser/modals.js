@@ -1,5 +1,7 @@
-// Closes windows that lie over the page, follows autoconsent where it is there, and tells what came of it:
-// {kind: "banner" | "window", by, name, closed}. Runs in a world of its own, in every frame, before the page does.
+// Closes windows and consent banners that lie over the page, follows autoconsent where it is there, and tells what came
+// of it: {kind: "banner" | "window", by, name, closed}; of one that comes back, once more. What is told as closed is not
+// seen any more. Runs in a world of its own, in every frame, before the page does; windows are looked for in the page's
+// own frame, in its document, in shadow roots, and among its frames.
 (() => {
   const LOOK = 200; // ms between two looks at a page that changes
   const FADE = 250; // ms for a closed window to be gone
@@ -10,6 +12,12 @@
   const BUTTONS = 'button, [role="button"], a:not([href]), a[href^="#"], a[href^="javascript:"], [class*="close" i], [class*="dismiss" i]';
   const CLOSES = /close|dismiss|schlie(ß|ss)en|fermer|cerrar|chiudi|sluiten|fechar|stäng|zamknij|閉じる|关闭|關閉|닫기/i;
   const CLOSING_WORDS = /^\W*(x|close|dismiss|skip|no,? thanks?( you)?|not now|maybe later|later|nein,? danke|non,? merci|no,? gracias)\W*$|^[×✕✖╳⨯❌]$/i;
+  const REFUSES = /^\W*(reject|decline|deny|refuse|only necessary|necessary only|(use )?(only )?essential|continue without|(alle )?ablehnen|nur (notwendige|erforderliche)|(tout )?refuser|continuer sans|rechazar|rifiuta|weigeren|rejeitar|avvis|afvis|hylkää|odrzuć)/i;
+  const OF_CONSENT = /\bcookies?\b|\bconsent|gdpr|datenschutz|einwilligung|\bcmp\b|sp_message/i;
+  const BANNERS = ["cookie", "consent", "gdpr", "cmp", "osano", "onetrust", "didomi", "usercentrics", "truste", "privacy"]
+    .flatMap((word) => [`[class*="${word}" i]`, `[id*="${word}" i]`, `[aria-label*="${word}" i]`]).join();
+  const BANNER = 0.03; // of the window: a smaller thing about consent is a way back to it
+  const WORDS = 3000; // letters: what has more about cookies is an article on them
   const CONSENT = /cookie|consent|gdpr|privacy|datenschutz|einwilligung|confidentialité|privacidad/i;
   const HINTS = ["cookie", "consent", "gdpr", "onetrust", "didomi", "usercentrics", "truste"];
   const HINT = HINTS.flatMap((word) => [`[id*="${word}" i]`, `[class*="${word}" i]`, `script[src*="${word}" i]`]).join();
@@ -30,10 +38,34 @@
     // It hides what may be a banner; where it does not answer it after all, the page would be kept like that.
     addEventListener("DOMContentLoaded", () => autoconsent.instance.undoPrehide());
     autoconsent.messages.push = (message) => {
-      if (message.type === "optOutResult")
-        tell({ kind: "banner", by: "autoconsent", name: message.cmp, closed: message.result });
+      if (message.type === "optOutResult") answered(message.cmp, message.result);
     };
   }
+
+  // --- what is seen
+
+  const hostOf = (node) => { const root = node.getRootNode(); return root === document ? null : root.host ?? null; };
+  const above = (node) => node.parentElement ?? hostOf(node);
+  const watched = new Set();
+  // Of the document and its open shadow roots.
+  const all = (selector) => {
+    const found = [], trees = [document];
+    for (let tree; (tree = trees.pop()); ) {
+      found.push(...tree.querySelectorAll(selector));
+      for (const node of tree.querySelectorAll("*")) if (node.shadowRoot) trees.push(node.shadowRoot);
+      if (tree !== document && !watched.has(tree)) { watched.add(tree); watch(tree); }
+    }
+    return found;
+  };
+  const inside = (node, selector) => [...node.querySelectorAll(selector), ...(node.shadowRoot?.querySelectorAll(selector) ?? [])];
+  const textOf = (node) => node.innerText + [node, ...node.querySelectorAll("*")].map((each) => each.shadowRoot?.textContent ?? "").join(" ");
+  const isAbove = (node, other) => other !== null && (node === other || isAbove(node, above(other)));
+  const at = (x, y) => {
+    let node = document.elementFromPoint(x, y);
+    for (let deeper; node?.shadowRoot && (deeper = node.shadowRoot.elementFromPoint(x, y)) && deeper !== node; ) node = deeper;
+    return node;
+  };
+  const isFrame = (node) => node.localName === "iframe";
 
   // --- windows
 
@@ -42,22 +74,42 @@
   let closing = 0, closed = 0;
   const isVisible = (node) => node.isConnected && node.checkVisibility({ opacityProperty: true, visibilityProperty: true });
   const isFixed = (node) => node.matches(":modal")
-    || (node !== document.body && node !== null && (getComputedStyle(node).position === "fixed" || (node.parentElement !== null && isFixed(node.parentElement))));
+    || (node !== document.body && node !== null && (getComputedStyle(node).position === "fixed" || (above(node) !== null && isFixed(above(node)))));
   const isModal = (node) => node.matches(':modal, [aria-modal="true"]') || node.querySelector('[aria-modal="true"]') !== null;
   const share = (node) => {
     const box = node.getBoundingClientRect();
     const width = Math.min(box.right, innerWidth) - Math.max(box.left, 0), height = Math.min(box.bottom, innerHeight) - Math.max(box.top, 0);
     return width > 0 && height > 0 ? (width * height) / (innerWidth * innerHeight) : 0;
   };
-  const isInTheMiddle = (node) => [0.2, 0.35, 0.5].some((part) => node.contains(document.elementFromPoint(innerWidth / 2, innerHeight * part)));
+  const isInTheMiddle = (node) => [0.2, 0.35, 0.5].some((part) => isAbove(node, at(innerWidth / 2, innerHeight * part)));
   const covers = (node) => isVisible(node) && isFixed(node) && share(node) > 0 && (isModal(node) || share(node) >= 0.25 || isInTheMiddle(node));
-  const isThePage = (node) => node.innerText.length * 2 > document.body.innerText.length;
+  const FEW = 200; // letters
+  const isThePage = (node) => isFrame(node) || isShut(node)
+    ? document.body.innerText.trim().length < FEW
+    : textOf(node).length * 2 > document.body.innerText.length + (hostOf(node) ? textOf(node).length : 0);
+  // A closed shadow root is known by what it shows: where its host, of which nothing lies there, is hit.
+  const POINTS = [0.1, 0.3, 0.5, 0.7, 0.9].flatMap((x) => [0.1, 0.3, 0.5, 0.7, 0.97].map((y) => [x * innerWidth, y * innerHeight]));
+  const isHit = (node, [x, y]) => {
+    const box = node.getBoundingClientRect();
+    return at(x, y) === node && !(box.left <= x && x <= box.right && box.top <= y && y <= box.bottom);
+  };
+  const hits = (node) => POINTS.filter((point) => isHit(node, point)).length;
+  const isShut = (node) => !node.shadowRoot && node.isConnected && hits(node) > 2;
+  const shut = () => [...new Set(POINTS.map(([x, y]) => at(x, y)))]
+    .filter((node) => node && node !== document.body && node !== document.documentElement && (isShut(node) || (node.localName.includes("-") && covers(node))));
+  const isBanner = (node) => isVisible(node) && isFixed(node) && share(node) >= BANNER
+    && (isFrame(node) ? OF_CONSENT.test(`${node.id} ${node.name} ${node.title} ${node.className}`)
+      : textOf(node).length < WORDS && OF_CONSENT.test(textOf(node)) && inside(node, BUTTONS).some(isVisible));
+  const isSeen = (node) => covers(node) || isBanner(node) || isShut(node);
+  const banners = () => outermost(all(`${BANNERS}, iframe`).filter(isBanner));
+  const outermost = (nodes) => nodes.filter((node) => !nodes.some((other) => other !== node && isAbove(other, node)));
   const nameOf = (node) => {
     const labelled = node.matches("[aria-label]") ? node : node.querySelector("[aria-label][role], [aria-label][aria-modal]");
-    const words = labelled?.ariaLabel || node.querySelector("h1, h2, h3, h4")?.textContent || node.id || node.className;
+    const words = labelled?.ariaLabel || inside(node, "h1, h2, h3, h4")[0]?.textContent || node.title || node.id || node.className || node.localName;
     return String(words).trim().replace(/\s+/g, " ").slice(0, 60);
   };
-  const closer = (node) => [...node.querySelectorAll(BUTTONS)].find((button) => isVisible(button)
+  const refuser = (node) => inside(node, BUTTONS).find((button) => isVisible(button) && REFUSES.test(button.textContent.trim()));
+  const closer = (node) => inside(node, BUTTONS).find((button) => isVisible(button)
     && (CLOSES.test(`${button.className} ${button.id} ${button.ariaLabel ?? ""} ${button.title}`) || CLOSING_WORDS.test(button.textContent.trim())));
 
   // A click that would leave the page leads nowhere.
@@ -78,7 +130,7 @@
     if (node.matches("dialog[open]")) node.close();
   };
   const ways = (node) => {
-    const button = closer(node);
+    const button = refuser(node) ?? closer(node);
     return [
       ...(button ? [["its button", () => button.click()]] : []),
       ["Escape", () => escape(node)],
@@ -93,30 +145,50 @@
     }
   };
 
+  const done = new Map(); // window that was closed: what was told of it
+  const told = (node, fact) => {
+    done.set(node, fact);
+    tell(fact);
+  };
   const close = async (node) => {
-    const name = nameOf(node);
+    const name = nameOf(node), kind = isBanner(node) ? "banner" : "window";
     tried.add(node);
     closing += 1;
     try {
       for (const [by, act] of ways(node)) {
         await staying(act);
-        if (covers(node)) continue;
+        if (isSeen(node)) continue;
         unlock();
         closed += 1;
-        return tell({ kind: "window", by, name, closed: true });
+        return told(node, { kind, by, name, closed: true });
       }
-      tell({ kind: "window", by: "", name, closed: false });
+      tell({ kind, by: "", name, closed: false });
     } finally {
       closing -= 1;
     }
   };
-  const isLeftToAutoconsent = (node, now) => autoconsent && now - seen.get(node) < CONSENT_TIME
-    && [...BEGINS, ...AT_WORK].includes(state().lifecycle) && CONSENT.test(`${node.id} ${node.className} ${node.innerText.slice(0, 2000)}`);
+  // What autoconsent says that it did counts once no banner is seen; one that is left is closed as a window.
+  const answered = async (name, result) => {
+    closing += 1;
+    await wait(2 * FADE);
+    closing -= 1;
+    if (result && document.body && window === window.top && banners().length) return soon();
+    tell({ kind: "banner", by: "autoconsent", name, closed: result });
+  };
+  const comeBack = () => {
+    for (const [node, fact] of done)
+      if (isSeen(node)) {
+        done.delete(node);
+        tell({ ...fact, by: "", closed: false });
+      }
+  };
+  const isLeftToAutoconsent = (node, now) => autoconsent && hostOf(node) === null && now - seen.get(node) < CONSENT_TIME
+    && consentIsAtWork() && CONSENT.test(`${node.id} ${node.className} ${textOf(node).slice(0, 2000)}`);
   const look = () => {
-    const found = [...document.querySelectorAll(WINDOWS)].filter((node) => !tried.has(node) && covers(node));
-    const outermost = found.filter((node) => !found.some((other) => other !== node && other.contains(node)));
+    const covering = all(`${WINDOWS}, iframe`).filter(covers);
+    const found = outermost([...new Set([...covering, ...banners(), ...shut()])].filter((node) => !tried.has(node)));
     const now = performance.now();
-    for (const node of outermost) {
+    for (const node of found) {
       if (!seen.has(node)) seen.set(node, now);
       if (isLeftToAutoconsent(node, now)) setTimeout(soon, LOOK);
       else if (closing + closed < MOST) close(node);
@@ -127,18 +199,25 @@
     timer ||= setTimeout(() => { timer = 0; if (document.body) look(); }, LOOK);
   };
 
+  function watch(tree) {
+    new MutationObserver(soon).observe(tree, {
+      subtree: true, childList: true, attributes: true, attributeFilter: ["class", "style", "open", "hidden", "aria-hidden", "aria-modal"],
+    });
+  }
+
   const isAtWork = () => closing > 0 || timer > 0 || consentIsAtWork();
   globalThis.archiveboxModals = {
     // Resolves with the ms that it took until nothing was being closed any more, at most so many seconds.
     calm: async (seconds) => {
       const began = performance.now();
+      if (document.body && window === window.top) look();
       while (isAtWork() && performance.now() - began < seconds * 1000) await wait(50);
-      return Math.round(performance.now() - began);
+      const took = performance.now() - began;
+      comeBack();
+      return Math.round(took);
     },
   };
   if (window !== window.top) return;
-  new MutationObserver(soon).observe(document, {
-    subtree: true, childList: true, attributes: true, attributeFilter: ["class", "style", "open", "hidden", "aria-hidden", "aria-modal"],
-  });
+  watch(document);
   soon();
 })();

@@ -57,6 +57,11 @@ def take(event: Event, facts: list[dict[str, object]]) -> None:
         facts.append(json.loads(event.params["payload"]))
 
 
+def latest(facts: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Return what was told last of each: one that was closed may have come back."""
+    return list({(fact["kind"], fact["name"]): fact for fact in facts}.values())
+
+
 def sentence(facts: list[dict[str, object]]) -> str:
     """Say what became of what was there, as in `closed 1 banner (autoconsent: Onetrust); left 1 window (Photo)`."""
     closed = [fact for fact in facts if fact["closed"]]
@@ -86,6 +91,7 @@ def main() -> None:
         facts = listen(tab, stop)
     except CDPError as error:
         try_again(f"The tab is lost: {error}")
+    facts = latest(facts)
     if not any(fact["closed"] for fact in facts):
         noresults(sentence(facts) or "nothing lay over the page", facts)
     succeeded(sentence(facts), facts)

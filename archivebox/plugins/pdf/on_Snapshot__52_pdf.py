@@ -12,7 +12,7 @@ import os
 
 from shrink import shrunk
 
-from archivebox.plugins.base import Settings, failed, log, ready, skipped, succeeded, write_atomically
+from archivebox.plugins.base import Settings, log, ready, skipped, succeeded, try_again, write_atomically
 from archivebox.plugins.base.cdp import CommandFailed, TooLong
 from archivebox.plugins.base.tab import Tab, open_page
 
@@ -34,7 +34,8 @@ def print_page(tab: Tab, settings: Settings, pages: int) -> int:
     try:
         data = base64.b64decode(tab.call("Page.printToPDF", options)["data"])
     except CommandFailed as error:
-        failed(f"the browser could not print the page: {error}")
+        tab.make_answer()  # it is lost where the renderer was killed meanwhile
+        try_again(f"The browser could not print the page: {error}")  # or its process that prints was killed
     write_atomically(FILE, data)
     return data.count(PAGE)
 

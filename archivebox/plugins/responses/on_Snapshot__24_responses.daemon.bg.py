@@ -14,7 +14,7 @@ from recorder import Limits, Recorder
 from recorder.addresses import Addresses
 from recorder.files import Files
 from recorder.sockets import Sockets
-from recorder.store import Store, mend
+from recorder.store import Store, mend, new_name
 
 from archivebox.plugins.base import Settings, StopRequest, ready, sibling, succeeded, try_again
 from archivebox.plugins.base.cdp import CDPError, Connection, TargetGone
@@ -27,14 +27,6 @@ MESSAGE_TIME = 1.0  # seconds for the rest of a message that has begun
 LAST_ANSWERS = 0.5  # seconds after TERM for bodies that have been asked for
 FILE_TIME = 5.0  # seconds that a navigation waits for the file that it leads to
 STOP_TIME = 1.0  # seconds between the end of the tab and the TERM that says that it was meant
-
-
-def new_name() -> str:
-    """Return a name for a WARC of this session."""
-    name = time.strftime("%Y%m%d%H%M%S", time.gmtime())
-    taken = {entry.partition(".")[0] for entry in os.listdir(".")}
-    numbers = (f"{name}-{number}" for number in range(2, len(taken) + 3))
-    return (name if name not in taken else next(each for each in numbers if each not in taken)) + ".warc"
 
 
 def record(recorder: Recorder, connection: Connection, stop: StopRequest) -> str:
@@ -53,10 +45,11 @@ def record(recorder: Recorder, connection: Connection, stop: StopRequest) -> str
 
 
 def take_one(recorder: Recorder, connection: Connection, timeout: float) -> None:
+    """Take the next event, after the answers that came before it: what has been buffered precedes what is streamed."""
     event = connection.next_event(timeout)
+    recorder.take_answers()
     if event is not None:
         recorder.take(event)
-    recorder.take_answers()
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.base.responses import CDXJ, Archive
+from archivebox.plugins.base.responses import CDXJ, Archive, recording_folder
 from archivebox.plugins.base.warc_file import WarcWriter, moment
 
 OUTPUTS = "outputs.warc.gz"
@@ -120,13 +120,13 @@ def main() -> None:
     settings = Settings()
     give_up_after(settings.timeout("WARC") * MARGIN)
     try:
-        recorded = pack_recorded(sibling("responses"))
+        recorded = pack_recorded(recording_folder())
         lines = recorded + kept_lines(recorded) + (pack_outputs(hook.url) if settings.bool("WARC_OUTPUTS") else [])
     except TimeIsOver:
         try_again("Packing took too long. WARC_TIMEOUT gives it more.")
     write_atomically(PAGES, describe_page(hook.url, str(documents[0].record["time"])))
     write_atomically(CDXJ, "".join(sorted(lines)))
-    remove_packed(sibling("responses"))
+    remove_packed(recording_folder())
     files = [name for name in sorted(os.listdir(".")) if name.endswith(".warc.gz")]
     succeeded(files[0], {"files": files, "records": len(lines)})
 

@@ -37,6 +37,14 @@ def targets(crawl: Crawl) -> set[str]:
     return {each["targetId"] for each in infos}
 
 
+def kill_renderers(crawl: Crawl) -> None:
+    connection = Connection.open(crawl.session()["socket"])
+    for process in connection.call("SystemInfo.getProcessInfo")["processInfo"]:
+        if process["type"] == "renderer":
+            os.kill(process["id"], signal.SIGKILL)
+    connection.close()
+
+
 def test_after_term_nothing_is_left(own_crawl: Crawl, site: Site) -> None:
     with own_crawl as crawl:
         snapshot = opened(crawl, site)
@@ -106,15 +114,23 @@ def test_a_page_that_somebody_else_kills_is_worth_another_try(own_crawl: Crawl, 
     """The kernel does so where memory is short, and takes whomever it likes."""
     with own_crawl as crawl:
         snapshot = opened(crawl, site)
-        connection = Connection.open(crawl.session()["socket"])
-        for process in connection.call("SystemInfo.getProcessInfo")["processInfo"]:
-            if process["type"] == "renderer":
-                os.kill(process["id"], signal.SIGKILL)
-        connection.close()
+        kill_renderers(crawl)
         assert snapshot.tab is not None
         outcome = snapshot.tab.wait()
         assert (outcome.status, outcome.retry) == ("failed", "later"), outcome
         assert "memory" not in str(outcome.result)
+
+
+def test_a_page_that_is_killed_while_it_is_printed_is_printed_anew(own_crawl: Crawl, site: Site) -> None:
+    with own_crawl as crawl:
+        snapshot = opened(crawl, site, "/huge.html?mb=6")
+        printing = snapshot.start(PDF)
+        deadline = time.monotonic() + SOON
+        while not (snapshot.folder / "pdf" / "output.pdf").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)  # the first pages are written, the others are being printed
+        kill_renderers(crawl)
+        outcome = printing.wait()
+        assert (outcome.code, outcome.retry) == (1, "new_page"), outcome
 
 
 def test_a_tab_whose_holder_was_killed_is_closed(own_crawl: Crawl, site: Site) -> None:

@@ -49,9 +49,9 @@ def colour(crawl: Crawl, site: Site) -> Snapshot:
 def test_screenshot_shows_the_colour_and_the_words(colour: Snapshot) -> None:
     assert colour.run(SCREENSHOT).status == "succeeded"
     with Image.open(colour.folder / "screenshot" / "screenshot.png") as picture:
-        assert picture.size == (1440, 2000)
+        assert picture.size == (1440, 900)
         pixels = picture.convert("RGB")
-        assert pixels.getpixel((5, 1990)) == COLOUR
+        assert pixels.getpixel((5, 890)) == COLOUR
         drawn = sum(count for count, colour in pixels.getcolors(1 << 24) or [] if colour != COLOUR)
     assert drawn > 500, "the word on the page was not drawn"
 
@@ -76,15 +76,74 @@ def test_the_browsers_bar_over_json_is_in_no_picture(crawl: Crawl, site: Site) -
 
 
 def test_full_page_is_a_jpeg_of_the_whole_length(crawl: Crawl, site: Site) -> None:
-    tall = captured(crawl, site, "/tall", SCREENSHOT_FULL_PAGE="true")
+    tall = captured(crawl, site, "/tall")
     assert tall.run(SCREENSHOT).status == "succeeded"
     with Image.open(tall.folder / "screenshot" / "full.jpg") as picture:
         assert picture.format == "JPEG"
-        assert picture.height == 5000
-        red, green, blue = picture.convert("RGB").getpixel((100, 4950))  # type: ignore[misc]
-    assert abs(red - 0x83) < 8
-    assert abs(green - 0x38) < 8
-    assert abs(blue - 0xEC) < 8
+        assert picture.size == (1440, 5000)
+        assert like(picture, (100, 4950), (0x83, 0x38, 0xEC))
+
+
+def test_a_page_of_one_screen_has_no_picture_of_its_length(crawl: Crawl, site: Site) -> None:
+    page = captured(crawl, site, "/colour?short")
+    (page.folder / "screenshot").mkdir()
+    (page.folder / "screenshot" / "full.jpg").write_bytes(b"of an earlier attempt")
+    assert page.run(SCREENSHOT).status == "succeeded"
+    assert not (page.folder / "screenshot" / "full.jpg").exists()
+
+
+def test_the_whole_length_has_a_limited_number_of_pixels(crawl: Crawl, site: Site) -> None:
+    page = captured(crawl, site, "/long-picture")
+    assert page.run(SCREENSHOT).status == "succeeded"
+    with Image.open(page.folder / "screenshot" / "full.jpg") as picture:
+        assert 9_500_000 < picture.width * picture.height < 10_100_000
+        assert picture.height / picture.width == pytest.approx(12_000 / 1440, rel=0.01)
+        assert like(picture, (10, picture.height - 10), (0x83, 0x38, 0xEC))
+
+
+def test_what_stays_in_place_is_once_in_the_whole_length_and_the_first_screen_keeps_its_height(
+    crawl: Crawl, site: Site
+) -> None:
+    page = captured(crawl, site, "/fixed")
+    assert page.run(SCREENSHOT).status == "succeeded"
+    with Image.open(page.folder / "screenshot" / "full.jpg") as picture:
+        strip = picture.convert("RGB")
+        colours = [(255, 0, 0), (0, 128, 0), (0, 0, 255), (255, 165, 0)]
+        rows = range(0, strip.height, 10)
+        heights = [10 * sum(like(strip, (100, y), colour, 12) for y in rows) for colour in colours]
+    assert heights[:3] == pytest.approx([50, 30, 40], abs=10), "a bar above, one that sticks, one below"
+    assert heights[3] == pytest.approx(900 - 50 - 40, abs=20), "the first part is as high as the window"
+
+
+def test_other_looks_are_kept_where_they_are_wished_for(crawl: Crawl, site: Site) -> None:
+    page = captured(crawl, site, "/looks")
+    assert page.run(SCREENSHOT, SCREENSHOT_DARK="true", SCREENSHOT_PHONE="true").status == "succeeded"
+    folder = page.folder / "screenshot"
+    with Image.open(folder / "dark.png") as dark:
+        assert (dark.size, dark.convert("RGB").getpixel((5, 5))) == ((1440, 900), (17, 17, 34))
+    with Image.open(folder / "phone.png") as phone:
+        assert (phone.size, phone.convert("RGB").getpixel((5, 5))) == ((780, 1688), (255, 220, 220))
+    with Image.open(folder / "screenshot.png") as light:
+        assert light.convert("RGB").getpixel((5, 5)) == (255, 255, 255)
+
+    page.run(SCREENSHOT)
+
+    with Image.open(folder / "screenshot.png") as again:
+        assert (again.size, again.convert("RGB").getpixel((5, 5))) == ((1440, 900), (255, 255, 255)), "it is as it was"
+    assert not [*folder.glob("dark.*"), *folder.glob("phone.*")]
+
+
+def test_a_page_without_a_dark_look_has_no_picture_of_it(crawl: Crawl, site: Site) -> None:
+    page = captured(crawl, site, "/colour?dark")
+    assert page.run(SCREENSHOT, SCREENSHOT_DARK="true").status == "succeeded"
+    assert not [*(page.folder / "screenshot").glob("dark.*")]
+
+
+def like(picture: Image.Image, place: tuple[int, int], colour: tuple[int, int, int], least: int = 8) -> bool:
+    """Whether a pixel of a JPEG is of that colour."""
+    found = picture.convert("RGB").getpixel(place)
+    assert isinstance(found, tuple)
+    return all(abs(one - other) < least for one, other in zip(found, colour, strict=True))
 
 
 def letters(pdf: bytes) -> set[str]:

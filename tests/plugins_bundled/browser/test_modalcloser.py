@@ -75,6 +75,32 @@ def test_what_lies_over_the_page_is_gone_when_it_is_kept(
     assert "onetrust-accept" not in page.html, "consent is refused, not given"
 
 
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("/overlays/open-root", r"closed 1 banner \(.*\)"),
+        ("/overlays/closed-root", r"closed 1 window \(removed: cookie-box\)"),
+        ("/overlays/frame", r"closed 1 banner \(removed: Consent\)"),
+        ("/overlays/two", r"closed .*Cookie choices.*"),
+    ],
+)
+def test_what_is_told_as_closed_is_gone_from_the_picture(
+    crawl: Crawl, site: Site, autoconsent: dict[str, str], path: str, sentence: str
+) -> None:
+    page = Closed(crawl, site, path, autoconsent)
+    assert re.fullmatch(sentence, page.sentence), page.outcome
+    assert "left" not in page.sentence
+    for words in ("use cookies", "sp_message", "osano-cm", "onetrust-banner"):
+        assert words not in page.html, page.html
+    if path == "/overlays/open-root":
+        assert 'data-choice="refused"' in page.html
+
+
+def test_what_comes_back_is_not_told_as_closed(crawl: Crawl, site: Site) -> None:
+    page = Closed(crawl, site, "/overlays/again", {})
+    assert (page.outcome.status, page.sentence) == ("noresults", "left 1 banner (Cookie choices)"), page.outcome
+
+
 def test_a_wall_without_a_button_is_taken_away_and_the_page_scrolls(
     crawl: Crawl, site: Site, autoconsent: dict[str, str]
 ) -> None:

@@ -5,17 +5,24 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
+import subprocess
+import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from archivebox.lib.mime_sniffing import parse_content_type, type_in_use
 from archivebox.plugins.base.responses import Archive
 from archivebox.plugins.base.warc_file import cut_to_whole_records, read_records
 from tests.plugins_bundled.browser.chain import NAVIGATE, PATIENCE, Crawl, Snapshot
 from tests.site.serve import Site
+from tests.site.typed import ASKS_ITSELF
 
 pytestmark = pytest.mark.browser
 LAST = "/network/endless?for-ever"
@@ -115,6 +122,7 @@ def test_the_messages_of_web_sockets_are_kept_in_their_order(network: Recording)
     echo = base64.b64encode(b"from the page").decode()
     sent, received = ("sent", "from the page"), [("received", "hello"), ("received", echo)]
     assert messages == [("opened", None), received[0], sent, received[1], ("closed", None)]
+    assert len({one["socket"] for one in said} - {""}) == 1
     assert {one["url"] for one in said} == {network.site.url_for("/network/socket").replace("http", "ws")}
 
 
@@ -218,6 +226,66 @@ def test_a_file_that_takes_longer_than_a_page_may_or_has_no_type_is_kept_whole(
     assert len([one for one in recording.served if one.url == response.url]) == 2
 
 
+def test_the_navigation_to_a_large_file_does_not_wait_for_it(crawl: Crawl, site: Site) -> None:
+    site.forget()
+    url = site.url_for("/huge.bin?mb=48")  # 50 MB
+    snapshot = crawl.snapshot("large", url)
+    recorder = snapshot.record()
+    assert snapshot.run(NAVIGATE).status == "succeeded"
+    response = Recording(snapshot, site).archive.find(url)
+    assert response is None or not response.sha256
+    assert snapshot.run("staticfile/on_Snapshot__31_staticfile.py").status == "succeeded"
+    recorder.stop()
+    snapshot.close()
+    (file,) = (snapshot.folder / "staticfile").glob("huge*")
+    assert file.stat().st_size == 48 << 20
+
+
+@pytest.fixture
+def busy() -> Iterator[None]:
+    """More at work than there are processors."""
+    at_work = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
+    yield
+    for one in at_work:
+        one.kill()
+        one.wait()
+
+
+@pytest.mark.parametrize("path", ["/roots/missing", "/roots/short-frames"])
+@pytest.mark.usefixtures("busy")
+def test_what_the_page_gives_up_is_kept_on_a_busy_machine(crawl: Crawl, site: Site, path: str) -> None:
+    recording = recorded(crawl, site, path)
+    answered = [response for response in recording.archive.responses() if response.status]
+    served = {one.url: one.body for one in recording.served}
+    assert len(answered) > 20
+    assert [response.url for response in answered if response.sha256 != served[response.url]] == []
+
+
+@pytest.mark.usefixtures("busy")
+def test_what_a_service_worker_makes_is_kept_on_a_busy_machine(crawl: Crawl, site: Site) -> None:
+    recording = recorded(crawl, site, "/roots/made", "/page.txt?all-made")
+    for number in range(10):
+        url = site.url_for(f"/network/made?{number}")
+        (response,) = (one for one in recording.archive.responses() if one.url == url)
+        assert recording.archive.body(response).decode() == f"made by the service worker for {url}"
+
+
+def test_a_document_whose_load_was_stopped_is_kept_whole(crawl: Crawl, site: Site) -> None:
+    site.forget()
+    page = crawl.snapshot("stopped", site.url_for("/huge.html?mb=40"), CHROME_PAGELOAD_TIMEOUT="1")
+    recorder = page.record()
+    navigation = page.run(NAVIGATE)
+    deadline = time.monotonic() + PATIENCE
+    while not (response := Recording(page, site).archive.find(page.url)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert recorder.stop().status == "succeeded"
+    page.close()
+    assert navigation.result is not None
+    assert "stopped: still loading" in navigation.result["output_str"]
+    assert response
+    assert (response.size, response.truncated) == (40 << 20, "")
+
+
 def test_a_torn_end_is_cut_to_whole_records(network: Recording, tmp_path: Path) -> None:
     whole = network.warc.read_bytes()
     torn = tmp_path / "torn.warc"
@@ -253,3 +321,44 @@ def test_a_body_that_an_earlier_page_left_in_the_cache_is_kept_with_this_one(cra
     assert page
     assert again
     assert second.archive.body(again) == first.archive.body(page)
+
+
+@pytest.mark.parametrize(
+    ("charset", "named"), [("windows-1251", "windows-1251"), ("shift_jis", "Shift_JIS"), ("gb18030", "GBK")]
+)
+def test_what_the_browser_takes_documents_for_is_kept(crawl: Crawl, site: Site, charset: str, named: str) -> None:
+    recording = recorded(crawl, site, f"/charset/{charset}", f"/charset/{charset}/said.js")
+    recording.assert_kept(f"/charset/{charset}")
+    facts = recording.archive.facts(site.url_for(f"/charset/{charset}"))
+    assert (facts.mime, facts.charset) == ("text/html", named)
+
+
+def test_frames_are_documents_too(crawl: Crawl, site: Site) -> None:
+    recording = recorded(crawl, site, "/iframe", "/frame")
+    for path in ("/iframe", "/frame"):
+        facts = recording.archive.facts(site.url_for(path))
+        assert (facts.mime, facts.charset) == ("text/html", "UTF-8")
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        *("text/html%20charset=utf-8", "text/html(x", "text/html,text/html", "text/html;charset=x,text/html", ""),
+        *("text/xsl", "text/plain", "application/xhtml%2Bxml", "text/plain,text/html", "text/html,*/*", "nonsense"),
+    ],
+)
+def test_types_are_read_as_the_browser_reads_them(crawl: Crawl, site: Site, type_: str) -> None:
+    path = f"/typed?type={type_}"
+    recording = recorded(crawl, site, path, name=f"typed_{hashlib.md5(type_.encode()).hexdigest()}")
+    facts = recording.archive.facts(site.url_for(path))
+    declared = parse_content_type(unquote(type_)).essence
+    assert facts.mime == type_in_use(declared, b"<h1>Typed</h1>", use="Document", nosniff=False)
+
+
+def test_a_page_that_asks_for_itself_is_kept_once_and_referred_to(crawl: Crawl, site: Site) -> None:
+    recording = recorded(crawl, site, "/asks-itself")
+    url = site.url_for("/asks-itself")
+    assert [(kind, body) for kind, uri, _, body in recording.records() if uri == url and kind != "request"] == [
+        ("response", ASKS_ITSELF),
+        ("revisit", b""),
+    ]

@@ -20,12 +20,13 @@ FIVE = [f"{SITE}/{path}" for path in ("article", "colour", "unicode", "tree/", "
 DATED = {"parse_rss_urls", "parse_netscape_urls"}
 
 
-def run_hook(plugin: str, snapshot: Path, url: str = f"{SITE}/dir/page") -> SimpleNamespace:
+def run_hook(plugin: str, snapshot: Path, url: str = f"{SITE}/dir/page", *, code: int = 0) -> SimpleNamespace:
     (hook,) = (PLUGINS / plugin).glob("on_Snapshot__*.py")
     folder = snapshot / plugin
     folder.mkdir(parents=True)
     command = [sys.executable, str(hook), f"--url={url}", "--snapshot-id=x", "--crawl-id=y", "--depth=0"]
-    done = subprocess.run(command, cwd=folder, env={}, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=folder, env={}, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
     records = [json.loads(line) for line in done.stdout.splitlines()]
     found, told = ([one for one in records if name in one] for name in ("url", "id"))
     return SimpleNamespace(result=records[-1], found=found, told=told, folder=folder)
@@ -164,3 +165,23 @@ def test_a_format_is_looked_for_in_documents_of_its_own_type_alone(name: str, mi
     assert hook.applies.reason_against(url, PageFacts(url, 200, mime)) is None
     assert hook.applies.reason_against("http://a.test/", PageFacts("", 200, "image/png")) is not None
     assert hook.applies.reason_against("http://a.test/", PageFacts("", 200, "text/html")) is not None
+
+
+@pytest.mark.parametrize("plugin", ["parse_html_urls", "parse_txt_urls"])
+@pytest.mark.parametrize("error", [None, "the server did not answer within 30 s"])
+def test_links_of_a_page_that_was_lost_are_looked_for_when_it_is_opened_again(
+    tmp_path: Path, plugin: str, error: str | None
+) -> None:
+    (tmp_path / "chrome").mkdir()
+    if error:
+        (tmp_path / "chrome" / "navigation.json").write_text(json.dumps({"error": error, "transient": True}))
+    result = run_hook(plugin, tmp_path, code=1).result
+    assert (result["status"], result["retry"], result["reason"]) == ("failed", "later", "nothing_came")
+
+
+def test_a_page_of_which_no_document_is_kept_has_no_links(tmp_path: Path) -> None:
+    """It came, but neither its DOM nor what was sent was wanted."""
+    (tmp_path / "chrome").mkdir()
+    (tmp_path / "chrome" / "navigation.json").write_text('{"error": "", "status": 200}')
+    assert run_hook("parse_html_urls", tmp_path).result["status"] == "noresults"
+    assert run_hook("parse_txt_urls", tmp_path / "without-browser").result["status"] == "noresults"

@@ -151,6 +151,18 @@ def test_it_is_known_whether_scripts_have_written_most_of_the_text(
     assert result["output_json"]["built_by_scripts"] is built
 
 
+def test_text_of_frames_was_not_written_by_scripts(tmp_path: Path) -> None:
+    store_sent(tmp_path, "<p>Few words")
+    store_dom(tmp_path, "<p>Few words")
+    (tmp_path / "dom" / "shown.html").write_text(f"<p>Few words<div data-frame='http://x.test/'>{WORDS}</div>")
+
+    done = run_hook("htmltotext", tmp_path)
+
+    assert done.result["output_json"]["source"] == "dom/shown.html"
+    assert not done.result["output_json"]["built_by_scripts"]
+    assert "Words of the page." in (tmp_path / "htmltotext" / "htmltotext.txt").read_text()
+
+
 def test_the_text_of_a_feed_is_its_text_and_not_its_source(tmp_path: Path) -> None:
     feed = (PAGES / "feed.rss").read_text()
     store_dom(tmp_path, f"<html><body><pre>{escape(feed)}</pre></body></html>")

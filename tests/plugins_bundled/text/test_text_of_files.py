@@ -231,7 +231,7 @@ def test_a_service_is_given_as_much_of_the_text_as_it_may_have(snapshot: Path, s
     assert said.startswith("/v1/chat/completions ['system: Be brief.', 'user: Nobody plans to lose a page.")
     assert done.result["output_json"]["cut"]
     assert done.result["output_json"]["of"] == 100
-    assert done.left == ["summary.txt"]
+    assert done.left == ["summary.json", "summary.txt"]
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,19 @@ def test_a_program_summarizes_what_it_reads(snapshot: Path) -> None:
     done = run("summarize", snapshot, SUMMARIZE_BINARY="head", SUMMARIZE_ARGS='["-c", "28"]')
 
     assert (done.folder / "summary.txt").read_text() == "Nobody plans to lose a page.\n"
-    assert done.left == ["summary.txt"]
+    assert done.left == ["summary.json", "summary.txt"]
+
+
+def test_the_same_text_is_given_once(snapshot: Path) -> None:
+    script = f"echo asked >>{snapshot}/asked; head -c 28"
+    counting = {"SUMMARIZE_BINARY": "sh", "SUMMARIZE_ARGS": json.dumps(["-c", script])}
+
+    first, again = run("summarize", snapshot, **counting), run("summarize", snapshot, **counting)
+    other = run("summarize", snapshot, SUMMARIZE_MAX_CHARACTERS="100", **counting)
+
+    assert first.result == again.result
+    assert other.result["output_json"]["of"] == 100
+    assert (snapshot / "asked").read_text() == "asked\nasked\n"
 
 
 def test_without_anybody_who_summarizes_it_is_said_what_to_set(snapshot: Path) -> None:

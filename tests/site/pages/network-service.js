@@ -4,5 +4,6 @@ addEventListener("activate", event => event.waitUntil(clients.claim()));
 addEventListener("fetch", event => {
   const path = new URL(event.request.url).pathname;
   if (path === "/network/by-service-worker") event.respondWith(fetch("/data.json?by-service-worker"));
+  if (path === "/network/made") event.respondWith(new Response(`made by the service worker for ${event.request.url}`));
   if (path === "/page.txt") event.respondWith(fetch(event.request));
 });

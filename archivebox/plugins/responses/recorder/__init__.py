@@ -11,12 +11,16 @@ archive) is taken, too, and the browser told to download it, which it is forbidd
 from __future__ import annotations
 
 import base64
+import json
 
 from archivebox.plugins.base.cdp import CommandFailed, Connection, TargetGone
 from archivebox.plugins.base.media_types import is_page
 
+from .documents import WISHES as OF_DOCUMENTS
+from .documents import Documents
 from .download import Download, as_response
 from .exchange import BODILESS, REDIRECTS, Chain, Exchange
+from .paused import body_of, header_of, is_file, is_short_frame, url_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +35,9 @@ ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
 POST_MAX = 1 << 20  # bytes of a request's body that are told with it
 BUFFER = 1 << 27  # bytes of bodies that wait in the browser to be asked for
 ERRORS = 400  # the first status that says that something went wrong
+FETCH_AGAIN = """fetch(%s).then(answer => answer.arrayBuffer())
+    .then(body => btoa(Array.from(new Uint8Array(body), byte => String.fromCharCode(byte)).join("")))"""
+EARLY_MAX = 1000  # bodies that wait for their request
 EVERY_RESPONSE = {"patterns": [{"urlPattern": "*", "requestStage": "Response"}]}
 SHARED_WORKERS = [{"type": "shared_worker"}, {"exclude": True}]  # of all tabs: they are nobody's children
 
@@ -53,6 +60,9 @@ class Recorder:
         self._asked: dict[int, Callable[[Params | None], None]] = {}
         self._service_workers: set[str] = set()
         self._because = ""
+        self._documents = Documents(self._ask)
+        self._fetched_again: set[str] = set()
+        self._early: dict[tuple[str, str], bytes] = {}  # bodies of errors whose request is not told of yet
         self._takers: dict[str, Callable[[Event], None]] = {
             "Target.attachedToTarget": self._attached,
             "Target.detachedFromTarget": self._detached,
@@ -60,6 +70,8 @@ class Recorder:
             "Page.frameScheduledNavigation": self._going,
             "Page.frameNavigated": self._arrived,
             "Page.frameStoppedLoading": self._stopped,
+            "Page.lifecycleEvent": self._documents.took,
+            "Page.frameDetached": self._removed,
             "Network.requestWillBeSent": self._request,
             "Network.requestWillBeSentExtraInfo": self._sent_headers,
             "Network.responseReceived": self._response,
@@ -76,7 +88,7 @@ class Recorder:
         """Have everything told from now on."""
         wish = {"targetId": self._main_frame, "flatten": True}
         self._connection.tab = self._connection.call("Target.attachToTarget", wish)["sessionId"]
-        for method, params in (*self._wishes(), ("Page.enable", {}), ("Fetch.enable", EVERY_RESPONSE)):
+        for method, params in (*self._wishes(), *OF_DOCUMENTS, ("Fetch.enable", EVERY_RESPONSE)):
             self._connection.call(method, params, session=self._connection.tab)
         self._connection.call("Target.setAutoAttach", ATTACH | {"filter": SHARED_WORKERS})
 
@@ -126,7 +138,7 @@ class Recorder:
             return
         if about["type"] == "shared_worker":
             self._shared_workers[its] = about["targetId"]
-        for method, wish in self._wishes():
+        for method, wish in (*self._wishes(), *(OF_DOCUMENTS if about["type"] == "iframe" else ())):
             self._connection.send(method, wish, its)
         if about["type"] == "service_worker":
             self._service_workers.add(its)
@@ -164,6 +176,10 @@ class Recorder:
         if event.params["frameId"] == self._main_frame:
             self._ask_for_what_is_there(lambda hop: hop.main and not hop.is_file)
 
+    def _removed(self, event: Event) -> None:
+        """A frame is gone, and no end is told of what it was loading."""
+        self._ask_for_what_is_there(lambda hop: hop.frame == event.params["frameId"])
+
     def _ask_for_what_is_there(self, wanted: Callable[[Exchange], bool]) -> None:
         for identifier, chain in list(self._chains.items()):
             if chain.hops and not chain.last.complete and chain.last.status and wanted(chain.last):
@@ -186,10 +202,24 @@ class Recorder:
             self._redirected(chain.last, params, exchange.url)
         elif main:
             exchange.because, self._because = self._because, ""
+        exchange.is_ours = exchange.url in self._fetched_again and not params.get("initiator", {}).get("url")
         chain.hops.append(exchange)
-        if params.get("type") != "Document":
-            self._ask("Network.streamResourceContent", {"requestId": identifier}, session, lambda _: None)
+        if (body := self._early.pop((identifier, exchange.url), None)) is not None:
+            exchange.take_body(body)
+        if params.get("type") == "Document":
+            self._documents.requested(identifier, exchange.url)
+        else:
+            self._stream(identifier, exchange, session)
         self._save(identifier)
+
+    def _stream(self, identifier: str, hop: Exchange, session: str) -> None:
+        """Have the body sent as it comes; of a quick answer some, or all, has come before that is asked for."""
+
+        def take(answer: Params | None) -> None:
+            if answer is not None and not (hop.complete or hop.taken or hop.body.size):
+                hop.body.write(base64.b64decode(answer.get("bufferedData", "")))
+
+        self._ask("Network.streamResourceContent", {"requestId": identifier}, session, take)
 
     def _redirected(self, hop: Exchange, params: Params, url: str) -> None:
         hop.answered(params["redirectResponse"], wire_headers=params.get("redirectHasExtraInfo", False))
@@ -247,12 +277,36 @@ class Recorder:
             # Chromium 156 gives an empty body at times, where it has told of bytes.
             if answer is not None and (answer["body"] or not hop.announced):
                 hop.body.clear()
-                hop.body.write(_bytes(answer))
+                hop.body.write(body_of(answer))
+            elif hop.source == "service_worker" and hop.method == "GET" and hop.url not in self._fetched_again:
+                self._fetch_again(identifier, hop, session)
+                return
+            elif hop.main and hop.status == 200 and hop.method == "GET" and hop.announced:
+                self._fetch_anew(identifier, hop)
+                return
             elif hop.announced > hop.body.size:
                 hop.truncated = "length" if hop.announced >= hop.body.limit else "unspecified"
             self._complete(identifier, hop)
 
         self._ask("Network.getResponseBody", {"requestId": identifier}, session, take)
+
+    def _fetch_again(self, identifier: str, hop: Exchange, session: str) -> None:
+        """Have the page fetch what a service worker made for it, of which the browser keeps nothing.
+
+        It is streamed, but a quick one has come before that can be asked for.
+        """
+
+        def take(answer: Params | None) -> None:
+            found = answer["result"].get("value") if answer and "exceptionDetails" not in answer else None
+            if found is None:
+                hop.truncated = "unspecified"
+            else:
+                hop.take_body(base64.b64decode(found))
+            self._complete(identifier, hop)
+
+        self._fetched_again.add(hop.url)
+        wish = {"expression": FETCH_AGAIN % json.dumps(hop.url), "awaitPromise": True, "returnByValue": True}
+        self._ask("Runtime.evaluate", wish, session, take)
 
     def _failed(self, event: Event) -> None:
         params = event.params
@@ -272,7 +326,7 @@ class Recorder:
         """End what was broken off; all of a stream that the page has closed may have come before we listened to it."""
 
         def take(answer: Params | None) -> None:
-            if answer is not None and len(data := _bytes(answer)) > hop.body.size:
+            if answer is not None and len(data := body_of(answer)) > hop.body.size:
                 hop.body.clear()
                 hop.body.write(data)
             if not hop.is_whole:
@@ -289,6 +343,10 @@ class Recorder:
         hop.body.limit = self._limits.file
         Download(self._ask, self._connection.tab, hop, lambda: self._complete(identifier, hop)).fetch()
 
+    def _fetch_anew(self, identifier: str, hop: Exchange) -> None:
+        """The browser drops what came of a document whose loading was stopped: have it once more, while it is shown."""
+        Download(self._ask, self._connection.tab, hop, lambda: self._complete(identifier, hop)).fetch()
+
     def _end_early(self, hop: Exchange, truncated: str, error: str) -> None:
         hop.error, hop.complete = error, True
         if hop.status and not hop.has_no_body:
@@ -303,7 +361,8 @@ class Recorder:
     def _save(self, identifier: str, *, waiting: bool = True) -> None:
         chain = self._chains[identifier]
         for hop in chain.take_whole(waiting=waiting):
-            self._store.save(hop)
+            if not hop.is_ours:
+                self._store.save(hop)
         if chain.is_saved:
             del self._chains[identifier]
 
@@ -311,16 +370,17 @@ class Recorder:
 
     def _paused(self, event: Event) -> None:
         session, params = event.session, event.params
-        hop = self._hop({"requestId": params.get("networkId", "")})
-        status = params.get("responseStatusCode", 0)
-        if hop is None or "responseErrorReason" in params or status in REDIRECTS | BODILESS:
+        hop, status = self._hop_at(params), params.get("responseStatusCode", 0)
+        if hop is None and not self._is_main(params) and (status >= ERRORS or is_short_frame(params)):
+            self._take_and_go_on(session, params, None)
+        elif hop is None or "responseErrorReason" in params or status in REDIRECTS | BODILESS:
             self._go_on(session, params)
         elif params["networkId"] in self._shared_workers.values():  # its script, of which no response is told
             hop.answered(as_response(params), wire_headers=True)
             self._go_on(session, params)
-        elif session in self._service_workers or (status >= ERRORS and not hop.main):
+        elif session in self._service_workers or (not hop.main and (status >= ERRORS or is_short_frame(params))):
             self._take_and_go_on(session, params, hop)
-        elif hop.main and status == 200 and self._is_file(params):
+        elif hop.main and status == 200 and is_file(params, self._limits.body):
             hop.body.limit = self._limits.file
             download = Download(self._ask, session, hop, lambda: self._complete(params["networkId"], hop))
             download.take(params, self._limits.wait)
@@ -330,36 +390,28 @@ class Recorder:
     def _go_on(self, session: str, params: Params) -> None:
         self._connection.send("Fetch.continueRequest", {"requestId": params["requestId"]}, session)
 
-    def _is_file(self, params: Params) -> bool:
-        """Whether a document is none to show, or larger than any page that a browser can show."""
-        length = _header(params, "content-length")
-        too_large = length.isdigit() and int(length) > self._limits.body
-        attached = _header(params, "content-disposition").partition(";")[0].strip().lower() == "attachment"
-        return too_large or attached or not is_page(_header(params, "content-type"))
+    def _hop_at(self, paused: Params) -> Exchange | None:
+        hop = self._hop({"requestId": paused.get("networkId", "")})
+        return hop if hop is not None and hop.url == url_of(paused) else None
 
-    def _take_and_go_on(self, session: str, params: Params, hop: Exchange) -> None:
-        length = _header(params, "content-length")
-        too_large = length.isdigit() and int(length) > hop.body.limit
-        if too_large or _header(params, "content-type") == "text/event-stream":
+    def _is_main(self, params: Params) -> bool:
+        return (params["resourceType"], params["frameId"]) == ("Document", self._main_frame)
+
+    def _take_and_go_on(self, session: str, params: Params, hop: Exchange | None) -> None:
+        """Take the body; what waits may be told of before its request (`hop` is None), which another process tells."""
+        length = header_of(params, "content-length")
+        too_large = length.isdigit() and int(length) > self._limits.body
+        if too_large or header_of(params, "content-type") == "text/event-stream":
             self._go_on(session, params)
             return
 
         def take(answer: Params | None) -> None:
             if answer is not None:
-                hop.taken = True
-                hop.body.clear()
-                hop.body.write(_bytes(answer))
+                its = hop or self._hop_at(params)
+                if its is not None:
+                    its.take_body(body_of(answer))
+                elif len(self._early) < EARLY_MAX:
+                    self._early[params.get("networkId", ""), url_of(params)] = body_of(answer)
             self._go_on(session, params)
 
         self._ask("Fetch.getResponseBody", {"requestId": params["requestId"]}, session, take)
-
-
-def _bytes(answer: Params) -> bytes:
-    """Return the body of an answer; what is no UTF-8 comes in base64."""
-    return base64.b64decode(answer["body"]) if answer["base64Encoded"] else answer["body"].encode()
-
-
-def _header(paused: Params, name: str) -> str:
-    """Return a header of a response that waits, '' where there is none."""
-    headers = paused.get("responseHeaders", ())
-    return next((str(each["value"]) for each in headers if each["name"].lower() == name), "")

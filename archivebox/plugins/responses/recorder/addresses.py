@@ -5,9 +5,14 @@ The browser sees only the proxy.
 
 from __future__ import annotations
 
-import json
 import os
 import urllib.parse
+
+from archivebox.plugins.base.json_lines import record_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from archivebox.plugins.base.cdp import Params
 
 LOG = os.path.join("egress", "connections.jsonl")
 TAIL = 1 << 18  # bytes before our start that are read: the browser goes on with connections of earlier pages
@@ -50,16 +55,12 @@ class Addresses:
                     return
                 self._read += len(line)
                 if b'"closed"' not in line and line.startswith(b"{"):
-                    self._learn(line)
+                    self._learn(record_in(line))
 
-    def _learn(self, line: bytes) -> None:
-        """Take a line; one that a full disk has torn says nothing."""
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            return
-        known = self._found if entry["event"] == "connected" else self._problems
-        known[entry["host"], entry["port"]] = entry.get("address") or entry.get("message", "")
+    def _learn(self, entry: Params) -> None:
+        if "host" in entry:
+            known = self._found if entry["event"] == "connected" else self._problems
+            known[entry["host"], entry["port"]] = entry.get("address") or entry.get("message", "")
 
 
 def _place(url: str) -> tuple[str, int]:

@@ -7,7 +7,10 @@ it, so the navigation ends there, as one that led to a file.
 from __future__ import annotations
 
 import base64
+import os
 import time
+
+from archivebox.plugins.base.media_types import essence_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     Ask = Callable[[str, Params, str, Callable[[Params | None], None]], None]
 
 READ_SIZE = 1 << 20  # bytes of a file in one answer
+LARGE = 50_000_000  # bytes of a file that would keep the navigation waiting for as long as it may
+POLITE = 10  # added to our nice value: who reads a large file leaves the processor to pages
 NOT_OF_EMPTY = frozenset({"content-disposition", "content-encoding", "content-length", "transfer-encoding"})
 
 
@@ -36,15 +41,21 @@ class Download:
     def take(self, paused: Params, wait: float) -> None:
         """Take the body from the browser, whose request waits; it is ours from then on.
 
-        What takes longer than `wait` seconds is fetched anew, without the navigation.
+        What is large or takes longer than `wait` seconds is fetched anew, without the navigation.
         """
         self._paused, self._let_go_at = paused, time.monotonic() + wait
         self._hop.answered(as_response(paused), wire_headers=True)
+        length = self._hop.header("content-length")
+        if length.isdigit() and int(length) >= LARGE:
+            self._let_go()
+            self.fetch()
+            return
         self._ask("Fetch.takeResponseBodyAsStream", self._request(), self._session, self._opened)
 
     def fetch(self) -> None:
         """Have the file from its beginning, without a navigation: a large one takes longer than a page may."""
         self._hop.body.clear()
+        os.nice(POLITE)
         wish = {"frameId": self._hop.frame, "url": self._hop.url}
         options = {"options": {"disableCache": False, "includeCredentials": True}}
         self._ask("Network.loadNetworkResource", wish | options, self._session, self._fetched)
@@ -108,7 +119,7 @@ def as_response(paused: Params) -> Params:
         "status": paused["responseStatusCode"],
         "statusText": paused.get("responseStatusText", ""),
         "headers": headers,
-        "mimeType": mime.partition(";")[0].strip().lower(),
+        "mimeType": essence_of(mime),
     }
 
 

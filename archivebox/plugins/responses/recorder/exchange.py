@@ -55,6 +55,7 @@ class Exchange:
         self.taken = False  # the body was taken before the page got it
         self.is_file = False  # the page's own document, which is no page: the browser got nothing of it
         self.complete = False
+        self.is_ours = False  # asked for by us, not by the page
 
     def answered(self, response: Params, *, wire_headers: bool) -> None:
         """Take Network.Response."""
@@ -69,6 +70,12 @@ class Exchange:
             self.source = "service_worker"
         elif response.get("fromDiskCache") or response.get("fromPrefetchCache"):
             self.source = "cache"
+
+    def take_body(self, data: bytes) -> None:
+        """Have the body that was taken before the page got it."""
+        self.taken = True
+        self.body.clear()
+        self.body.write(data)
 
     def took_wire_headers(self, params: Params) -> None:
         """Take responseReceivedExtraInfo. Where the cache asked, 304 is there, and 200 in what the page sees."""

@@ -6,6 +6,7 @@ No WARC record is for messages (WARC 1.1 knows exchanges of a request and a resp
 from __future__ import annotations
 
 import json
+import os
 
 from archivebox.plugins.base.warc_file import moment
 
@@ -25,6 +26,7 @@ class Sockets:
     def __init__(self, limit: int) -> None:
         self._left = limit
         self._urls: dict[str, str] = {}
+        self._names: dict[str, str] = {}  # what tells two connections to one URL apart, also those of another session
         self._clock = 0.0  # what the time of day is beyond the browser's own clock
         self.takers: dict[str, Callable[[Event], None]] = {
             "Network.webSocketCreated": lambda event: self._opened(event.params),
@@ -37,6 +39,7 @@ class Sockets:
 
     def _opened(self, params: Params) -> None:
         self._urls[params["requestId"]] = params["url"]
+        self._names[params["requestId"]] = os.urandom(4).hex()
 
     def _set_clock(self, params: Params) -> None:
         self._clock = params["wallTime"] - params["timestamp"]
@@ -51,8 +54,8 @@ class Sockets:
         self._write("failed", params, {"error": params["errorMessage"]})
 
     def _write(self, event: str, params: Params, more: dict[str, str]) -> None:
-        url = self._urls.get(params["requestId"], "")
-        entry = {"time": moment(self._clock + params["timestamp"]), "event": event, "url": url, **more}
+        url, name = self._urls.get(params["requestId"], ""), self._names.get(params["requestId"], "")
+        entry = {"time": moment(self._clock + params["timestamp"]), "event": event, "url": url, "socket": name, **more}
         line = json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         if self._left <= 0:
             return

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import time
 
-from archivebox.plugins.base.responses import INDEX, read_index
+from archivebox.plugins.base.responses import DOCUMENTS, INDEX, read_index
 from archivebox.plugins.base.warc_file import WarcWriter, cut_to_whole_records, moment, new_record_id
 
 TYPE_CHECKING = False
@@ -22,6 +23,14 @@ NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 HTTP = {"request": "application/http; msgtype=request", "response": "application/http; msgtype=response"}
 ENCODED = frozenset({"content-encoding", "transfer-encoding"})  # undone by the browser
 REMOVED = "[removed]"
+
+
+def new_name() -> str:
+    """Return a name for a WARC of this session."""
+    name = time.strftime("%Y%m%d%H%M%S", time.gmtime())
+    taken = {entry.partition(".")[0] for entry in os.listdir(".")}
+    numbers = (f"{name}-{number}" for number in range(2, len(taken) + 3))
+    return (name if name not in taken else next(each for each in numbers if each not in taken)) + ".warc"
 
 
 class Kept:
@@ -217,10 +226,11 @@ def mend(folder: str) -> None:
     for name in os.listdir(folder):
         if name.endswith(".warc"):
             cut_to_whole_records(os.path.join(folder, name))
-    path = os.path.join(folder, INDEX)
-    if os.path.exists(path):
-        with open(path, "r+b") as file:
-            file.truncate(file.read().rfind(b"\n") + 1)
+    for name in (INDEX, DOCUMENTS):
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            with open(path, "r+b") as file:
+                file.truncate(file.read().rfind(b"\n") + 1)
 
 
 def _tls(exchange: Exchange) -> Params:

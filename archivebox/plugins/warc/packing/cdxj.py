@@ -1,6 +1,8 @@
 """Lines of a CDXJ index, as replay programs and WACZ want them: one for each record that can be shown.
 
-com,example)/path?query 20261122055231 {"url": …, "mime": …, "status": …, "digest": …, "length": …, …}
+com,example)/path?query 20261122055231 {"url": …, "mime": …, "status": …, "digest": …, "record": …, "length": …, …}
+
+`record` is the WARC-Record-ID: a page may ask twice for one URL within a second, and get the same bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ def line(record: Record, head: bytes, filename: str, offset: int, length: int) -
     fields = {"url": url, "mime": _mime(record, head), "digest": record.fields.get("WARC-Payload-Digest", "")}
     if status := _STATUS.match(head):
         fields["status"] = status[1].decode()
-    fields |= {"length": str(length), "offset": str(offset), "filename": filename}
+    fields |= {"record": record.identifier, "length": str(length), "offset": str(offset), "filename": filename}
     return f"{sort_key(url)} {date} {json.dumps(fields)}\n"
 
 

@@ -1,0 +1,118 @@
+"""Pages that were captured for real, packed, and are shown by a real browser as it saw them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from PIL import Image
+
+from tests.empty import make_empty
+from tests.site.charsets import texts
+from tests.site.serve import Site
+from tests.webserver.browser import Browser
+from tests.webserver.rows import NAME, PASSWORD
+from tests.webserver.server import CHECKOUT, Server, Visitor, environment, in_collection
+
+pytestmark = [pytest.mark.browser, pytest.mark.once]
+ADMINISTRATOR = """
+import sys
+from django.contrib.auth.models import User
+User.objects.create_superuser(sys.argv[1], password=sys.argv[2])
+"""
+PLUGINS = "responses,warc,dom,quality"
+CHARSETS = ("windows-1251", "shift_jis", "gb18030")
+TYPES = ("text/html charset=utf-8", "text/html(x", "text/html,text/html", "")
+HOSTS = {"PRIVATE_NETWORK_ALLOWLIST": "127.0.0.0/8,::1"}
+
+
+def typed(type_: str) -> str:
+    return f"/typed?type={quote(type_)}"
+
+
+@dataclass
+class Captured:
+    """A collection with pages of the local web, and the server that shows them."""
+
+    site: Site
+    server: Server
+
+    def address(self, path: str) -> str:
+        return f"{self.server.url}/web/latest/{self.site.url_for(path)}"
+
+
+@pytest.fixture(scope="module")
+def captured(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Captured]:
+    folder = tmp_path_factory.mktemp("captured")
+    make_empty(folder)
+    with Site() as site:
+        paths = ["/asks-itself", "/file.pdf", *(f"/charset/{name}" for name in CHARSETS), *map(typed, TYPES)]
+        urls = [site.url_for(path) for path in paths]
+        command = [sys.executable, "-m", "archivebox", "add", "--plugins", PLUGINS, *urls]
+        env = environment(folder, **HOSTS, DJANGO_SETTINGS_MODULE="archivebox.config.settings")
+        done = subprocess.run(command, env=env, cwd=CHECKOUT, capture_output=True, text=True, timeout=600, check=False)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+        in_collection(folder, ADMINISTRATOR, NAME, PASSWORD)
+        with Server(folder) as server:
+            visitor = Visitor(server)
+            assert visitor.log_in(NAME, PASSWORD).status == 302
+            for name, value in visitor.jar.items():
+                browser.set_cookie(server.url, name, value)
+            site.forget()
+            yield Captured(site, server)
+
+
+def test_a_page_that_asked_for_itself_is_shown_alone(browser: Browser, captured: Captured) -> None:
+    browser.go(captured.address("/asks-itself"))
+    assert browser.in_frame("document.body.innerText.trim()") == "Hello"
+    assert browser.in_frame("document.title") == "Dup"
+
+
+@pytest.mark.parametrize("charset", CHARSETS)
+def test_a_page_that_named_no_charset_is_read_as_the_browser_read_it(
+    browser: Browser, captured: Captured, charset: str
+) -> None:
+    title, _, _, styled = texts(charset)
+    browser.go(captured.address(f"/charset/{charset}"))
+    assert browser.in_frame("document.querySelector('h1')?.innerText") == title
+    shown = "getComputedStyle(document.querySelector('#styled'), '::before').content"
+    assert browser.in_frame(shown) == f'"{styled}"'
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_what_the_browser_drew_as_html_leads_into_the_archive(browser: Browser, captured: Captured, type_: str) -> None:
+    browser.go(captured.address(typed(type_)))
+    link = browser.in_frame("document.querySelector('#there')?.href")
+    assert link.startswith(f"{captured.server.url}/web/follow/")
+
+
+def test_a_pdf_is_shown_by_the_browsers_own_viewer(browser: Browser, captured: Captured, tmp_path: Path) -> None:
+    browser.size(900, 700)
+    browser.go(captured.address("/file.pdf"))
+    picture, end = tmp_path / "pdf.png", time.monotonic() + 60
+    browser.picture(picture)
+    while not sheet_in(picture):
+        assert time.monotonic() < end, "no page of the PDF is there"
+        time.sleep(0.5)
+        browser.picture(picture)
+    if to := os.environ.get("ARCHIVEBOX_TESTS_PICTURES"):
+        (Path(to) / "pdf.png").write_bytes(picture.read_bytes())
+
+
+def sheet_in(picture: Path) -> bool:
+    """Whether much of the frame is white: a sheet of the PDF, on the dark ground of the viewer."""
+    with Image.open(picture) as image:
+        frame = image.convert("RGB").crop((100, 120, 880, 690)).resize((78, 57), Image.Resampling.NEAREST)
+        pixels = frame.tobytes()
+    return sum(pixels[at : at + 3] == b"\xff\xff\xff" for at in range(0, len(pixels), 3)) > 400
+
+
+def test_nobody_was_asked_for_any_of_it(captured: Captured) -> None:
+    assert captured.site.requests == []
