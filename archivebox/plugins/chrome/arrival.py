@@ -1,0 +1,96 @@
+"""What the events of a tab tell of its main frame: which document it has, and what it still loads."""
+
+from __future__ import annotations
+
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from archivebox.plugins.base.cdp import Event, Params
+
+REQUEST_TIME = 1.0  # seconds between a script's wish to go elsewhere and the request for it
+REFRESH_MAX = 5.0  # seconds; a page that sends itself elsewhere later than this is content, not a way station
+
+
+class Arrival:
+    """What is known of the main frame, kept up to date by the events of the tab."""
+
+    def __init__(self, frame: str) -> None:
+        self._frame = frame
+        self.loader = ""
+        self.committed_at = self.loaded_at = self.expecting_until = 0.0
+        self.busy_at = time.monotonic()
+        self.navigations = 0
+        self.response: Params = {}
+        self.latest_response: Params = {}  # also of a document that was never shown
+        self.asked_for = ""  # the URL of the latest document, after redirects
+        self.download = ""
+        self.torn = ""  # the code of what ended the document before it was whole
+        self.unreachable = ""  # where a script or a refresh went, and nobody was: the browser shows a page of its own
+        self.failure = ""  # the code of what went wrong with the latest document
+        self._responses: dict[str, Params] = {}
+        self._open_requests: dict[str, str] = {}  # request id: loader
+        self._next_document = ""  # the request for a document that is to replace the one that is there
+        self.stopped_loading = False
+
+    @property
+    def leaving(self) -> bool:
+        """Another document has been asked for, or is about to be."""
+        return bool(self._next_document) or time.monotonic() < self.expecting_until
+
+    def quiet_since(self, now: float) -> float:
+        """Return for how many seconds no request has been under way."""
+        return 0.0 if self._open_requests else now - self.busy_at
+
+    def take(self, event: Event) -> None:
+        params = event.params
+        if event.method == "Page.lifecycleEvent":
+            if params["name"] == "load" and params["frameId"] == self._frame and params["loaderId"] == self.loader:
+                self.loaded_at = time.monotonic()
+        elif event.method == "Page.frameNavigated" and "parentId" not in params["frame"]:
+            self._committed(params["frame"]["loaderId"], params["frame"].get("unreachableUrl", ""))
+        elif event.method == "Page.frameScheduledNavigation" and params["frameId"] == self._frame:
+            if params["delay"] <= REFRESH_MAX:
+                self.expecting_until = time.monotonic() + params["delay"] + REQUEST_TIME
+        elif event.method == "Page.frameRequestedNavigation" and params["frameId"] == self._frame:
+            self.expecting_until = max(self.expecting_until, time.monotonic() + REQUEST_TIME)
+        elif event.method == "Page.frameStoppedLoading" and params["frameId"] == self._frame:
+            self.stopped_loading = True
+        elif event.method == "Page.frameClearedScheduledNavigation" and params["frameId"] == self._frame:
+            self.expecting_until = 0.0
+        elif event.method == "Page.downloadWillBegin" and not self.committed_at:  # a page may start one later
+            self.download = params.get("suggestedFilename") or "download"
+        elif event.method.startswith("Network."):
+            self._network(event.method, params)
+
+    def _committed(self, loader: str, unreachable: str) -> None:
+        self.unreachable = unreachable
+        self.loader, self.loaded_at, self.expecting_until = loader, 0.0, 0.0
+        self._next_document, self.stopped_loading, self.torn = "", False, ""
+        # The requests of the document before are never reported as finished.
+        self._open_requests = {request: its for request, its in self._open_requests.items() if its == loader}
+        self.committed_at = self.busy_at = time.monotonic()
+        self.navigations += 1
+        self.response = self._responses.get(loader, {})
+
+    def _network(self, method: str, params: Params) -> None:
+        if method == "Network.requestWillBeSent":
+            self._open_requests[params["requestId"]] = params["loaderId"]
+            if params.get("type") == "Document" and params.get("frameId") == self._frame:
+                self._next_document = params["requestId"]
+                self.asked_for = params["request"]["url"]
+        elif method == "Network.responseReceived":
+            if params["type"] == "Document" and params.get("frameId") == self._frame:
+                self._responses[params["loaderId"]] = self.latest_response = params["response"]
+                if params["loaderId"] == self.loader:
+                    self.response = params["response"]
+            return
+        elif method in ("Network.loadingFinished", "Network.loadingFailed"):
+            self._open_requests.pop(params["requestId"], None)
+            if params["requestId"] == self.loader and "errorText" in params and not params.get("canceled"):
+                self.torn = params["errorText"]
+            if params["requestId"] == self._next_document:
+                self._next_document, self.failure = "", params.get("errorText", "")
+        else:
+            return
+        self.busy_at = time.monotonic()

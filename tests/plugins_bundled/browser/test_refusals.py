@@ -1,0 +1,185 @@
+"""What comes instead of the page is known as that, and a page that resembles it is a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from archivebox.plugins.base.cdp import Connection
+from archivebox.plugins.chrome.answers import check_of, refresh_of
+from archivebox.plugins.chrome.login_walls import is_login_wall
+from archivebox.plugins.chrome.refusals import check_in_the_way, may_go_on
+from tests.plugins_bundled.browser.chain import PAGE_HOOKS, Crawl, Outcome, Snapshot
+from tests.site.serve import Site
+
+NOTHING: dict[str, Any] = {
+    "url": "http://a.test/x", "title": "", "text": "", "check": "", "refresh": None, "timer": False, "status": 200,
+    "said": "",
+}  # fmt: skip
+DOM = PAGE_HOOKS[2]
+LONG = "word " * 500
+
+
+@pytest.mark.parametrize(
+    ("came", "is_wall"),
+    [
+        ("https://a.test/login?next=/article", True),
+        ("https://login.a.test/", True),
+        ("https://accounts.b.test/v3/signin/identifier?continue=https://a.test/article", True),
+        ("https://a.test/users/sign_in", True),
+        ("https://a.test/wp-login.php?redirect_to=https%3A%2F%2Fa.test%2Farticle", True),
+        ("https://a.test/#/login", True),
+        ("https://sso.b.test/saml2/idp", True),
+        ("https://a.test/members?return=%2Farticle", True),
+        ("https://www.a.test/article", False),
+        ("https://a.test/Article/", False),
+        ("https://a.test/article/index.html", False),
+        ("https://a.test/2026/article", False),
+        ("https://b.test/", False),
+    ],
+)
+def test_a_log_in_page_at_another_address_is_a_wall(came: str, is_wall: bool) -> None:
+    assert is_login_wall("http://a.test/article", came, password=True, user=True) is is_wall
+    assert not is_login_wall("http://a.test/article", came, password=False, user=False), "without a form it is none"
+
+
+@pytest.mark.parametrize(
+    ("asked", "came"),
+    [
+        ("http://a.test/login", "https://a.test/login/"),
+        ("http://a.test/login", "https://a.test/users/sign_in"),
+        ("http://login.a.test/", "https://login.a.test/v2/login"),
+        ("http://a.test/oauth/authorize?client=1", "https://a.test/login?next=/oauth/authorize"),
+    ],
+)
+def test_a_log_in_page_that_was_asked_for_is_the_page(asked: str, came: str) -> None:
+    assert not is_login_wall(asked, came, password=True, user=True)
+
+
+def test_a_page_about_log_ins_with_a_field_for_mail_is_a_page() -> None:
+    assert not is_login_wall("http://a.test/docs", "http://a.test/docs/auth/", password=False, user=True)
+
+
+@pytest.mark.parametrize(
+    ("seen", "may_go", "check"),
+    [
+        ({"check": "Cloudflare"}, True, True),
+        ({"said": "AWS WAF", "text": LONG}, True, True),
+        ({"check": "Cloudflare", "text": LONG}, False, False),
+        ({"title": "Just a moment...", "status": 403}, True, True),
+        ({"text": "Verify you are human", "timer": True}, True, True),
+        ({"text": "Making sure you're not a bot!"}, True, False),
+        ({"text": LONG, "title": "Just a moment", "timer": True}, False, False),
+        ({"text": "Loading", "timer": True}, True, False),
+        ({"text": "Loading", "refresh": 10.0, "status": 403}, True, False),
+        ({"text": "The weather, every ten minutes", "refresh": 600.0}, False, False),
+        ({"text": "Forbidden", "status": 403}, False, False),
+    ],
+)
+def test_a_check_says_what_it_is_and_a_short_page_that_goes_on_is_waited_for(
+    seen: dict[str, Any], may_go: bool, check: bool
+) -> None:
+    assert may_go_on(NOTHING | seen) is may_go
+    assert (check_in_the_way(NOTHING | seen, went_on=False) is not None) is check
+
+
+def test_words_that_stay_after_the_page_loaded_itself_again_are_a_check() -> None:
+    seen = NOTHING | {"text": "Checking your browser"}
+    assert check_in_the_way(seen, went_on=False) is None
+    assert check_in_the_way(seen, went_on=True) is not None
+
+
+def test_answers_say_that_they_are_a_check_and_when_to_come_again() -> None:
+    assert check_of({"headers": {"CF-Mitigated": "challenge"}}) == "Cloudflare"
+    assert check_of({"headers": {"x-amzn-waf-action": "captcha"}}) == "AWS WAF"
+    assert check_of({"headers": {"server": "cloudflare"}}) == ""
+    assert refresh_of({"headers": {"Refresh": "5; url=/x"}}) == 5.0
+    assert refresh_of({"headers": {}}) is None
+
+
+def visited(crawl: Crawl, site: Site, path: str, **settings: str) -> tuple[Snapshot, Outcome]:
+    name = path.strip("/").replace("/", "_").replace("?", "_")
+    snapshot = crawl.snapshot(name, site.url.rstrip("/") + path, **settings)
+    return snapshot, snapshot.navigate()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("status", [200, 403, 503])
+def test_a_check_that_loads_itself_again_is_given_the_time(crawl: Crawl, site: Site, status: int) -> None:
+    """In a browser that has not its cookie yet: each test of this file has the same."""
+    with Crawl(crawl.root / f"fresh-{status}", TIMEOUT="30") as fresh:
+        page, outcome = visited(fresh, site, f"/challenge?status={status}&ms=1200")
+        assert outcome.status == "succeeded", outcome
+        assert page.json("chrome/navigation.json")["status"] == 200
+        assert page.run(DOM).status == "succeeded"
+        assert "Behind the challenge" in (page.folder / "dom" / "output.html").read_text()
+
+
+@pytest.mark.browser
+def test_a_check_that_takes_too_long_is_no_page_and_tried_again(crawl: Crawl, site: Site) -> None:
+    page, outcome = visited(crawl, site, "/challenge?status=403&ms=60000", CHROME_CHECK_TIME="1")
+    assert outcome.result is not None
+    assert (outcome.status, outcome.retry, outcome.result["reason"]) == ("failed", "later", "challenge"), outcome
+    assert any(record["type"] == "Waiting" for record in outcome.records), "the next page had its tab"
+    assert page.json("chrome/navigation.json")["error"] == "", "it is there to be kept as evidence"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("path", "after"), [("/limited?seconds=600&key=r", 600), ("/unavailable?retry=7", 7), ("/unavailable", 0)]
+)
+def test_a_server_that_puts_us_off_is_asked_again_when_it_says(crawl: Crawl, site: Site, path: str, after: int) -> None:
+    _, outcome = visited(crawl, site, path)
+    assert outcome.result is not None
+    assert (outcome.status, outcome.retry, outcome.result["reason"]) == ("failed", "later", "server_busy"), outcome
+    assert after - 5 <= outcome.result.get("retry_after", 0) <= after
+    assert not any(record["type"] == "Waiting" for record in outcome.records), "there is nothing to wait for here"
+
+
+@pytest.mark.browser
+def test_a_log_in_page_instead_of_the_page_is_said_to_be_that(crawl: Crawl, site: Site) -> None:
+    _, outcome = visited(crawl, site, "/members/article")
+    assert outcome.result is not None
+    assert (outcome.status, outcome.retry, outcome.result["reason"]) == ("failed", None, "login_wall"), outcome
+    assert outcome.result["output_str"].startswith("the site led to its log-in page, ")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "path",
+    ["/login", "/about-429", "/account", "/redirect/elsewhere", "/reload", "/script-built", "/status/404", "/500"],
+)
+def test_a_page_that_resembles_a_refusal_is_a_page(crawl: Crawl, site: Site, path: str) -> None:
+    page, outcome = visited(crawl, site, path)
+    assert outcome.status == "succeeded", outcome
+    assert page.json("chrome/navigation.json")["refused"] == ""
+
+
+@pytest.mark.browser
+def test_a_page_that_goes_where_nobody_is_has_not_come(crawl: Crawl, site: Site) -> None:
+    page, outcome = visited(crawl, site, "/nowhere")
+    assert outcome.result is not None
+    assert (outcome.status, outcome.result["reason"]) == ("failed", "no_such_host"), outcome
+    assert outcome.result["output_str"].startswith("the page went on to http://nowhere.invalid/: there is no host")
+    record = page.json("chrome/navigation.json")
+    assert (record["status"], record["final_url"]) == (None, page.url)
+    facts = [each for each in outcome.records if each["type"] == "Snapshot"]
+    assert [each["http_status"] for each in facts] == [0]
+    assert page.run(DOM).status == "skipped"
+
+
+@pytest.mark.browser
+def test_nothing_is_kept_of_a_page_that_goes_where_nobody_is_later(crawl: Crawl, site: Site) -> None:
+    page, outcome = visited(crawl, site, "/colour")
+    assert outcome.status == "succeeded"
+    tab = page.json("chrome/target.json")
+    script = Connection.open(tab["socket"], tab["target_id"])
+    script.call("Page.enable")
+    script.call("Runtime.evaluate", {"expression": "void (location.href = 'http://nowhere.invalid/')"})
+    while (event := script.next_event(10.0)) is not None and event.method != "Page.loadEventFired":
+        pass
+    script.close()
+    outcome = page.run(DOM)
+    assert (outcome.status, outcome.retry) == ("failed", "new_page"), outcome
+    assert not list((page.folder / "dom").iterdir())
