@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from typing import TYPE_CHECKING
+
+from archivebox.plugins.base.html_text import letters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from archivebox.plugins.base.html_text import Block
 
-SUBSTANTIAL = 0.1  # of a text; two libraries differ by a caption or a byline nearly always
+PARAGRAPH = 60  # letters; what is shorter is a label, a caption or a byline more often than a part of the article
 AROUND = 0.1  # of the letters: with more of them in links it is what stands around an article, 0.02 are usual inside;
 DENSER = 2  # but it has to be denser than what the texts agree on: an encyclopedia has 0.2 inside as well
+MOST = 0.5  # of what the texts agree on: a part of the page that has more of it is the article's, whatever it is called
 MAX_BLOCKS = 2_000  # of a page; each is looked for in each text, which costs a second for a book of a page
-_NO_LETTERS = re.compile(r"\W+")
 
 
 class Page:
-    """The first blocks of a page, as their letters alone: libraries lay out white space each in its own way."""
+    """The first blocks of a page, as their letters alone: libraries lay out white space each in its own way.
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
+    `comments`: the letters of each part of the page in which readers write.
+    """
+
+    def __init__(self, blocks: Sequence[Block], comments: Sequence[str] = ()) -> None:
         self._texts = [letters(block.text) for block in blocks[:MAX_BLOCKS]]
         self._linked = [len(letters(block.linked)) for block in blocks[:MAX_BLOCKS]]
+        self._count = Counter(self._texts)
+        self._comments = comments
 
     def blocks_in(self, text: str) -> set[int]:
         """The numbers of the blocks that a text has."""
@@ -42,6 +49,34 @@ class Page:
         near = {other for number in blocks for other in (number - 1, number, number + 1)}
         return near & set(range(len(self._texts)))
 
+    def worth(self, blocks: set[int], agreed: set[int]) -> int:
+        """The letters of those blocks that read as parts of an article, less the letters of the others.
+
+        `agreed`: the blocks that both texts have. A part of an article is a paragraph that is there once, has few links
+        in it and beside it, and is no reader's comment.
+        """
+        around = max(AROUND, DENSER * self.link_density(agreed))
+        comments = self._comments_outside(agreed)
+        return sum(
+            self.size({number}) if self._is_part(number, around, comments) else -self.size({number})
+            for number in blocks
+        )
+
+    def _is_part(self, number: int, around: float, comments: Sequence[str]) -> bool:
+        text = self._texts[number]
+        if len(text) < PARAGRAPH or self._count[text] > 1:
+            return False
+        if self.link_density(self.with_neighbours({number})) >= around:
+            return False
+        return not any(text in comment for comment in comments)
+
+    def _comments_outside(self, agreed: set[int]) -> list[str]:
+        """Those parts that are not the article itself, as a thread may be."""
+        least = MOST * self.size(agreed)
+        return [
+            part for part in self._comments if self.size({one for one in agreed if self._texts[one] in part}) < least
+        ]
+
 
 def choose(page: Page, texts: Mapping[str, str]) -> str:
     """The name of the best text; `texts` are in the order in which they are trusted."""
@@ -54,14 +89,6 @@ def choose(page: Page, texts: Mapping[str, str]) -> str:
 
 
 def is_better(page: Page, other: set[int], best: set[int]) -> bool:
-    """Whether a text has what belongs to the article and the best one so far has not, or leaves out what does not."""
-    gained, lost = other - best, best - other
-    least = SUBSTANTIAL * page.size(best)
-    around = max(AROUND, DENSER * page.link_density(other & best))
-    if page.size(gained) > page.size(lost):
-        return page.size(gained) > least and page.link_density(page.with_neighbours(gained)) < around
-    return bool(other) and page.size(lost) > least and page.link_density(page.with_neighbours(lost)) >= around
-
-
-def letters(text: str) -> str:
-    return _NO_LETTERS.sub("", text.lower())
+    """Whether what one text has beyond the best so far is worth more than what that has beyond it."""
+    agreed = other & best
+    return bool(other) and page.worth(other - best, agreed) > page.worth(best - other, agreed)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Choose the best of the texts that other plugins found in the page, and say which and why it is.
 
-`article.txt` is the winner's text under a second name (a hard link), so that the same bytes are kept once;
-`article.html` a page to read, which needs nothing from the web.
+`article.txt` is the winner's text under a second name (a hard link), so that the same bytes are kept once, unless boxes
+of the page were put back into it; `article.html` a page to read, which needs nothing from the web.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ import os
 import shutil
 from pathlib import Path
 
+from boxes import boxes_of, comments_in, with_boxes
 from choice import Page, choose
 from reader import Pictures, reader_page
 
 from archivebox.plugins.base import Hook, Settings, give_up_after, noresults, succeeded, write_atomically
 from archivebox.plugins.base.article import FACTS, HTML, TEXT
 from archivebox.plugins.base.files import remove
-from archivebox.plugins.base.html_text import html_to_blocks
-from archivebox.plugins.base.stored_html import find_page
+from archivebox.plugins.base.html_text import html_to_blocks, html_to_text, parse_html
+from archivebox.plugins.base.stored_html import find_shown_page
 
-READERS = ("defuddle", "readability", "trafilatura", "mercury")  # best first, as benchmarks/article.py found them
+READERS = ("readability", "defuddle", "trafilatura", "mercury")  # best first, as benchmarks/article.py found them
 MAX_SIZE = 20_000_000  # bytes of one text
 # What the readers call the same thing.
 WORDS = {
@@ -41,15 +42,26 @@ def main() -> None:
     texts = {name: path.read_text("utf-8", "replace") for name in READERS if is_readable(path := file_of(name, TEXT))}
     if not texts:
         noresults("nobody found an article in this page")
-    page = find_page(Path(".."))
-    best = choose(Page(html_to_blocks(page.html) if page else []), texts)
-    facts = facts_of([best, *texts])
+    page = find_shown_page(Path(".."))
     url = page.url if page and page.url else hook.url
+    tree = parse_html(page.html if page else "")
+    best = choose(Page(html_to_blocks(page.html) if page else [], comments_in(tree)), texts)
+    boxes = boxes_of(tree, texts[best], url)
+    facts = facts_of([best, *texts])
     content = file_of(best, HTML).read_text("utf-8", "replace")
+    if boxes:
+        content = with_boxes(content, boxes)
+        write_atomically("article.txt", html_to_text(content))
+    else:
+        share(file_of(best, TEXT), "article.txt")
     pictures = Pictures(settings.int("ARTICLE_PICTURES_SIZE"))
     write_atomically("article.html", reader_page(content, facts, url, pictures))
-    share(file_of(best, TEXT), "article.txt")
-    said = {"source": best, "characters": {name: len(text) for name, text in texts.items()}, **facts}
+    said = {
+        "source": best,
+        "characters": {name: len(text) for name, text in texts.items()},
+        "boxes": len(boxes),
+        **facts,
+    }
     write_atomically("article.json", json.dumps(said, ensure_ascii=False, indent=1) + "\n")
     succeeded("article.html", said)
 

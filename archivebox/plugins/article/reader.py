@@ -24,6 +24,7 @@ body { max-width: 42em; margin: 2em auto; padding: 0 1em; font: 1.1em/1.6 serif 
 header p { color: #767676 }
 img, video { max-width: 100%; height: auto }
 pre { overflow: auto }
+aside { margin: 1.5em 0; padding: 0 1em; border: 1px solid #ccc }
 """
 
 

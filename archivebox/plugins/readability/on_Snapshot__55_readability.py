@@ -8,7 +8,7 @@ from archivebox.plugins.base.html_text import html_to_text
 from archivebox.plugins.base.inject import read_package
 from archivebox.plugins.base.page_reader import read_page
 
-READ = "() => new Readability(document.cloneNode(true)).parse()"  # it takes the document apart
+READ = "() => new Readability(shown.copy()).parse()"  # it takes the document apart
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from archivebox.plugins.base import Hook, Settings, give_up_after, noresults
 from archivebox.plugins.base.article import keep_article
 from archivebox.plugins.base.memory import within_memory
-from archivebox.plugins.base.stored_html import find_page
+from archivebox.plugins.base.stored_html import find_shown_page
 
 FACTS = ("title", "author", "date", "sitename", "hostname", "description", "categories", "tags", "image", "language")
 
@@ -16,7 +16,7 @@ FACTS = ("title", "author", "date", "sitename", "hostname", "description", "cate
 def main() -> None:
     hook = Hook.from_argv()
     give_up_after(Settings().timeout("TRAFILATURA"))
-    page = find_page(Path(".."))
+    page = find_shown_page(Path(".."))
     if page is None:
         noresults("No HTML of this page is stored")
     import trafilatura  # takes 150 ms, for nothing where no page is stored

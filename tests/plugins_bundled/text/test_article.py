@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from archivebox.plugins.article.boxes import Box, boxes_of, comments_in, with_boxes
 from archivebox.plugins.article.choice import Page, choose
-from archivebox.plugins.base.html_text import Block, html_to_blocks
+from archivebox.plugins.base.html_text import Block, html_to_blocks, html_to_text, parse_html
 
 HOOK = Path(__file__).parents[3] / "archivebox" / "plugins" / "article" / "on_Snapshot__84_article.py"
 STORY = "Nobody plans to lose a page. It is there in the morning, and a year later it is not."
@@ -42,6 +43,89 @@ def test_a_caption_more_or_less_is_no_reason() -> None:
     page = Page(html_to_blocks(f"{PAGE}<figcaption>A wave.</figcaption>"))
 
     assert choose(page, {"a": WHOLE, "b": WHOLE + "\nA wave.\n"}) == "a"
+
+
+def test_what_readers_wrote_is_no_part_of_the_article() -> None:
+    said = "I have kept every page of that paper since the war, and my daughter will not have any of them in the house."
+    html = f"<p>{STORY}</p><p>{REST}</p><div id=Comments><p>{said}</p></div>"
+    with_comment = f"{WHOLE}\n{said}\n"
+    page = Page(html_to_blocks(html), comments_in(parse_html(html)))
+
+    assert choose(page, {"a": with_comment, "b": WHOLE}) == "b"
+    assert choose(page, {"a": WHOLE, "b": with_comment}) == "a"
+    assert choose(Page(html_to_blocks(html)), {"a": WHOLE, "b": with_comment}) == "b", "it is by where it stands"
+
+
+def test_a_thread_is_made_of_what_readers_wrote() -> None:
+    html = f"<div class=comments><p>{STORY}</p><p>{REST}</p><p>{STORY[::-1]}</p></div>"
+
+    assert (
+        choose(
+            Page(html_to_blocks(html), comments_in(parse_html(html))),
+            {"a": f"{STORY}\n\n{REST}\n", "b": f"{STORY}\n\n{REST}\n\n{STORY[::-1]}"},
+        )
+        == "b"
+    )
+
+
+def test_what_a_page_says_twice_is_no_part_of_the_article() -> None:
+    caption = "Gunmen came to the museum through the garden door, and went the same way when they were done with it."
+    page = Page(html_to_blocks(f"<p>{STORY}</p><p>{REST}</p><i><p>{caption}</p></i><b><p>{caption}</p></b>"))
+
+    assert choose(page, {"a": f"{WHOLE}\n{caption}\n{caption}", "b": WHOLE}) == "b"
+
+
+NOTE = "A cache is a store that makes what is used often quicker to reach than the place where it comes from."
+BOX = f'<div class="sidebar"><p><b>Words</b></p><p>{NOTE} See <a href="../cache?a=1">more</a>.</p></div>'
+
+
+def boxes_in(html: str) -> list[Box]:
+    return boxes_of(parse_html(html), WHOLE, "https://one.test/docs/page")
+
+
+@pytest.mark.parametrize("kind", ["div class=sidebar", "aside", "div class='admonition tip'", "div role=note"])
+def test_a_box_among_the_paragraphs_is_the_articles(kind: str) -> None:
+    tag = kind.partition(" ")[0]
+    page = (
+        f"<section><p>{STORY}</p><{kind}><p onclick=x()>{NOTE}</p><script>x()</script></{tag}><p>{REST}</p></section>"
+    )
+    (box,) = boxes_in(page)
+
+    assert box.html == f"<aside><p>{NOTE}</p></aside>"
+    text = html_to_text(with_boxes(f"<h1>Pages</h1><p>{STORY}</p><p>{REST}</p>", [box]))
+    assert text == f"Pages\n\n{STORY}\n\n{NOTE}\n\n{REST}\n"
+
+
+def test_addresses_in_a_box_are_whole() -> None:
+    (box,) = boxes_in(f"<section><p>{STORY}</p><p>{REST}</p>{BOX}</section>")
+
+    assert 'href="https://one.test/cache?a=1"' in box.html
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        f"<main><article><p>{STORY}</p><p>{REST}</p></article>{BOX}</main>",
+        f"<p>{STORY}</p><p>{REST}</p><aside class=newsletter-signup><p>{NOTE}</p></aside>",
+        f"<p>{STORY}</p><p>{REST}</p><aside><p><a href=/x>{NOTE}</a></p></aside>",
+        f"<p>{STORY}</p><p>{REST}</p><aside><p>{NOTE}</p><input></aside>",
+        f"<p>{STORY}</p><aside><p>{REST}</p></aside><p>{REST}</p>",
+        f"<p>{STORY}</p><p>{REST}</p><aside>Ada</aside>",
+        f"<p>Another page</p><aside><p>{NOTE}</p></aside><p>altogether</p>",
+    ],
+    ids=["of the site", "an offer", "links", "a form", "kept by the library", "a word", "of another article"],
+)
+def test_other_boxes_are_not(html: str) -> None:
+    assert boxes_in(html) == []
+
+
+def test_boxes_come_back_in_their_order_also_where_their_place_is_not_found() -> None:
+    boxes = [Box("<aside>0</aside>", ""), Box("<aside>1</aside>", "one"), Box("<aside>2</aside>", "one")]
+
+    assert with_boxes("<p>One</p><p>two</p>", boxes) == (
+        "<aside>0</aside><p>One</p><aside>1</aside><aside>2</aside><p>two</p>"
+    )
+    assert with_boxes("<p>two</p>", boxes) == "<aside>0</aside><p>two</p><aside>1</aside><aside>2</aside>"
 
 
 def test_where_the_article_itself_is_full_of_links_more_of_it_is_no_frame() -> None:
@@ -103,6 +187,22 @@ def test_the_winner_is_said_and_kept_once(tmp_path: Path) -> None:
     assert json.loads((folder / "article.json").read_text()) == facts
     assert (folder / "article.txt").samefile(tmp_path / "readability" / "content.txt")
     assert "<h1>Pages</h1>" in (folder / "article.html").read_text()
+
+
+def test_an_article_with_boxes_has_a_text_of_its_own(tmp_path: Path) -> None:
+    files = {
+        "dom/output.html": f"<h1>Pages</h1><p>{STORY}</p>{BOX}<p>{REST}</p>",
+        "readability/content.txt": WHOLE,
+        "readability/content.html": f"<p>{STORY}</p><p>{REST}</p>",
+        "readability/article.json": "{}",
+    }
+
+    assert run(tmp_path, files)["output_json"]["boxes"] == 1
+
+    folder = tmp_path / "article"
+    assert (folder / "article.txt").read_text() == f"{STORY}\n\nWords\n\n{NOTE} See more.\n\n{REST}\n"
+    assert f"<aside><p><b>Words</b></p><p>{NOTE}" in (folder / "article.html").read_text()
+    assert (tmp_path / "readability" / "content.txt").read_text() == WHOLE
 
 
 def test_without_any_text_there_is_no_article(tmp_path: Path) -> None:
