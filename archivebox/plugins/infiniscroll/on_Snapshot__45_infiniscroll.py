@@ -13,6 +13,10 @@ from archivebox.plugins.base.tab import Tab, open_page
 SCRIPT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "scroll.js")
 AT_ONCE = 0.001  # seconds, for what has come already: with none at all nothing is read
 LOOK = 0.02  # seconds; an answer to a request that has just been made is on its way
+UNMOVED = 0.1  # seconds at the end of a page that listens to no scrolling, changes nothing by it and asks for nothing
+# The objects that hear of scrolling: what listens to one of them may load more in its own time.
+SCROLLED = "[window, document, document.documentElement, document.body, document.scrollingElement]"
+LISTENED_TO = frozenset({"scroll", "scrollend", "wheel"})
 
 
 class Traffic:
@@ -24,6 +28,7 @@ class Traffic:
         self._open: set[str] = set()
         self.quiet_since = time.monotonic()
         self.size = 0
+        self.is_moved = False  # has anything been asked for?
         tab.call("Network.enable")
 
     def take(self, seconds: float) -> None:
@@ -35,6 +40,7 @@ class Traffic:
                 continue
             if event.method == "Network.requestWillBeSent":
                 self._open.add(event.params["requestId"])
+                self.is_moved = True
             elif event.method in ("Network.loadingFinished", "Network.loadingFailed"):
                 self._open.discard(event.params["requestId"])
                 self.size += int(event.params.get("encodedDataLength", 0))
@@ -63,7 +69,7 @@ class Scroller:
         self._time = settings.float("INFINISCROLL_MAX_TIME")
         self._pause = settings.float("INFINISCROLL_PAUSE")
         self._deadline = time.monotonic() + self._time
-        self.traffic = Traffic()
+        self._tab = tab
         self.screens = 0
 
     def place(self) -> tuple[int, bool]:
@@ -72,10 +78,11 @@ class Scroller:
 
     def down(self) -> str:
         """Scroll as far as it goes, and say why it ended."""
+        self.traffic, self._listens = Traffic(), listens_to_scrolling(self._tab)
         height, at_end = self._ask("where")
         while not (why := self._reached()):
             if at_end:
-                self.traffic.wait_until_quiet(self._pause, self._deadline)
+                self.traffic.wait_until_quiet(self._patience(), self._deadline)
                 former, (height, at_end) = height, self._ask("where")
                 if at_end and height <= former:
                     return "no more"
@@ -90,6 +97,12 @@ class Scroller:
         self._ask("back")
         self.traffic.wait_until_quiet(LOOK, self._deadline)
 
+    def _patience(self) -> float:
+        """Return for how many seconds without a request something may still come at the end of the page."""
+        self.traffic.take(AT_ONCE)
+        may_come = self._listens or self.traffic.is_moved or self._world.call("() => scroller.moved()")
+        return self._pause if may_come else min(self._pause, UNMOVED)
+
     def _reached(self) -> str:
         if self.screens >= self._limit:
             return f"at {counted(self._limit)}"
@@ -100,6 +113,17 @@ class Scroller:
     def _ask(self, what: str) -> tuple[int, bool]:
         place = self._world.call(f"() => scroller.{what}()")
         return place["height"], place["atEnd"]
+
+
+def listens_to_scrolling(tab: Tab) -> bool:
+    """Say whether a script of the page listens to its scrolling."""
+    group = {"objectGroup": "infiniscroll"}
+    objects = tab.call("Runtime.evaluate", {"expression": SCROLLED, **group})["result"]["objectId"]
+    properties = tab.call("Runtime.getProperties", {"objectId": objects, "ownProperties": True})["result"]
+    ids = [each["value"]["objectId"] for each in properties if "objectId" in each.get("value", {})]
+    found = [tab.call("DOMDebugger.getEventListeners", {"objectId": each})["listeners"] for each in ids]
+    tab.call("Runtime.releaseObjectGroup", group)
+    return any(listener["type"] in LISTENED_TO for listeners in found for listener in listeners)
 
 
 def counted(screens: int) -> str:

@@ -14,10 +14,18 @@ var scroller = (() => {
     setTimeout(resolve, 300); // a page that is never drawn goes on as well
   });
   const scroller = choose();
+  let moved = false; // has anything of the page changed?
+  new MutationObserver(() => { moved = true; })
+    .observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
   const where = () => ({
     height: scroller.scrollHeight,
     atEnd: scroller.scrollTop + scroller.clientHeight >= scroller.scrollHeight - SLACK,
   });
   const to = async (top) => (scroller.scrollTo({ top, behavior: "instant" }), await drawn(), where());
-  return { where, down: () => to(scroller.scrollTop + scroller.clientHeight * 0.9), back: () => to(0) };
+  return {
+    where,
+    moved: () => moved || scroller !== root, // who listens to a part of the page is not known
+    down: () => to(scroller.scrollTop + scroller.clientHeight * 0.9),
+    back: () => to(0),
+  };
 })();

@@ -1,25 +1,36 @@
 #!/usr/bin/env python3
 """Take a picture of the page as it first meets the eye, `screenshot.png`, a small one of its top for lists,
-`thumbnail.webp`, and if wished one of its whole length, `full.jpg`.
+`thumbnail.webp`, and one of its whole length, `full.jpg`, where that is longer than the window. If wished also the page
+as it looks in the dark and on a phone.
 
-The browser takes the first as PNG, packed for speed: half the time of any other form, and sharp. What is made of it is
-made once the tab is given back: the small one, and `screenshot.webp` instead where the PNG is large, pixel by pixel
-the same in a quarter of the room and less. JPEG for the whole page: as PNG that takes three times as long and twice
-the room.
+The browser takes pictures as PNG, packed for speed: half the time of any other form, and sharp. What is made of them is
+made once the tab is given back: the small one, and WebP instead where the PNG is large, pixel by pixel the same in a
+quarter of the room and less. JPEG for the whole page: as PNG that takes three times as long and twice the room.
 """
 
 from __future__ import annotations
 
 import base64
+import math
 
 from drawn import main_hue, one_at_a_time, opened, packed, thumbnail
+from variants import dark, phone
 
 from archivebox.plugins.base import Settings, log, ready, succeeded, write_atomically
 from archivebox.plugins.base.cdp import CallTimeout, CommandFailed
 from archivebox.plugins.base.files import remove
 from archivebox.plugins.base.tab import Tab, open_page
 
-FILE, LARGE, THUMBNAIL, FULL = "screenshot.png", "screenshot.webp", "thumbnail.webp", "full.jpg"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+SCREEN, DARK, PHONE = "screenshot", "dark", "phone"  # names of pictures of one screen, .png or .webp
+THUMBNAIL, FULL = "thumbnail.webp", "full.jpg"
+FULL_PIXELS = (
+    10_000_000  # of the whole length, 7,000 px at the usual width; what has more is made smaller, to cost no more
+)
+NARROW = 500  # px; a window that is narrower shows the page as a phone does
 VIEW = {"format": "png", "optimizeForSpeed": True}
 # A bar that the browser puts over JSON: nothing of the page's.
 WITHOUT_BAR = "document.querySelector('body > .json-formatter-container')?.remove()"
@@ -30,23 +41,72 @@ def picture(tab: Tab, options: dict[str, object]) -> bytes:
     return base64.b64decode(answer["data"])
 
 
-def keep(png: bytes) -> tuple[str, dict[str, int] | None]:
+def full_page(tab: Tab, settings: Settings) -> bytes | None:
+    """Return the whole length as a JPEG; None where all of the page is on the first screen."""
+    metrics = tab.call("Page.getLayoutMetrics")
+    size, seen = metrics["cssContentSize"], metrics["cssLayoutViewport"]
+    width, height = seen["clientWidth"], min(size["height"], settings.int("SCREENSHOT_FULL_PAGE_HEIGHT"))
+    if height <= seen["clientHeight"]:
+        return None
+    scale = min(1.0, math.sqrt(FULL_PIXELS / (width * height)))
+    clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
+    quality = settings.int("SCREENSHOT_QUALITY")
+    options = {"format": "jpeg", "quality": quality, "captureBeyondViewport": True, "clip": clip}
+    return picture(tab, options)
+
+
+def take_full_page(tab: Tab, settings: Settings) -> None:
+    try:
+        jpeg = full_page(tab, settings)
+    except (CallTimeout, CommandFailed) as error:
+        log(f"the full page could not be drawn, the first screen is kept: {error}")
+        jpeg = None
+    if jpeg is None:
+        remove(FULL)
+    else:
+        write_atomically(FULL, jpeg)
+
+
+def other_looks(tab: Tab, settings: Settings, first: bytes) -> dict[str, bytes]:
+    """Take the pictures of the page in other looks that are wished for and differ from the first one."""
+    ways: dict[str, AbstractContextManager[None]] = {}
+    if settings.bool("SCREENSHOT_DARK"):
+        ways[DARK] = dark(tab)
+    if settings.bool("SCREENSHOT_PHONE") and tab.evaluate("innerWidth") > NARROW:
+        ways[PHONE] = phone(tab)
+    taken = {}
+    for name, way in ways.items():
+        try:
+            with way:
+                taken[name] = picture(tab, VIEW)
+        except (CallTimeout, CommandFailed) as error:
+            log(f"the page could not be drawn as {name}: {error}")
+    return {name: png for name, png in taken.items() if png != first}
+
+
+def keep_screen(png: bytes) -> tuple[str, dict[str, int] | None]:
     """Write the picture of what is seen, and the small one; return the name of the first, and its hue if it has one."""
     with one_at_a_time(), opened(png) as view:
         write_atomically(THUMBNAIL, thumbnail(view))
         webp, hue = packed(png, view), main_hue(view)
-    remove(LARGE if webp is None else FILE)
-    name = write_atomically(FILE, png) if webp is None else write_atomically(LARGE, webp)
-    return name, None if hue is None else {"hue": hue}
+    return write_picture(SCREEN, png, webp), None if hue is None else {"hue": hue}
 
 
-def full_page(tab: Tab, settings: Settings) -> bytes:
-    size = tab.call("Page.getLayoutMetrics")["cssContentSize"]
-    height = min(size["height"], settings.int("SCREENSHOT_FULL_PAGE_HEIGHT"))
-    clip = {"x": 0, "y": 0, "width": size["width"], "height": height, "scale": 1}
-    quality = settings.int("SCREENSHOT_QUALITY")
-    options = {"format": "jpeg", "quality": quality, "captureBeyondViewport": True, "clip": clip}
-    return picture(tab, options)
+def keep_other(name: str, png: bytes | None) -> None:
+    """Write one of the other pictures, or remove what an earlier attempt has left of it."""
+    if png is None:
+        remove(f"{name}.png")
+        remove(f"{name}.webp")
+        return
+    with one_at_a_time(), opened(png) as view:
+        webp = packed(png, view)
+    write_picture(name, png, webp)
+
+
+def write_picture(name: str, png: bytes, webp: bytes | None) -> str:
+    """Write one of both forms, remove the other, and return the file's name."""
+    remove(f"{name}.webp" if webp is None else f"{name}.png")
+    return write_atomically(f"{name}.png", png) if webp is None else write_atomically(f"{name}.webp", webp)
 
 
 def main() -> None:
@@ -55,12 +115,12 @@ def main() -> None:
         tab.evaluate(WITHOUT_BAR)
         png = picture(tab, VIEW)
         if settings.bool("SCREENSHOT_FULL_PAGE"):
-            try:
-                write_atomically(FULL, full_page(tab, settings))
-            except (CallTimeout, CommandFailed) as error:
-                log(f"the full page could not be drawn, the first screen is kept: {error}")
+            take_full_page(tab, settings)
+        others = other_looks(tab, settings, png)
     ready()
-    succeeded(*keep(png))
+    for name in (DARK, PHONE):
+        keep_other(name, others.get(name))
+    succeeded(*keep_screen(png))
 
 
 if __name__ == "__main__":

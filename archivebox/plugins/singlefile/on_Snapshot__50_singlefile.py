@@ -23,9 +23,9 @@ from archivebox.plugins.base import (
     write_atomically,
 )
 from archivebox.plugins.base.cdp import CommandFailed
-from archivebox.plugins.base.inject import World
 from archivebox.plugins.base.pictures import Smaller
 from archivebox.plugins.base.resources import Resources
+from archivebox.plugins.base.shown import ShownPage
 from archivebox.plugins.base.tab import open_page
 
 FILE = "singlefile.html"
@@ -38,7 +38,13 @@ FETCH = """() => singlefile.init({fetch: async url => {
     const {buffer} = Uint8Array.from(atob(found.body), letter => letter.charCodeAt(0));
     return {status: found.status, headers: new Headers({"content-type": found.type}), arrayBuffer: async () => buffer};
 }})"""
-SAVE = "options => singlefile.getPageData(options).then(page => page.content)"
+# By the name by which extensions ask for a closed shadow root, SingleFile asks as well.
+CLOSED_ROOTS = "() => { globalThis.chrome = {dom: {openOrClosedShadowRoot: shown.rootOf}}; }"
+STILL = os.path.join(os.path.dirname(os.path.realpath(__file__)), "still.js")
+SAVE = """options => {
+    still.begin();
+    return singlefile.getPageData(options).then(page => page.content).finally(still.end);
+}"""
 
 
 class Supply:
@@ -90,13 +96,17 @@ def main() -> None:
     options = read_options(settings.list("SINGLEFILE_ARGS") + settings.list("SINGLEFILE_ARGS_EXTRA"))
     with open_page(timeout) as tab:
         supply = Supply(Resources(tab), settings.int("SINGLEFILE_MAX_SIZE"))
-        world = World(tab, "singlefile")
+        world = ShownPage(tab, "singlefile", frames=False).world
+        world.call(CLOSED_ROOTS)
         world.put(script, every_frame=True)
+        with open(STILL, encoding="utf-8") as file:
+            world.put(file.read())
         world.expose("resource", supply.give)
         world.call(FETCH)
         try:
             html = world.call(SAVE, options, timeout=timeout)
         except CommandFailed as error:
+            tab.make_answer()  # it is lost where the renderer was killed meanwhile
             sentence, _, _ = str(error).partition("\n")  # below it is where in the script
             failed(f"SingleFile could not save the page: {sentence}")
     write_atomically(FILE, html)

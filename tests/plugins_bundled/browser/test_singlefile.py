@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image, ImageChops
 
 from archivebox.plugins.base.cdp import Connection
 from tests.plugins_bundled.browser.chain import NAVIGATE, Crawl, Snapshot
@@ -13,6 +18,8 @@ from tests.programs import Programs
 from tests.site.serve import Site
 
 pytestmark = pytest.mark.browser
+DRAWN = {"/apps/canvas": (0xE7, 0x6F, 0x51), "/apps/webgl": (230, 56, 69)}
+"""Pages with a canvas, and a colour that is drawn on it."""
 SINGLEFILE = "singlefile/on_Snapshot__50_singlefile.py"
 PICTURES = """new Promise(done => document.readyState === "complete" ? done() : addEventListener("load", done))
     .then(() => [...document.images].map(image => image.naturalWidth))"""
@@ -76,6 +83,51 @@ def test_the_file_holds_frames_of_other_sites(crawl: Crawl, site: Site, program:
     page = saved(crawl, site, "/iframe", program).read_text()
     for colour in ("#ff0000", "#00ff00", "#0000ff", "Text of a srcdoc frame"):
         assert colour in page, colour
+
+
+@pytest.mark.parametrize("path", DRAWN)
+def test_a_drawing_is_seen_where_scripts_are_off(
+    crawl: Crawl, site: Site, program: str, reader: Connection, path: str
+) -> None:
+    file = saved(crawl, site, path, program)
+    reader.call("Emulation.setScriptExecutionDisabled", {"value": True})
+    reader.call("Page.navigate", {"url": file.as_uri()})
+    deadline = time.monotonic() + 30
+    while not is_loaded(reader) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert pixels_of(reader, DRAWN[path]) > 5000
+
+
+def is_loaded(reader: Connection) -> bool:
+    """Whether the page is loaded; asked for, as no listener is called where scripts are off."""
+    answer = reader.call("Runtime.evaluate", {"expression": "document.readyState"})
+    return bool(answer["result"]["value"] == "complete")
+
+
+def pixels_of(reader: Connection, colour: tuple[int, int, int]) -> int:
+    """How many pixels of the window have a colour, give or take two shades."""
+    shot = base64.b64decode(reader.call("Page.captureScreenshot")["data"])
+    with Image.open(io.BytesIO(shot)) as picture:
+        seen = picture.convert("RGB")
+    difference = ImageChops.difference(seen, Image.new("RGB", seen.size, colour))
+    first, *others = difference.split()
+    for band in others:
+        first = ImageChops.lighter(first, band)
+    return sum(first.histogram()[:3])
+
+
+def test_a_video_that_a_script_feeds_has_its_frame_as_poster_and_the_page_is_as_it_was(
+    crawl: Crawl, site: Site, program: str
+) -> None:
+    page = navigated(crawl, site, "/apps/hls", program)
+    outcome = page.run(SINGLEFILE)
+    tab = Connection.open(crawl.session()["socket"], page.json("chrome/target.json")["target_id"])
+    left = tab.call("Runtime.evaluate", {"expression": "document.querySelector('video').hasAttribute('poster')"})
+    page.close()
+    assert outcome.status == "succeeded", outcome
+    html = (page.folder / "singlefile" / "singlefile.html").read_text()
+    assert re.search(r"<video[^>]* poster=.?data:image/", html)
+    assert left["result"]["value"] is False
 
 
 def test_what_is_beyond_the_limit_is_left_out_and_counted(crawl: Crawl, site: Site, program: str) -> None:
