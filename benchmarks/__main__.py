@@ -49,7 +49,7 @@ BENCHMARKS = {
     "bulk": Benchmark("bulk"),
     "idle": Benchmark("idle"),
     "egress": Benchmark("egress"),
-    "article": Benchmark("article"),
+    "article": Benchmark("article", env={"MERCURY_ENABLED": "true", "TRAFILATURA_ENABLED": "true"}),
     "recorder": Benchmark("recorder"),
     "replay": Benchmark("replay"),
     "library": Benchmark("library", env=_WEB),

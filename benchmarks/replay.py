@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 from uuid import UUID
 
 from granian.constants import HTTPModes, Interfaces
@@ -22,13 +23,14 @@ from granian.server.embed import Server
 
 from archivebox.base_models.rows import new_id
 from archivebox.plugins.base.responses import Response, read_index
-from archivebox.plugins.chrome.likeness import packed_alike, read_picture, share_alike
+from archivebox.plugins.chrome.likeness import packed_alike, read_picture, tiles_alike
 from archivebox.replay import addresses, capability
 from archivebox.replay.addresses import Place
 from archivebox.replay.capability import Purpose
 from archivebox.replay.index import indices
-from archivebox.replay.listener import Listener
+from archivebox.replay.listener import EndedError, Listener
 from archivebox.replay.origins import sandbox
+from archivebox.replay.scripts.listener import ViewListener
 from benchmarks.finding import Bound, Finding
 from tests.plugins_bundled.browser.chain import NAVIGATE, SETTLE, Crawl
 from tests.site.serve import Site
@@ -72,7 +74,7 @@ class Recording:
 def run(rounds: int) -> list[Finding]:
     found = Finding("captured answers that replay gives", "%", Bound.LEAST, 99, [])
     asked = Finding("what replayed pages ask for and get", "%", Bound.LEAST, 99, [], quantile=0.01)
-    still = Finding("pixels unlike the kept picture, static pages", "%", Bound.MOST, 1, [], quantile=1.0)
+    still = Finding("tiles unlike the kept picture, static pages", "%", Bound.MOST, 1, [], quantile=1.0)
     living = Finding("the same, pages that live by scripts, which run", "%", Bound.MOST, 1, [], quantile=1.0)
     first = Finding("first byte of a replayed page", "s", Bound.MOST, 0.05, [], quantile=0.95)
     with tempfile.TemporaryDirectory() as folder, Site() as site, Browser(*FLAGS) as browser:
@@ -97,7 +99,8 @@ def compare(
     picture = str(next((one.folder / "screenshot").glob("screenshot.*")))
     kept = read_picture(picture)
     shown = packed_alike(picture, read_picture(frames.show(one, kept.size, scripts=scripts)))
-    looks.ours.append(100 * (1 - share_alike(kept, shown)))
+    same, counted = tiles_alike(kept, shown)
+    looks.ours.append(100 * (counted - same) / max(1, counted))
     looks.notes[path] = looks.ours[-1]
     wanted = frames.wanted(one)
     lacking = [url for url in wanted if indices.of(one.folder).find(url) is None]
@@ -117,11 +120,15 @@ def record(crawl: Crawl, number: int, url: str) -> Recording:
     return Recording(new_id(), url, snapshot.folder)
 
 
+def no_view(*_: object) -> NoReturn:
+    raise EndedError
+
+
 @contextmanager
 def listener(folders: dict[UUID, Path]) -> Iterator[int]:
     """The replay listener as the server has it, on a port of its own."""
     port, loop = free_ports(), asyncio.new_event_loop()
-    application = Listener(lambda right: folders.get(right.snapshot_id), lambda _: True)
+    application = Listener(lambda right: folders.get(right.snapshot_id), lambda _: True, ViewListener(no_view, no_view))
     server = Server(
         application, address="127.0.0.1", port=port, interface=Interfaces.RSGI, http=HTTPModes.http1, log_enabled=False
     )

@@ -14,7 +14,7 @@ from archivebox.contract import entrypoints
 from archivebox.contract.binaries import FILE_NAMES, BinaryRequest, parse_binaries, read_required
 from archivebox.contract.hook import Hook, read_hook
 from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS, HookName, parse_hook_name
-from archivebox.contract.presentation import Output, OutputKind, Role, read_keeps, read_outputs
+from archivebox.contract.presentation import RECORDING, Output, OutputKind, Role, read_keeps, read_outputs
 from archivebox.contract.providers import ORDINARY, Provider, read_provider
 from archivebox.contract.schema import PluginSchema, prefix, read_schema, string_list
 from archivebox.contract.scripts import ABX_PKG, OLDER_PACKAGES, Script, read_script
@@ -35,6 +35,14 @@ RUNNER_PROVIDERS = {"uv": ("env", "pip"), "abxpkg": ("env", "pip")}
 PLUGIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
 _LIKE_A_HOOK = re.compile(
     r"on_|(?:on-?)?(?:Crawl|Snapshot|Binary|CrawlEnd|SnapshotEnd|CrawlSetup)_(?:_|\d\d_)", re.IGNORECASE
+)
+
+REQUIREMENTS_LOCK = "requirements.lock"
+"""The packages of requirements.txt with all that they need, each in one version and with the hashes of its files."""
+
+RECORDS_NO_MORE = (
+    'it stands in the place of a plugin that records pages, and does not say ("role": "recording" in "x-outputs") '
+    "that it does so in the same form: hooks that read recordings do without, or are skipped"
 )
 
 logger = logging.getLogger(__name__)
@@ -77,6 +85,11 @@ class Plugin:
         """Whether every hook of it is a Binary hook."""
         return bool(self.hooks) and all(hook.name.event == "Binary" for hook in self.hooks)
 
+    @property
+    def records(self) -> bool:
+        """Whether it says that it records pages as other plugins read it."""
+        return any(output.role == RECORDING for output in self.outputs)
+
     def may_keep(self, roles: Collection[Role]) -> bool:
         """Whether it says that it keeps files of one of these roles; one of somebody's own that says nothing may."""
         is_silent = not self.outputs and self.source != "bundled"
@@ -97,6 +110,8 @@ def discover_plugins(data_plugins: Path | None = None, *, bundled: Path = BUNDLE
             if plugin is not None and earlier is not None and (unfit := _unfit_to_install(plugin, earlier)):
                 warning = f"{folder} is not used in its place: {unfit}"
                 plugin = replace(earlier, warnings=(*earlier.warnings, warning))
+            elif plugin is not None and plugin.hooks and earlier is not None and earlier.records and not plugin.records:
+                plugin = replace(plugin, warnings=(*plugin.warnings, RECORDS_NO_MORE))
             if plugin is not None and earlier is not None and earlier.hooks and not plugin.hooks:
                 plugin = read_plugin(name, earlier.path, earlier.source, changes=folder)
             if plugin is not None:
@@ -256,7 +271,9 @@ def _read_hooks(folder: _Folder) -> list[tuple[Hook, BinaryRequest | None]]:
         if name.number is None and name.event != "Binary":
             folder.warnings.append(f"{file_name} has no number, so it runs in step 9")
         script = _read_script(folder, name)
-        environment = None if name.event == "Binary" else _environment(folder.plugin, script, packages)
+        if script.for_uv and name.event != "Binary":  # what installs programs waits for none, and has no packages
+            script = replace(script, interpreter="python", runner="")
+        environment = None if name.event == "Binary" else _environment(folder, script, packages)
         hook, warnings = read_hook(folder.plugin, folder.path / file_name, name, script, declared.get(file_name))
         folder.warnings.extend(warnings)
         if environment is not None and not script.runner:
@@ -289,19 +306,21 @@ def _read_script(folder: _Folder, name: HookName) -> Script:
         return read_script("", name.extension, executable=False)
 
 
-def _environment(plugin: str, script: Script, packages: tuple[str, ...]) -> BinaryRequest | None:
+def _environment(folder: _Folder, script: Script, packages: tuple[str, ...]) -> BinaryRequest | None:
     """What runs the script: the program that its first line names, or the Python of an environment with its packages.
 
-    An environment has a name of its own for each set of packages.
+    An environment has a name of its own for each set of packages. ``requirements.lock`` says which files these are.
     """
     if script.runner:
         return BinaryRequest(script.runner, RUNNER_PROVIDERS.get(script.runner, ("env",)))
     wanted = packages if packages and script.interpreter == "python" else script.packages
     if not wanted:
         return None
-    owner = "older" if wanted in (OLDER_PACKAGES, (ABX_PKG, *OLDER_PACKAGES)) else plugin
+    owner = "older" if wanted in (OLDER_PACKAGES, (ABX_PKG, *OLDER_PACKAGES)) else folder.plugin
     digest = hashlib.sha256("\n".join(wanted).encode()).hexdigest()[:8]
     options: dict[str, JSON] = {"packages": list(wanted), "names": ["python"]}
+    if wanted is packages and REQUIREMENTS_LOCK in folder.file_names:
+        options["lock"] = str(folder.path / REQUIREMENTS_LOCK)
     return BinaryRequest(f"{owner}-python-{digest}", ("pip",), {"pip": options})
 
 

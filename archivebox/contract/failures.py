@@ -17,6 +17,7 @@ class Retried(StrEnum):
 
     AT_ONCE = "at once, and not counted as an attempt"
     BACK_OFF = "after 1, 4 and 16 minutes, until MAX_ATTEMPTS is reached"
+    AS_ASKED = "when the server said (`retry_after`), else by back-off, until MAX_ATTEMPTS is reached"
     AS_DECLARED = "by back-off where the hook says that it may pass (`retry`), else when somebody asks"
     WHEN_ASKED = "when somebody asks (`archivebox update`), after what the reason names has changed"
     NEVER = "never"
@@ -53,13 +54,16 @@ FAILURES: Mapping[Reason, Policy] = MappingProxyType(
         Reason.TLS_FAILED: Policy(Retried.AS_DECLARED, False, "Certificates are renewed by people."),
         Reason.REDIRECT_LOOP: Policy(Retried.AS_DECLARED, False, "The site has to change."),
         Reason.NO_PAGE: Policy(Retried.AS_DECLARED, False, "The server answered without a page."),
+        Reason.SERVER_BUSY: Policy(Retried.AS_ASKED, False, "The server itself says that it passes (429, 503)."),
+        Reason.CHALLENGE: Policy(Retried.BACK_OFF, False, "Many sites check only some visits, or only for a while."),
+        Reason.LOGIN_WALL: Policy(Retried.WHEN_ASKED, False, "Somebody has to log in."),
         Reason.PRIVATE_ADDRESS: Policy(Retried.AS_DECLARED, False, "PRIVATE_NETWORK_ALLOWLIST has to change."),
         Reason.SIZE_REACHED: Policy(Retried.AS_DECLARED, False, "MAX_SIZE has to change."),
         Reason.PAGE_GONE: Policy(
             Retried.WHEN_ASKED, False, "We ended the page for its memory. It would take as much again."
         ),
         Reason.WORKER_LOST: Policy(
-            Retried.WHEN_ASKED, False, "Five workers in a row died of it, and no result became final in between."
+            Retried.WHEN_ASKED, False, "Five workers in a row died of it alone, and no result became final in between."
         ),
         Reason.MISSING_BINARY: Policy(Retried.WHEN_ASKED, False, "It is due as soon as the program is installed."),
         Reason.MISSING_MODULE: Policy(Retried.WHEN_ASKED, False, "A package has to be installed."),
@@ -76,6 +80,9 @@ FAILURES: Mapping[Reason, Policy] = MappingProxyType(
 )
 """Every reason that a failed ArchiveResult may have. One that is not here (of an older version) is tried when asked."""
 
+NOT_THE_PAGE = frozenset({Reason.SERVER_BUSY, Reason.CHALLENGE, Reason.LOGIN_WALL})
+"""Reasons by which a navigation says that something else came than the page: what is kept of that is no page."""
+
 FINAL = frozenset(reason for reason, policy in FAILURES.items() if policy.retried is Retried.NEVER)
 """Reasons of failures that nothing tries again."""
 
@@ -85,4 +92,4 @@ BY_KILL = frozenset(reason for reason, policy in FAILURES.items() if policy.by_k
 
 def is_retried_by_itself(reason: Reason) -> bool:
     """Whether a failure for this reason is tried again without anybody asking, if its hook says nothing of it."""
-    return FAILURES[reason].retried in {Retried.AT_ONCE, Retried.BACK_OFF}
+    return FAILURES[reason].retried in {Retried.AT_ONCE, Retried.BACK_OFF, Retried.AS_ASKED}

@@ -86,6 +86,11 @@ class Hook:
         return self.session and self.ready and not self.page
 
     @property
+    def is_navigation(self) -> bool:
+        """Whether it takes the live page somewhere, and ends."""
+        return self.session and not self.background
+
+    @property
     def works_on(self) -> bool:
         """Whether others can rely neither on its end before it is told to stop, nor on its being ready."""
         return self.background and not self.finite and not self.ready

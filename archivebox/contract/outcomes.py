@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from archivebox.contract.failures import is_retried_by_itself
+from archivebox.contract.failures import NOT_THE_PAGE, is_retried_by_itself
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 
@@ -61,7 +61,7 @@ class Retry(StrEnum):
 DECLARABLE = (Status.SUCCEEDED, Status.NORESULTS, Status.SKIPPED, Status.FAILED)
 """What a hook's ``ArchiveResult`` record may say of itself."""
 
-DECLARABLE_REASONS = frozenset(
+DECLARABLE_REASONS = NOT_THE_PAGE | frozenset(
     {
         Reason.NO_SUCH_HOST, Reason.CONNECTION_REFUSED, Reason.UNREACHABLE, Reason.NO_ANSWER, Reason.CONNECTION_LOST,
         Reason.TLS_FAILED, Reason.REDIRECT_LOOP, Reason.NO_PAGE, Reason.NOTHING_CAME, Reason.PRIVATE_ADDRESS,
@@ -182,6 +182,9 @@ def outcome(run: Ending) -> Outcome:
     if run.refused and result.status is not Status.QUEUED and result.reason is not Reason.CANCELLED:
         reason, _, detail = run.refused.partition(":")
         return Outcome(Status.FAILED, Reason(reason), detail=detail)
+    if result.reason in NOT_THE_PAGE:
+        own = Reason.TEMPORARY_FAILURE if result.retry else Reason.DECLARED
+        return result if run.is_navigation else replace(result, reason=own)
     if run.is_navigation and run.declared is Status.FAILED and result.status is Status.FAILED:
         return replace(result, retry=False)  # what it says of the page: it runs again with the hooks that need that
     return result

@@ -8,7 +8,7 @@ from typing import Literal, cast, get_args
 from archivebox.lib.jsonl import JSON
 
 Role = Literal[
-    "icon", "picture", "preview", "reader", "text", "headers", "responses", "links", "evidence", "files"
+    "icon", "picture", "preview", "reader", "text", "headers", "responses", "recording", "links", "evidence", "files"
 ]  # fmt: skip
 ROLES: tuple[Role, ...] = get_args(Role)
 """What a file may be. ``docs/plugin-contract.md`` says what is done with each."""
@@ -17,6 +17,8 @@ OUTPUT_KINDS: tuple[OutputKind, ...] = get_args(OutputKind)
 """What people choose to keep of a page. A plugin that names none in ``x-keeps`` helps others, and always runs."""
 CONTENT: frozenset[Role] = frozenset({"picture", "preview", "reader", "text", "files"})
 """The roles of what is of the page itself; the others speak about it."""
+RECORDING: Role = "recording"
+"""The role of what bundled hooks read of another plugin: all that the browser got, in the form of ours."""
 UNRANKED = 50
 """The rank of an output whose plugin names none."""
 

@@ -24,6 +24,9 @@ class Reason(StrEnum):
     TLS_FAILED = "tls_failed"
     REDIRECT_LOOP = "redirect_loop"
     NO_PAGE = "no_page"
+    SERVER_BUSY = "server_busy"
+    CHALLENGE = "challenge"
+    LOGIN_WALL = "login_wall"
     UNFINISHED = "unfinished"
     UNKNOWN_STATUS = "unknown_status"
     NOT_APPLICABLE = "not_applicable"
@@ -139,6 +142,18 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.NO_PAGE: _text(
         "The server answered, but without a page.", "Look whether the address opens in a browser, then try it again."
+    ),
+    Reason.SERVER_BUSY: _text(
+        "The server wishes to be asked later, and showed that instead of the page.",
+        "It is tried again when the server said, else after a while; `archivebox update` tries at once.",
+    ),
+    Reason.CHALLENGE: _text(
+        "The site checks its visitors, and showed that instead of the page.",
+        "Open it in a browser, give that browser's cookies to a persona, then add it again with that persona.",
+    ),
+    Reason.LOGIN_WALL: _text(
+        "The site showed its log-in page instead of the page.",
+        "Add it again with a persona that is logged in there.",
     ),
     Reason.UNFINISHED: _text("It was told to stop before it had finished.", _RETRIES),
     Reason.UNKNOWN_STATUS: _text(

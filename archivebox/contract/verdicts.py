@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Protocol
 
 from archivebox.contract import reasons
+from archivebox.contract.failures import NOT_THE_PAGE
 from archivebox.contract.presentation import Output, is_content
 from archivebox.contract.reasons import Reason
 
@@ -60,6 +61,7 @@ class State(StrEnum):
     KEPT = "kept"
     PARTLY = "partly kept"
     NOTHING = "nothing kept"
+    REFUSED = "not archived"
 
 
 _AT_WORK = {"queued": State.WAITING, "started": State.RUNNING, "paused": State.PAUSED}
@@ -86,7 +88,12 @@ class Verdict:
 
     @property
     def is_final(self) -> bool:
-        return self.state in {State.KEPT, State.PARTLY, State.NOTHING, State.CANCELLED}
+        return self.state in {State.KEPT, State.PARTLY, State.NOTHING, State.REFUSED, State.CANCELLED}
+
+    @property
+    def is_archived(self) -> bool:
+        """Whether something of the page itself was kept."""
+        return self.state in {State.KEPT, State.PARTLY}
 
 
 def judge(
@@ -113,9 +120,13 @@ class _Count:
         self.missed: dict[str, Judged] = {}
         self.has_content = False
         self.unfinished = 0
+        self.refusal: Judged | None = None
+        """The navigation that found something else than the page."""
 
     def take(self, result: Judged) -> None:
         self.unfinished += result.status in OPEN
+        if result.status in MISSED and reasons.split(result.reason)[0] in NOT_THE_PAGE:
+            self.refusal = self.refusal or result
         if is_missed(result):
             known = self.missed.setdefault(result.plugin, result)
             self.missed[result.plugin] = min(known, result, key=_place)
@@ -164,6 +175,8 @@ _AT_WORK_TEXTS = {
 
 def _final(http_status: int, count: _Count) -> tuple[State, str, str]:
     cause = count.cause
+    if count.refusal is not None:
+        return State.REFUSED, _refused(count.refusal), count.refusal.action or TRY_AGAIN
     if not count.has_content and cause is not None:
         return State.NOTHING, f"Nothing of the page was kept: {_begun(cause.sentence)}", cause.action or TRY_AGAIN
     if not count.kept:
@@ -177,6 +190,17 @@ def _final(http_status: int, count: _Count) -> tuple[State, str, str]:
     if cause is None:
         return State.KEPT, "Everything that was to be had was kept.", ""
     return State.PARTLY, _missing(count), "" if count.failed == 0 else SEE_WHY
+
+
+def _refused(result: Judged) -> str:
+    """What was shown in place of the page, and what becomes of that."""
+    again = result.status == "backoff"
+    rest = "It is tried again by itself." if again else "What was kept is that, not the page."
+    return f"{_begun(_capital(result.sentence))} {rest}"
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _missing(count: _Count) -> str:

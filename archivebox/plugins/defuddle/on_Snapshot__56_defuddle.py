@@ -9,7 +9,7 @@ from archivebox.plugins.base.inject import read_package
 from archivebox.plugins.base.page_reader import read_page
 
 # It changes the document that it is given. `useAsync` would ask other services for the content of some sites.
-READ = "() => new Defuddle(document.cloneNode(true), {url: location.href, useAsync: false}).parse()"
+READ = "() => new Defuddle(shown.copy(), {url: location.href, useAsync: false}).parse()"
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ return Mercury;
 })(document.implementation.createHTMLDocument(""));
 """
 READ = """() => Mercury.parse(location.href, {
-    html: document.documentElement.outerHTML, fetchAllPages: false, contentType: "html",
+    html: shown.copy().documentElement.outerHTML, fetchAllPages: false, contentType: "html",
 })"""
 
 

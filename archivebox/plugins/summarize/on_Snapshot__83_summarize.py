@@ -1,8 +1,14 @@
 #!/usr/bin/env python3
-"""Keep a summary of what the page says, written by a program or a service that the person names."""
+"""Keep a summary of what the page says, written by a program or a service that the person names.
+
+It runs again whenever a text of the page may have changed. `summary.json` tells which text the summary is of, so that
+the same text is given to the same program or service once.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 
 from service import BusyError, Service, ServiceError
@@ -28,7 +34,7 @@ TEXTS = (
     "ocr/content.txt",
     "htmltotext/htmltotext.txt",
 )
-OUTPUT, INPUT, PARTIAL = "summary.txt", ".text.partial", ".summary.partial"
+OUTPUT, FACTS, INPUT, PARTIAL = "summary.txt", "summary.json", ".text.partial", ".summary.partial"
 MAX_SIZE = 100_000  # bytes of a summary
 
 
@@ -41,19 +47,43 @@ def main() -> None:
     limit = settings.int("SUMMARIZE_MAX_CHARACTERS")
     with source.open(encoding="utf-8", errors="replace") as file:
         text = file.read(limit + 1)
-    if settings.str("SUMMARIZE_BINARY"):
-        summary = ask_program(settings, text[:limit])
-    elif settings.str("SUMMARIZE_URL"):
-        summary = ask_service(settings, text[:limit])
-    else:
-        misconfigured(
-            "Nobody is named who summarizes. Set one: archivebox config set SUMMARIZE_URL=… SUMMARIZE_MODEL=…"
-        )
-    if not summary.strip():
+    question = question_of(settings, text[:limit])
+    if (former := former_facts(question)) is not None:
+        succeeded(OUTPUT, former)
+    summary = ask(settings, text[:limit]).strip()
+    if not summary:
         noresults("the answer was empty")
-    write_atomically(OUTPUT, summary.strip() + "\n")
+    write_atomically(OUTPUT, summary + "\n")
     cut = len(text) > limit
-    succeeded(OUTPUT, {"characters": len(summary), "source": str(source), "of": min(len(text), limit), "cut": cut})
+    facts = {"characters": len(summary), "source": str(source), "of": min(len(text), limit), "cut": cut}
+    write_atomically(FACTS, json.dumps(facts | {"question": question}) + "\n")
+    succeeded(OUTPUT, facts)
+
+
+def question_of(settings: Settings, text: str) -> str:
+    """Return the digest of what is asked, of whom, and about which text."""
+    names = ("SUMMARIZE_BINARY", "SUMMARIZE_ARGS", "SUMMARIZE_URL", "SUMMARIZE_MODEL", "SUMMARIZE_PROMPT")
+    asked = json.dumps([text, *(settings.str(name) for name in names)])
+    return hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()
+
+
+def former_facts(question: str) -> dict[str, object] | None:
+    """Return what was told of the summary that is there, if it answers this question."""
+    try:
+        facts: dict[str, object] = json.loads(Path(FACTS).read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+    return facts if facts.pop("question", "") == question and Path(OUTPUT).is_file() else None
+
+
+def ask(settings: Settings, text: str) -> str:
+    if settings.str("SUMMARIZE_BINARY"):
+        return ask_program(settings, text)
+    if settings.str("SUMMARIZE_URL"):
+        return ask_service(settings, text)
+    return misconfigured(
+        "Nobody is named who summarizes. Set one: archivebox config set SUMMARIZE_URL=… SUMMARIZE_MODEL=…"
+    )
 
 
 def ask_service(settings: Settings, text: str) -> str:

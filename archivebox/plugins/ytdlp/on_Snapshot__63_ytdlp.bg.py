@@ -39,8 +39,6 @@ PRIVATE = frozenset({"cookies", "http_headers", "filename", "_filename", "filepa
 
 def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
-    if not players.is_worth_asking(hook.url, Path("..")):
-        noresults("no video, sound or player in the page")
     on_stop(lambda: try_again("Told to stop before it was downloaded."))
     with partial_folder() as folder:
         plan = Plan(

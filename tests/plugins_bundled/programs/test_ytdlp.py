@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from archivebox.contract.discovery import BUNDLED, read_plugin
 from archivebox.plugins.base.programs import Finished
 from archivebox.plugins.ytdlp.outcome import judge
-from archivebox.plugins.ytdlp.players import is_worth_asking
 from archivebox.plugins.ytdlp.subtitles import text_of
 
 if TYPE_CHECKING:
@@ -70,14 +70,6 @@ def test_a_stream_that_a_script_fetched_is_known_from_what_was_recorded(page: Pa
     assert (run.status, len(run.commands)) == ("succeeded", 2), run.stderr
 
 
-def test_an_ordinary_page_starts_no_program(page: Page, site: Site) -> None:
-    page.keep("dom/output.html", "<h1>A video of</h1> <a href='/video'>words</a>")
-
-    run = page.run("ytdlp", site.url_for("/article"))
-
-    assert (run.status, run.commands) == ("noresults", [])
-
-
 def test_what_yt_dlp_does_not_know_is_no_result(page: Page, site: Site) -> None:
     run = page.run("ytdlp", site.url_for("/article"))
 
@@ -127,14 +119,44 @@ def test_it_goes_the_way_out_that_is_named(page: Page, site: Site, way_out: WayO
 def test_what_plays_is_seen_in_the_page(page: Page, html: str) -> None:
     page.keep("dom/output.html", f"<body>{html}</body>")
 
-    assert is_worth_asking("https://one.test/", page.folder)
+    assert is_for(page.folder)
 
 
-def test_a_site_of_videos_is_asked_whatever_its_page_shows(page: Page) -> None:
+def test_it_is_not_for_an_ordinary_page(page: Page) -> None:
+    page.keep("dom/output.html", "<h1>A video of</h1> <a href='/video'>words</a>")
+    page.keep("chrome/navigation.json", json.dumps({"url": "https://notyoutube.com/watch?v=x"}, indent=2))
+    page.keep("responses/index.jsonl", f"{json.dumps({'mime': 'image/png'})}\n")
+
+    assert not is_for(page.folder)
+
+
+def test_it_is_for_a_page_that_nobody_else_has_kept(page: Page) -> None:
+    assert is_for(page.folder)
+
+
+@pytest.mark.parametrize(
+    "mime", ["video/mp4", "audio/mpegurl", "application/vnd.apple.mpegurl", "application/dash+xml"]
+)
+def test_what_a_script_fetched_to_play_is_seen_in_what_was_recorded(page: Page, mime: str) -> None:
+    page.keep("dom/output.html", "<div id=player></div>")
+    page.keep("responses/index.jsonl", json.dumps({"url": "https://one.test/x", "mime": mime}, separators=(",", ":")))
+
+    assert is_for(page.folder)
+
+
+@pytest.mark.parametrize("url", ["https://www.youtube.com/watch?v=x", "https://youtu.be/x"])
+def test_a_site_of_videos_is_asked_whatever_its_page_shows(page: Page, url: str) -> None:
     page.keep("dom/output.html", "<h1>Before you continue</h1>")
+    page.keep("chrome/navigation.json", json.dumps({"url": url, "final_url": "https://consent.test/"}, indent=2))
 
-    assert is_worth_asking("https://www.youtube.com/watch?v=x", page.folder)
-    assert not is_worth_asking("https://notyoutube.com/watch?v=x", page.folder)
+    assert is_for(page.folder)
+
+
+def is_for(folder: Path) -> bool:
+    plugin = read_plugin("ytdlp", BUNDLED / "ytdlp")
+    assert plugin is not None
+    (hook,) = plugin.hooks
+    return hook.applies.is_for_content_of(folder)
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,56 @@ def test_only_media_type_and_status_wait_for_a_navigation() -> None:
     assert applies(status="x").needs_facts
 
 
+@pytest.mark.parametrize(
+    ("files", "is_for"),
+    [
+        ({"dom/a.html": "a <VIDEO src=x>"}, True),
+        ({"dom/a.html": "words"}, False),
+        ({"dom/a.html": "words", "index.jsonl": '{"mime":"video/mp4"}'}, True),
+        ({"dom/a.html": "words", "index.jsonl": '{"mime":"text/css"}'}, False),
+        ({"index.jsonl": '{"mime":"text/css"}'}, True),
+        ({}, True),
+        ({"dom/a.html": "\udcff words"}, False),
+    ],
+)
+def test_a_hook_for_certain_content_is_for_pages_that_have_it_or_of_which_nothing_is_stored(
+    tmp_path: Path, files: dict[str, str], is_for: bool
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, errors="surrogateescape")
+    conditions = applies(contains={"dom/a.html": "<video|<audio", "index.jsonl": '"mime":"video/'})
+
+    assert conditions.is_for_content_of(tmp_path) is is_for
+    assert not conditions.needs_facts
+
+
+def test_a_hook_has_nothing_to_do_where_a_file_is_that_must_not_be(tmp_path: Path) -> None:
+    conditions = applies(absent=["file.json", "other.json"])
+    before = conditions.is_for_content_of(tmp_path)
+    (tmp_path / "other.json").touch()
+
+    assert before
+    assert not conditions.is_for_content_of(tmp_path)
+    assert read_applies({"absent": "file.json"})[1] == ["absent is no list of files"]
+
+
+def test_a_page_too_large_to_be_searched_is_not_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("archivebox.contract.applies.MAX_SEARCHED", 4)
+    (tmp_path / "page.html").write_text("words")
+
+    assert applies(contains={"page.html": "<video"}).is_for_content_of(tmp_path)
+
+
+@pytest.mark.parametrize("contains", [["page.html"], {"page.html": "("}])
+def test_content_that_is_not_understood_is_said_and_refuses_nothing(contains: JSON, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("words")
+    conditions, problems = read_applies({"contains": contains})
+
+    assert len(problems) == 1
+    assert conditions.is_for_content_of(tmp_path)
+
+
 def test_what_is_not_understood_is_said_and_refuses_nothing(tmp_path: Path) -> None:
     declared: JSON = {"x-hooks": {"on_Snapshot__50_x.sh": {"applies": {"mime": "(", "color": "red", "status": "2.."}}}}
     (tmp_path / "on_Snapshot__50_x.sh").write_text("")

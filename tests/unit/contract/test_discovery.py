@@ -323,9 +323,32 @@ def test_a_hook_of_an_environment_is_forked_where_it_names_what_that_has_warm(tm
 
 
 @pytest.mark.parametrize(
+    ("block", "environment", "interpreter"),
+    [
+        ('# dependencies = ["rich-click", "jambo"]', ["jambo", "rich-click"], "python"),
+        ("# dependencies = []", None, "python"),
+        ('# dependencies = ["jambo"]\n# [tool.uv.sources]\n# jambo = { path = "/x" }', None, "self"),
+    ],
+)
+def test_what_uv_would_fetch_for_a_script_is_installed_before_the_page(
+    tmp_path: Path, block: str, environment: list[str] | None, interpreter: str
+) -> None:
+    text = f"#!/usr/bin/env -S uv run --active --script\n# /// script\n{block}\n# ///\nimport json\n"
+    folder = make(tmp_path / "p", {"on_Snapshot__61_x.py": text, "on_Binary__10_x.py": text})
+    for script in folder.glob("*.py"):
+        script.chmod(0o755)
+    plugin = read(folder)
+    binary, hook = plugin.hooks
+    assert (binary.interpreter, hook.interpreter) == ("self", interpreter)
+    asked = [request.overrides["pip"] for request in plugin.binaries if request.name != "uv"]
+    assert asked == ([{"packages": environment, "names": ["python"]}] if environment else [])
+    assert bool(hook.environment) == bool(environment)
+
+
+@pytest.mark.parametrize(
     ("shebang", "program"),
     [
-        ("#!/usr/bin/env -S uv run --active --script", ("uv", ("env", "pip"))),
+        ("#!/usr/bin/env -S uv run --active --python 3.13 --script", ("uv", ("env", "pip"))),
         ("#!/usr/bin/env -S A=b abxpkg run --script python3", ("abxpkg", ("env", "pip"))),
         ("#!/usr/bin/env perl", ("perl", ("env",))),
         ("#!/usr/bin/perl", None),
@@ -393,7 +416,8 @@ def test_only_accepted_options_are_passed(tmp_path: Path) -> None:
         ("#!/usr/bin/env python3", True, "python"),
         ("#!/usr/bin/python3", True, "python"),
         ("", True, "python"),
-        ("#!/usr/bin/env -S uv run --script", True, "self"),
+        ("#!/usr/bin/env -S uv run --script", True, "python"),
+        ("#!/usr/bin/env -S uv run --with x --script", True, "self"),
         ("#!/usr/bin/env -S uv run --script", False, "python"),
         ("#!/usr/bin/python3 -I", True, "self"),
         ("#!/usr/bin/perl", True, "self"),

@@ -172,3 +172,16 @@ def test_what_has_yet_to_end_is_counted_apart() -> None:
     said = verdict(PICTURE, Result("copy", "queued"), Result("article", "started"), status="started")
 
     assert (said.kept, said.wanted, said.unfinished) == (1, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("status", "rest"),
+    [("failed", "What was kept is that, not the page."), ("backoff", "It is tried again by itself.")],
+)
+def test_what_came_instead_of_the_page_is_not_the_page_archived(status: str, rest: str) -> None:
+    sentence, reason = "the server answered 503", "server_busy"
+    hook = "on_Snapshot__30_it.py"
+    refused = Result("browser", status, hook_name=hook, reason=reason, sentence=sentence, action="Wait.")
+    said = verdict(PICTURE, HASHES, refused, http_status=503)
+    assert (said.state, said.is_archived, said.is_final) == (State.REFUSED, False, True)
+    assert (said.sentence, said.action) == (f"The server answered 503. {rest}", "Wait.")
