@@ -1,39 +1,121 @@
-"""Owns what is measured of a page's replay after its capture: it stands beside what its hook has measured."""
+"""Owns how much of a page its replay shows: what was counted becomes a score, and stands in the page's row."""
 
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
-from archivebox.base_models.transactions import write_transaction
+from django.utils import timezone
+
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.jsonl import JSON
 
-PLUGIN, PICTURE = "quality", "picture"
-UNMEASURED = "Nothing else was measured of it: `archivebox update` has the plugin `quality` do that first."
+LEAST_GOOD = 80
+"""Percent below which a replay is said to be poor, and its page may be worth capturing again."""
+LEAST_FIRST = 98
+"""Percent that a measured replay has to show so that no other format is opened before it."""
+ESTIMATE, RESOURCES = "text", "resources"
+"""Measures that a hook makes at the capture: words of the sent page among those of the saved one, and files kept."""
 
 
-def add_picture(snapshot_id: UUID, alike: float) -> bool:
-    """Say how much of its picture the replay shows alike (0 to 1), until the hook measures anew.
+class Count(NamedTuple):
+    """How many of something are there, and of how many."""
 
-    False where the hook has measured nothing.
+    found: int
+    wanted: int
+
+    @property
+    def percent(self) -> int:
+        """Rounded down: 100 means all."""
+        return 100 * self.found // self.wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What was counted of the replay of one page. ``problem``: why nothing could be."""
+
+    words: Count | None = None
+    tiles: Count | None = None
+    problem: str = ""
+    scripted: "Score | None" = None
+    """The same of its replay with scripts; None where nothing lacks without them."""
+
+    @property
+    def percent(self) -> int | None:
+        """The lower one; None where nothing was counted."""
+        return min((count.percent for count in (self.words, self.tiles) if count is not None), default=None)
+
+    def measures(self) -> list[dict[str, JSON]]:
+        """The same as people read it."""
+        if self.problem:
+            return [{"name": "replay", "percent": None, "sentence": self.problem}]
+        words, tiles = _words(self.words), _tiles(self.tiles)
+        measures = [_measure("words", self.words, words), _measure("picture", self.tiles, tiles)]
+        if self.scripted is not None:
+            measures += [one | {"name": f"{one['name']} with scripts"} for one in self.scripted.measures()]
+        return measures
+
+
+def _measure(name: str, count: Count | None, sentence: str) -> dict[str, JSON]:
+    return {"name": name, "percent": None if count is None else count.percent, "sentence": sentence}
+
+
+def _words(count: Count | None) -> str:
+    if count is None:
+        return "Not measured: the page showed no words, or was not saved after its scripts."
+    if count.found == count.wanted:
+        return f"The replay shows all {count.wanted:,} words of the page."
+    return f"The replay shows {count.found:,} of the {count.wanted:,} words of the page."
+
+
+def _tiles(count: Count | None) -> str:
+    if count is None:
+        return "Not measured: no picture was kept, or there is nothing but background in it."
+    if count.found == count.wanted:
+        return "The replay looks like the picture that was kept."
+    share = f"{count.found:,} of the {count.wanted:,} tiles"
+    return f"{share} of the picture that are not background look the same in the replay."
+
+
+def record_score(snapshot_id: UUID, sealed_at: datetime | None, score: Score) -> bool:
+    """Write down what was measured of a page as it was sealed then; False where something has changed since.
+
+    In the transaction of whoever measured it.
     """
-    percent = int(100 * alike)
-    with write_transaction():
-        result = ArchiveResult.objects.filter(snapshot_id=snapshot_id, plugin=PLUGIN, status="succeeded").first()
-        said = result.output_json if result is not None else None
-        if result is None or not isinstance(said, dict) or not isinstance(known := said.get("measures"), list):
-            return False
-        others = [one for one in known if isinstance(one, dict) and one.get("name") != PICTURE]
-        measures = [*others, {"name": PICTURE, "percent": percent, "sentence": _sentence(percent)}]
-        ArchiveResult.objects.filter(pk=result.pk).update(output_json={**said, "measures": measures})
-        Snapshot.objects.filter(pk=snapshot_id).update(quality=_lowest(measures))
-    return True
+    percent, with_scripts = score.percent, None if score.scripted is None else score.scripted.percent
+    rows = Snapshot.objects.filter(pk=snapshot_id, status=Snapshot.StatusChoices.SEALED, sealed_at=sealed_at)
+    columns = {
+        "quality": percent,
+        "quality_with_scripts": with_scripts,
+        "measures": score.measures(),
+        "is_lossy": is_lossy(snapshot_id, percent, with_scripts) or None,
+        "measured_at": timezone.now(),
+    }
+    return bool(rows.update(**columns))
 
 
-def _sentence(percent: int) -> str:
-    if percent == 100:
-        return "Its replay looks like the picture that was kept."
-    return f"{percent} % of its replay looks like the picture that was kept."
+def is_lossy(snapshot_id: UUID, percent: int | None, with_scripts: int | None = None) -> bool:
+    """Whether a page is worth capturing again: files of it may be had another time, or its replay is poor, also with
+    scripts, or where they were not tried though none of them built the page.
+    """
+    result = ArchiveResult.objects.filter(snapshot_id=snapshot_id, plugin="quality", status="succeeded").first()
+    measures = measures_of(None if result is None else result.output_json)
+    if any(measure.get("missing_count") for measure in measures):
+        return True
+    if percent is None or max(percent, with_scripts or 0) >= LEAST_GOOD:
+        return False
+    estimate = estimate_of(measures)
+    return with_scripts is not None or estimate is None or estimate >= LEAST_GOOD
 
 
-def _lowest(measures: list[dict[str, JSON]]) -> int:
-    return min(percent for one in measures if isinstance(percent := one.get("percent"), int))
+def measures_of(said: JSON) -> list[dict[str, JSON]]:
+    """The measures in what a hook has said; it may be anybody's hook."""
+    measures = said.get("measures") if isinstance(said, dict) else None
+    return [one for one in measures if isinstance(one, dict)] if isinstance(measures, list) else []
+
+
+def estimate_of(measures: list[dict[str, JSON]]) -> int | None:
+    """Percent of the saved page's words that the page had as it was sent, by which a replay is guessed at."""
+    percents = (one.get("percent") for one in measures if one.get("name") == ESTIMATE)
+    return next((percent for percent in percents if isinstance(percent, int)), None)

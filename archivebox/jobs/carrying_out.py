@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from archivebox.base_models.transactions import write_transaction
 from archivebox.jobs.begin import freeze
-from archivebox.jobs.deeds import Deed, Failures
+from archivebox.jobs.deed import Deed, Failures
 from archivebox.jobs.job import Job, JobFailure, JobPart
 
 

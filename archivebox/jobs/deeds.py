@@ -1,15 +1,12 @@
 """Owns what each kind of job does to a part of its Snapshots."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from typing import ClassVar
+from collections.abc import Sequence
 from uuid import UUID
 
-from archivebox.base_models.visibility import Visibility, seen_by
+from archivebox.base_models.visibility import Visibility
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.evidence import list_signature, problems_of, sign_kept
 from archivebox.core.intake import Seed, add_seeds, create_crawl
-from archivebox.core.quality import UNMEASURED, add_picture
 from archivebox.core.recapture import add_versions, recapture
 from archivebox.core.retry import retry_failed
 from archivebox.core.showing import show
@@ -21,70 +18,14 @@ from archivebox.crawls.crawl import Crawl
 from archivebox.export.formats import FORMATS
 from archivebox.export.pages import pages_of
 from archivebox.hooks import plugins
+from archivebox.jobs.comparing import Compare, Measure
+from archivebox.jobs.deed import Deed, Failures, FallibleDeed, Options, texts
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.job import Job
 from archivebox.jobs.permission import sight_for
 from archivebox.lib.files import remove_tree
 from archivebox.lib.jsonl import JSON
 from archivebox.search.upkeep import forget, learn
-
-Options = Mapping[str, JSON]
-Failures = dict[UUID, str]
-"""Snapshot → why it could not be done to it."""
-
-GONE = "It is not there any more: it was removed meanwhile."
-
-
-class Deed:
-    """One kind of job at work on one Job. An OSError or SearchUnavailableError ends the job, with its sentence."""
-
-    batch: ClassVar[int] = 100
-    """Snapshots of one part."""
-    why_not: ClassVar[str] = GONE
-    """What is said of those that it cannot be done to."""
-
-    def __init__(self, job: Job) -> None:
-        self.job = job
-
-    @classmethod
-    def check(cls, options: Options) -> dict[str, JSON]:
-        """The options as the job keeps them; ValueError says what is wrong."""
-        if options:
-            raise ValueError(f"This job knows no option {', '.join(options)}.")
-        return {}
-
-    def among(self) -> SnapshotQuerySet:
-        """The Snapshots that it can be done to, of those that are there for whoever began the job."""
-        return seen_by(sight_for(self.job), self.rows())
-
-    @classmethod
-    def rows(cls) -> SnapshotQuerySet:
-        """The same, whoever asks."""
-        rows: SnapshotQuerySet = Snapshot.objects.kept()
-        return rows
-
-    def take_up(self) -> bool:
-        """A worker begins with it, or goes on; False: what was begun is lost, and it has to begin anew."""
-        return True
-
-    def prepare(self, keys: Sequence[UUID]) -> None:
-        """What takes long, outside of any transaction, on a thread of its own. It may be done twice."""
-
-    def write(self, keys: Sequence[UUID]) -> Failures:
-        """What is done to rows, in the transaction by which the part is done."""
-        there = list(self.among().filter(pk__in=keys).values_list("pk", flat=True))
-        if there:
-            self.write_rows(Snapshot.objects.filter(pk__in=there), there)
-        return dict.fromkeys(set(keys) - set(there), self.why_not)
-
-    def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
-        """The same, to those that are there."""
-
-    def finish(self) -> None:
-        """All parts are done. Outside of any transaction; it may be done twice."""
-
-    def close(self) -> None:
-        """The worker puts it down."""
 
 
 class _Tagging(Deed):
@@ -207,22 +148,12 @@ class Purge(Deed):
         for snapshot in self.among().filter(pk__in=keys).only("output_dir"):
             if snapshot.output_dir and snapshot.path.is_dir():
                 remove_tree(snapshot.path)
+        if DATA_FOLDER.rewritten.is_dir():  # some of it is of these pages, and all of it is made again
+            remove_tree(DATA_FOLDER.rewritten)
 
     def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
         del keys
         rows.delete()
-
-
-class FallibleDeed(Deed):
-    """One that may fail for some of a part, which :meth:`prepare` finds out."""
-
-    def __init__(self, job: Job) -> None:
-        super().__init__(job)
-        self._found: Failures = {}
-        """Those, and why."""
-
-    def write(self, keys: Sequence[UUID]) -> Failures:
-        return super().write(keys) | self._found
 
 
 class Verify(FallibleDeed):
@@ -254,41 +185,6 @@ class Sign(FallibleDeed):
         for page in rows.only("output_dir"):
             if page.pk not in self._found:
                 list_signature(page)
-
-
-class Compare(FallibleDeed):
-    """Measures how much their replay looks like the picture that was kept."""
-
-    batch = 2
-    why_not = "It is not there any more, or is at work: compare it when that is done."
-
-    def __init__(self, job: Job) -> None:
-        super().__init__(job)
-        self._browser = ExitStack()
-        self._shares: dict[UUID, float] = {}
-
-    @classmethod
-    def rows(cls) -> SnapshotQuerySet:
-        return super().rows().filter(status=Snapshot.StatusChoices.SEALED)
-
-    def take_up(self) -> bool:
-        from archivebox.replay.likeness import Comparing  # parsers, 30 ms that no other work of workers needs
-
-        self._comparing = self._browser.enter_context(Comparing())
-        return True
-
-    def prepare(self, keys: Sequence[UUID]) -> None:
-        self._shares, self._found = self._comparing.compare(self.among().filter(pk__in=keys))
-
-    def write(self, keys: Sequence[UUID]) -> Failures:
-        failures = super().write(keys)
-        for key in self._shares.keys() - failures.keys():
-            if not add_picture(key, self._shares[key]):
-                failures[key] = UNMEASURED
-        return failures
-
-    def close(self) -> None:
-        self._browser.close()
 
 
 class Export(Deed):
@@ -368,14 +264,6 @@ class AddLinks(Deed):
         return {}
 
 
-def texts(options: Options, name: str) -> list[str]:
-    """An option that is a list of texts."""
-    value = options.get(name) or []
-    if not isinstance(value, list):
-        raise ValueError(f"{name} is a list of names.")  # noqa: TRY004 - a value that somebody typed
-    return [str(one) for one in value]
-
-
 def _plugins(options: Options) -> list[JSON]:
     names = texts(options, "plugins")
     for name in names:
@@ -395,6 +283,7 @@ DEEDS: dict[str, type[Deed]] = {
     Job.Kind.VERIFY: Verify,
     Job.Kind.SIGN: Sign,
     Job.Kind.COMPARE: Compare,
+    Job.Kind.MEASURE: Measure,
     Job.Kind.VISIBILITY: ChangeVisibility,
     Job.Kind.PURGE: Purge,
     Job.Kind.IMPORT: AddLinks,

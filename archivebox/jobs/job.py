@@ -18,6 +18,7 @@ from archivebox.webhooks.webhook import Event
 
 KEY_BYTES = 16
 _IMPORT = models.Q(kind="import")
+_MEASURING = models.Q(kind="measure", status__in=["queued", "started", "paused"])
 
 
 class JobQuerySet(WorkQuerySet["Job"]):
@@ -44,7 +45,8 @@ class Job(StoppableItem):
         EXPORT = "export", "Export"
         VERIFY = "verify", "Verify files"
         SIGN = "sign", "Sign"
-        COMPARE = "compare", "Compare replay with picture"
+        COMPARE = "compare", "Measure replay"
+        MEASURE = "measure", "Measure replay when idle"
         VISIBILITY = "visibility", "Change who sees it"
         PURGE = "purge", "Delete files of what was removed"
         IMPORT = "import", "Import"
@@ -65,6 +67,9 @@ class Job(StoppableItem):
     objects: ClassVar[models.Manager[Any]] = JobQuerySet.as_manager()
 
     class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["kind"], condition=_MEASURING, name="one_job_measures"),
+        ]
         indexes = [
             models.Index(fields=["retry_at"], condition=FREE_AND_WANTED, name="job_due"),
             models.Index(fields=["id"], condition=models.Q(status__in=["queued", "started"]), name="job_open"),
@@ -77,7 +82,9 @@ class Job(StoppableItem):
         return self.get_kind_display()
 
     def tell_finished(self) -> None:
-        """Tell webhooks, in the transaction of its seal."""
+        """Tell webhooks, in the transaction of its seal, of what somebody asked for."""
+        if self.kind == self.Kind.MEASURE:
+            return
         numbers: dict[str, JSON] = {"total": self.total, "done": self.done, "failed": self.failed}
         tell(Event.JOB_FINISHED, self.pk, {"id": str(self.pk), "kind": self.kind, **numbers, "problem": self.problem})
 

@@ -12,7 +12,7 @@ from archivebox.config.resolve import Resolved
 from archivebox.contract.discovery import Plugin
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import base_layers, plugins, resolve_settings, script_environment
-from archivebox.lib import jsonl
+from archivebox.lib import jsonl, processes
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.binary import binary_paths
 from archivebox.machine.host import Machine
@@ -77,13 +77,12 @@ class Backend:
     @contextmanager
     def indexing(self) -> Iterator["Indexing"]:
         """A conversation in which Snapshots are indexed one after the other, by one process."""
-        with subprocess.Popen(
-            self._command("index"),
-            env=self._env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as process:
+
+        def start() -> "subprocess.Popen[bytes]":
+            pipe = subprocess.PIPE
+            return subprocess.Popen(self._command("index"), env=self._env, stdin=pipe, stdout=pipe, stderr=pipe)
+
+        with processes.waited_for(start) as process:
             yield Indexing(self.plugin, process)
 
     def _command(self, verb: str) -> list[str]:

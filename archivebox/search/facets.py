@@ -33,7 +33,8 @@ MEDIA_TYPES = 200
 CHOICES = 8
 """Choices of one facet that are offered at most."""
 NAMES = {"pdf": "PDF"}
-OFFERED_STATES = ("open", "failed", "paused")
+OFFERED_STATES = {"open": "Open", "failed": "Failed", "paused": "Paused", "lossy": "Worth capturing again"}
+"""State → what to call it."""
 MOST_EXACT = 10_000
 """Pages that a query finds which are all counted: 40 ms. Of more, the newest of these."""
 _YEAR_KEYS = ("after:", "before:")
@@ -75,7 +76,7 @@ def facets(selection: Selection) -> list[Facet]:
 
 def _of_all(sight: Sight) -> list[Facet]:
     kinds: tuple[tuple[str, Iterator[Term], tuple[str, ...]], ...] = (
-        ("State", ((state.capitalize(), f"is:{state}") for state in OFFERED_STATES), ("is:",)),
+        ("State", ((label, f"is:{state}") for state, label in OFFERED_STATES.items()), ("is:",)),
         ("Type", ((_type_label(name), f"type:{name}") for name in _types(sight)), ("type:",)),
         ("Tags", ((name, f"#{quoted(name)}") for name in frequent_tags(sight)), ()),
         ("Hosts", ((name, f"host:{name}") for name in _hosts(sight)), ("host:",)),
@@ -95,11 +96,12 @@ def _of_lines(lines: "list[_Line]", *, is_all: bool) -> list[Facet]:
     years.update(Counter(line.year for line in lines))
     among = Q(snapshot_id__in=key_list(line.key for line in lines))
     failures = ArchiveResult.objects.filter(among, status=Literal("failed"))
+    states["lossy"] = sum(bool(line.is_lossy) for line in lines)
     states["failed"] = failures.values("snapshot_id").distinct().count()
     taggings = Snapshot.tags.through.objects.filter(among).values_list("tag__name").annotate(n=Count("pk"))
     tags = Counter(dict(taggings.order_by()))
     counted: tuple[tuple[str, list[tuple[str, str, int]], tuple[str, ...]], ...] = (
-        ("State", [(state.capitalize(), f"is:{state}", states[state]) for state in OFFERED_STATES], ("is:",)),
+        ("State", [(label, f"is:{state}", states[state]) for state, label in OFFERED_STATES.items()], ("is:",)),
         ("Type", [(_type_label(name), f"type:{name}", types[name]) for name in TYPES], ("type:",)),
         ("Tags", [(name, f"#{quoted(name)}", count) for name, count in _frequent(tags)], ()),
         ("Hosts", [(name, f"host:{name}", count) for name, count in _frequent(hosts)], ("host:",)),
@@ -112,6 +114,9 @@ def _of_lines(lines: "list[_Line]", *, is_all: bool) -> list[Facet]:
     return [facet for facet in found if facet.choices]
 
 
+_COLUMNS = ("pk", "mime_type", "domain", "status", "is_lossy")
+
+
 class _Line(NamedTuple):
     """What facets are counted by, of one page; ``key`` as the driver gives it."""
 
@@ -119,6 +124,7 @@ class _Line(NamedTuple):
     mime_type: str
     domain: str
     status: str
+    is_lossy: bool | None
 
     @property
     def year(self) -> int:
@@ -127,7 +133,7 @@ class _Line(NamedTuple):
 
 def _lines(selection: Selection) -> list[_Line]:
     """Asked of the driver itself: Django makes an object of each of 10,000 keys, which takes as long as all else."""
-    rows = selection.rows.order_by("-pk").values_list("pk", "mime_type", "domain", "status")[: MOST_EXACT + 1]
+    rows = selection.rows.order_by("-pk").values_list(*_COLUMNS)[: MOST_EXACT + 1]
     try:
         sql, params = rows.query.sql_with_params()
     except EmptyResultSet:

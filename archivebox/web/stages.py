@@ -17,7 +17,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.core.timestamp import STAMP, stamped_at
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.moments import moment_of
-from archivebox.replay.recorded import LARGEST_TEXT
+from archivebox.replay.rewriting.document import LARGEST_TEXT
 from archivebox.web.addresses import address_of
 from archivebox.web.contents import read_part
 from archivebox.web.filetree import tree_of

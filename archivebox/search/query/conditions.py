@@ -284,6 +284,7 @@ _STATES: dict[str, Callable[[], Q]] = {
     "unfetched": lambda: Q(status=Literal("cancelled"), fence=Literal(0)),
     "tagged": _is_tagged,
     "seed": lambda: Q(depth=Literal(0)),
+    "lossy": lambda: Q(is_lossy=True),
     "removed": lambda: Q(retired_at__isnull=False),
     "public": lambda: _visibility(Visibility.PUBLIC),
     "private": lambda: _visibility(Visibility.PRIVATE),

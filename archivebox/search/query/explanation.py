@@ -19,6 +19,7 @@ _STATES = {
     "tagged": "with a tag",
     "latest": "that are the newest version of their URL",
     "seed": "that somebody asked for",
+    "lossy": "that are worth capturing again",
     "removed": "that were removed",
     "public": "that are public",
     "private": "that are private",
@@ -102,7 +103,7 @@ def _day(text: str) -> str:
 
 def _quality(value: str) -> str:
     if value == UNKNOWN:
-        return "whose quality is not known"
+        return "whose replay was not measured"
     sign, number = value.rstrip("0123456789"), value.lstrip("<>=")
     return f"of a quality of {_SIGNS[sign]}{number} %"
 

@@ -22,6 +22,7 @@ STATES = {
     "tagged": "has a tag",
     "latest": "is the newest version of its URL",
     "seed": "was asked for by somebody, not found by a link",
+    "lossy": "is worth capturing again: files are missing, or its replay shows too little",
     "removed": "was removed, and can be brought back",
     "public": "is there for whoever may open the site",
     "private": "is there for its owner alone, and for administrators",
@@ -83,7 +84,7 @@ HAS = {
 }
 
 UNKNOWN = "unknown"
-"""The quality of a page of which nothing was measured."""
+"""The quality of a page whose replay was not measured."""
 
 NO_ANSWER = "none"
 """The status of a page whose host gave no answer."""
@@ -186,7 +187,7 @@ KEYS: dict[str, Key] = {
     "type": Key("type:pdf", "what the URL turned out to be", _one_of(TYPES), _TYPES),
     "mime": Key("mime:image/png", "media type of what the URL led to; mime:image is any image", _lower),
     "http": Key("http:404", "status of the answer: a number, 4xx for all that begin so, or none", _http),
-    "quality": Key("quality:<80", "percent of the page that its replay has, or unknown", _quality),
+    "quality": Key("quality:<80", "percent of the page that its replay shows without scripts, or unknown", _quality),
     "crawl": Key("crawl:0199c2f0", "of the crawl whose id begins so", _id),
     "id": Key("id:0199c2f0", "the page whose id begins so", _id),
 }

@@ -25,7 +25,7 @@ from archivebox.web.headers import replay
 from archivebox.web.links import links_of
 from archivebox.web.presented import Place, drawn, has_template, title_of
 from archivebox.web.quality import quality_of
-from archivebox.web.replayed import copy_to_prefer, frame_of, index_of
+from archivebox.web.replayed import copy_to_prefer, frame_of, index_of, scripted_frame
 from archivebox.web.results import lines_of
 from archivebox.web.seen_by import SEEN_BY
 from archivebox.web.sharing import shares_of
@@ -60,7 +60,6 @@ def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
         "busy": busy,
         "is_at_work": busy and snapshot.status == Snapshot.StatusChoices.STARTED,
         "is_watchable": busy and request.user.is_authenticated and not showing.is_full,
-        "quality": quality_of(snapshot.quality, results),
     }
     if not showing.is_full:
         context |= _beside(request, snapshot, results) | _below(request, snapshot, results, showing.base)
@@ -82,10 +81,13 @@ class Showing:
         self._snapshot, self._results = snapshot, results
         self._file = request.GET.get("file", "")
         self._sandbox = sandbox(own=replay().isolates(request.get_host()), scripts=self.scripts)
-        self._frame = frame_of(request, snapshot, scripts=self.scripts) if snapshot.mime_type in PAGES else None
-        self._copy = copy_to_prefer(results)
+        self._frame = frame_of(request, snapshot) if snapshot.mime_type in PAGES else None
+        self._quality = quality_of(snapshot, results)
+        self._copy = copy_to_prefer(self._quality, results)
         self.formats = self._formats()
         self.chosen = self._choose(request.GET.get("view", ""))
+        if self.scripts and self.chosen and self.chosen.kind is Kind.REPLAY:
+            self._frame = scripted_frame(request, snapshot)
 
     def context(self) -> dict[str, Any]:
         """What the template needs of it."""
@@ -101,9 +103,12 @@ class Showing:
             "stage": self._stage(self.chosen) if self.chosen else None,
             "sandbox": self._sandbox,
             "scripts": self.scripts,
+            "frame": self._frame,
             "may_run": self._may_run,
+            "may_script": self._frame is not None and "allow-same-origin" in self._sandbox,
             "is_full": self.is_full,
             "copy": None if self.scripts else self._copy,
+            "quality": self._quality if self._frame else None,
             "missing": len(index_of(self._snapshot).failures) if self._frame else 0,
         }
 
@@ -135,7 +140,7 @@ class Showing:
 
     def _choose(self, wanted: str) -> Format | None:
         named = next((one for one in self.formats if one.key == wanted), None)
-        if named is not None or self.verdict.state is State.NOTHING:
+        if named is not None or self.verdict.state in {State.NOTHING, State.REFUSED}:
             return named
         copies = (one for one in self.formats if one.files and not one.is_aside and one.kind is not Kind.FILES)
         return next(copies, self.formats[-1] if self.verdict.is_final else None)
@@ -172,7 +177,7 @@ def snapshot_or_404(request: HttpRequest, snapshot_id: UUID) -> Snapshot:
 
 def results_of(snapshot: Snapshot) -> list[ArchiveResult]:
     """All its results; each knows its snapshot without asking."""
-    results = list(snapshot.archiveresult_set.all())
+    results = list(snapshot.archiveresult_set.select_related("iface"))
     for result in results:
         result.snapshot = snapshot
     return results

@@ -32,7 +32,8 @@ from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.begin import JobRefusedError, JobRequest, begin, freeze, next_to_freeze
 from archivebox.jobs.carrying_out import next_part, put_down, write_part
-from archivebox.jobs.deeds import DEEDS, GONE
+from archivebox.jobs.deed import GONE
+from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.models import Job, JobFailure
 from archivebox.jobs.purging import purge_today
 from archivebox.lib.jsonl import JSON

@@ -32,7 +32,7 @@ def pages() -> dict[str, Snapshot]:
     ]
     rows = {one.url.rpartition("/")[2]: one for one in factories.crawl(*urls).snapshot_set.all()}
     Snapshot.objects.filter(pk=rows["pear"].pk).update(
-        title="A ripe Pear", status="sealed", mime_type="text/html", quality=40, http_status=200, size=5
+        title="A ripe Pear", status="sealed", mime_type="text/html", quality=40, http_status=200, size=5, is_lossy=True
     )
     Snapshot.objects.filter(pk=rows["plum"].pk).update(
         status="sealed", mime_type="image/png", depth=1, quality=80, http_status=404, size=9
@@ -101,6 +101,7 @@ def pages() -> dict[str, Snapshot]:
         ("quality:>=40", "pear plum"),
         ("quality:80", "plum"),
         ("quality:unknown", "apple"),
+        ("is:lossy", "pear"),
         ("-quality:<80", "apple plum"),
         ("http:404", "plum"),
         ("http:4xx", "plum"),
@@ -163,10 +164,12 @@ def test_facets_are_those_of_what_was_found(pages: dict[str, Snapshot]) -> None:
         return {choice.query: choice.count for facet in found for choice in facet.choices if facet.title != "Years"}
 
     assert counted("") == {
-        "is:open": 1, "is:failed": 1, "type:page": 1, "type:image": 1, '#"To Read"': 1, "#fruit": 1,
-        "host:a.example": 2, "host:www.a.example": 1,
+        "is:open": 1, "is:failed": 1, "is:lossy": 1, "type:page": 1, "type:image": 1, '#"To Read"': 1,
+        "#fruit": 1, "host:a.example": 2, "host:www.a.example": 1,
     }  # fmt: skip
-    assert counted("is:failed") == {"is:failed": 1, "type:page": 1, '#"To Read"': 1, "host:a.example": 1}
+    assert counted("is:failed") == {
+        "is:failed": 1, "is:lossy": 1, "type:page": 1, '#"To Read"': 1, "host:a.example": 1,
+    }  # fmt: skip
     assert counted("nothing") == {}
     assert pages
 
@@ -222,6 +225,7 @@ def test_what_may_stand_there_is_proposed(pages: dict[str, Snapshot]) -> None:
         ("status:paused", "snapshot_unsealed"),
         ("is:open", "snapshot_unsealed"),
         ("quality:<80", "snapshot_of_quality"),
+        ("is:lossy", "snapshot_lossy"),
         ("", "snapshot_in_library"),
         ("is:unfetched", "snapshot_cancelled"),
         ("is:cancelled", "snapshot_cancelled"),
