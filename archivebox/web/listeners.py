@@ -19,11 +19,12 @@ from archivebox.lib import processes
 from archivebox.lib.addresses import Address
 from archivebox.lib.processes import Identity
 from archivebox.replay.listener import Listener
+from archivebox.replay.scripts.listener import ViewListener
 from archivebox.web import settings
 from archivebox.web.asgi import application
 from archivebox.web.connections import ConnectionLimit
 from archivebox.web.proxies import TrustedProxies
-from archivebox.web.viewers import is_known_host, look_up
+from archivebox.web.viewers import add_view_violations, is_known_host, look_up, look_up_view
 
 log = logging.getLogger("archivebox.web")
 
@@ -72,9 +73,10 @@ async def listen(bind: Address, replay: Address, starters: Sequence[Identity]) -
         loop.add_signal_handler(signum, stop.set)
     for starter in starters:
         threading.Thread(target=_follow, args=(starter, starters, loop, stop), daemon=True).start()
+    views = ViewListener(look_up_view, add_view_violations)
     servers = [
         _server(application, bind, Interfaces.ASGINL),
-        _server(Listener(look_up, is_known_host, settings.ORIGIN), replay, Interfaces.RSGI),
+        _server(Listener(look_up, is_known_host, views, settings.ORIGIN), replay, Interfaces.RSGI),
     ]
     most = max(LEAST, _connections() // ONE_OF)
     ConnectionLimit([bind.port, replay.port], most, TrustedProxies(settings.TRUSTED_PROXIES).has).start()

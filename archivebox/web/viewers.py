@@ -19,6 +19,9 @@ from archivebox.replay.capability import PUBLIC, Capability, Purpose
 from archivebox.replay.folders import folder_of
 from archivebox.replay.listener import EndedError
 from archivebox.replay.origins import host_name
+from archivebox.replay.scripts.listener import OpenView
+from archivebox.replay.scripts.page_place import page_place
+from archivebox.replay.scripts.view import add_violations, find_script_view
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.share import ShareLink, usable_share_link
 from archivebox.web import settings
@@ -42,6 +45,27 @@ def look_up(right: Capability) -> Path | None:
         if sight is None:
             raise EndedError
         return folder_of(right.snapshot_id, sight)
+    finally:
+        connection.close()
+
+
+def look_up_view(label: str) -> OpenView:
+    """The script view that ``label`` opens; EndedError where it or its viewer's session has ended. Blocks."""
+    try:
+        view = find_script_view(label)
+        sight = None if view is None else _sight_of(Capability(view.snapshot_id, Purpose.SCRIPTS, view.viewer))
+        folder = None if view is None or sight is None else folder_of(view.snapshot_id, sight)
+        if view is None or folder is None:
+            raise EndedError
+        return OpenView(view.pk, folder, page_place(folder, view.snapshot_id, view.url))
+    finally:
+        connection.close()
+
+
+def add_view_violations(key: UUID, count: int) -> None:
+    """Count what the policy of a script view has refused. Blocks; leaves no connection open."""
+    try:
+        add_violations(key, count)
     finally:
         connection.close()
 

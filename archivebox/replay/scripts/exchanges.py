@@ -1,0 +1,62 @@
+"""Owns which recorded answer a script gets: by method, URL and body of its request, and by how often it has asked."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+
+from archivebox.replay.index import Index, Recorded
+from archivebox.replay.locations import Location
+from archivebox.replay.records import read_request_body
+from archivebox.replay.scripts.bodies import BODY_MOST, BodyNames, names_of
+
+_NAMES_REMEMBERED = 2000
+"""Recorded requests whose bodies are not read again."""
+
+
+def repeats(index: Index, url: str) -> Sequence[Recorded]:
+    """All whole answers to GET requests of scripts for ``url``, in the order of the requests; else to those of the
+    browser itself.
+    """
+    answers = [one for one in index.answers(url) if one.response.status not in {206, 304}]
+    return [one for one in answers if one.response.record.get("type") != "Document"] or answers
+
+
+def posted(folder: Path, index: Index, method: str, url: str, body: bytes) -> Sequence[Recorded]:
+    """All answers to such requests with this body, else with one that differs in what is random. Blocks."""
+    asked = names_of(body)
+    recorded = [(one, _recorded_names(folder, one.head)) for one in index.answers(url, method)]
+    same = [one for one, names in recorded if names.exact == asked.exact]
+    return same or [one for one, names in recorded if names.alike == asked.alike]
+
+
+@lru_cache(_NAMES_REMEMBERED)
+def _recorded_names(folder: Path, answer: Location) -> BodyNames:
+    return names_of(read_request_body(folder, answer, BODY_MOST))
+
+
+class Repeats:
+    """How often each document has asked for the same."""
+
+    MOST = 20_000
+    """Counts that are remembered."""
+
+    def __init__(self) -> None:
+        self._counts: OrderedDict[tuple[str, ...], int] = OrderedDict()
+        self._lock = Lock()
+
+    def count(self, *name: str) -> int:
+        """How often ``name`` was counted before."""
+        with self._lock:
+            before = self._counts.get(name, 0)
+            self._counts[name] = before + 1
+            self._counts.move_to_end(name)
+            while len(self._counts) > self.MOST:
+                self._counts.popitem(last=False)
+        return before
+
+
+def nth(answers: Sequence[Recorded], before: int) -> Recorded:
+    """The answer for who has had ``before`` of them; the last one for ever after."""
+    return answers[min(before, len(answers) - 1)]

@@ -1,0 +1,146 @@
+"""Owns the answers on the hosts of script views: who may see one, and with which headers an answer goes out."""
+
+import asyncio
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+from uuid import UUID
+
+from archivebox.replay.answer import Answer, Exchange, Headers
+from archivebox.replay.large import in_turn
+from archivebox.replay.scripts.bodies import BODY_MOST
+from archivebox.replay.scripts.place import ScriptPlace
+from archivebox.replay.scripts.policy import VIOLATIONS, view_policy
+from archivebox.replay.scripts.requests import DOCUMENT, WORKERS, ForbiddenError, Memory, Request, ScriptedPage
+
+_FORBIDDEN = ("Not here", "Nothing that was recorded has this address.")
+_TOO_LARGE = ("Too large", "A request may have 1 MB.")
+VIEWS_MOST = 500
+"""Views that something is remembered of."""
+VIOLATIONS_EVERY = 1.0
+"""Seconds between two times that refused requests of one view are written down."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenView:
+    """A view that a label opens now."""
+
+    key: UUID
+    folder: Path
+    place: ScriptPlace
+
+
+class BodyExchange(Exchange, Protocol):
+    """How granian gives the body of a request."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]: ...
+
+
+class Scope(Protocol):
+    """What granian tells of a request."""
+
+    method: str
+    path: str
+    query_string: str
+
+    @property
+    def headers(self) -> Headers: ...
+
+
+LookUpView = Callable[[str], OpenView]
+"""The view with this label; EndedError: none any more. Blocks."""
+
+
+class ViewAnswer(Answer):
+    """One answer on the host of a view. ``destination``: what it is fetched for."""
+
+    destination = ""
+
+    def _policy(self, mimetype: str) -> str:
+        is_document = self.scripts and self.is_clean
+        runs = is_document or (self.scripts and self.destination in WORKERS)
+        return view_policy(self._host, mimetype, self._app_url, scripts=runs, is_clean=self.is_clean or runs)
+
+    @property
+    def _referrer_policy(self) -> str:
+        return "same-origin"  # by which a module of another host is known
+
+    @property
+    def _kept(self) -> str:
+        return "no-store"  # the n-th request has the n-th answer
+
+
+class ViewListener:
+    """The part of the listener that is for script views."""
+
+    def __init__(self, look_up: LookUpView, add_violations: Callable[[UUID, int], None]) -> None:
+        """``add_violations`` writes down how often the policy of a view has refused something more; it may block."""
+        self._look_up = look_up
+        self._add_violations = add_violations
+        self._violations: Counter[UUID] = Counter()
+        self._memories: OrderedDict[UUID, Memory] = OrderedDict()
+
+    async def answer(self, scope: Scope, exchange: BodyExchange, answer: ViewAnswer, label: str) -> None:
+        """Send the answer. EndedError, NotThereError."""
+        headers = scope.headers
+        if headers.get("service-worker") or headers.get("sec-fetch-dest") == "serviceworker":
+            answer.error(403, *_FORBIDDEN)  # it would outlive the view
+            return
+        view = await asyncio.to_thread(self._look_up, label)
+        body = await _read(exchange) if scope.method not in {"GET", "HEAD"} else b""
+        if body is None:
+            answer.error(413, *_TOO_LARGE)
+            return
+        target = f"{scope.path}?{scope.query_string}" if scope.query_string else scope.path
+        request = Request(
+            target,
+            scope.method,
+            headers.get("sec-fetch-dest") or "",
+            headers.get("referer") or "",
+            headers.get(DOCUMENT) or "",
+            headers.get("range") or "",
+            body,
+        )
+        if target == VIOLATIONS:
+            await self._count_violation(view.key)
+        answer.scripts, answer.destination = request.may_run, request.destination
+        page = ScriptedPage(view.folder, view.place, self._memory(view.key))
+        try:
+            reply = await in_turn(partial(page.reply, request))
+        except ForbiddenError:
+            answer.error(403, *_FORBIDDEN)
+            return
+        try:
+            await answer.reply(reply)
+        finally:
+            reply.close()
+
+    async def _count_violation(self, key: UUID) -> None:
+        """Count one; the first who comes writes down those of the next second, as a page can cause thousands."""
+        self._violations[key] += 1
+        if self._violations[key] == 1:
+            try:
+                await asyncio.sleep(VIOLATIONS_EVERY)
+            finally:
+                count = self._violations.pop(key)
+            await asyncio.to_thread(self._add_violations, key, count)
+
+    def _memory(self, key: UUID) -> Memory:
+        memory = self._memories.setdefault(key, Memory())
+        self._memories.move_to_end(key)
+        while len(self._memories) > VIEWS_MOST:
+            self._memories.popitem(last=False)
+        return memory
+
+
+async def _read(exchange: BodyExchange) -> bytes | None:
+    """The body of a request; None for one that is too large."""
+    body = b""
+    async for part in exchange:
+        body += part
+        if len(body) > BODY_MOST:
+            return None
+    return body

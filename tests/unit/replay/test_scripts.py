@@ -1,0 +1,234 @@
+"""Addresses, documents, bodies and sockets of pages whose scripts run."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from archivebox.replay.origins import Replay
+from archivebox.replay.rewriting.document import Document, Kind
+from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewritten import Source, open_rewritten
+from archivebox.replay.scripts.bodies import names_of
+from archivebox.replay.scripts.host import label_of_host, origin_of_view
+from archivebox.replay.scripts.offline import OfflineView
+from archivebox.replay.scripts.page import rewrite_scripted
+from archivebox.replay.scripts.place import ScriptPlace, origin_of
+from archivebox.replay.scripts.policy import view_policy
+from archivebox.replay.scripts.requests import ForbiddenError, Request, ScriptedPage
+from archivebox.replay.scripts.sockets import sockets_to
+from tests.webserver.recording import Page, record_all
+
+MAIN = "https://a.example"
+PLACE = ScriptPlace(MAIN, 1, 2)
+LABEL = "0123456789abcdef0123456789abcdef"
+
+
+def test_a_label_names_a_host_of_its_own() -> None:
+    assert label_of_host(f"v-{LABEL}.localhost:8001") == LABEL
+    for host in (f"{LABEL}.localhost", "v-0.localhost", f"x.v-{LABEL}.localhost", f"v-{LABEL}0.localhost", ""):
+        assert label_of_host(host) == ""
+    assert origin_of_view(Replay(8001), LABEL, "127.0.0.1:8000") == f"http://v-{LABEL}.localhost:8001"
+    assert origin_of_view(Replay(1, "https://*.b.example"), LABEL, "x") == f"https://v-{LABEL}.b.example"
+    with pytest.raises(ValueError, match="host name of its own"):
+        origin_of_view(Replay(8001), LABEL, "archive.lan")
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        (f"{MAIN}/b?c=d", "/b?c=d"),
+        (f"{MAIN}//evil.example/b", f"/~/{MAIN}//evil.example/b"),
+        (f"{MAIN}/~/http://b.example/", f"/~/{MAIN}/~/http://b.example/"),
+        (f"{MAIN}.evil.example/", f"/~/{MAIN}.evil.example/"),
+        ("http://a.example/b", "/~/http://a.example/b"),
+        ("https://cdn.example/x.js?y", "/~/https://cdn.example/x.js?y"),
+    ],
+)
+def test_an_address_is_the_path_of_the_pages_own_host_or_a_whole_url(url: str, address: str) -> None:
+    assert PLACE.address(url) == address
+    assert PLACE.url_at(address) == url
+    assert PLACE.seen_from("https://b.example/").address(url) == f"/~/{url}", "of another host's documents"
+
+
+def test_addresses_of_the_view_stand_for_no_url_and_merged_slashes_are_parted() -> None:
+    assert PLACE.url_at("/~/shim.js") == ""
+    assert PLACE.url_at("/~/https:/cdn.example/x.js") == "https://cdn.example/x.js"
+    assert PLACE.url_at("/~user/") == f"{MAIN}/~user/"
+    assert origin_of("javascript:1") == ""
+
+
+def rewritten(html: str, url: str = f"{MAIN}/page/", origins: tuple[str, ...] = ()) -> str:
+    return rewrite_scripted(html, Links(PLACE.seen_from(url), url, url, lambda _url: False, scripts=True), origins)
+
+
+def test_the_shim_comes_before_all_scripts_with_what_it_needs_to_know() -> None:
+    html = rewritten("<!--a--><!DOCTYPE html><!--<head>--><html lang='de'><script>1</script>")
+    assert html.startswith('<!--a--><!DOCTYPE html><script src="/~/shim.js" data-page="'), "none has a quirk"
+    found = re.search(r'data-page="([^"]*)"', html)
+    assert found
+    page = json.loads(unescape(found[1]))
+    about = {"clock": 1, "seed": 2, "has_service_worker": False, "is_plain": True}
+    assert page == {"url": f"{MAIN}/page/", "main": MAIN, **about}
+    assert '<html lang="de">' in html
+
+
+def test_what_scripts_need_stays_and_what_would_refuse_them_goes() -> None:
+    html = rewritten(
+        '<base href="/app/" target="_top"><script src="x.js" integrity="sha256-x" crossorigin nonce="n"></script>'
+        '<meta http-equiv="Content-Security-Policy" content="script-src none">'
+        '<a href="https://b.example/" target="_top">'
+    )
+    assert '<base href="/app/">' in html
+    assert '<script src="/app/x.js"></script>' in html
+    assert "Security-Policy" not in html
+    assert '<a href="/~/https://b.example/">' in html
+
+
+def test_a_document_within_a_document_has_the_shim_too() -> None:
+    html = rewritten("<iframe srcdoc='<script>1</script>'></iframe>")
+    found = re.search(r'srcdoc="([^"]*)"', html)
+    assert found
+    inner = unescape(found[1])
+    assert inner.index('<script src="/~/shim.js" data-page=') < inner.index("<script>1</script>")
+
+
+def test_the_module_map_leads_to_recorded_hosts_and_has_the_pages_own() -> None:
+    imports, scopes = (
+        '{"x": "https://cdn.example/x.js", "y": "./y.js"}',
+        '{"https://cdn.example/lib/": {"z": "./z.js"}}',
+    )
+    own = f'<script type="importmap">{{"imports": {imports}, "scopes": {scopes}}}</script>'
+    html = rewritten(own, origins=("https://cdn.example", MAIN))
+    found = re.findall(r'<script type="importmap">(.*?)</script>', html)
+    assert len(found) == 1
+    assert json.loads(found[0]) == {
+        "imports": {
+            "https://cdn.example/": "/~/https://cdn.example/",
+            f"{MAIN}/": "/",
+            "x": "/~/https://cdn.example/x.js",
+            "y": "/page/y.js",
+        },
+        "scopes": {"/~/https://cdn.example/lib/": {"z": "/page/z.js"}},
+    }
+
+
+def test_a_large_document_is_rewritten_for_its_place_in_a_process_of_its_own(tmp_path: Path) -> None:
+    document = Document(Kind.SCRIPTED, "text/html", str(tmp_path), f"{MAIN}/", PLACE, scripts=True)
+    file = tmp_path / "page.html"
+    file.write_bytes(b"<p>x<a href=/y>y</a>")
+    with file.open("rb") as source:
+        made = open_rewritten(document, Source("page", file.stat().st_size, descriptor=source.fileno()), apart=True)
+    with made.file:
+        assert made.filled.read(1 << 20) == document.rewrite(file.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (b'{"a": 1, "b": [2]}', b'{"b":[2],"a":1}'),
+        (b"a=1&b=2", b"b=2&a=1"),
+        (b'------x\r\nname="a"\r\n------x--', b'------y\r\nname="a"\r\n------y--'),
+        (b'{"a":1}\n{"b":2,"c":3}', b'{"a": 1}\n{"c":3,"b":2}'),
+    ],
+)
+def test_bodies_that_say_the_same_are_the_same(one: bytes, other: bytes) -> None:
+    assert names_of(one).exact == names_of(other).exact
+
+
+def test_bodies_that_differ_in_what_is_random_are_alike_and_no_others() -> None:
+    random = [
+        b'{"t": 1795432755210, "id": "7d9e2f60-3c1b-4c7e-9a55-0123456789ab", "q": "x"}',
+        b'{"t": 1795432799999, "id": "00000000-3c1b-4c7e-9a55-0123456789ab", "q": "x"}',
+    ]
+    assert names_of(random[0]).exact != names_of(random[1]).exact
+    assert names_of(random[0]).alike == names_of(random[1]).alike
+    assert names_of(random[0]).alike != names_of(random[0].replace(b'"x"', b'"y"')).alike
+    assert names_of(b"[" * 100_000).exact == names_of(b"[" * 100_000).exact, "what is no JSON is text"
+
+
+@pytest.fixture
+def scripted(tmp_path: Path) -> ScriptedPage:
+    stream = Page(b"data: 1\n\n", "text/event-stream")
+    moved = Page(status=307, to=f"{MAIN}/there", method="POST", sent=b"x")
+    record_all(tmp_path, [(f"{MAIN}/", Page(b"<p>Home")), (f"{MAIN}/events", stream), (f"{MAIN}/moved", moved)])
+    return ScriptedPage(tmp_path, PLACE)
+
+
+def test_a_stream_is_played_once(scripted: ScriptedPage) -> None:
+    asked = Request("/events", destination="empty", document="d")
+    assert [scripted.reply(asked).status for _ in range(3)] == [200, 204, 204]
+    assert scripted.reply(Request("/events", destination="empty", document="e")).status == 200
+
+
+def test_a_redirected_request_keeps_its_method(scripted: ScriptedPage) -> None:
+    reply = scripted.reply(Request("/moved", "POST", "empty", body=b"x"))
+    assert (reply.status, reply.headers["location"]) == (307, "/there")
+
+
+def test_an_address_that_a_script_made_shows_its_document_when_it_is_loaded_again(scripted: ScriptedPage) -> None:
+    deep = Request("/items/2", destination="iframe")
+    assert scripted.reply(deep).status == 404
+    said = json.dumps({"url": f"{MAIN}/items/2", "document": f"{MAIN}/"}).encode()
+    assert scripted.reply(Request("/~/route", "POST", "empty", body=said)).status == 204
+    assert scripted.reply(deep).status == 200
+    assert scripted.reply(Request("/items/2", destination="empty")).status == 404, "only as a document"
+    elsewhere = json.dumps({"url": "https://b.example/x", "document": f"{MAIN}/"}).encode()
+    scripted.reply(Request("/~/route", "POST", "empty", body=elsewhere))
+    assert scripted.reply(Request("/~/https://b.example/x", destination="iframe")).status == 404
+
+
+def test_a_browser_without_a_network_gets_what_the_listener_would_send(scripted: ScriptedPage) -> None:
+    view = OfflineView(scripted.folder, UUID(int=7), f"{MAIN}/")
+    document = view.answer(view.address, "Document")
+    assert b'<script src="/~/shim.js"' in document.read(document.size)
+    assert document.headers["content-security-policy"].endswith("sandbox allow-scripts allow-same-origin")
+    origin = view.address.removesuffix("/")
+    asked = {"Archived-Document": "d"}
+    assert [view.answer(f"{origin}/events", "Fetch", headers=asked).status for _ in range(2)] == [200, 204]
+    assert view.answer(f"{origin}/moved", "XHR", "POST", body=b"x").headers["location"] == "/there"
+    assert view.answer(f"{origin}/~/violations", "CSPViolationReport", "POST").status == 204
+    assert view.violation_count == 1
+    shim = view.answer(f"{origin}/~/shim.js", "Script")
+    assert "script-src 'none'" in shim.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("target", ["/~/", "/~/x", "/~/violations", "/~/route"])
+def test_nothing_else_is_answered(scripted: ScriptedPage, target: str) -> None:
+    with pytest.raises(ForbiddenError):
+        scripted.reply(Request(target))
+
+
+def test_messages_of_sockets_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "responses").mkdir()
+    url = "wss://a.example/s"
+    lines = [
+        {"event": "opened", "url": url, "socket": 1},
+        {"event": "opened", "url": url, "socket": 2},
+        {"event": "sent", "url": url, "socket": 2, "text": "b"},
+        {"event": "received", "url": url, "socket": 1, "base64": "AA=="},
+        {"event": "closed", "url": url, "socket": 1},
+        {"event": "received", "url": "wss://b.example/", "socket": 3, "text": "other"},
+    ]
+    (tmp_path / "responses" / "sockets.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    first, second = sockets_to(tmp_path, url)
+    assert (first.messages, first.is_closed) == ([["received", "base64", "AA=="]], True)
+    assert (second.messages, second.is_closed) == ([["sent", "text", "b"]], False)
+    assert sockets_to(tmp_path / "none", url) == []
+
+
+def test_only_the_app_frames_a_view_and_only_documents_and_workers_run() -> None:
+    host = f"v-{LABEL}.localhost:8001"
+    running = view_policy(host, "text/html", scripts=True, is_clean=True)
+    assert "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*;" in running
+    assert "form-action 'none'" in running
+    assert "https:" not in running
+    still = view_policy(host, "image/svg+xml", scripts=False, is_clean=False)
+    assert "script-src 'none'; connect-src 'none'; worker-src 'none'" in still
+    assert still.endswith("; sandbox")
+    assert "sandbox" not in view_policy(host, "application/pdf", scripts=False, is_clean=False)
