@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterable, Sequence
 from uuid import UUID
 
 from django.db import models
-from django.db.models import Count, Q
+from django.db.models import Case, Count, F, Q, Value, When
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
-from archivebox.contract.failures import FINAL
+from archivebox.contract.failures import FINAL, NOT_THE_PAGE
 from archivebox.contract.reasons import Reason
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot, chosen_hooks
@@ -26,6 +26,8 @@ CANCELLED = Q(snapshot__status="cancelled") | Q(snapshot__crawl__status="cancell
 """Results of what somebody has cancelled: nothing of it runs again."""
 RETRIABLE = (Q(status="backoff") | (Q(status="failed") & ~Q(reason__in=sorted(FINAL)))) & ~CANCELLED
 """What `archivebox update` tries again: also what has used up its attempts, not what said "not to be had"."""
+_REASON = Case(When(reason__in=sorted(NOT_THE_PAGE), then=F("reason")), default=Value(""))
+"""That what was kept is no page is known by the reason of its navigation, until that has found the page."""
 BATCH = 500
 """Rows that one statement speaks of."""
 
@@ -99,7 +101,7 @@ def _run_again(keys: list[UUID], page_ids: set[UUID]) -> int:
     rows = ArchiveResult.objects.filter(pk__in=keys).exclude(status__in=ArchiveResultMachine.OPEN)
     count: int = rows.filter(snapshot__owner__isnull=False).update(retry_at=now, attempts=0)
     free = rows.filter(snapshot__owner__isnull=True)
-    count += free.transition("requeue", retry_at=now, attempts=0, reason="")
+    count += free.transition("requeue", retry_at=now, attempts=0, reason=_REASON)
     _reopen(pages)
     return count
 

@@ -68,11 +68,13 @@ def _load_of(served: Served) -> int:
 def _responses(folder: Path) -> Iterator[tuple[str, bytes]]:
     """URL and body of each response in the WARC files of a folder; of a revisit, the body that its digest names."""
     bodies: dict[str, bytes] = {}
-    for path in sorted(folder.glob("*.warc.gz")):
+    answers: list[tuple[str, str]] = []
+    for path in folder.glob("*.warc.gz"):  # in any order: a revisit may refer to a file that is read later
         with path.open("rb") as stream:
             for record in ArchiveIterator(stream):
                 url, digest = map(record.rec_headers.get_header, ("WARC-Target-URI", "WARC-Payload-Digest"))
                 if record.rec_type == "response":
                     bodies[digest] = record.content_stream().read()
-                if record.rec_type in ("response", "revisit") and digest in bodies:
-                    yield url, bodies[digest]
+                if record.rec_type in ("response", "revisit"):
+                    answers.append((url, digest))
+    return ((url, bodies[digest]) for url, digest in answers if digest in bodies)

@@ -98,7 +98,7 @@ class Cell:
         untouched = list(self.pages)
         deadline = time.monotonic() + LONGEST * len(self.pages)
         self._start()
-        while untouched and self.kills < wanted and not self._has_ended():
+        while untouched and self.kills < wanted and (not self._has_ended() or self._resume()):
             if time.monotonic() > deadline:
                 self.wrong.append("it did not get on")
                 break
@@ -174,10 +174,21 @@ class Cell:
     def _has_ended(self) -> bool:
         return self._running is not None and self._running.poll() is not None
 
+    def _resume(self) -> bool:
+        """Start anew if the crawl was paused because worker after worker ended with it; say whether it was."""
+        paused = self.home.rows("SELECT id FROM crawls_crawl WHERE status = 'paused' AND reason = 'worker_lost'")
+        if paused:
+            code, lines = self.home.type("crawl", "resume", *(row["id"] for row in paused))
+            assert code == 0, lines
+            self._start()
+        return bool(paused)
+
     def finish(self) -> None:
         """Let it end, and try again what waits for another try, as a person does with ``update --all``."""
         if self._running is not None:
             self._running.wait(LONGEST * len(self.pages))
+            if self._resume():
+                self._running.wait(LONGEST * len(self.pages))
         code, lines = self.home.type("update", "--all")
         if code not in (0, 3):
             self.wrong.append(f"update ended with {code}: {lines[-1:]}")

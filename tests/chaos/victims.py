@@ -28,7 +28,7 @@ def _rows(home: Home, where: str) -> list[int]:
 
 def _browsers(home: Home) -> list[int]:
     rows = home.rows("SELECT pid, cmd FROM machine_process WHERE status = 'running' AND process_type = 'binary'")
-    return [int(row["pid"]) for row in rows if row["pid"] and "chrom" in json.loads(row["cmd"])[0]]
+    return [int(row["pid"]) for row in rows if row["pid"] and "chrom" in "".join(json.loads(row["cmd"])[:1])]
 
 
 def _renderers(home: Home, _page: Page) -> list[int]:

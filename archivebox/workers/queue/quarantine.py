@@ -19,8 +19,9 @@ from archivebox.machine.process import Process
 from archivebox.webhooks.delivery import Delivery
 from archivebox.workers.queue.lease import Lease
 
-MOST_DEATHS = 5
-"""Deaths of workers in a row, with no progress in between, after which what they held is put aside."""
+MAX_DEATH_WEIGHT = 25
+"""What deaths of workers in a row may count (:data:`reclaim.WEIGHT_ALONE`), with no progress in between, before what
+they held is put aside: five that died alone, or twenty-five together with everything else."""
 NOT_THE_FOLDERS = NO_ROOM | {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EBADF}
 """Errors that speak of the disk as a whole, of the machine, or of a fault of ours: no folder is to blame."""
 
@@ -42,7 +43,7 @@ def misconfigured(error: ValueError) -> str:
 
 def quarantine(lease: Lease) -> bool:
     """Put aside what killed its workers too often in a row; False if it did not."""
-    if not lease.model.rows(pk=lease.pk, owner=lease.owner, attempts__gte=MOST_DEATHS).exists():
+    if not lease.model.rows(pk=lease.pk, owner=lease.owner, attempts__gte=MAX_DEATH_WEIGHT).exists():
         return False
     put_aside(lease, Reason.WORKER_LOST)
     return True
