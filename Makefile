@@ -5,7 +5,7 @@ PATHS := archivebox tests bin/environment.py $(wildcard benchmarks)
 CHAOS_SECONDS ?= 300
 ENGINE := tests/integration/engine tests/chaos
 
-.PHONY: help env check format lint types layers dependencies migrations suppressions docs pictures test test-sqlite test-postgres test-modes bare-root chaos chaos-pages fuzz bench lock lock-upgrade changelog clean
+.PHONY: help env check format lint types layers dependencies migrations suppressions docs pictures test test-sqlite test-postgres test-modes bare-root chaos chaos-pages fuzz bench quality lock lock-upgrade lock-plugins changelog clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ fuzz: env  ## ask the API what its description allows, 200 times for each operat
 bench: env  ## the benchmarks
 	$(PY) -m benchmarks
 
+quality: env  ## archive pages of the local web, compare each format with the live page, write docs/quality.md (half an hour)
+	.venv/bin/python -m tests.quality
+
 COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header pyproject.toml
 
@@ -85,6 +88,9 @@ lock: env  ## write the lock files after a change of the dependencies in pyproje
 lock-upgrade: env  ## the same, with the newest versions
 	$(COMPILE) --upgrade --output-file requirements.lock
 	$(COMPILE) --upgrade --group dev --constraints requirements.lock --output-file requirements-dev.lock
+
+lock-plugins: env  ## write the lock files of what plugins have pip install
+	.venv/bin/python -m tests.suite.locks
 
 changelog: env  ## show what changelog.d would add to CHANGELOG.md
 	.venv/bin/towncrier build --draft
