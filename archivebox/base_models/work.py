@@ -96,9 +96,9 @@ class WorkQuerySet(models.QuerySet[Item]):
         """Held items whose holder has not renewed its lease in time."""
         return self.filter(HELD, retry_at__lt=lease_clock())
 
-    def reclaim(self, owner: UUID) -> int:
-        """Give back what a worker held that is gone: due at once, and counted as an attempt that ended by its death."""
-        return self.held_by(owner).update(owner=None, retry_at=timezone.now(), attempts=F("attempts") + 1)
+    def reclaim(self, owner: UUID, weight: int = 1) -> int:
+        """Give back what a worker held that is gone: due at once, and the weight of its death added to the attempts."""
+        return self.held_by(owner).update(owner=None, retry_at=timezone.now(), attempts=F("attempts") + weight)
 
     def release(self, owner: UUID, retry_at: datetime | None = None) -> int:
         """Give back what its holder does not finish now; no attempt is counted."""

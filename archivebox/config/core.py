@@ -29,7 +29,7 @@ _SHARED = (
     SettingSpec("CHECK_SSL_VALIDITY", "boolean", True, "Refuse sites whose certificate is not valid"),
     SettingSpec("USER_AGENT", "string", "", "User agent of every request; empty: each program's own"),
     SettingSpec("COOKIES_FILE", "string", "", "File of cookies, in Netscape format, that hooks send", identity=True),
-    SettingSpec("RESOLUTION", "string", "1440,2000", "Width,height of pages in pixels", pattern=r"^\d{2,5},\d{2,5}$"),
+    SettingSpec("RESOLUTION", "string", "1440,900", "Width,height of pages in pixels", pattern=r"^\d{2,5},\d{2,5}$"),
     SettingSpec("NODE_BINARY", "string", "node", "Program that runs JavaScript hooks"),
 )
 
@@ -84,6 +84,9 @@ _WORK = (
     ),
     SettingSpec("HOOK_FILE_MAX", "integer", 16_000 * MEGABYTE, "Bytes of the largest file of a hook", minimum=MEGABYTE),
     SettingSpec("DISK_FREE_MIN", "integer", 500 * MEGABYTE, "Bytes of free disk below which no work begins", minimum=0),
+    SettingSpec(
+        "MEASURE_REPLAY", "boolean", True, "Measure how much of each page its replay shows, while nothing else runs"
+    ),
     SettingSpec("PROCESS_RETENTION_DAYS", "integer", 30, "Days that process records stay; 0: for ever", minimum=0),
     SettingSpec("AUDIT_RETENTION_DAYS", "integer", 365, "Days that it is known who changed what; 0: always", minimum=0),
     SettingSpec("REMOVED_RETENTION_DAYS", "integer", 30, "Days until files of removed pages go; 0: never", minimum=0),

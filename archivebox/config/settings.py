@@ -31,6 +31,7 @@ INSTALLED_APPS = [
     "archivebox.webhooks",
     "archivebox.crawls",
     "archivebox.core",
+    "archivebox.replay",
     "archivebox.search",
     "archivebox.jobs",
     "archivebox.accounts",

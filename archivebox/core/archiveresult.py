@@ -138,6 +138,7 @@ class ArchiveResult(TabledRow):
         help_text="the hook's Process of the latest attempt",
     )  # fmt: skip
     iface = models.ForeignKey(NetworkInterface, null=True, blank=True, on_delete=models.SET_NULL)
+    """By which the connections of the latest attempt left; None: it made none, or did not say that they are its."""
 
     objects: ClassVar[models.Manager[Any]] = ArchiveResultQuerySet.as_manager()
 
@@ -299,6 +300,8 @@ class Declaration:
     """The reason that it said."""
     refused: str = ""
     """The reason code, where a record of it was not taken."""
+    after: int = 0
+    """Seconds for which the server wishes to be left alone, as it said; 0: it did not."""
 
     @property
     def is_final_failure(self) -> bool:
@@ -315,7 +318,9 @@ class Declaration:
         why = Reason(reason) if isinstance(reason, str) and reason in DECLARABLE_REASONS else None
         said = str(record.fields.get("output_str") or "")
         refused = str(record.fields.get(REFUSED) or "")
-        return cls(known, said, record.fields.get("output_json"), unknown, again, why, refused)
+        asked = record.fields.get("retry_after")
+        after = asked if isinstance(asked, int) and asked > 0 else 0
+        return cls(known, said, record.fields.get("output_json"), unknown, again, why, refused, after)
 
 
 def declared_in(records: Iterable[Record]) -> Declaration | None:
@@ -393,5 +398,12 @@ def settled_columns(
     if result.status is Status.QUEUED:
         columns["retry_at"] = now
     elif result.retry and attempts < limit:
-        columns |= {"status": "backoff", "retry_at": now + back_off(attempts)}
+        columns |= {"status": "backoff", "retry_at": now + _until_retry(attempts, declared)}
     return columns
+
+
+def _until_retry(attempts: int, declared: Declaration | None) -> timedelta:
+    """How long a retry waits: as long as the server said (RFC 9110, 10.2.3), else by back-off."""
+    if declared is None or not declared.after:
+        return back_off(attempts)
+    return min(timedelta(seconds=declared.after), LONGEST_BACK_OFF)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from archivebox.base_models.counting import CountOf
 from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.base_models.work import HELD
+from archivebox.contract.failures import NOT_THE_PAGE
 from archivebox.contract.presentation import CONTENT
 from archivebox.contract.reasons import Reason, split
 from archivebox.contract.verdicts import State, judge
@@ -232,7 +233,7 @@ def _verdicts(sealed: Sequence[PageNow]) -> dict[UUID, str]:
 
 
 def nothing_kept(sealed: "QuerySet[Snapshot, Any]") -> int:
-    """How many of these sealed pages came to nothing.
+    """How many of these sealed pages came to nothing, or to something else than the page.
 
     Results are read only of pages of which no plugin kept what is of a page, which are few. A plugin of somebody's own
     that declares no outputs is believed to have; and who asked for a title alone, and got it, has all there was to get.
@@ -241,6 +242,8 @@ def nothing_kept(sealed: "QuerySet[Snapshot, Any]") -> int:
     succeeded, failed = results.filter(status="succeeded"), results.filter(status="failed")
     of_content = Q(plugin__in=[name for name, plugin in plugins().items() if plugin.may_keep(CONTENT)])
     has_all = Exists(succeeded) & ~Exists(failed) & ~Exists(results.filter(of_content))
-    rows = sealed.filter(~Exists(succeeded.filter(of_content))).exclude(has_all)
+    refused = Exists(results.filter(status__in=["failed", "backoff"], reason__in=sorted(NOT_THE_PAGE)))
+    rows = sealed.filter(refused | (~Exists(succeeded.filter(of_content)) & ~has_all))
     doubtful = (PageNow(*row) for row in rows.values_list(*_PAGE))
-    return sum(Counter(_verdicts(part).values())[State.NOTHING.value] for part in batches(doubtful, READ))
+    states = Counter(state for part in batches(doubtful, READ) for state in _verdicts(part).values())
+    return states[State.NOTHING] + states[State.REFUSED]

@@ -26,7 +26,7 @@ from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import register
 from archivebox.contract.schema import prefix
-from archivebox.contract.verdicts import State, Verdict, judge
+from archivebox.contract.verdicts import Verdict, judge
 from archivebox.core.tag import Tag
 from archivebox.crawls.crawl import Crawl, Domain
 from archivebox.hooks import discover_hooks, outputs_of, resolve_settings
@@ -44,7 +44,7 @@ MOST_TAGS = 100
 """Tags taken from one record."""
 PATCHED_TEXTS = {"title": 512, "final_url": 2000, "mime_type": 255}
 """Columns of text that a hook of the page may set, and their most characters."""
-PATCHED_NUMBERS = {"http_status": 999, "quality": 100}
+PATCHED_NUMBERS = {"http_status": 999}
 """Columns of a number that a hook of the page may set, and the largest."""
 _SEEN_BY = ("visibility", "created_by")
 _KEPT, _REMOVED = Q(retired_at__isnull=True), Q(retired_at__isnull=False)
@@ -56,6 +56,8 @@ _UNSEALED = Q(status__in=list(_OPEN_OR_PAUSED))
 """The same for an index, whose condition is written by Django."""
 _SEED = Q(depth=0)
 _MEASURED = Q(quality__isnull=False)
+_TO_MEASURE = Q(measured_at__isnull=True, retired_at__isnull=True, status="sealed")
+_LOSSY = Q(is_lossy=True)
 LEAST_NOT_OK = 300
 """The smallest HTTP status that is no success (RFC 9110, 15)."""
 _NOT_OK = Q(http_status__gte=LEAST_NOT_OK)
@@ -104,6 +106,14 @@ class SnapshotQuerySet(WorkQuerySet["Snapshot"]):
         """Those of which it is known how much their replay has."""
         return self.filter(quality__isnull=False)
 
+    def to_measure(self) -> Self:
+        """Those whose replay nobody has measured since they were sealed; which shows the condition of their index."""
+        return self.kept().filter(status=Literal("sealed"), measured_at__isnull=True)
+
+    def lossy(self) -> Self:
+        """Those that are worth capturing again."""
+        return self.filter(is_lossy=True)
+
     def of_crawl(self, key: UUID) -> Self:
         """Those of one crawl, for a list.
 
@@ -145,7 +155,17 @@ class Snapshot(StoppableItem, VisibleRow):
     http_status = models.PositiveSmallIntegerField(default=0, help_text="of the last answer (RFC 9110, 15); 0: none")
     mime_type = models.CharField(max_length=255, blank=True, default="", help_text="without parameters, lower case")
     quality = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text="percent of the page that its replay has; null: not known"
+        null=True, blank=True, help_text="percent of the page that its replay shows without scripts; null: not measured"
+    )
+    quality_with_scripts = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="percent of the page that its replay shows with scripts; null: not measured"
+    )
+    measures = models.JSONField(null=True, blank=True, help_text="what the quality was made from, for people")
+    measured_at = models.DateTimeField(
+        null=True, blank=True, help_text="when its replay was measured as it was sealed last; null: not yet"
+    )
+    is_lossy = models.BooleanField(
+        null=True, blank=True, help_text="true: worth capturing again; null: not known to be"
     )
     size = models.BigIntegerField(default=0, help_text="bytes that its results have kept, as of its last seal")
     tags = models.ManyToManyField(Tag, blank=True, related_name="snapshot_set")
@@ -175,6 +195,8 @@ class Snapshot(StoppableItem, VisibleRow):
             models.Index(fields=["domain", "id", *_SEEN_BY], condition=_KEPT, name="snapshot_of_host"),
             models.Index(fields=["mime_type", "id", *_SEEN_BY], condition=_KEPT, name="snapshot_of_type"),
             models.Index(fields=["quality", "id", *_SEEN_BY], condition=_MEASURED, name="snapshot_of_quality"),
+            models.Index(fields=["id", *_SEEN_BY], condition=_LOSSY, name="snapshot_lossy"),
+            models.Index(fields=["id"], condition=_TO_MEASURE, name="snapshot_to_measure"),
             models.Index(fields=["id", *_SEEN_BY, "depth"], condition=_IN_LIBRARY, name="snapshot_in_library"),
             models.Index(fields=["http_status", "id", *_SEEN_BY], condition=_NOT_OK, name="snapshot_not_ok"),
             models.Index(fields=["size", "id", *_SEEN_BY], condition=_KEPT, name="snapshot_of_size"),
@@ -295,7 +317,11 @@ class Snapshot(StoppableItem, VisibleRow):
         """Why a hook is not for this page; None: it is. Others are told of private pages only where that was asked."""
         if self.visibility == Visibility.PRIVATE and any(map(settings.is_set, hook.tells)) and not self._asks_for(hook):
             return Reason.PRIVATE_PAGE.value
-        return hook.applies.reason_against(self.url, self.facts)
+        if reason := hook.applies.reason_against(self.url, self.facts):
+            return reason
+        return (
+            None if hook.applies.is_for_content_of(self.path) else Reason.NOT_APPLICABLE.of("what this page contains")
+        )
 
     def _asks_for(self, hook: Hook) -> bool:
         """Whether its plugin was asked for by name for this page or its crawl, and not for all."""
@@ -369,7 +395,7 @@ class Snapshot(StoppableItem, VisibleRow):
             return
         page = Snapshot.objects.get(pk=self.pk)  # hooks have told of it since a worker read it
         verdict = judge(page.status, page.http_status, page.archiveresult_set.all(), outputs_of)
-        if verdict.state is not State.NOTHING:
+        if verdict.is_archived:
             tell(Event.SNAPSHOT_SEALED, page.pk, page.told(verdict))
         elif page.retry_at is None:
             tell(Event.SNAPSHOT_FAILED, page.pk, page.told(verdict))

@@ -27,7 +27,7 @@ class SnapshotMachine(WorkMachine):
     cancel = queued.to(cancelled) | started.to(cancelled) | paused.to(cancelled)
 
     columns: ClassVar[dict[str, dict[str, object]]] = {
-        "reopen": {"current_step": 0},
+        "reopen": {"current_step": 0, "measured_at": None},
         "release": AT_ONCE,
         "pause": LET_GO,
         "resume": AT_ONCE,

@@ -43,6 +43,7 @@ class Page:
             "http_status": one.http_status,
             "mime_type": one.mime_type,
             "quality": one.quality,
+            "quality_with_scripts": one.quality_with_scripts,
             "crawl_id": str(one.crawl_id),
             "depth": one.depth,
             "tags": list(self.tags),

@@ -15,8 +15,9 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.discovery import BUNDLED
 from archivebox.contract.hook import Hook
-from archivebox.contract.presentation import ranked
+from archivebox.contract.presentation import RECORDING, ranked
 from archivebox.hooks.registry import needed_programs, path_of_program, place_set_for, plugins, setting_of_program
+from archivebox.lib.processes import MARK
 
 APPLICATION = Path(__file__).parent.parent.parent
 INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "XDG_RUNTIME_DIR")
@@ -29,6 +30,8 @@ PROXY_VARIABLES = (
     "http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY",
 )  # fmt: skip
 """For FTP, too, to which wget follows redirects: the proxy refuses it, and without one wget goes there itself."""
+USER, NO_PASSWORD = "hook", "none"
+"""What the proxy's URL says where no process id is known, and no password is given: some clients want both."""
 NO_EXCEPTION = "<-loopback>"
 """Names no host. Chromium goes past its proxy to every loopback port unless it is told so."""
 INSTALLER_PREFIXES = ("PIP_", "UV_", "NPM_CONFIG_", "npm_config_", "HOMEBREW_")
@@ -80,7 +83,15 @@ class Proxy(NamedTuple):
     password: str
 
     def url(self, *, bundled: bool) -> str:
-        return f"http://{self.place}" if bundled else f"http://hook:{self.password}@{self.place}"
+        return f"http://{USER}:{NO_PASSWORD if bundled else self.password}@{self.place}"
+
+
+def environment_of_process(env: Mapping[str, str], process_id: str) -> dict[str, str]:
+    """The environment of one hook run, which says to the proxy which process it is."""
+    own = {MARK: process_id}
+    if proxy := env.get(PROXY_VARIABLES[0]):
+        own |= dict.fromkeys(PROXY_VARIABLES, proxy.replace(f"//{USER}:", f"//{process_id}:", 1))
+    return {**env, **own}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,15 +179,24 @@ def _environment(plugin: str, call: Call, *, for_installer: bool) -> tuple[dict[
         "ABX_RUNTIME": "archivebox",
         "HOOK_BASE": str(BUNDLED / "base"),  # where hook.sh and hook.js are
         "EXTRA_CONTEXT": json.dumps(dict(call.context)),
+        "RECORDING_PLUGIN": _recording_plugin(call.settings),
     }
     env |= call.folders
     if call.proxy is not None:
         bundled = plugin in plugins() and plugins()[plugin].source == "bundled"
         env |= dict.fromkeys(PROXY_VARIABLES, call.proxy.url(bundled=bundled))
         env |= {"no_proxy": NO_EXCEPTION, "NO_PROXY": NO_EXCEPTION, "NODE_USE_ENV_PROXY": "1"}
+        env |= {"GIT_HTTP_PROXY_AUTHMETHOD": "basic"}  # else git says who asks only if it is asked, which nobody does
     if plugin in plugins() and plugins()[plugin].search is not None:
         env["SEARCH_TEXTS"] = json.dumps(_search_texts())
     return env, sorted(own)
+
+
+def _recording_plugin(settings: Resolved) -> str:
+    """The plugin whose recording of the page others read, one that is on first; empty: there is none."""
+    outputs = {name: plugin.outputs for name, plugin in plugins().items()}
+    names = [name for name, _ in ranked(outputs, RECORDING)]
+    return next((name for name in names if settings.get_flag(plugins()[name].enabled_setting)), (*names, "")[0])
 
 
 def _search_texts() -> list[tuple[str, str]]:

@@ -90,6 +90,8 @@ class ProcessRow(TabledRow):
 
     launch_env: Mapping[str, str] | None = None
     """The environment that it is launched with; it lives in the launching object only."""
+    launch_fds: tuple[int, ...] = ()
+    """Descriptors that it gets, under the same numbers; they live in the launching object only."""
 
     objects: ClassVar[Any]
     """The model's own, whose querysets speak of processes."""
@@ -150,6 +152,7 @@ class ProcessRow(TabledRow):
             env={**(self.launch_env if self.launch_env is not None else os.environ), **mark},
             stdout=self.stdout_file,
             stderr=self.stderr_file,
+            pass_fds=self.launch_fds,
         )
 
     # --- for people -------------------------------------------------------------------------------------------

@@ -111,6 +111,11 @@ class DataFolder:
         return self.run / "purge"
 
     @property
+    def rewritten(self) -> Path:
+        """Large archived documents as replay shows them; made again when they are lost."""
+        return self.run / "rewritten"
+
+    @property
     def machine_id(self) -> Path:
         return self.run / "machine-id"
 

@@ -53,7 +53,7 @@ class Wanted(Schema):
 
 @router.get("", response=Page[SnapshotOut], auth=Bearer(Action.LIST))
 def list_snapshots(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[SnapshotOut]:
-    """Snapshots, the newest first, or as `sort` says; `worst` has those alone whose quality is known."""
+    """Snapshots, the newest first, or as `sort` says; `worst` has those alone whose replay was measured."""
     who = whoever(request)
     selection = found(who, wanted.q)
     selection = replace(selection, among=_chosen(selection.among, wanted))
@@ -156,7 +156,7 @@ def list_results_of_snapshot(request: HttpRequest, snapshot_id: UUID, window: Qu
     """What each hook made of it."""
     who = whoever(request)
     snapshot = _find(visible_snapshots(who), snapshot_id)
-    rows = snapshot.archiveresult_set.all()
+    rows = snapshot.archiveresult_set.select_related("iface")
     return page_of(rows, window, lambda found: ResultOut.all_of(found, who))
 
 

@@ -69,6 +69,9 @@ def _when(hook: Hook) -> str:
         return "for each program that is missing"
     step = f", step {hook.step}" if event in {"Crawl", "Snapshot"} else ""
     applies = [f"{name} `{pattern}`" for name, pattern in _conditions(hook)]
+    if files := [f"`{name}`" for name, _ in hook.applies.contains]:
+        applies.append(f"what it is for is found in {' or '.join(files)}")
+    applies += [f"there is no `{name}`" for name in hook.applies.absent]
     beside = ", in the background" if hook.background else ""
     return f"{event}{step}{beside}" + (f", where {' and '.join(applies)}" if applies else "")
 

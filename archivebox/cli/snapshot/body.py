@@ -23,7 +23,7 @@ RESULTS = (
 )
 LABELS = {
     "id": "id", "url": "URL", "final_url": "led to", "http_status": "HTTP status", "mime_type": "type",
-    "quality": "quality",
+    "quality": "quality", "quality_with_scripts": "with scripts", "measured_at": "measured", "is_lossy": "lossy",
     "title": "title", "status": "status", "reason": "reason", "created_at": "added", "bookmarked_at": "dated",
     "sealed_at": "sealed", "retired_at": "removed", "depth": "depth", "tags": "tags", "retry_at": "looks again",
     "crawl_id": "crawl", "folder": "folder", "state": "came to", "sentence": "what", "action": "to do",
@@ -33,11 +33,13 @@ LABELS = {
 def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
     snapshot = find_snapshot(id)
     tags = [tag.name for tag in snapshot.tags.all()]
-    results = snapshot.archiveresult_set.order_by("hook_name", "plugin")
+    results = snapshot.archiveresult_set.select_related("iface").order_by("hook_name", "plugin")
     came_to = judge(snapshot.status, snapshot.http_status, results, outputs_of)
     said = {"state": came_to.state.value, "sentence": came_to.sentence, "action": came_to.action}
     session.out.facts(record_of(snapshot, tags=tags, folder=str(snapshot.path), **said), LABELS)
-    records = (record_of(row, sentence=row.sentence, action=row.action) for row in results)
+    records = (
+        record_of(row, sentence=row.sentence, action=row.action, interface=str(row.iface or "")) for row in results
+    )
     session.out.table(RESULTS, records, empty="No hook has been looked at yet.")
     return 0
 

@@ -4,7 +4,7 @@ Linux has pidfds, a subreaper and ``/proc``; elsewhere, or with ``ARCHIVEBOX_POR
 """
 
 from archivebox.lib.processes.adoption import AdoptedChild, adopt
-from archivebox.lib.processes.children import Child, unreaped
+from archivebox.lib.processes.children import Child, unreaped, waited_for
 from archivebox.lib.processes.ending import EXEC_SECONDS, Strays
 from archivebox.lib.processes.exits import UNSEEN, ExitJournal, ExitStatus
 from archivebox.lib.processes.forkserver import ForkedChild, ForkServer, ForkServerGone
@@ -57,4 +57,5 @@ __all__ = [
     "unreaped",
     "wait",
     "wait_gone",
+    "waited_for",
 ]

@@ -2,7 +2,11 @@
 
 import os
 import select
+import subprocess
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
 
 from archivebox.lib.processes.exits import ExitStatus
 from archivebox.lib.processes.identity import Identity
@@ -49,6 +53,29 @@ def keep(child: Child) -> None:
 def unreaped() -> dict[Identity, Child]:
     """Every process this one has started or adopted, and not yet let go."""
     return dict(_unreaped)
+
+
+_waited_for: set[int] = set()
+_starting = Lock()
+
+
+@contextmanager
+def waited_for(start: "Callable[[], subprocess.Popen[bytes]]") -> "Iterator[subprocess.Popen[bytes]]":
+    """A child that is waited for within this block: nobody else takes it for an orphan, or reaps it."""
+    with _starting:
+        popen = start()
+        _waited_for.add(popen.pid)
+    try:
+        with popen:
+            yield popen
+    finally:
+        _waited_for.discard(popen.pid)
+
+
+def known_pids() -> set[int]:
+    """Pids of the children that this process has started or adopted. Read them after those of all children."""
+    with _starting:
+        return {identity.pid for identity in unreaped()} | _waited_for
 
 
 def block_on(fds: list[int], seconds: float | None) -> None:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Container
 
-from archivebox.lib.processes.children import unreaped
+from archivebox.lib.processes.children import known_pids
 from archivebox.lib.processes.exits import NO_ROOM, UNSEEN, ExitJournal, ExitStatus
 from archivebox.lib.processes.identity import Identity
 from archivebox.lib.processes.linux import P_PID, P_PIDFD, set_child_subreaper, waitid
@@ -25,9 +25,10 @@ def orphans(own: Container[int] = ()) -> set[Identity]:
 
     ``own`` are pids of children started by other means than this package (a web server, a worker).
     """
-    known = {identity.pid for identity in unreaped()}
-    pids = (pid for pid in children_of(os.getpid()) if pid not in known and pid not in own)
-    return {identity for pid in pids if (identity := Identity.of(pid)) is not None}
+    pids = list(children_of(os.getpid()))
+    known = known_pids()
+    strangers = (pid for pid in pids if pid not in known and pid not in own)
+    return {identity for pid in strangers if (identity := Identity.of(pid)) is not None}
 
 
 def reap_orphans(journal: ExitJournal | None, own: Container[int] = ()) -> dict[Identity, ExitStatus]:

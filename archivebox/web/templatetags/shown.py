@@ -14,12 +14,12 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from archivebox.contract.verdicts import State
+from archivebox.core.quality import LEAST_GOOD
 from archivebox.hooks import plugins
 from archivebox.lib import quantities
 from archivebox.search.facets import quoted
 from archivebox.search.finding import Match
 from archivebox.web.marks import Mark
-from archivebox.web.quality import BAD
 from archivebox.web.seen_by import ICONS as SEEN_BY_ICONS
 from archivebox.web.seen_by import SEEN_BY
 
@@ -29,7 +29,8 @@ ICONS = "web/vendor/lucide.svg"
 _KINDS = {
     "succeeded": "good", "sealed": "good", "exited": "calm", "failed": "bad", "cancelled": "calm", "skipped": "calm",
     "noresults": "calm", "started": "busy", "running": "busy", "queued": "wait", "backoff": "wait", "paused": "wait",
-    State.KEPT: "good", State.PARTLY: "wait", State.NOTHING: "bad", State.WAITING: "wait",
+    State.KEPT: "good", State.PARTLY: "wait", State.NOTHING: "bad", State.REFUSED: "bad",
+    State.WAITING: "wait",
 }  # fmt: skip
 _WORDS = {
     "queued": "waiting",
@@ -88,10 +89,10 @@ def seen_by_mark(visibility: str) -> SafeString:
 @register.simple_tag
 @cache
 def quality_mark(percent: int | None) -> SafeString | str:
-    """Nothing but where a page's replay lacks much of it."""
-    if percent is None or percent >= BAD:
+    """Nothing but where a page's replay shows little of it."""
+    if percent is None or percent >= LEAST_GOOD:
         return ""
-    words = f"Its replay has {percent} % of the page"
+    words = f"Its replay shows {percent} % of the page"
     return format_html('<span class="lacks" title="{}">{}replay {} %</span>', words, icon("scan-text"), percent)
 
 

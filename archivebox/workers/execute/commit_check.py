@@ -15,7 +15,9 @@ from django.db.models import F, Q
 from django.db.models.functions import Greatest
 
 from archivebox.base_models.prepared import PreparedQuery, Rows
+from archivebox.base_models.rows import Row
 from archivebox.base_models.transactions import write_transaction
+from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.queue.lease import Lease
 
@@ -39,6 +41,8 @@ class CommitCheck:
         """Of the last commit."""
         self._last: dict[Lease, int] = {}
         """By lease, the last commit that wrote in its name."""
+        self.lasting: list[Row] = []
+        """Rows without a lease to which others refer; written again where they were lost. Any thread may add one."""
 
     @contextmanager
     def transaction(self, leases: Iterable[Lease]) -> Iterator[None]:
@@ -77,6 +81,8 @@ class CommitCheck:
             return
         lost = [lease for lease, number in self._last.items() if number > survived]
         with write_transaction():
+            for row in (Machine.current(), *self.lasting):
+                type(row)._default_manager.bulk_create([row], ignore_conflicts=True)
             if survived == NO_ROW:
                 self._worker.save(force_insert=True)
             Process.objects.filter(pk=self._worker.pk).update(commit_number=self.number)

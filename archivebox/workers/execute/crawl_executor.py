@@ -30,6 +30,8 @@ from archivebox.hooks import (
 )
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
+from archivebox.storage.layout import HOOK_RUNS
+from archivebox.workers.execute.capped_log import cut_all
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.executor import Executor
 from archivebox.workers.execute.hook_process import HookProcess
@@ -175,6 +177,8 @@ class CrawlRunExecutor(Executor):
         await self.end_everything(EndReason.SEALED, self.engine.stop_grace)
         if event == "seal":
             await self._run_end_hooks()
+            runs = self.call.object_dir / HOOK_RUNS
+            await self.engine.loop.run_in_executor(None, cut_all, runs, self.engine.output_max)
         await self.engine.journal.read(_put_down, self.lease, event)
         self.let_go()
 
@@ -248,7 +252,7 @@ def _holds_something(settings: Resolved) -> bool:
 def want_programs(settings: Resolved, urls: Sequence[str]) -> None:
     """Queue what a crawl's plugins need and this machine lacks; what was there, or missing, is checked again.
 
-    What only pages of certain addresses need is asked for by the first such page.
+    What only pages of certain addresses or certain content need is asked for by the first such page.
     """
     wanted, at_once = wanted_programs(settings), wanted_programs(settings, urls)
     known = {binary.name: binary for binary in Binary.objects.here().filter(name__in=wanted)}
@@ -276,6 +280,8 @@ def wanted_programs(settings: Resolved, urls: Sequence[str] | None = None) -> di
 
 
 def _may_run(hook: Hook, urls: Sequence[str] | None) -> bool:
+    if urls is not None and hook.applies.contains:
+        return False
     pattern = hook.applies.url
     return pattern is None or urls is None or any(pattern.search(url) for url in urls[:MOST_URLS])
 

@@ -3,17 +3,20 @@
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from functools import partial
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from django.db import connections
+from django.utils import timezone
 
 from archivebox.base_models.patience import OF_DATABASE, patiently
 from archivebox.config.resolve import SettingError
 from archivebox.jobs.begin import next_to_freeze
 from archivebox.jobs.carrying_out import Part, begin_anew, freeze_part, next_part, put_down, write_part
-from archivebox.jobs.deeds import DEEDS, Deed
+from archivebox.jobs.deed import Deed, DeferredError
+from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.job import Job
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
@@ -26,6 +29,9 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 PROBLEMS = (OSError, QueryError, SearchUnavailableError, SettingError)
 """What ends a job with its sentence; anything else is a fault of ours, and breaks the worker."""
+
+DEFERRED_FOR = timedelta(seconds=15)
+"""How soon a job that makes way for pages is looked at again."""
 
 
 class LoadedJob(NamedTuple):
@@ -44,17 +50,28 @@ class JobExecutor(Held):
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="job")
         self._task = engine.in_background(self._carry_out())
 
+    @property
+    def is_idle_work(self) -> bool:
+        """Whether it is done beside the jobs that people wait for, while nothing else is to be done."""
+        return self._job.kind == Job.Kind.MEASURE
+
     async def _carry_out(self) -> None:
-        problem = ""
+        problem, is_deferred = "", False
         try:
             await self._go_on()
+        except DeferredError:
+            is_deferred = True
         except PROBLEMS as error:
             problem = str(error)
             log.warning("Job %s ends: %s action=job_failed", self.lease.pk, error)
         finally:
             await self._beside(self._close)
             self._thread.shutdown()
-        if problem or not self.ending:
+        if is_deferred and not self.ending:
+            later = timezone.now() + DEFERRED_FOR
+            await self.engine.journal.read(partial(put_down, self._job, "release", retry_at=later))
+            self.let_go()
+        elif problem or not self.ending:
             await self.engine.journal.read(partial(put_down, self._job, "seal", problem=problem))
             self.let_go()
 
@@ -94,8 +111,7 @@ class JobExecutor(Held):
         connections.close_all()
 
     async def obey(self, event: str) -> None:
-        self.ending = True
-        await self._task
+        await self._stop()
         if not self.over.done():
             await self.engine.journal.read(put_down, self._job, event)
             self.let_go()
@@ -104,9 +120,14 @@ class JobExecutor(Held):
         await self.obey("release")
 
     async def abandon(self) -> None:
-        self.ending = True
-        await self._task
+        await self._stop()
         self.let_go()
+
+    async def _stop(self) -> None:
+        """Begin no other part, and have the present one end soon where it takes long."""
+        self.ending = True
+        self._deed.interrupt()
+        await self._task
 
 
 # --- on the database thread -------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from archivebox.core.archiveresult import (
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import learn_finite, prepare_hook
+from archivebox.lib.machine_load import is_busy
 from archivebox.lib.processes import UNSEEN
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns
@@ -31,10 +32,20 @@ from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.live_page import LivePage
 from archivebox.workers.execute.page_limits import PageLimits
 from archivebox.workers.execute.places import LATE_AFTER, Places
+from archivebox.workers.execute.refused_page import RefusedPage, was_refused
 from archivebox.workers.execute.schedule import Lacks, Planned, Schedule
 from archivebox.workers.execute.sealing import Phase, Sealing
 from archivebox.workers.execute.snapshot_rows import Loaded, put_down, take_records
 from archivebox.workers.queue.lease import Lease
+
+TIMES_WHEN_BUSY = 2
+"""As many attempts has what failed for want of time while the machine was busy; back-off leads to when it is idle."""
+OF_TIME = frozenset({Reason.TIMEOUT, Reason.TEMPORARY_FAILURE})
+
+
+def attempts_allowed(reason: Reason | None, limit: int) -> int:
+    """How often a hook may run that has just failed for ``reason``, where the limit is otherwise ``limit``."""
+    return limit * TIMES_WHEN_BUSY if reason in OF_TIME and is_busy() else limit
 
 
 class SnapshotExecutor(Executor):
@@ -53,6 +64,7 @@ class SnapshotExecutor(Executor):
         is_late = engine.loop.call_at(self._late_at, engine.on_capacity)
         self.over.add_done_callback(lambda _: is_late.cancel())  # else ten seconds after each page a poll for nothing
         self.page = LivePage(self.schedule)
+        self.refused = RefusedPage(self)
         self.sealing = Sealing(self, self.snapshot)
         self._to_judge: set[HookProcess] = set()
         """Runs that ended while no worker had them: nothing is started before all of them are judged."""
@@ -145,7 +157,7 @@ class SnapshotExecutor(Executor):
         if item.result_id is None:
             return
         columns: dict[str, object] = {"start_ts": timezone.now(), "process_id": run.process_id}
-        columns |= {} if item.replay else {"status": "started", "reason": ""}
+        columns |= {} if item.replay else {"status": "started", "reason": _kept_reason(item, "")}
         self.engine.journal.update(ArchiveResult, item.result_id, columns, self.lease)
 
     def _take_up(self, row: Process, item: Planned) -> None:
@@ -192,14 +204,26 @@ class SnapshotExecutor(Executor):
             return
         if result == CUT_OFF:
             item.hook = learn_finite(item.hook)
-        if result.status is Status.QUEUED:
-            self._back_to_queue(item, result.code)
+        if replayed and self.refused.is_had_already(item, result):
+            self.refused.keep_earlier(item)
+        elif result.status is Status.QUEUED:
+            self.back_to_queue(item, result.code)
         else:
-            self.settle(item, result, extra=run.listing.columns)
-            if title := title_said(item.hook, run.declared):  # asked here: an effect costs a savepoint, for every hook
+            earlier = item.reason
+            self.settle(item, result, extra=run.listing.columns | {"iface_id": self._interface_of(item, run, result)})
+            self.refused.follow(item, earlier)
+            title = "" if self.refused.is_kept else title_said(item.hook, run.declared)
+            if title:  # asked here: an effect costs a savepoint, for every hook
                 self.engine.journal.effect(partial(take_title, self.snapshot.pk, title), self.lease)
         if item.hook.opens_page and run.declared is not None and run.declared.is_final_failure:
             self._page_is_gone()
+
+    def _interface_of(self, item: Planned, run: HookProcess, result: Outcome) -> UUID | None:
+        """By which its connections left; those of a navigation are the browser's."""
+        found = self.engine.interfaces.of_process(self.snapshot.crawl_id, run.process_id)
+        if found is None and item.hook.is_navigation and result.status is not Status.FAILED:
+            found = self.engine.interfaces.of_url(self.snapshot.crawl_id, self.snapshot.url)
+        return found
 
     def _with_regard_to_page(self, item: Planned, result: Outcome) -> Outcome:
         """Who held, recorded or used the page when it died, or died itself at that, runs again on a new one."""
@@ -250,14 +274,13 @@ class SnapshotExecutor(Executor):
 
     def settle(self, item: Planned, result: Outcome, reason: str = "", extra: dict[str, Any] | None = None) -> None:
         declared = item.run.declared if item.run is not None else None
-        columns = settled_columns(
-            result, declared, attempts=item.attempts, now=timezone.now(), limit=self.engine.max_attempts
-        )
+        limit = attempts_allowed(result.reason, self.engine.max_attempts)
+        columns = settled_columns(result, declared, attempts=item.attempts, now=timezone.now(), limit=limit)
         left_out = item.run.left_out if item.run is not None else ""
         columns["reason"] = (reason or str(columns["reason"]) or left_out)[:128]
         columns |= extra or {}
         item.status, item.reason = str(columns["status"]), str(columns["reason"])
-        item.attempts = int(columns["attempts"])
+        item.attempts, item.retry_at = int(columns["attempts"]), columns["retry_at"]
         if result.status is Status.QUEUED:
             item.run = None
         self.sealing.final_changed |= not item.hook.derived
@@ -274,10 +297,11 @@ class SnapshotExecutor(Executor):
             self.snapshot.attempts = 0
             self.engine.journal.update(Snapshot, self.snapshot.pk, {"attempts": 0}, self.lease)
 
-    def _back_to_queue(self, item: Planned, reason: str) -> None:
+    def back_to_queue(self, item: Planned, reason: str) -> None:
+        """Have it run again, in this worker's hands if these keep it."""
         item.status, item.run = "queued", None
         if item.result_id is not None:
-            columns = {"status": "queued", "retry_at": timezone.now(), "reason": reason}
+            columns = {"status": "queued", "retry_at": timezone.now(), "reason": _kept_reason(item, reason)}
             self.engine.journal.update(ArchiveResult, item.result_id, columns, self.lease)
 
     def proxy_died(self) -> None:
@@ -311,7 +335,7 @@ class SnapshotExecutor(Executor):
         for record in records:
             if record.type == "Snapshot" and record.fields.get("id") == str(self.snapshot.pk):
                 self._learn(record)
-        taken, beyond = self.limits.admit(records)
+        taken, beyond = self.limits.admit(self.refused.without_claims(records))
         run.left_out = run.left_out or beyond
         if taken:
             self.ingest(run, partial(take_records, self.snapshot.pk, run.process_id), taken, self.lease)
@@ -328,7 +352,7 @@ class SnapshotExecutor(Executor):
         """What stood in the way of some hooks does so no longer: they wait for their turn again."""
         for item in self.schedule.planned:
             if item.status == "skipped" and item.reason == reason:
-                self._back_to_queue(item, "")
+                self.back_to_queue(item, "")
 
     def refuses(self, item: Planned) -> bool:
         """A hook that needs the live page waits until there is one again; session hooks are run anew for it."""
@@ -367,3 +391,8 @@ class SnapshotExecutor(Executor):
         """The lease is lost: end its trees, and write nothing but what happened to processes."""
         await self.end_everything(EndReason.CANCELLED, 0.0)
         self.let_go()
+
+
+def _kept_reason(item: Planned, reason: str) -> str:
+    """The reason of a result that is open again: that of a refusal stays until its navigation has found the page."""
+    return item.reason if was_refused(item) and item.hook.session else reason

@@ -22,6 +22,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not on this machine"),
 ]
 
+PLUGINS = "puppeteer,chrome,screenshot,pdf,dom,title"
 LIBRARIES = ["puppeteer", "@puppeteer/browsers", "abxbus"]
 NODES = {"20": "20.20.2", "22": "22.23.3"}
 NO_SANDBOX = {"CHROME_SANDBOX": "false", "CHROME_ARGS_EXTRA": '["--no-sandbox"]'}
@@ -105,7 +106,7 @@ def test_the_browser_plugins_of_a_dialect_run_unmodified(
     home.env["PATH"] = f"{install_node(programs, node)}{os.pathsep}{home.env['PATH']}"
     home.type("init")
     put_in(home, install_family(programs, family.version))
-    code, _ = home.type("add", "--plugins", "puppeteer,chrome,screenshot,pdf,dom,title", site.url_for("/article"))
+    code, _ = home.type("add", "--plugins", PLUGINS, site.url_for("/article"))
     results = home.rows("SELECT hook_name, status, reason, output_str FROM core_archiveresult")
     assert {row["hook_name"]: row["status"] for row in results} == family.ends, [tuple(row) for row in results]
     assert code == 0
@@ -115,4 +116,24 @@ def test_the_browser_plugins_of_a_dialect_run_unmodified(
     assert "On Keeping Pages" in (page / "dom" / "output.html").read_text()
     assert (page / "pdf" / "output.pdf").read_bytes().startswith(b"%PDF")
     assert (page / "screenshot" / "screenshot.png").read_bytes().startswith(b"\x89PNG")
+    assert not home.wait_until_nothing_runs()
+
+
+@pytest.mark.parametrize("node", ["20", "22"])
+def test_singlefile_of_the_newer_dialect_runs_unmodified(home: Home, site: Site, programs: Programs, node: str) -> None:
+    """What it imports comes before the page is opened. Without SingleFile's extension it takes single-file-cli.
+
+    That of the older dialect changes into the folder of the crawl before it looks for the tab, and so finds none.
+    """
+    browser = f"--browser-executable-path={shutil.which('chromium')}"
+    home.env |= programs.environment | NO_SANDBOX | {"PRIVATE_NETWORK_ALLOWLIST": ""}
+    home.env["SINGLEFILE_ARGS_EXTRA"] = json.dumps([browser])
+    home.env["PATH"] = f"{install_node(programs, node)}{os.pathsep}{home.env['PATH']}"
+    home.type("init")
+    put_in(home, install_family(programs, NEWER.version))
+    home.type("add", "--plugins", "puppeteer,chrome,singlefile", site.url_for("/article"))
+    (result,) = home.rows("SELECT status, reason, output_str FROM core_archiveresult WHERE plugin = 'singlefile'")
+    assert result["status"] == "succeeded", tuple(result)
+    (page,) = home.snapshots().values()
+    assert "On Keeping Pages" in (page / "singlefile" / "singlefile.html").read_text()
     assert not home.wait_until_nothing_runs()

@@ -293,12 +293,53 @@ def test_axe_has_nothing_to_complain_of(inside: Browser, library: Library, axe: 
     for path in PATHS:
         inside.go(library.server.url + path.format(**vars(library)))
         inside.value("document.querySelectorAll('details:not(.menu)').forEach(one => { one.open = true; })")
-        inside.value(f"{axe}; 0")
-        rules = json.dumps(RULES)
-        found[path] = inside.value(
-            f"axe.run(document, {{runOnly: {rules}}}).then(r => r.violations.map(v => [v.id, v.nodes[0].html]))"
-        )
+        found[path] = complaints(inside, axe)
     assert not any(found.values()), {path: said for path, said in found.items() if said}
+
+
+def complaints(browser: Browser, axe: str) -> list[list[str]]:
+    """Rule and first element of what axe finds on the page as it is."""
+    browser.value(f"{axe}; 0")
+    options = json.dumps({"runOnly": RULES})
+    found: list[list[str]] = browser.value(
+        f"axe.run(document, {options}).then(r => r.violations.map(v => [v.id, v.nodes[0].html]))"
+    )
+    return found
+
+
+DIALOGS = {
+    "keys": ("open('keys')", "document.getElementById('keys').open"),
+    "adder": ("document.getElementById('add').click()", "Boolean(document.querySelector('#adder #add-form'))"),
+    "palette": (
+        "document.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true}))",
+        "Boolean(document.querySelector('#palette a'))",
+    ),
+    "drawer": ("document.querySelector('[data-opens=drawer]').click()", "document.getElementById('drawer').open"),
+}
+"""What opens each, and when it is there."""
+
+
+@pytest.mark.parametrize(("width", "dark"), [(360, True), (1280, False)])
+def test_axe_has_nothing_to_complain_of_in_a_dialog(
+    inside: Browser, library: Library, axe: str, width: int, *, dark: bool
+) -> None:
+    """Once it has arrived: while it fades in its colours are those of nobody."""
+    inside.size(width, 800, dark=dark)
+    found = {}
+    for name, (opens, is_there) in DIALOGS.items():
+        inside.go(f"{library.server.url}/?view=list")
+        inside.value(f"{opens}; 0")
+        assert inside.wait_for(is_there)
+        assert inside.value(f"getComputedStyle(document.getElementById('{name}')).animationName") == "arrive"
+        arrived = "Promise.all(document.getAnimations({subtree: true}).map(one => one.finished)).then(() => true)"
+        assert inside.value(arrived)
+        found[name] = complaints(inside, axe)
+        paper, behind = (
+            inside.value(f"getComputedStyle({one}).backgroundColor")
+            for one in ("document.body", "document.documentElement")
+        )
+        assert behind not in (paper, "rgba(0, 0, 0, 0)"), "the gutter is as dark as the backdrop beside it"
+    assert not any(found.values()), {name: said for name, said in found.items() if said}
 
 
 ADD = """

@@ -29,7 +29,7 @@ from archivebox.lib import jsonl
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.formats import read_links
 from archivebox.machine.host import forget_current_machine
-from archivebox.machine.models import Machine, Process
+from archivebox.machine.models import Machine, NetworkInterface, Process
 from archivebox.web.views.add import AddForm, form, form_of
 from tests import factories
 from tests.integration.api.conftest import Caller, Make
@@ -223,6 +223,13 @@ def test_who_may_not_inspect_is_told_no_folder_setting_or_process(caller: Make) 
     assert (result["process_id"], result["action"]) == (None, "")
     inspected = caller("editor").get(f"/api/v1/crawls/{crawl.pk}")
     assert inspected["config"] == {"TIMEOUT": 5, "PROXY": "***"}
+
+
+def test_a_result_names_the_interface_to_who_may_inspect(caller: Make) -> None:
+    interface = NetworkInterface.objects.create(machine=Machine.objects.create(), iface="eth0", ip_local="10.0.0.2")
+    ArchiveResult.objects.create(snapshot=factories.snapshot(), plugin="wget", status="succeeded", iface=interface)
+    for role, expected in (("viewer", ""), ("editor", "eth0 10.0.0.2")):
+        assert [one["interface"] for one in caller(role).get("/api/v1/results")["items"]] == [expected]
 
 
 def test_a_passer_by_is_told_no_name(settings: Any, db: None) -> None:

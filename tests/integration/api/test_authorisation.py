@@ -25,6 +25,7 @@ PAGES: dict[str, Row] = {
     "snapshots/<uuid:snapshot_id>/": {"GET": READ, "POST": READ},
     **{f"snapshots/<uuid:snapshot_id>/{change}/": {"POST": EDIT} for change in SNAPSHOT_CHANGES},
     "snapshots/<uuid:snapshot_id>/changes/<uuid:other_id>/": {"GET": READ},
+    "snapshots/<uuid:snapshot_id>/scripts/<uuid:view_id>/": {"POST": READ},
     "crawls/": {"GET": READ, "POST": EDIT},
     "crawls/<uuid:crawl_id>/": {"GET": READ, "POST": EDIT},
     "search/help/": {"GET": LIST},

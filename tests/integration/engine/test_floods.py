@@ -47,6 +47,19 @@ def test_what_programs_write_after_the_end_of_their_hook_is_cut_too(
     assert disk < 3_000_000
 
 
+def test_what_programs_of_a_crawls_hook_write_after_its_end_is_cut_at_its_seal(forked: Collection) -> None:
+    writes = "import os\nif os.fork() == 0:\n    os.setsid()\n    os.write(2, b'y' * 60_000_000)\n"
+    done = "    open(os.environ['DATA_DIR'] + '/ledger', 'w').write('written')\n"
+    forked.plugin("flood", {"on_Crawl__10_flood.py": f"{writes}{done}"})
+    forked.plugin("waits", {"on_Snapshot__20_waits.sh": 'until [ -e "$DATA_DIR/ledger" ]; do sleep 0.05; done\n'})
+    forked.settings["HOOK_OUTPUT_MAX"] = "2000000"
+    forked.run(forked.add())
+    (log,) = forked.root.glob("users/*/crawls/*/*/.hooks/*flood*.stderr.log")
+    status = log.stat()
+    assert status.st_size == 60_000_000
+    assert status.st_blocks * 512 < 3_000_000
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("stream", "to"), [("stdout", ""), ("stderr", ">&2")])
 def test_ten_gigabytes_on_either_stream(forked: Collection, stream: str, to: str) -> None:

@@ -127,6 +127,24 @@ def test_a_program_for_certain_addresses_is_looked_for_when_such_a_page_comes(fo
     assert [row["name"] for row in forked.rows("Binary", "name")] == ["bash"]
 
 
+def test_a_program_for_certain_content_is_looked_for_when_such_a_page_comes(forked: Collection) -> None:
+    page = "on_Snapshot__50_page.sh"
+    forked.plugin("page", {page: 'echo "$*" > kept.txt\n'})
+    for plugin, wants in (("rare", "bash"), ("never", "sh")):
+        hook = f"on_Snapshot__60_{plugin}.sh"
+        config = {"x-hooks": {hook: {"after": ["page"], "applies": {"contains": {"page/kept.txt": f"/{plugin}\\b"}}}}}
+        binaries = [{"type": "Binary", "name": wants, "binproviders": "env"}]
+        forked.plugin(plugin, {hook: "echo kept > kept.txt\n"}, config=config, binaries=binaries)
+    forked.run(forked.add("http://one.test/rare"))
+    results = forked.results()
+    assert results["rare"]["status"] == "succeeded"
+    assert (results["never"]["status"], results["never"]["reason"]) == (
+        "skipped",
+        "not_applicable:what this page contains",
+    )
+    assert [row["name"] for row in forked.rows("Binary", "name")] == ["bash"]
+
+
 def test_a_title_that_is_a_hooks_result_alone_becomes_the_pages(forked: Collection) -> None:
     forked.plugin("title", {"on_Snapshot__54_title.sh": SAY % ("succeeded", " A  title")})
     forked.run(forked.add())

@@ -55,5 +55,5 @@ def test_large_pages_are_rewritten_outside_of_the_web_server(large: Library) -> 
     for answer in answers:
         assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
         assert (b"/web/follow/" in answer.body, answer.body.count(b"One more")) == (True, LARGE.count(b"One more"))
-    assert web.memory_info().rss - before < 100 * MEGABYTE
+    assert web.memory_info().rss - before < 30 * MEGABYTE
     assert [child for child in web.children(recursive=True) if "document_main" in " ".join(child.cmdline())] == []

@@ -14,8 +14,9 @@ from archivebox.accounts.audit import AuditEntry
 from archivebox.accounts.roles import Account
 from archivebox.base_models import paging
 from archivebox.base_models.work import Request
+from archivebox.core.models import ArchiveResult
 from archivebox.lib.processes import Identity
-from archivebox.machine.models import Process
+from archivebox.machine.models import Machine, NetworkInterface, Process
 from tests import factories
 
 pytestmark = [pytest.mark.usefixtures("pages", "collection"), pytest.mark.database]
@@ -188,3 +189,17 @@ def test_a_page_links_to_its_processes_and_a_viewer_sees_none(client: Client) ->
     page = viewer.get(f"/snapshots/{hook.snapshot_id}/").content.decode()
     assert "/processes/" not in page
     assert "/plugins/" not in page
+
+
+def test_a_hook_and_its_result_name_the_interface_by_which_it_connected(client: Client) -> None:
+    interface = NetworkInterface.objects.create(machine=Machine.current(), iface="eth0", ip_local="10.0.0.2")
+    snapshot = factories.snapshot("https://example.org/interface")
+    result = ArchiveResult.objects.create(snapshot=snapshot, plugin="wget", status="succeeded", iface=interface)
+    process = ended(process_type="hook", plugin="wget", snapshot_id=snapshot.pk, archiveresult_id=result.pk)
+    earlier = ended(process_type="hook", plugin="wget", snapshot_id=snapshot.pk, archiveresult_id=result.pk)
+    ArchiveResult.objects.filter(pk=result.pk).update(process=process)
+    told = "connected by <b>eth0 10.0.0.2</b>"
+    assert told in client.get(f"/processes/{process.pk}/").content.decode()
+    assert told not in client.get(f"/processes/{earlier.pk}/").content.decode()
+    assert "by eth0 10.0.0.2" in client.get(f"/snapshots/{snapshot.pk}/").content.decode()
+    assert "10.0.0.2" not in somebody("viewer").get(f"/snapshots/{snapshot.pk}/").content.decode()

@@ -14,6 +14,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from archivebox import hooks
 from archivebox.config.settings import DATA_FOLDER
@@ -266,7 +267,8 @@ def test_of_a_page_that_its_scripts_build_the_copy_that_was_saved_with_them_come
     client: Client, snapshot: Snapshot
 ) -> None:
     record(snapshot.path, {snapshot.url: Page(b"<p>Loading")})
-    left(snapshot, "singlefile", {"singlefile.html": "<p>whole</p>"})
+    picture = left(snapshot, "screenshot", {"screenshot.png": "picture"})
+    copy = left(snapshot, "singlefile", {"singlefile.html": "<p>whole</p>"})
     text = left(snapshot, "htmltotext", {"htmltotext.txt": "whole"}, output_json={"built_by_scripts": False})
     assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', page(client, snapshot)) == ["replay"]
     assert "uilt by scripts" not in client.get(f"/web/latest/{URL}", follow=True).content.decode()
@@ -274,39 +276,74 @@ def test_of_a_page_that_its_scripts_build_the_copy_that_was_saved_with_them_come
     ArchiveResult.objects.filter(pk=text.pk).update(output_json={"built_by_scripts": True})
     shown = page(client, snapshot)
     assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', shown) == ["singlefile"]
-    assert "This page is built by scripts: this is how they had made it." in shown
-    offer = 'which are off: little of it shows. <a href="?view=singlefile">'
+    assert "This page is built by scripts. So the copy that was saved after them opens first." in shown
+    offer = 'This page is built by scripts. <a href="?view=singlefile">'
     assert offer in page(client, snapshot, "?view=replay")
     archived = client.get(f"/web/latest/{URL}", follow=True).content.decode()
-    assert f'which are off. <a href="/snapshots/{snapshot.pk}/?view=singlefile">' in archived
+    assert f'This page is built by scripts. <a href="/snapshots/{snapshot.pk}/?view=singlefile">' in archived
+
+    ArchiveResult.objects.filter(pk=text.pk).update(output_json={"measures": [{"name": "text", "percent": 79}]})
+    shown = page(client, snapshot)
+    assert "79 % of its words were in what the server sent. So the copy" in shown
+    Snapshot.objects.filter(pk=snapshot.pk).update(quality=97)
+    assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', page(client, snapshot)) == ["singlefile"]
+    Snapshot.objects.filter(pk=snapshot.pk).update(quality=98)
+    assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', page(client, snapshot)) == ["replay"]
+
+    Snapshot.objects.filter(pk=snapshot.pk).update(quality=12, quality_with_scripts=97)
+    shown = page(client, snapshot)
+    assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', shown) == ["singlefile"]
+    assert "Without its scripts, the replay shows 12 % of this page. So the copy" in shown
+    assert "With its recorded scripts, the replay shows 97 %." in shown
+    remark = shown.partition('<div class="remark">')[2].partition("</div>")[0]
+    assert re.search(
+        r'<form method="post" action="\?view=replay">.*name="scripts" value="run">run its scripts<', remark
+    )
+    copy.delete()
+    shown = page(client, snapshot)
+    assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', shown) == ["screenshot"]
+    assert "So its picture opens first." in shown
+    picture.delete()
+    assert re.findall(r'href="\?view=([a-z]+)"[^>]*data-key="1"', page(client, snapshot)) == ["replay"]
 
 
 def test_how_much_of_the_page_replay_has_is_said_with_what_it_lacks(client: Client, snapshot: Snapshot) -> None:
-    assert "<dt>Quality</dt><dd>not measured</dd>" in page(client, snapshot)
+    assert "<dt>Quality</dt><dd>not measured</dd>" in page(client, snapshot), "there is no replay"
+    record(snapshot.path, {snapshot.url: Page(b"<p>Pears")})
     missing = [["https://example.org/<b>.js", "no answer"], "no pair"]
     measures = [
         {"name": "resources", "percent": 62, "sentence": "5 of 8.", "missing": missing, "missing_count": 3},
-        {"name": "picture", "percent": None, "sentence": "Not compared."},
+        {"name": "text", "percent": 95, "sentence": "Nearly all."},
         "no measure",
     ]
     left(snapshot, "quality", {}, output_json={"measures": measures})
     left(snapshot, "article", {}, output_json={"measures": "no list"})
-    Snapshot.objects.filter(pk=snapshot.pk).update(quality=62)
+    shown = page(client, snapshot).partition('class="menu quality"')[2].partition("</details>")[0]
+    assert re.search(r'class="badge ">replay not measured</span>', shown)
+    assert "Estimate by its words" in shown
+    counted = [
+        {"name": "words", "percent": 62, "sentence": "62 of 100."},
+        {"name": "picture", "percent": None, "sentence": "Not measured."},
+    ]
+    Snapshot.objects.filter(pk=snapshot.pk).update(quality=62, measures=counted, measured_at=timezone.now())
 
     shown = page(client, snapshot).partition('class="menu quality"')[2].partition("</details>")[0]
     assert re.search(r'class="badge wait">replay in part\s*<span class="num">62 %', shown)
     assert "https://example.org/&lt;b&gt;.js</span><small>no answer</small>" in shown
     assert "and 2 more" in shown
     assert f'action="/snapshots/{snapshot.pk}/capture/"' in shown
-    assert 'Picture<span class="num">\u2013</span></dt><dd>Not compared.</dd>' in shown
+    assert 'Words<span class="num">62 %</span></dt><dd>62 of 100.</dd>' in shown
+    assert 'Picture<span class="num">\u2013</span></dt><dd>Not measured.</dd>' in shown
+    assert "Estimate by its words" not in shown
     assert f'name="id" value="{snapshot.pk}"><button class="quiet" name="kind" value="compare">' in shown
-    assert "Its replay has 62 % of the page" in client.get("/").content.decode()
+    assert "Its replay shows 62 % of the page" in client.get("/").content.decode()
 
 
 @pytest.mark.parametrize(("percent", "word"), [(100, "whole"), (99, "nearly whole"), (79, "in part"), (49, "poor")])
 def test_a_quality_has_a_word_and_lists_mark_the_bad_alone(
     client: Client, snapshot: Snapshot, percent: int, word: str
 ) -> None:
+    record(snapshot.path, {snapshot.url: Page(b"<p>Pears")})
     Snapshot.objects.filter(pk=snapshot.pk).update(quality=percent)
     assert f">replay {word} " in page(client, snapshot)
     listed = client.get("/?sort=worst").content.decode()

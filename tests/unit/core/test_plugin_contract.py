@@ -1,6 +1,8 @@
 """What `docs/plugin-contract.md` says is so, and nothing that is so is missing from it."""
 
+import json
 import re
+import shutil
 
 import pytest
 
@@ -13,7 +15,18 @@ from archivebox.contract.reasons import Reason
 from archivebox.contract.records import registered_types, taker_for
 from archivebox.contract.scripts import OPTIONS
 from archivebox.core import models
-from archivebox.hooks import INHERITED, Call, Proxy, discover_hooks, forget_plugins, prepare_hook, resolve_settings
+from archivebox.hooks import (
+    INHERITED,
+    Call,
+    Proxy,
+    crawl_layers,
+    discover_hooks,
+    environment_of_process,
+    forget_plugins,
+    plugins,
+    prepare_hook,
+    resolve_settings,
+)
 from archivebox.lib.processes import MARK
 from archivebox.storage.layout import DataFolder
 from tests.architecture import source
@@ -74,8 +87,33 @@ def test_hooks_of_others_alone_have_a_password_for_the_proxy(collection: DataFol
     call = Call(source.ROOT, {}, {}, {}, resolve_settings([]), {}, proxy=Proxy("127.0.0.1:1", "secret"))
     envs = {hook.plugin: prepare_hook(hook, call).env for hook in discover_hooks("Snapshot")}
     assert envs["mine"]["http_proxy"] == envs["mine"]["ALL_PROXY"] == "http://hook:secret@127.0.0.1:1"
-    assert {env["http_proxy"] for name, env in envs.items() if name != "mine"} == {"http://127.0.0.1:1"}
+    assert {env["http_proxy"] for name, env in envs.items() if name != "mine"} == {"http://hook:none@127.0.0.1:1"}
+    own = environment_of_process(envs["mine"], "an-id")
+    assert {own["http_proxy"], own["ALL_PROXY"]} == {"http://an-id:secret@127.0.0.1:1"}
+    assert own[MARK] == "an-id"
+    assert environment_of_process({"HOME": "/"}, "an-id") == {"HOME": "/", MARK: "an-id"}
     assert not any("secret" in value for name, env in envs.items() for value in env.values() if name != "mine")
+
+
+def recording_plugin(**config: bool) -> str:
+    call = Call(source.ROOT, {}, {}, {}, resolve_settings(crawl_layers(config)), {})
+    (hook,) = [hook for hook in discover_hooks("Snapshot") if hook.file_name.endswith("_dom.py")]
+    return prepare_hook(hook, call).env["RECORDING_PLUGIN"]
+
+
+def test_who_records_pages_is_found_by_what_it_says(collection: DataFolder) -> None:
+    assert recording_plugin() == "responses"
+    for name, outputs in (("responses", []), ("mine", [{"role": "recording", "file": "index.jsonl"}])):
+        folder = collection.plugins / name
+        folder.mkdir(parents=True)
+        (folder / "on_Snapshot__24_x.sh").write_text("exit 0\n")
+        (folder / "config.json").write_text(json.dumps({"x-outputs": outputs}))
+        forget_plugins()
+        assert recording_plugin() == ("mine" if outputs else "")
+        assert any("recording" in warning for warning in plugins()["responses"].warnings)
+    shutil.rmtree(collection.plugins / "responses")
+    forget_plugins()
+    assert (recording_plugin(), recording_plugin(MINE_ENABLED=False)) == ("mine", "responses")
 
 
 @pytest.mark.parametrize("lang", ["py", "sh", "js"])

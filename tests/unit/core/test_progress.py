@@ -99,6 +99,8 @@ def test_a_page_of_which_only_its_connection_was_kept_counts_as_nothing() -> Non
     ArchiveResult.objects.create(snapshot=gone, plugin="chrome", status="failed", reason="no_such_host")
     assert nothing_kept(pages) == 2
     assert nothing_kept(pages.exclude(pk=bare.pk)) == 1
+    ArchiveResult.objects.create(snapshot=shown, plugin="chrome", status="failed", reason="login_wall")
+    assert nothing_kept(pages.exclude(pk=bare.pk)) == 2, "what was kept of it is a log-in page"
 
 
 @pytest.mark.once

@@ -159,13 +159,16 @@ class TestFromJsonl:
         assert Snapshot.from_jsonl(record, {"snapshot": page}) == page  # type: ignore[arg-type]
         assert (again(page).title, again(page).status) == ("", "queued")
 
-    @pytest.mark.parametrize(
-        ("given", "kept"), [(0, 0), (100, 100), (101, None), (-1, None), (True, None), ("9", None)]
-    )
-    def test_a_quality_is_a_percentage(self, given: object, kept: int | None) -> None:
+    @pytest.mark.parametrize(("given", "kept"), [(0, 0), (404, 404), (1000, 0), (-1, 0), (True, 0), ("9", 0)])
+    def test_a_number_is_within_its_bounds(self, given: object, kept: int) -> None:
         page = snapshot()
-        Snapshot.from_jsonl({"id": str(page.pk), "quality": given}, {"snapshot": page})  # type: ignore[dict-item]
-        assert again(page).quality == kept
+        Snapshot.from_jsonl({"id": str(page.pk), "http_status": given}, {"snapshot": page})  # type: ignore[dict-item]
+        assert again(page).http_status == kept
+
+    def test_a_quality_is_measured_and_no_hook_says_it(self) -> None:
+        page = snapshot()
+        Snapshot.from_jsonl({"id": str(page.pk), "quality": 100}, {"snapshot": page})
+        assert again(page).quality is None
 
     def test_a_patch_of_another_is_refused(self) -> None:
         page, other = snapshot(), snapshot("https://example.com/other")

@@ -107,7 +107,7 @@ def test_every_file_of_pages_is_served_and_ends_up_in_the_index(web: Site) -> No
 
 
 def test_unknown_paths_and_methods_are_refused(web: Site) -> None:
-    assert ask(web.url_for("/nowhere")).status == 404
+    assert ask(web.url_for("/no-such-page")).status == 404
     assert ask(web.url_for("/git/../../etc/passwd")).status == 404
     assert ask(web.url_for("/article"), "POST", b"x").status == 405
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from archivebox.lib.processes import (
     unreaped,
     wait,
     wait_gone,
+    waited_for,
 )
 from tests.unit.lib.processes.starting import LIMIT, Starter
 
@@ -181,6 +183,21 @@ def test_own_children_are_never_buried(cold: Starter, tmp_path: Path) -> None:
     wait(child, LIMIT)
     assert child.identity not in reap_orphans(ExitJournal(tmp_path))
     assert child.identity.is_zombie()
+
+
+@needs_linux
+def test_a_child_that_is_waited_for_is_no_orphan() -> None:
+    """Else its status is gone when its starter asks for it, and Popen says that all is well."""
+    with waited_for(lambda: subprocess.Popen(["bash", "-c", "exit 7"])) as popen:
+        identity = Identity.of(popen.pid)
+        assert identity is not None
+        deadline = time.monotonic() + LIMIT
+        while not identity.is_zombie() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert identity not in orphans()
+        assert identity not in reap_orphans(None)
+
+    assert popen.returncode == 7
 
 
 ORCHESTRATOR = textwrap.dedent("""

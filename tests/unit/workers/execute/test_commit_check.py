@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils import timezone
 
 from archivebox.core.models import Snapshot
-from archivebox.machine.models import Process
+from archivebox.machine.models import Machine, NetworkInterface, Process
 from archivebox.workers.execute.commit_check import CommitCheck
 from archivebox.workers.execute.journal import Batch, Effect, commit
 from archivebox.workers.queue.lease import Lease
@@ -100,3 +100,17 @@ def test_a_commit_whose_confirmation_was_lost_is_not_made_twice() -> None:
     worker.commits.number -= 1  # as if the connection had broken before the answer came
     commit(batch, worker.commits)
     assert len(written) == 1
+
+
+def test_lost_rows_of_the_machine_and_its_interfaces_are_written_again() -> None:
+    worker = Worker()
+    lost = page(worker, "https://lost.example/")
+    worker.commits.lasting.append(interface := NetworkInterface.with_address(Machine.current().pk, "127.0.0.1"))
+    interface.save_if_new()
+    write_title(worker, lost, "before")
+    Process.objects.all().delete()
+    Machine.objects.all().delete()
+    worker.commits.look()
+    assert worker.lost == [lost]
+    assert Process.objects.get().pk == worker.row.pk
+    assert NetworkInterface.objects.get().machine == Machine.objects.get() == Machine.current()
