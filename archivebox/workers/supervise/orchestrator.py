@@ -380,15 +380,22 @@ def _share_life() -> None:
     fcntl.flock(descriptor, fcntl.LOCK_SH)
 
 
+def _leave(key: UUID) -> None:
+    """Record the end of one that found another at work: its starter may be gone before it looks."""
+    patiently(lambda: Process.begin(key, process_type=Process.TypeChoices.ORCHESTRATOR).finish(0))
+    connection.close()
+
+
 def main(process_id: UUID | None = None, *, wait: bool = False) -> int:
     """Be the orchestrator until nobody watches; returns the exit status, 0 also when another one is at work."""
     processes.become_subreaper()
     logs.set_up(early_settings(DATA_FOLDER).get_text("LOG_LEVEL"), DATA_FOLDER.logs / "orchestrator.log")
     lock = take_lock(wait=wait)
+    key = process_id or new_id()
     if lock is None:
+        _leave(key)
         return 0
     _share_life()
-    key = process_id or new_id()
     process = patiently(lambda: Process.begin(key, process_type=Process.TypeChoices.ORCHESTRATOR))
     error: BaseException | None = None
     try:

@@ -258,6 +258,8 @@ class Watch:
                 self._forced = True
                 self.orchestrator.kill_tree()
             self._end_leftovers()
+        elif self.orchestrator is not None:
+            self.orchestrator.poll()  # it may have found another at work and ended: its end goes on record
         if self._left_to_us() and not _others_watch():
             processes.Strays(self._left_to_us).end_blocking(grace=0.5)
             self._end_leftovers()
