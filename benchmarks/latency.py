@@ -20,7 +20,7 @@ from uuid import UUID
 from django.db import connections
 
 from archivebox.base_models.users import system_user
-from archivebox.core.intake import Seed, create_crawl
+from archivebox.core.intake.add_urls import Seed, create_crawl
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.process import Process

@@ -17,7 +17,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.base_models.table import table_of
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.intake import Seed, create_crawl
+from archivebox.core.intake.add_urls import Seed, create_crawl
 from archivebox.core.snapshot import Snapshot
 from archivebox.search.query import select
 from benchmarks.finding import Bound, Finding, interleaved

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.intake import Seed, create_crawl
+from archivebox.core.intake.add_urls import Seed, create_crawl
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.processes import marked

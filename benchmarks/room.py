@@ -9,7 +9,7 @@ from pathlib import Path
 
 from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.intake import Seed, create_crawl
+from archivebox.core.intake.add_urls import Seed, create_crawl
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import forget_plugins
 from archivebox.lib.jsonl import JSON

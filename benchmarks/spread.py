@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from django.db.models import Min
 
-from archivebox.core.retry import retry_missing
+from archivebox.core.crawl_control.retry import retry_missing
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import forget_plugins
 from archivebox.machine.process import Process

@@ -19,7 +19,7 @@ from django.test import Client
 
 from archivebox.base_models.doorbell import ring_for_viewers
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.intake import Seed, create_crawl
+from archivebox.core.intake.add_urls import Seed, create_crawl
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl

@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from archivebox import hooks
 from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.intake import Seed, create_crawl
+from archivebox.core.intake.add_urls import Seed, create_crawl
 from archivebox.core.models import Snapshot
 from archivebox.crawls.models import Crawl
 from archivebox.lib.jsonl import JSON

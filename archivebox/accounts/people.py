@@ -11,7 +11,7 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import SYSTEM
 from archivebox.config import keys
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core import scheduling
+from archivebox.core.intake import schedules
 
 ROLES = (Role.ADMIN, Role.EDITOR, Role.VIEWER)
 """Roles that an account may be given."""
@@ -70,7 +70,7 @@ def disable(by: User, user: User) -> None:
     with write_transaction():
         _keep_an_admin(user)
         _set_active(user, is_active=False)
-        scheduling.pause_all_of(user)
+        schedules.pause_all_of(user)
         audit.record(by, "user.disabled", user, username=user.username)
 
 

@@ -8,7 +8,7 @@ from archivebox.accounts.tokens import Token
 from archivebox.base_models.users import SYSTEM
 from archivebox.base_models.visibility import EVERYTHING, Sight, VisibleRow, seen_by
 from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
-from archivebox.core.processtree import process_is_seen
+from archivebox.core.progress.process_tree import process_is_seen
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.crawls.crawl import Crawl, CrawlQuerySet
 from archivebox.crawls.schedule import CrawlSchedule

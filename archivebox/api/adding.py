@@ -19,8 +19,8 @@ from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import CrawlIn, CrawlPlan
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import Layer
-from archivebox.core.intake import Refusal, Seed, check_seeds, create_crawl
-from archivebox.core.visiting import personas_of
+from archivebox.core.intake.add_urls import Refusal, Seed, check_seeds, create_crawl
+from archivebox.core.intake.persona_access import personas_of
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import base_layers, plugins, resolve_settings
 from archivebox.lib.jsonl import JSON

@@ -21,7 +21,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.hook import Hook
 from archivebox.contract.schema import prefix
-from archivebox.core.retry import retry_program
+from archivebox.core.crawl_control.retry import retry_program
 from archivebox.hooks import (
     APPLICATION,
     Call,

@@ -18,7 +18,7 @@ from archivebox.cli.session import Session
 from archivebox.contract import reasons
 from archivebox.contract.reasons import Reason
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.progress import nothing_kept
+from archivebox.core.progress.crawl_progress import nothing_kept
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.jobs.models import Job
 from archivebox.machine.models import Binary

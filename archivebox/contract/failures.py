@@ -1,7 +1,7 @@
 """Owns which failures are final and which are retried: one table, with the reason for each.
 
 A kill, a full disk or a lost connection never makes a result final. Workers read this table by way of
-:mod:`archivebox.contract.outcomes`, ``archivebox update`` and the pages by way of ``core/retry.py``.
+:mod:`archivebox.contract.outcomes`, ``archivebox update`` and the pages by way of ``core/crawl_control/retry.py``.
 """
 
 from collections.abc import Mapping

@@ -30,9 +30,9 @@ from archivebox.contract.outcomes import (
 )
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, LineReader, Record, parse_line
-from archivebox.core.intake import take_found
-from archivebox.core.output_files import Claim, Listing, list_outputs
-from archivebox.core.resultline import COLUMNS, ResultLine, action_of, sentence_of
+from archivebox.core.intake.add_urls import take_found
+from archivebox.core.outputs.output_files import Claim, Listing, list_outputs
+from archivebox.core.progress.result_summary import COLUMNS, ResultLine, action_of, sentence_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import discover_hooks, extract_step, process_hook_records, run_hook

@@ -1,9 +1,9 @@
 """Shop window of the core models: each is made in a file of its own."""
 
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.look import Look
 from archivebox.core.note import Note
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
+from archivebox.core.unchanged_check import Look
 
 __all__ = ["ArchiveResult", "Look", "Note", "Snapshot", "Tag"]

@@ -10,8 +10,8 @@ from archivebox.accounts.permission import sight_of
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import seen_by
+from archivebox.core.crawl_control.edit_crawl import discard
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
-from archivebox.core.steering import discard
 from archivebox.core.tag import Tag
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar
 from uuid import UUID
 
-from archivebox.core.quality import Count, Score, record_score
+from archivebox.core.outputs.replay_quality import Count, Score, record_score
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.jobs.deed import DeferredError, Failures, FallibleDeed
 from archivebox.jobs.job import Job

@@ -5,15 +5,15 @@ from uuid import UUID
 
 from archivebox.base_models.visibility import Visibility
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.evidence import list_signature, problems_of, sign_kept
-from archivebox.core.intake import Seed, add_seeds, create_crawl
-from archivebox.core.recapture import add_versions, recapture
-from archivebox.core.retry import retry_failed
-from archivebox.core.showing import show
+from archivebox.core.crawl_control.retry import retry_failed
+from archivebox.core.crawl_control.set_visibility import show
+from archivebox.core.evidence.verification import list_signature, problems_of, sign_kept
+from archivebox.core.intake.add_urls import Seed, add_seeds, create_crawl
+from archivebox.core.intake.recapture import add_versions, recapture
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
-from archivebox.core.tagging import tag, untag
-from archivebox.core.versions import RESTORABLE, RETIRED, doom, restore, retire
+from archivebox.core.tags.assign_tags import tag, untag
+from archivebox.core.versions.url_versions import RESTORABLE, RETIRED, doom, restore, retire
 from archivebox.crawls.crawl import Crawl
 from archivebox.export.formats import FORMATS
 from archivebox.export.pages import pages_of

@@ -12,8 +12,8 @@ from uuid import UUID
 from django.utils import timezone
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.intake import Refusal, Seed
-from archivebox.core.understanding import Again, Understood
+from archivebox.core.intake.add_urls import Refusal, Seed
+from archivebox.core.intake.parse_input import Again, Understood
 from archivebox.lib.links.link import Link
 
 

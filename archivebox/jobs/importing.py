@@ -9,7 +9,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Sight
 from archivebox.config.resolve import Resolved
-from archivebox.core.understanding import Again, understand
+from archivebox.core.intake.parse_input import Again, understand
 from archivebox.crawls import control
 from archivebox.jobs.begin import Noting, in_silence
 from archivebox.jobs.deeds import DEEDS

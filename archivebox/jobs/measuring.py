@@ -8,7 +8,7 @@ from django.utils import timezone
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.users import system_user
 from archivebox.contract.reasons import Reason, sentence
-from archivebox.core.quality import Score, record_score
+from archivebox.core.outputs.replay_quality import Score, record_score
 from archivebox.core.snapshot import Snapshot
 from archivebox.jobs.begin import JobRequest, begin
 from archivebox.jobs.job import Job, JobPart

@@ -10,7 +10,7 @@ from django.db.models import Sum
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
-from archivebox.core.versions import restore, retire
+from archivebox.core.versions.url_versions import restore, retire
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import forget, learn
 

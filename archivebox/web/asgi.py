@@ -4,18 +4,18 @@ import os
 
 from django.core.asgi import get_asgi_application
 
-from archivebox.web.gate import Application, Gate
-from archivebox.web.proxies import Proxies
+from archivebox.web.middleware.request_gate import Application, Gate
+from archivebox.web.middleware.trusted_proxies import Proxies
 
 
 def _made() -> Application:
     os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.web.settings"
     app = get_asgi_application()
     from archivebox.web import settings  # Django has read it just now, and not before
-    from archivebox.web.counted import Counted  # models can be imported only once Django is set up
     from archivebox.web.live.stream import with_streams  # models can be imported only once Django is set up
-    from archivebox.web.preload import preload  # views can be imported only once Django is set up
-    from archivebox.web.uploads import may_upload  # models can be imported only once Django is set up
+    from archivebox.web.middleware.request_metrics import Counted  # models can be imported only once Django is set up
+    from archivebox.web.middleware.upload_permission import may_upload  # models need Django to be set up
+    from archivebox.web.server.preload import preload  # views can be imported only once Django is set up
 
     preload()
     answered = with_streams(Counted(Gate(app, may_upload)))

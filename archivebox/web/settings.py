@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from archivebox.config import settings as base
 from archivebox.config.early import early_settings
 from archivebox.config.keys import secret_key
-from archivebox.web.gate import BODY_MOST
+from archivebox.web.middleware.request_gate import BODY_MOST
 
 DATABASES = base.DATABASES
 DEFAULT_AUTO_FIELD = base.DEFAULT_AUTO_FIELD
@@ -56,19 +56,19 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 MIDDLEWARE = [
-    "archivebox.web.headers.ContentSecurityPolicy",
-    "archivebox.web.compression.Compression",
-    "archivebox.web.access.Address",
+    "archivebox.web.middleware.content_security_policy.ContentSecurityPolicy",
+    "archivebox.web.middleware.compression.Compression",
+    "archivebox.web.auth.page_access.Address",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    *(["archivebox.web.proxy_login.proxy_login"] if REVERSE_PROXY_USER_HEADER else []),
+    *(["archivebox.web.auth.proxy_login.proxy_login"] if REVERSE_PROXY_USER_HEADER else []),
     # Every view asks for a log-in unless it says otherwise.
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
-    "archivebox.web.access.Permissions",
-    "archivebox.web.misconfigured.Misconfigured",
+    "archivebox.web.auth.page_access.Permissions",
+    "archivebox.web.middleware.settings_errors.Misconfigured",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -82,15 +82,15 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "archivebox.web.shell.shell",
-                "archivebox.web.access.shown",
+                "archivebox.web.page.navigation.shell",
+                "archivebox.web.auth.page_access.shown",
             ],
         },
     },
 ]
 FORCE_SCRIPT_NAME = BELOW or None
 STATIC_URL = f"{BELOW}/static/"
-STORAGES = {"staticfiles": {"BACKEND": "archivebox.web.statics.VersionedStorage"}}
+STORAGES = {"staticfiles": {"BACKEND": "archivebox.web.page.static_files.VersionedStorage"}}
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
@@ -99,7 +99,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
-    *(["archivebox.web.proxy_login.ProxyBackend"] if REVERSE_PROXY_USER_HEADER else []),
+    *(["archivebox.web.auth.proxy_login.ProxyBackend"] if REVERSE_PROXY_USER_HEADER else []),
 ]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "snapshots"
@@ -107,7 +107,7 @@ LOGOUT_REDIRECT_URL = "login"
 
 # `__Host-`: a name below or beside ours cannot set it. Browsers take the prefix over https only.
 COOKIE_PREFIX = "__Host-" if BEHIND_HTTPS else ""
-SESSION_ENGINE = "archivebox.web.sessions"
+SESSION_ENGINE = "archivebox.web.auth.sessions"
 SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}archivebox_session"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Strict"

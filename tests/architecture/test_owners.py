@@ -80,12 +80,12 @@ VISIBLE = {"Snapshot", "Crawl", "CrawlSchedule", "ArchiveResult", "Process"}
 """Rows that are there for some alone, and what tells of them."""
 NARROWED = {"seen_by", "hidden_from"}
 OF_ROWS_THAT_ARE_SEEN = {
-    ("web/cards.py", "ArchiveResult"),
+    ("web/library/cards.py", "ArchiveResult"),
     ("web/live/screencast.py", "Crawl"),
     ("web/live/watch.py", "Crawl"),
     ("web/views/plugins.py", "ArchiveResult"),
     ("replay/moments.py", "ArchiveResult"),
-    ("web/record.py", "Process"),
+    ("web/server/process_row.py", "Process"),
 }
 """These look for what belongs to rows that were chosen as seen, or choose among them by :class:`Sight` themselves."""
 
@@ -114,7 +114,12 @@ LINUX_ALONE = re.compile(
     r"|signal\.(?:pidfd_send_signal|sigtimedwait)|resource\.prlimit|time\.CLOCK_BOOTTIME)\b"
 )
 """What Python has on Linux, and does not have on macOS."""
-LOOK_FIRST = {"plugins/base/programs.py", "plugins/base/tab.py", "plugins/chrome/memory.py", "web/connections.py"}
+LOOK_FIRST = {
+    "plugins/base/programs.py",
+    "plugins/base/tab.py",
+    "plugins/chrome/memory.py",
+    "web/server/connection_limit.py",
+}
 """What uses it where it is there."""
 
 

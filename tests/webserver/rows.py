@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from archivebox.accounts.roles import Account
 from archivebox.config.collection import open_collection
-from archivebox.core.intake import Seed, create_crawl
+from archivebox.core.intake.add_urls import Seed, create_crawl
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.lib.files import mimetype_of
 from archivebox.machine.models import Machine, Process

@@ -16,9 +16,9 @@ from archivebox.api.problems import ProblemError
 from archivebox.api.shapes.archive import Counted, CrawlDetail, CrawlIn, CrawlOut, CrawlPatch
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Visibility
-from archivebox.core.progress import counts_of
-from archivebox.core.retry import retry_missing
-from archivebox.core.showing import show_crawl
+from archivebox.core.crawl_control.retry import retry_missing
+from archivebox.core.crawl_control.set_visibility import show_crawl
+from archivebox.core.progress.crawl_progress import counts_of
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
 from archivebox.search.removal import remove

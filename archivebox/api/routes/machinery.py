@@ -17,7 +17,7 @@ from archivebox.api.shapes.machinery import BinaryIn, BinaryOut, MachineOut, Pro
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.contract.binaries import BinaryRequest
-from archivebox.core.retry import retry_program
+from archivebox.core.crawl_control.retry import retry_program
 from archivebox.machine.models import Binary, Machine, Process
 
 router = Router(tags=["machinery"])

@@ -15,7 +15,7 @@ from archivebox.api.routes.snapshots import Word
 from archivebox.api.shapes.archive import ResultOut
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.archiveresult import ArchiveResult, ArchiveResultQuerySet
-from archivebox.core.retry import retry_results
+from archivebox.core.crawl_control.retry import retry_results
 
 router = Router(tags=["results"])
 Status = Literal["queued", "started", "backoff", "succeeded", "noresults", "failed", "skipped"]

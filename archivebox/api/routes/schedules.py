@@ -16,12 +16,12 @@ from archivebox.api.routes.crawls import detail_of
 from archivebox.api.shapes.archive import CrawlDetail
 from archivebox.api.shapes.schedules import ScheduleIn, ScheduleOut, SchedulePatch
 from archivebox.base_models.transactions import write_transaction
-from archivebox.core import scheduling
-from archivebox.core.intake import default_visibility
+from archivebox.core.intake import schedules
+from archivebox.core.intake.add_urls import default_visibility
 from archivebox.crawls.schedule import CrawlSchedule, Template
 
 router = Router(tags=["schedules"])
-STEERED = {"pause": scheduling.pause, "resume": scheduling.resume}
+STEERED = {"pause": schedules.pause, "resume": schedules.resume}
 
 
 @router.get("", response=Page[ScheduleOut], auth=Bearer(Action.READ))
@@ -53,7 +53,7 @@ def create_schedule(request: HttpRequest, wanted: ScheduleIn) -> Status[Schedule
 def _put(request: HttpRequest, action: str, schedule: CrawlSchedule) -> None:
     try:
         with write_transaction():
-            scheduling.put(schedule)
+            schedules.put(schedule)
             write_down(request, action, schedule, schedule=schedule.schedule, timezone=schedule.timezone)
     except ValueError as error:
         raise ProblemError(422, str(error)) from None
@@ -81,7 +81,7 @@ def remove_schedule(request: HttpRequest, schedule_id: UUID) -> Status[None]:
     schedule = _find(schedule_id, whoever(request))
     with write_transaction():
         write_down(request, "schedule.remove", schedule, label=str(schedule))
-        scheduling.remove(schedule)
+        schedules.remove(schedule)
     return Status(204, None)
 
 
@@ -91,11 +91,11 @@ def run_schedule(request: HttpRequest, schedule_id: UUID) -> Status[CrawlDetail]
     schedule = _find(schedule_id, whoever(request))
     try:
         with write_transaction():
-            crawl = scheduling.run_now(schedule)
+            crawl = schedules.run_now(schedule)
             write_down(request, "schedule.run", schedule, crawl=str(crawl.pk))
-    except scheduling.StillRunningError as error:
+    except schedules.StillRunningError as error:
         raise ProblemError(409, str(error), crawl=str(error.crawl.pk)) from None
-    except scheduling.OwnerDisabledError as error:
+    except schedules.OwnerDisabledError as error:
         raise ProblemError(409, str(error)) from None
     return Status(201, detail_of(crawl.pk, whoever(request)))
 

@@ -20,10 +20,10 @@ from archivebox.api.shapes.archive import CrawlIn, ResultOut, SnapshotIn, Snapsh
 from archivebox.base_models.paging import PlaceGoneError
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Visibility
-from archivebox.core.intake import Seed
-from archivebox.core.recapture import recapture
-from archivebox.core.retry import retry_missing
-from archivebox.core.showing import show
+from archivebox.core.crawl_control.retry import retry_missing
+from archivebox.core.crawl_control.set_visibility import show
+from archivebox.core.intake.add_urls import Seed
+from archivebox.core.intake.recapture import recapture
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.crawls import control

@@ -15,9 +15,9 @@ from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Word
 from archivebox.api.shapes.archive import TagIn, TagOut, Taken
 from archivebox.base_models.transactions import write_transaction
-from archivebox.core.retagging import NameTakenError, merge, rename
 from archivebox.core.tag import Tag
-from archivebox.core.tagging import tags_seen_by
+from archivebox.core.tags.assign_tags import tags_seen_by
+from archivebox.core.tags.edit_tags import NameTakenError, merge, rename
 
 router = Router(tags=["tags"])
 

@@ -19,12 +19,12 @@ from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
 from archivebox.cli.watching import Watched, watch
 from archivebox.config.resolve import Layer, Resolved
-from archivebox.core.intake import Seed, create_crawl
-from archivebox.core.long_lists import AddingEndedError, is_long
+from archivebox.core.crawl_control.retry import retry_missing
+from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.batches import AddingEndedError, is_long
 from archivebox.core.models import Snapshot
-from archivebox.core.retry import retry_missing
 from archivebox.core.tag import split_tags
-from archivebox.core.versions import latest_versions, retire_older
+from archivebox.core.versions.url_versions import latest_versions, retire_older
 from archivebox.crawls.models import Crawl
 from archivebox.hooks import plugins as all_plugins
 from archivebox.hooks import resolve_settings

@@ -13,7 +13,7 @@ from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Output
 from archivebox.config.resolve import Resolved
 from archivebox.contract.reasons import Reason
-from archivebox.core.intake import Refusal, Seed, check_seeds
+from archivebox.core.intake.add_urls import Refusal, Seed, check_seeds
 from archivebox.lib.batches import batches
 from archivebox.lib.links.formats import Format
 from archivebox.lib.links.given import read_given

@@ -10,7 +10,7 @@ from archivebox.cli.manage.parser import Parser
 from archivebox.cli.output import counted
 from archivebox.cli.select import age
 from archivebox.cli.session import Session
-from archivebox.core.retention import FAILED_STAY, cleanup_processes
+from archivebox.core.crawl_control.process_retention import FAILED_STAY, cleanup_processes
 
 SHORTEST = timedelta(hours=1)
 

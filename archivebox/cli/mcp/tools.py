@@ -11,7 +11,7 @@ from archivebox.base_models.visibility import EVERYTHING
 from archivebox.cli.mcp.protocol import Tool, ToolError
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.formats import best_of
-from archivebox.core.intake import check_seeds, create_crawl
+from archivebox.core.intake.add_urls import check_seeds, create_crawl
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import base_layers, outputs_of, resolve_settings

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from archivebox.cli.output import Node
 from archivebox.cli.records import record_of
-from archivebox.core.processtree import Branch, branches
+from archivebox.core.progress.process_tree import Branch, branches
 from archivebox.machine.models import Process
 
 

@@ -6,8 +6,8 @@ from archivebox.cli.select import find, find_snapshot
 from archivebox.cli.session import Session
 from archivebox.cli.stdin import STDIN, is_selection, read_records
 from archivebox.cli.watching import Watched, watch
+from archivebox.core.crawl_control.retry import retry_results
 from archivebox.core.models import ArchiveResult
-from archivebox.core.retry import retry_results
 from archivebox.crawls.models import Crawl
 from archivebox.workers.queue.watchers import Only
 

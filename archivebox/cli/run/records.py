@@ -11,9 +11,9 @@ from archivebox.cli.records import record_of
 from archivebox.cli.selection import by_type, require_ids, tell_left_out
 from archivebox.cli.session import Session
 from archivebox.cli.stdin import StdinRecord
-from archivebox.core.intake import Seed, check_seeds, create_crawl
+from archivebox.core.crawl_control.retry import retry_results
+from archivebox.core.intake.add_urls import Seed, check_seeds, create_crawl
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.retry import retry_results
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
 from archivebox.hooks import resolve_settings

@@ -14,8 +14,8 @@ from archivebox.cli.records import pages, record_of
 from archivebox.cli.select import find, find_all
 from archivebox.cli.session import Session
 from archivebox.config.resolve import Layer, Resolved
-from archivebox.core import scheduling
-from archivebox.core.intake import check_seeds
+from archivebox.core.intake import schedules
+from archivebox.core.intake.add_urls import check_seeds
 from archivebox.core.tag import split_tags
 from archivebox.crawls.models import Crawl, CrawlSchedule
 from archivebox.crawls.schedule import Template
@@ -72,7 +72,7 @@ def add(
         overlap=overlap, catch_up=catch_up, recapture=recapture, created_by=system_user(),
     )  # fmt: skip
     try:
-        scheduling.put(schedule)
+        schedules.put(schedule)
     except ValueError as error:
         raise BadInputError(str(error)) from None
     session.out.event(_record(schedule), f"{schedule.recurrence}: schedule {schedule.pk}.")
@@ -113,12 +113,12 @@ def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's na
 
 
 def pause(session: Session, *, ids: tuple[str, ...]) -> int:
-    return _each(session, [(one, scheduling.pause(one)) for one in find_all(CrawlSchedule, ids)], "paused")
+    return _each(session, [(one, schedules.pause(one)) for one in find_all(CrawlSchedule, ids)], "paused")
 
 
 def resume(session: Session, *, ids: tuple[str, ...]) -> int:
     try:
-        return _each(session, [(one, scheduling.resume(one)) for one in find_all(CrawlSchedule, ids)], "resumed")
+        return _each(session, [(one, schedules.resume(one)) for one in find_all(CrawlSchedule, ids)], "resumed")
     except ValueError as error:
         raise BadInputError(str(error)) from None
 
@@ -136,9 +136,9 @@ def run_now(session: Session, *, ids: tuple[str, ...]) -> int:
     code = 0
     for schedule in find_all(CrawlSchedule, ids):
         try:
-            crawl = scheduling.run_now(schedule)
+            crawl = schedules.run_now(schedule)
             session.out.event(record_of(crawl), f"Queued as crawl {crawl.pk}.")
-        except (scheduling.StillRunningError, scheduling.OwnerDisabledError) as error:
+        except (schedules.StillRunningError, schedules.OwnerDisabledError) as error:
             session.out.warn(f"schedule {schedule.pk}: {error}")
             code = 2
     return code
@@ -147,6 +147,6 @@ def run_now(session: Session, *, ids: tuple[str, ...]) -> int:
 def remove(session: Session, *, ids: tuple[str, ...]) -> int:
     for schedule in find_all(CrawlSchedule, ids):
         record = _record(schedule)
-        scheduling.remove(schedule)
+        schedules.remove(schedule)
         session.out.event(record, f"schedule {record['id']} is gone; what its crawls archived stays.")
     return 0

@@ -8,7 +8,7 @@ from archivebox.cli.records import record_of
 from archivebox.cli.select import find_all, find_snapshot
 from archivebox.cli.session import Session
 from archivebox.contract.verdicts import judge
-from archivebox.core.evidence import NO_HASHES, list_signature, sign_kept, verdict_on
+from archivebox.core.evidence.verification import NO_HASHES, list_signature, sign_kept, verdict_on
 from archivebox.core.models import Snapshot
 from archivebox.crawls import control
 from archivebox.hooks import outputs_of

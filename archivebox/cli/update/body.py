@@ -7,8 +7,8 @@ from archivebox.cli.output import counted
 from archivebox.cli.selection import select_snapshots
 from archivebox.cli.session import Session
 from archivebox.cli.watching import Watched, watch
+from archivebox.core.crawl_control.retry import RETRIABLE, lacking_hooks, retry_missing, retry_results
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.retry import RETRIABLE, lacking_hooks, retry_missing, retry_results
 from archivebox.workers.supervise.watch import orchestrator_is_running
 
 

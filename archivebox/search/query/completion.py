@@ -7,7 +7,7 @@ from itertools import islice
 
 from archivebox.base_models.visibility import Sight
 from archivebox.contract.reasons import Reason
-from archivebox.core.tagging import tags_seen_by
+from archivebox.core.tags.assign_tags import tags_seen_by
 from archivebox.hooks import plugins
 from archivebox.search.query.keys import KEYS, shown_host
 from archivebox.search.query.values import distinct_values

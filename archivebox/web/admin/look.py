@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from archivebox.core.look import Look
+from archivebox.core.unchanged_check import Look
 from archivebox.web.admin.rows import RowAdmin
 
 

@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from archivebox.base_models.visibility import Sight
-from archivebox.core.progress import PageNow, Progress, pages_at_work, pages_of, progress_of, with_pills
+from archivebox.core.progress.crawl_progress import PageNow, Progress, pages_at_work, pages_of, progress_of, with_pills
 from archivebox.crawls.crawl import Crawl
 from archivebox.search.query.times import floor_of
 from archivebox.web.live.hub import Part, Topic

@@ -7,11 +7,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from archivebox.contract.reasons import sentence
-from archivebox.core.progress import COUNTED, COUNTED_IN_LISTS, Pill, Progress, Size
+from archivebox.core.progress.crawl_progress import COUNTED, COUNTED_IN_LISTS, Pill, Progress, Size
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.quantities import size
-from archivebox.web.crawl_actions import CrawlAction, actions_of
-from archivebox.web.numbers import at_most
+from archivebox.web.crawl.crawl_actions import CrawlAction, actions_of
+from archivebox.web.page.capped_counts import at_most
 from archivebox.web.templatetags.shown import between
 
 register = template.Library()

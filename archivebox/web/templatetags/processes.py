@@ -5,7 +5,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from archivebox.machine.process import Process
-from archivebox.web.endings import kind_of, sentence_of, word_of
+from archivebox.web.process.exit_labels import kind_of, sentence_of, word_of
 
 register = template.Library()
 register.filter("ending", sentence_of)

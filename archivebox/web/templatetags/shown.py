@@ -14,14 +14,14 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from archivebox.contract.verdicts import State
-from archivebox.core.quality import LEAST_GOOD
+from archivebox.core.outputs.replay_quality import LEAST_GOOD
 from archivebox.hooks import plugins
 from archivebox.lib import quantities
 from archivebox.search.facets import quoted
 from archivebox.search.finding import Match
-from archivebox.web.marks import Mark
-from archivebox.web.seen_by import ICONS as SEEN_BY_ICONS
-from archivebox.web.seen_by import SEEN_BY
+from archivebox.web.crawl.visibility_form import ICONS as SEEN_BY_ICONS
+from archivebox.web.crawl.visibility_form import SEEN_BY
+from archivebox.web.library.kept_formats import Mark
 
 register = template.Library()
 

@@ -21,19 +21,19 @@ from archivebox.accounts.passers_by import TooManyUrlsError, count_urls, is_pass
 from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
-from archivebox.core.intake import create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.parse_input import Again, Understood, understand
 from archivebox.core.tag import split_tags
-from archivebox.core.understanding import Again, Understood, understand
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.preset import AddPreset
 from archivebox.crawls.refused import Refused
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.link import LinkFileError
-from archivebox.web.access import allows, public_if
-from archivebox.web.back import back_to, public_address
-from archivebox.web.crawl_form import DEPTHS, SCOPES, CrawlForm, capturing_titles
-from archivebox.web.output_kinds import offered, plugins_keeping
+from archivebox.web.auth.page_access import allows, public_if
+from archivebox.web.crawl.crawl_form import DEPTHS, SCOPES, CrawlForm, capturing_titles
+from archivebox.web.crawl.output_kinds import offered, plugins_keeping
+from archivebox.web.page.redirects import back_to, public_address
 
 AGAIN = [
     (Again.ALWAYS, "Capture again"),

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from archivebox.accounts.roles import Action
-from archivebox.web.access import requires
+from archivebox.web.auth.page_access import requires
 
 
 @requires(Action.LIST)

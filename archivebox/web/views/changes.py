@@ -8,14 +8,14 @@ from django.shortcuts import redirect, render
 from archivebox.accounts.permission import sight_of
 from archivebox.contract.formats import Format, Kind, best_of, formats_of
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.differences import compare
 from archivebox.core.snapshot import Snapshot
+from archivebox.core.versions.text_differences import compare
 from archivebox.hooks import outputs_of
-from archivebox.web.access import public_if
-from archivebox.web.addresses import address_of
-from archivebox.web.cards import cards
-from archivebox.web.contents import NOTHING, Part, read_part
-from archivebox.web.versions import strip_of
+from archivebox.web.auth.page_access import public_if
+from archivebox.web.library.cards import cards
+from archivebox.web.page.plugin_file_address import address_of
+from archivebox.web.snapshot.file_excerpts import NOTHING, Part, read_part
+from archivebox.web.snapshot.version_strip import strip_of
 from archivebox.web.views.snapshot import results_of, snapshot_or_404
 
 

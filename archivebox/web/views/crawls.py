@@ -15,17 +15,17 @@ from archivebox.base_models.visibility import seen_by
 from archivebox.config.core import CORE_SETTINGS
 from archivebox.config.resolve import Resolved, SettingError
 from archivebox.contract.reasons import action, sentence
-from archivebox.core.progress import pages_of as page_columns
-from archivebox.core.progress import progress_of, sizes_of, with_pills
-from archivebox.core.steering import judged, queue_of, rules_with
+from archivebox.core.crawl_control.edit_crawl import judged, queue_of, rules_with
+from archivebox.core.progress.crawl_progress import pages_of as page_columns
+from archivebox.core.progress.crawl_progress import progress_of, sizes_of, with_pills
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.refused import Refused
 from archivebox.hooks import plugins, resolve_settings
 from archivebox.lib.jsonl import JSON
-from archivebox.web.access import allows, requires
-from archivebox.web.crawl_actions import actions_of
-from archivebox.web.paging import page_of
-from archivebox.web.seen_by import SEEN_BY
+from archivebox.web.auth.page_access import allows, requires
+from archivebox.web.crawl.crawl_actions import actions_of
+from archivebox.web.crawl.visibility_form import SEEN_BY
+from archivebox.web.page.list_paging import page_of
 
 QUEUE_SHOWN = 200
 """Lines of the queue that are shown, and tried against patterns."""

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from archivebox.accounts.roles import Action
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
-from archivebox.web.access import allows
+from archivebox.web.auth.page_access import allows
 
 
 def _page(request: HttpRequest, status: int, title: str, sentence: str) -> HttpResponse:

@@ -12,7 +12,7 @@ from archivebox.accounts.permission import sight_of, visible_crawls, visible_sna
 from archivebox.accounts.roles import Action
 from archivebox.base_models.literal import Literal
 from archivebox.base_models.visibility import MEMBERS, Sight, Visibility, hidden_from
-from archivebox.web.access import requires
+from archivebox.web.auth.page_access import requires
 from archivebox.web.live.hub import Topic
 from archivebox.web.live.topics import HEADER, topic_of
 

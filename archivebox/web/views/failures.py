@@ -7,11 +7,11 @@ from django.shortcuts import render
 
 from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
-from archivebox.core.failing import COUNTED, Group, failures_by, sentence_of
+from archivebox.core.progress.failure_groups import COUNTED, Group, failures_by, sentence_of
 from archivebox.hooks import plugins
 from archivebox.search.facets import quoted
 from archivebox.search.query.keys import shown_host
-from archivebox.web.access import requires
+from archivebox.web.auth.page_access import requires
 
 BY = ("reason", "plugin", "host")
 

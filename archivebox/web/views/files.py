@@ -6,7 +6,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.contrib.staticfiles.views import serve
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 
-from archivebox.web.statics import VERSION
+from archivebox.web.page.static_files import VERSION
 
 
 @login_not_required

@@ -17,9 +17,9 @@ from archivebox.accounts import audit
 from archivebox.accounts.permission import sight_of, visible_crawls
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
-from archivebox.core.failing import failed_pages
+from archivebox.core.intake.parse_input import Again
+from archivebox.core.progress.failure_groups import failed_pages
 from archivebox.core.tag import split_tags
-from archivebox.core.understanding import Again
 from archivebox.crawls.models import Crawl
 from archivebox.export.formats import line
 from archivebox.hooks import base_layers, resolve_settings
@@ -29,9 +29,9 @@ from archivebox.jobs.imported import Imported
 from archivebox.jobs.models import Job
 from archivebox.jobs.permission import visible_jobs
 from archivebox.lib.links.link import LinkFileError
-from archivebox.web.access import allows, requires
-from archivebox.web.crawl_form import typed
-from archivebox.web.paging import page_of
+from archivebox.web.auth.page_access import allows, requires
+from archivebox.web.crawl.crawl_form import typed
+from archivebox.web.page.list_paging import page_of
 from archivebox.web.views.add import REFUSALS_SHOWN, AddForm
 from archivebox.web.views.crawls import pages_part
 

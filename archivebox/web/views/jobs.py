@@ -28,8 +28,8 @@ from archivebox.jobs.permission import failures_among, visible_failures, visible
 from archivebox.lib.jsonl import JSON
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
-from archivebox.web.access import requires
-from archivebox.web.paging import page_of, page_within
+from archivebox.web.auth.page_access import requires
+from archivebox.web.page.list_paging import page_of, page_within
 
 OFFERED = (
     "tag", "untag", "retry", "recapture", "verify", "sign", "compare", "export", "visibility", "remove", "restore",

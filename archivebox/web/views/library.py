@@ -14,22 +14,22 @@ from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
 from archivebox.base_models.paging import Page, PlaceGoneError
 from archivebox.base_models.visibility import seen_by
-from archivebox.core.progress import COUNTED
+from archivebox.core.progress.crawl_progress import COUNTED
 from archivebox.core.snapshot import Snapshot
 from archivebox.export.formats import FORMATS
 from archivebox.search.facets import Facet, facets
 from archivebox.search.finding import ORDERS, page_found, sortable
 from archivebox.search.models import SavedSearch
 from archivebox.search.query import QueryError, Selection
-from archivebox.web.access import allows, public_if
-from archivebox.web.cards import cards
-from archivebox.web.crawl_form import capturing_plugins
-from archivebox.web.look import CHOICES, COLUMNS, Look, look_of
-from archivebox.web.numbers import at_most
-from archivebox.web.paging import place_of
-from archivebox.web.searching import Reading, found, put_snippets, reading_of, remember
-from archivebox.web.seen_by import SEEN_BY
-from archivebox.web.terms import has, toggled
+from archivebox.web.auth.page_access import allows, public_if
+from archivebox.web.crawl.crawl_form import capturing_plugins
+from archivebox.web.crawl.visibility_form import SEEN_BY
+from archivebox.web.library.cards import cards
+from archivebox.web.library.library_search import Reading, found, put_snippets, reading_of, remember
+from archivebox.web.library.query_terms import has, toggled
+from archivebox.web.page.capped_counts import at_most
+from archivebox.web.page.display_preferences import CHOICES, COLUMNS, Look, look_of
+from archivebox.web.page.list_paging import place_of
 from archivebox.web.views.add import form_of, presets_of
 
 SIZE = 60

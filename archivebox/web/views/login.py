@@ -24,9 +24,9 @@ from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config import keys
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.web import guesses
-from archivebox.web.access import requires
-from archivebox.web.back import back_to, public_address
+from archivebox.web.auth import login_throttle
+from archivebox.web.auth.page_access import requires
+from archivebox.web.page.redirects import back_to, public_address
 
 BY_PROVIDER = "by_provider"
 """What a session has that began at a provider."""
@@ -40,7 +40,7 @@ def password(request: HttpRequest) -> HttpResponse:
         return login_page(request)
     if not takes_passwords():
         return login_page(request, problem="This archive takes no passwords.", status=403)
-    attempt = guesses.by_password(request, request.POST.get("username", ""))
+    attempt = login_throttle.by_password(request, request.POST.get("username", ""))
     if attempt.wait:
         sentence = f"Too many attempts. Try again in {attempt.wait} seconds."
         answer = login_page(request, problem=sentence, status=429)
@@ -54,7 +54,7 @@ def password(request: HttpRequest) -> HttpResponse:
     attempt.succeeded()
     start_session(request, form.get_user())
     answer = redirect(back_to(request, "snapshots"))
-    guesses.remember(answer, form.get_user().get_username())
+    login_throttle.remember(answer, form.get_user().get_username())
     return answer
 
 
@@ -83,7 +83,7 @@ def login_page(
 @login_not_required
 def link(request: HttpRequest, token: str) -> HttpResponse:
     """A link that logs in once. Opening it changes nothing (previews do that too): its button does."""
-    attempt = guesses.by_link(request)
+    attempt = login_throttle.by_link(request)
     if attempt.wait:
         return render(request, "web/link.html", {"user_name": ""}, status=429)
     find = keys.redeem_login_link if request.method == "POST" else keys.peek_login_link
@@ -98,7 +98,7 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
     if not user.has_usable_password():
         messages.info(request, "Signed in. Choose a password for the next time, or later in the menu of your account.")
     answer = redirect(settings.LOGIN_REDIRECT_URL if user.has_usable_password() else "password")
-    guesses.remember(answer, user.username)
+    login_throttle.remember(answer, user.username)
     return answer
 
 

@@ -5,9 +5,9 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts.roles import Action
-from archivebox.web.access import public_if
-from archivebox.web.back import back_to
-from archivebox.web.look import look_of
+from archivebox.web.auth.page_access import public_if
+from archivebox.web.page.display_preferences import look_of
+from archivebox.web.page.redirects import back_to
 
 
 @require_POST

@@ -10,7 +10,7 @@ from django.utils import timezone
 from archivebox.accounts.permission import visible_processes
 from archivebox.accounts.roles import Action
 from archivebox.machine.models import Binary, Machine
-from archivebox.web.access import requires
+from archivebox.web.auth.page_access import requires
 
 ALIVE = timedelta(minutes=2)
 """How long ago its orchestrator may have been heard of."""

@@ -15,10 +15,10 @@ from archivebox.accounts.openid import admission
 from archivebox.accounts.openid.configured import Configured, configured
 from archivebox.accounts.openid.exchange import OpenIDError, to_ask
 from archivebox.accounts.roles import Action
-from archivebox.web import guesses
-from archivebox.web.access import requires
-from archivebox.web.back import back_to, public_address
-from archivebox.web.openid_attempt import Attempt, forget
+from archivebox.web.auth import login_throttle
+from archivebox.web.auth.openid_attempt import Attempt, forget
+from archivebox.web.auth.page_access import requires
+from archivebox.web.page.redirects import back_to, public_address
 from archivebox.web.views.login import BY_PROVIDER, login_page
 
 _REFUSED = {
@@ -112,9 +112,9 @@ def _ask(request: HttpRequest, attempt: Attempt) -> str:
     return address
 
 
-def _counted(request: HttpRequest) -> guesses.Attempt:
+def _counted(request: HttpRequest) -> login_throttle.Attempt:
     """OpenIDError where this address has failed too often: each try has a thread wait for the provider."""
-    attempt = guesses.by_link(request)
+    attempt = login_throttle.by_link(request)
     if attempt.wait:
         raise OpenIDError(f"Too many attempts. Try again in {attempt.wait} seconds.", 429)
     return attempt

@@ -10,8 +10,8 @@ from archivebox.base_models.visibility import Sight
 from archivebox.core.snapshot import Snapshot
 from archivebox.search.finding import page_found
 from archivebox.search.query import QueryError, chosen
-from archivebox.web.access import allows
-from archivebox.web.shell import places
+from archivebox.web.auth.page_access import allows
+from archivebox.web.page.navigation import places
 
 ADD = "add pages"
 PAGES = 8

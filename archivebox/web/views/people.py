@@ -15,9 +15,9 @@ from archivebox.accounts.audit import AuditEntry
 from archivebox.accounts.people import PeopleError
 from archivebox.accounts.roles import Action, Role, role_of
 from archivebox.base_models.users import SYSTEM
-from archivebox.web.access import requires
-from archivebox.web.back import public_address
-from archivebox.web.paging import page_of
+from archivebox.web.auth.page_access import requires
+from archivebox.web.page.list_paging import page_of
+from archivebox.web.page.redirects import public_address
 
 ROLES = [(Role.VIEWER.value, "viewer"), (Role.EDITOR.value, "editor"), (Role.ADMIN.value, "admin")]
 SIZE = 50

@@ -7,7 +7,7 @@ from archivebox.accounts.permission import visible_crawls, visible_schedules
 from archivebox.accounts.roles import Action
 from archivebox.config.personas import personas_in
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.web.access import requires
+from archivebox.web.auth.page_access import requires
 
 CRAWLS_SHOWN = 20
 

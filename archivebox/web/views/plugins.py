@@ -19,11 +19,11 @@ from archivebox.contract.schema import prefix
 from archivebox.core.models import ArchiveResult
 from archivebox.hooks import base_layers, plugins, resolve_settings
 from archivebox.machine.models import Binary
-from archivebox.web.access import requires
-from archivebox.web.output_kinds import KINDS
-from archivebox.web.paging import page_within
-from archivebox.web.programs import Program, lacks, programs_of, rows_here
-from archivebox.web.setting_form import SettingForm, place, store
+from archivebox.web.auth.page_access import requires
+from archivebox.web.crawl.output_kinds import KINDS
+from archivebox.web.page.list_paging import page_within
+from archivebox.web.plugin_settings.plugin_programs import Program, lacks, programs_of, rows_here
+from archivebox.web.plugin_settings.setting_form import SettingForm, place, store
 
 OUTCOMES = 100
 

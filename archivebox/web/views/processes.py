@@ -21,13 +21,13 @@ from archivebox.accounts.permission import (
 )
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
-from archivebox.core.processtree import running_tree
+from archivebox.core.progress.process_tree import running_tree
 from archivebox.hooks import base_layers, plugins, resolve_settings
 from archivebox.machine.logtail import read_tail
 from archivebox.machine.models import Process
-from archivebox.web.access import allows, requires
-from archivebox.web.endings import FAILED
-from archivebox.web.paging import page_of, page_within
+from archivebox.web.auth.page_access import allows, requires
+from archivebox.web.page.list_paging import page_of, page_within
+from archivebox.web.process.exit_labels import FAILED
 
 Shown = TypeVar("Shown", bound=Model)
 

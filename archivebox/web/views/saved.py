@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 from archivebox.accounts.roles import Action
 from archivebox.search.models import SavedSearch
 from archivebox.search.saved import rename_search, save_search
-from archivebox.web.access import requires
+from archivebox.web.auth.page_access import requires
 
 
 @requires(Action.LIST, to_change=Action.OWN)

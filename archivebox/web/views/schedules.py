@@ -20,19 +20,19 @@ from archivebox.accounts.permission import may_show, sight_of, visible_crawls, v
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.contract.schema import string_list
-from archivebox.core import scheduling
-from archivebox.core.progress import sizes_of
+from archivebox.core.intake import schedules
+from archivebox.core.intake.parse_input import Again
+from archivebox.core.progress.crawl_progress import sizes_of
 from archivebox.core.tag import split_tags
-from archivebox.core.understanding import Again
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.recurrence import times, zone_of
 from archivebox.crawls.schedule import CrawlSchedule, Template
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.link import LinkFileError
-from archivebox.web.access import requires
-from archivebox.web.crawl_form import CrawlForm
-from archivebox.web.output_kinds import kinds_of
-from archivebox.web.paging import page_of
+from archivebox.web.auth.page_access import requires
+from archivebox.web.crawl.crawl_form import CrawlForm
+from archivebox.web.crawl.output_kinds import kinds_of
+from archivebox.web.page.list_paging import page_of
 from archivebox.web.views.add import understood
 
 USUAL = ("hourly", "daily", "weekly", "monthly", "every 6 hours", "every 2 days", "0 6 * * MON-FRI", "30 22 * * SUN")
@@ -127,7 +127,7 @@ def one(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
     sizes = sizes_of(page.rows, sight_of(request.user))
     context = {
         "schedule": schedule, "when": _when(schedule), "times": _times(schedule), "page": page,
-        "running": scheduling.unended(schedule), "lines": list(zip(page.rows, sizes, strict=True)),
+        "running": schedules.unended(schedule), "lines": list(zip(page.rows, sizes, strict=True)),
     }  # fmt: skip
     return render(request, "web/schedules/one.html", context)
 
@@ -193,7 +193,7 @@ def _take(request: HttpRequest, form: ScheduleForm, schedule: CrawlSchedule) -> 
 def _put(request: HttpRequest, schedule: CrawlSchedule) -> None:
     action = "schedule.created" if schedule._state.adding else "schedule.changed"
     with write_transaction():
-        scheduling.put(schedule)
+        schedules.put(schedule)
         audit.record(request.user, action, schedule, schedule=schedule.schedule, timezone=schedule.timezone)
 
 
@@ -231,28 +231,28 @@ def do(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
         with write_transaction():
             audit.record(request.user, f"schedule.{wanted}", schedule)
             messages.success(request, _DEEDS[wanted](schedule))
-    except (ValueError, scheduling.StillRunningError) as error:
+    except (ValueError, schedules.StillRunningError) as error:
         messages.error(request, str(error))
     return redirect("schedules") if wanted == "remove" else redirect("schedule", schedule_id)
 
 
 def _pause(schedule: CrawlSchedule) -> str:
-    scheduling.pause(schedule)
+    schedules.pause(schedule)
     return "Paused. What runs goes on."
 
 
 def _resume(schedule: CrawlSchedule) -> str:
-    scheduling.resume(schedule)
+    schedules.resume(schedule)
     return "It goes on with the next of its times."
 
 
 def _run(schedule: CrawlSchedule) -> str:
-    scheduling.run_now(schedule)
+    schedules.run_now(schedule)
     return "A crawl of it is queued. Its times stay as they are."
 
 
 def _remove(schedule: CrawlSchedule) -> str:
-    scheduling.remove(schedule)
+    schedules.remove(schedule)
     return "It is gone. What its crawls archived stays."
 
 

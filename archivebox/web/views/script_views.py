@@ -9,9 +9,9 @@ from django.views.decorators.http import require_POST
 
 from archivebox.accounts.roles import Action
 from archivebox.replay.scripts.view import own_script_view
-from archivebox.web.access import public_if
-from archivebox.web.back import back_to
-from archivebox.web.viewers import viewer_of
+from archivebox.web.auth.page_access import public_if
+from archivebox.web.auth.replay_access import viewer_of
+from archivebox.web.page.redirects import back_to
 from archivebox.web.views.snapshot import snapshot_or_404
 
 

@@ -7,8 +7,8 @@ from django.http import HttpRequest, JsonResponse
 from archivebox.accounts.permission import sight_of
 from archivebox.search.query import complete
 from archivebox.search.query.parser import MOST_CHARACTERS
-from archivebox.web.access import public_if
-from archivebox.web.searching import reading_of, to_begin_with
+from archivebox.web.auth.page_access import public_if
+from archivebox.web.library.library_search import reading_of, to_begin_with
 
 
 @public_if("PUBLIC_INDEX")

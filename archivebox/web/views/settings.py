@@ -14,9 +14,9 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.discovery import Plugin
 from archivebox.contract.schema import SettingSpec, prefix
 from archivebox.hooks import base_layers, plugins, resolve_settings
-from archivebox.web.access import requires
-from archivebox.web.setting_form import SettingForm, store
-from archivebox.web.setting_labels import label_of
+from archivebox.web.auth.page_access import requires
+from archivebox.web.plugin_settings.setting_form import SettingForm, store
+from archivebox.web.plugin_settings.setting_labels import label_of
 
 
 @requires(Action.INSPECT, to_change=Action.ADMINISTER)

@@ -13,9 +13,9 @@ from archivebox.hooks import outputs_of
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
 from archivebox.search.share import ShareLink, find_share_link
-from archivebox.web.paging import page_of
-from archivebox.web.replayed import shared_base, shared_frame
-from archivebox.web.stages import article_of
+from archivebox.web.page.list_paging import page_of
+from archivebox.web.snapshot.format_views import article_of
+from archivebox.web.snapshot.replay_frame import shared_base, shared_frame
 
 _GONE = "This link has expired or was revoked, or its page is not shared any more. Ask whoever sent it for a new one."
 _UNAVAILABLE = "This search cannot be carried out at the moment. Try again later."

@@ -18,10 +18,10 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.core.snapshot import Snapshot
 from archivebox.search.models import SavedSearch
 from archivebox.search.share import LIFETIME, ShareRefusedError, create_share_link
-from archivebox.web.access import requires
-from archivebox.web.back import back_to, public_address
-from archivebox.web.paging import page_of
-from archivebox.web.sharing import own_shares
+from archivebox.web.auth.page_access import requires
+from archivebox.web.library.share_links import own_shares
+from archivebox.web.page.list_paging import page_of
+from archivebox.web.page.redirects import back_to, public_address
 
 
 @requires(Action.EDIT, to_change=Action.EDIT)

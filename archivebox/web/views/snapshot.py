@@ -11,27 +11,27 @@ from archivebox.accounts.roles import Action
 from archivebox.contract.formats import File, Format, Kind, formats_of
 from archivebox.contract.verdicts import State, judge
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.look import Look
-from archivebox.core.retry import RETRIABLE
+from archivebox.core.crawl_control.retry import RETRIABLE
 from archivebox.core.snapshot import Snapshot
+from archivebox.core.unchanged_check import Look
 from archivebox.hooks import outputs_of
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
 from archivebox.replay.capability import Purpose
 from archivebox.replay.origins import sandbox
-from archivebox.web.access import allows, public_if
-from archivebox.web.cards import cards
-from archivebox.web.headers import replay
-from archivebox.web.links import links_of
-from archivebox.web.presented import Place, drawn, has_template, title_of
-from archivebox.web.quality import quality_of
-from archivebox.web.replayed import copy_to_prefer, frame_of, index_of, scripted_frame
-from archivebox.web.results import lines_of
-from archivebox.web.seen_by import SEEN_BY
-from archivebox.web.sharing import shares_of
-from archivebox.web.stages import Stage, files_stage, stage_of
-from archivebox.web.timeline import timeline_of
-from archivebox.web.versions import strip_of
+from archivebox.web.auth.page_access import allows, public_if
+from archivebox.web.crawl.visibility_form import SEEN_BY
+from archivebox.web.library.cards import cards
+from archivebox.web.library.share_links import shares_of
+from archivebox.web.middleware.content_security_policy import replay
+from archivebox.web.process.timeline import timeline_of
+from archivebox.web.snapshot.archive_links import links_of
+from archivebox.web.snapshot.format_views import Stage, files_stage, stage_of
+from archivebox.web.snapshot.plugin_templates import Place, drawn, has_template, title_of
+from archivebox.web.snapshot.quality_labels import quality_of
+from archivebox.web.snapshot.replay_frame import copy_to_prefer, frame_of, index_of, scripted_frame
+from archivebox.web.snapshot.result_list import lines_of
+from archivebox.web.snapshot.version_strip import strip_of
 
 PROCESSES_SHOWN = 400
 PAGES = frozenset({"", "text/html", "application/xhtml+xml"})

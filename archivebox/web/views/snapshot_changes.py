@@ -15,18 +15,18 @@ from django.views.decorators.http import require_POST
 from archivebox.accounts import audit
 from archivebox.accounts.permission import reachable_snapshots
 from archivebox.base_models.transactions import write_transaction
-from archivebox.core.evidence import NO_HASHES, TIME, verdict_on
+from archivebox.core.crawl_control.retry import retry_failed, retry_results
+from archivebox.core.crawl_control.set_visibility import show
+from archivebox.core.evidence.verification import NO_HASHES, TIME, verdict_on
+from archivebox.core.intake.recapture import recapture
 from archivebox.core.note import LONGEST, Note
-from archivebox.core.recapture import recapture
-from archivebox.core.retry import retry_failed, retry_results
-from archivebox.core.showing import show
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import split_tags
-from archivebox.core.tagging import retag as put_tags
+from archivebox.core.tags.assign_tags import retag as put_tags
 from archivebox.hooks import plugins
 from archivebox.search.removal import bring_back
 from archivebox.search.removal import remove as take_away
-from archivebox.web.seen_by import chosen, seen_from_now_on
+from archivebox.web.crawl.visibility_form import chosen, seen_from_now_on
 from archivebox.web.views.snapshot import snapshot_or_404
 
 MOST_TAGS = 1_000

@@ -15,18 +15,18 @@ from django.views.decorators.http import require_POST
 from archivebox.accounts import audit
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import SettingError
-from archivebox.core import steering
-from archivebox.core.showing import show_crawl
+from archivebox.core.crawl_control import edit_crawl
+from archivebox.core.crawl_control.set_visibility import show_crawl
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
-from archivebox.web.seen_by import chosen, seen_from_now_on
+from archivebox.web.crawl.visibility_form import chosen, seen_from_now_on
 from archivebox.web.views.crawls import crawl_or_404, crawl_page
 
 DEEDS = {
     "pause": (control.pause, "Paused."),
-    "resume": (steering.go_on, "It goes on."),
+    "resume": (edit_crawl.go_on, "It goes on."),
     "cancel": (control.cancel, "Stopped. What is archived stays."),
-    "discard": (lambda crawl: steering.discard(crawl) > 0, "Discarded. Its pages are out of the library."),
+    "discard": (lambda crawl: edit_crawl.discard(crawl) > 0, "Discarded. Its pages are out of the library."),
 }
 
 
@@ -63,11 +63,11 @@ def patterns(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     crawl = crawl_or_404(request, crawl_id)
     try:
         if url := request.POST.get("exclude", ""):
-            count = steering.exclude(crawl, steering.literally(url), noting=_noting(request, crawl, exclude=url))
+            count = edit_crawl.exclude(crawl, edit_crawl.literally(url), noting=_noting(request, crawl, exclude=url))
         else:
             lists = {"URL_ALLOWLIST": request.POST.get("allow", ""), "URL_DENYLIST": request.POST.get("deny", "")}
             settings = {name: _lines(text) for name, text in lists.items()}
-            count = steering.change(crawl, settings, noting=_noting(request, crawl, **lists))
+            count = edit_crawl.change(crawl, settings, noting=_noting(request, crawl, **lists))
     except SettingError as error:
         return crawl_page(request, crawl, "queue", {"problem": str(error), "tried": request.POST}, status=422)
     messages.success(
@@ -85,7 +85,7 @@ def limits(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     asked = form.cleaned_data
     settings = {"MAX_URLS": asked["max_urls"], "MAX_SIZE": asked["max_size"]}
     noting = _noting(request, crawl, **asked)
-    count = steering.change(crawl, settings, max_depth=asked["max_depth"], noting=noting)
+    count = edit_crawl.change(crawl, settings, max_depth=asked["max_depth"], noting=noting)
     messages.success(
         request, f"Changed. {count} pages are too deep now and will not be fetched." if count else "Changed."
     )

@@ -14,12 +14,12 @@ from archivebox.accounts import audit
 from archivebox.accounts.permission import sight_of
 from archivebox.base_models.paging import Order
 from archivebox.base_models.transactions import write_transaction
-from archivebox.core.retagging import NameTakenError, merge, rename
 from archivebox.core.tag import Tag
-from archivebox.core.tagging import pages_of, tags_seen_by
+from archivebox.core.tags.assign_tags import pages_of, tags_seen_by
+from archivebox.core.tags.edit_tags import NameTakenError, merge, rename
 from archivebox.search.facets import COUNTED
-from archivebox.web.numbers import at_most
-from archivebox.web.paging import page_of
+from archivebox.web.page.capped_counts import at_most
+from archivebox.web.page.list_paging import page_of
 
 SIZE = 60
 """Tags that are shown at a time."""

@@ -16,9 +16,9 @@ from archivebox.accounts import audit, tokens
 from archivebox.accounts.roles import Action
 from archivebox.accounts.tokens import Token
 from archivebox.base_models.transactions import write_transaction
-from archivebox.web.access import requires
-from archivebox.web.back import our_address
-from archivebox.web.paging import page_of
+from archivebox.web.auth.page_access import requires
+from archivebox.web.page.list_paging import page_of
+from archivebox.web.page.redirects import our_address
 
 PURPOSES = (
     ("read", "Read", "pages, results and crawls"),

@@ -17,8 +17,8 @@ from archivebox.accounts import audit
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.search.query import QueryError, parse
-from archivebox.web.access import allows, requires
-from archivebox.web.paging import page_of
+from archivebox.web.auth.page_access import allows, requires
+from archivebox.web.page.list_paging import page_of
 from archivebox.webhooks import registering, settling
 from archivebox.webhooks.delivery import Delivery
 from archivebox.webhooks.outbox import tell_test

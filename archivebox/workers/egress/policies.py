@@ -13,7 +13,7 @@ from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import Resolved, SettingError
 from archivebox.contract.reasons import Reason
-from archivebox.core.intake import networks_of
+from archivebox.core.intake.add_urls import networks_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl

@@ -15,7 +15,7 @@ from archivebox.contract.binaries import BinaryRequest, in_known_ways
 from archivebox.contract.hook import Hook
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
-from archivebox.core.retry import retry_program
+from archivebox.core.crawl_control.retry import retry_program
 from archivebox.hooks import (
     Call,
     base_layers,

@@ -20,7 +20,7 @@ from archivebox.contract.outcomes import BY_TERM
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
 from archivebox.core.archiveresult import Declaration
-from archivebox.core.output_files import ALL, Claim, Listing, files_before, list_few_outputs, list_outputs
+from archivebox.core.outputs.output_files import ALL, Claim, Listing, files_before, list_few_outputs, list_outputs
 from archivebox.hooks import HookCall, environment_of_process
 from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON

@@ -11,10 +11,10 @@ from typing import Any
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.output_files import output_columns
-from archivebox.core.signature import MANIFEST, KeyUnusableError, is_unsigned, sign
+from archivebox.core.evidence.signature import MANIFEST, KeyUnusableError, is_unsigned, sign
+from archivebox.core.outputs.output_files import output_columns
 from archivebox.core.snapshot import Snapshot
-from archivebox.core.unchanged import says_the_same, version_before
+from archivebox.core.versions.unchanged_text import says_the_same, version_before
 from archivebox.hooks import discover_hooks
 from archivebox.lib.files import remove_tree
 from archivebox.search.backend import SearchUnavailableError

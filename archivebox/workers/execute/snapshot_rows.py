@@ -18,9 +18,9 @@ from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import Record
 from archivebox.core.archiveresult import FIRST_BACK_OFF, ArchiveResult, earliest_retry
-from archivebox.core.intake import take_found
+from archivebox.core.intake.add_urls import take_found
 from archivebox.core.snapshot import Snapshot
-from archivebox.core.unchanged import give_up
+from archivebox.core.versions.unchanged_text import give_up
 from archivebox.hooks import Call, discover_hooks, process_hook_records
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.process import Process

@@ -19,8 +19,8 @@ from archivebox.base_models.patience import patiently
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
-from archivebox.core.long_lists import remove_abandoned
-from archivebox.core.retention import cleanup_today
+from archivebox.core.crawl_control.process_retention import cleanup_today
+from archivebox.core.intake.batches import remove_abandoned
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.jobs.measuring import measure_when_idle
 from archivebox.jobs.purging import purge_today

@@ -17,7 +17,7 @@ from django.utils import timezone
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.work import HELD, WorkItem
-from archivebox.core.scheduling import start_due
+from archivebox.core.intake.schedules import start_due
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import CrawlRun
 from archivebox.jobs.job import Job

@@ -11,8 +11,8 @@ from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.work import HELD
 from archivebox.contract.reasons import Reason
+from archivebox.core.crawl_control.edit_crawl import let_go
 from archivebox.core.snapshot import Snapshot
-from archivebox.core.steering import let_go
 from archivebox.crawls.crawl import Crawl
 
 TICK_WHILE_HELD = timedelta(seconds=1)

@@ -27,7 +27,7 @@ from archivebox.config import logs
 from archivebox.config.collection import schema_of
 from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.retention import cleanup_today
+from archivebox.core.crawl_control.process_retention import cleanup_today
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib import processes
 from archivebox.lib.filewatch import FileWatcher

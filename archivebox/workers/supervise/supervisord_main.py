@@ -33,7 +33,7 @@ def main() -> int:
     """Arrange for SIGTERM when the cli dies by whatever means, then be supervisord.
 
     prctl(2) needs no watcher that could die itself, and no ``preexec_fn``; a starter that died before we asked is seen
-    by its pid. Where there is no prctl, the web server watches for us (:mod:`archivebox.web.listeners`).
+    by its pid. Where there is no prctl, the web server watches for us (:mod:`archivebox.web.server.listeners`).
     """
     starter, arguments = int(sys.argv[1]), sys.argv[2:]
     if not PORTABLE:

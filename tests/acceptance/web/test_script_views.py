@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.once]
 SNAPSHOT = """
 import sys
 from django.contrib.auth.models import User
-from archivebox.core.intake import Seed, create_crawl
+from archivebox.core.intake.add_urls import Seed, create_crawl
 from archivebox.core.models import Snapshot
 crawl = create_crawl([Seed(sys.argv[1])], created_by=User.objects.get(username="eve"), hold=True)
 Snapshot.objects.filter(crawl=crawl).update(status="sealed", retry_at=None)

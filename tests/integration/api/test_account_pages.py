@@ -13,7 +13,7 @@ from archivebox.accounts import tokens
 from archivebox.accounts.models import AuditEntry, Token
 from archivebox.accounts.roles import Role, role_of
 from archivebox.core.models import Tag
-from archivebox.web.paging import SIZE
+from archivebox.web.page.list_paging import SIZE
 from tests.integration.api.conftest import Caller, Make
 
 

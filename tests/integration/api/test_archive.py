@@ -19,9 +19,9 @@ from archivebox.base_models import paging
 from archivebox.config.personas import Persona
 from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.intake import Seed, create_crawl
+from archivebox.core.intake.add_urls import Seed, create_crawl
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.tagging import tag
+from archivebox.core.tags.assign_tags import tag
 from archivebox.crawls.models import Crawl
 from archivebox.export.pages import pages_of
 from archivebox.hooks import resolve_settings

@@ -15,7 +15,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.intake import Seed, create_crawl
+from archivebox.core.intake.add_urls import Seed, create_crawl
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.processes import Identity
 from archivebox.machine.host import Machine

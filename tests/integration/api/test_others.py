@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import content_type_conformance, response
 
 from archivebox.accounts import tokens
 from archivebox.core.models import Snapshot
-from archivebox.core.tagging import tag
+from archivebox.core.tags.assign_tags import tag
 from archivebox.jobs.job import Job
 from tests import factories
 from tests.integration.api.conftest import Caller, Make

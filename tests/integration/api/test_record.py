@@ -16,12 +16,12 @@ from django.utils import timezone
 
 from archivebox.accounts import audit
 from archivebox.accounts.models import AuditEntry
-from archivebox.core.intake import Seed, create_crawl
+from archivebox.core.intake.add_urls import Seed, create_crawl
 from archivebox.core.models import Snapshot, Tag
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.models import Job
 from archivebox.lib.throttle import Throttle
-from archivebox.web import guesses
+from archivebox.web.auth import login_throttle
 from archivebox.webhooks.models import Webhook
 from tests.integration.api.conftest import Make
 from tests.integration.api.test_account_pages import send
@@ -32,8 +32,8 @@ PASSWORD = "correct horse battery"
 @pytest.fixture(autouse=True)
 def no_guesses_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Attempts are remembered for as long as the process lives."""
-    monkeypatch.setattr(guesses, "_accounts", Throttle())
-    monkeypatch.setattr(guesses, "_addresses", Throttle(limit=30))
+    monkeypatch.setattr(login_throttle, "_accounts", Throttle())
+    monkeypatch.setattr(login_throttle, "_addresses", Throttle(limit=30))
     return iter([None])
 
 

@@ -11,7 +11,7 @@ from archivebox.config.conffile import read_conf
 from archivebox.config.personas import Persona
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import ArchiveResult, Tag
-from archivebox.core.tagging import tag
+from archivebox.core.tags.assign_tags import tag
 from archivebox.machine.models import Machine
 from tests import factories
 from tests.integration.api.conftest import Make

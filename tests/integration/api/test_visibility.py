@@ -17,17 +17,17 @@ from django.db import connection
 from archivebox.accounts.audit import AuditEntry
 from archivebox.accounts.roles import Action
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.scheduling import put
+from archivebox.core.intake.schedules import put
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
-from archivebox.core.tagging import tag
+from archivebox.core.tags.assign_tags import tag
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.schedule import CrawlSchedule, Template
 from archivebox.jobs.job import Job, JobFailure
 from archivebox.machine.models import Machine, Process
 from archivebox.replay.capability import Capability, Purpose
-from archivebox.web.sessions import digest
-from archivebox.web.viewers import look_up
+from archivebox.web.auth.replay_access import look_up
+from archivebox.web.auth.sessions import digest
 from tests import factories
 from tests.integration.api.conftest import Caller, Make
 from tests.integration.api.test_authorisation import ROWS, example

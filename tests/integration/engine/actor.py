@@ -21,10 +21,11 @@ from archivebox.base_models.doorbell import notify_workers  # noqa: E402
 from archivebox.base_models.users import system_user  # noqa: E402
 from archivebox.base_models.work import Request  # noqa: E402
 from archivebox.config.collection import open_collection  # noqa: E402
-from archivebox.core import scheduling, steering  # noqa: E402
-from archivebox.core.intake import Seed, check_seeds, create_crawl  # noqa: E402
+from archivebox.core.crawl_control import edit_crawl  # noqa: E402
+from archivebox.core.crawl_control.retry import retry_missing  # noqa: E402
+from archivebox.core.intake import schedules  # noqa: E402
+from archivebox.core.intake.add_urls import Seed, check_seeds, create_crawl  # noqa: E402
 from archivebox.core.models import ArchiveResult, Look, Snapshot, Tag  # noqa: E402
-from archivebox.core.retry import retry_missing  # noqa: E402
 from archivebox.crawls import control  # noqa: E402
 from archivebox.crawls.models import Crawl, CrawlRun, CrawlSchedule, Refused  # noqa: E402
 from archivebox.crawls.schedule import Template  # noqa: E402
@@ -74,7 +75,7 @@ def schedule(every: str, url: str, config: dict[str, Any]) -> str:
     """Have a URL archived again and again."""
     template = Template(urls=[url], max_depth=0, tags=[], persona="", config=config)
     made = CrawlSchedule(schedule=every, template=template, created_by=system_user())
-    scheduling.put(made)
+    schedules.put(made)
     return str(made.pk)
 
 
@@ -146,19 +147,19 @@ def control_item(event: str, model: str, key: str) -> bool:
 
 
 def exclude(crawl: str, pattern: str) -> int:
-    return steering.exclude(Crawl.objects.get(pk=crawl), pattern)
+    return edit_crawl.exclude(Crawl.objects.get(pk=crawl), pattern)
 
 
 def limit(crawl: str, max_depth: int) -> int:
-    return steering.change(Crawl.objects.get(pk=crawl), {}, max_depth=max_depth)
+    return edit_crawl.change(Crawl.objects.get(pk=crawl), {}, max_depth=max_depth)
 
 
 def discard(crawl: str) -> int:
-    return steering.discard(Crawl.objects.get(pk=crawl))
+    return edit_crawl.discard(Crawl.objects.get(pk=crawl))
 
 
 def go_on(crawl: str) -> bool:
-    return steering.go_on(Crawl.objects.get(pk=crawl))
+    return edit_crawl.go_on(Crawl.objects.get(pk=crawl))
 
 
 def kill_process(key: str) -> int:

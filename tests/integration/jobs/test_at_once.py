@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 
 from archivebox.base_models.users import system_user
 from archivebox.core.models import Snapshot
-from archivebox.core.tagging import tag
+from archivebox.core.tags.assign_tags import tag
 from archivebox.jobs.at_once import FEW, can_undo, do, undo
 from archivebox.jobs.begin import JobRefusedError, JobRequest
 from archivebox.jobs.models import Job, JobFailure

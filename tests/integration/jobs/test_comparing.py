@@ -13,7 +13,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
 from archivebox.contract.reasons import Reason, sentence
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.quality import Count, Score, is_lossy, record_score
+from archivebox.core.outputs.replay_quality import Count, Score, is_lossy, record_score
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.begin import JobRequest, begin
 from archivebox.jobs.deed import DeferredError

@@ -23,11 +23,11 @@ from archivebox.base_models.rows import new_id
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.evidence import NO_HASHES
+from archivebox.core.crawl_control.retry import retry_failed
+from archivebox.core.evidence.signature import STATEMENT, UNSIGNED, sign
+from archivebox.core.evidence.verification import NO_HASHES
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.retry import retry_failed
-from archivebox.core.signature import STATEMENT, UNSIGNED, sign
-from archivebox.core.versions import doom, restore
+from archivebox.core.versions.url_versions import doom, restore
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.begin import JobRefusedError, JobRequest, begin, freeze, next_to_freeze

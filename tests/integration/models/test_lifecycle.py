@@ -7,8 +7,8 @@ import time
 import pytest
 from django.contrib.auth.models import User
 
+from archivebox.core.crawl_control.retry import retry_missing
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.retry import retry_missing
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.hooks import discover_hooks, process_hook_records, run_hook
 from archivebox.lib.jsonl import JSON

@@ -11,9 +11,9 @@ from archivebox.accounts.tokens import Token
 from archivebox.base_models.users import system_user
 from archivebox.base_models.visibility import EVERYTHING, Sight, hidden_from, seen_by
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.intake import take_found
+from archivebox.core.intake.add_urls import take_found
+from archivebox.core.intake.recapture import add_versions, recapture
 from archivebox.core.models import Snapshot
-from archivebox.core.recapture import add_versions, recapture
 from archivebox.crawls.models import Crawl
 from tests.factories import crawl
 

@@ -7,10 +7,10 @@ from uuid import UUID
 import pytest
 
 from archivebox.base_models.users import system_user
+from archivebox.core.crawl_control.retry import retry_failed
+from archivebox.core.intake.recapture import add_versions, recapture
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.recapture import add_versions, recapture
-from archivebox.core.retry import retry_failed
-from archivebox.core.tagging import tag, untag
+from archivebox.core.tags.assign_tags import tag, untag
 from archivebox.lib.jsonl import JSON
 from archivebox.search.removal import bring_back, remove, size_of
 from tests import factories

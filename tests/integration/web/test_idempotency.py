@@ -35,7 +35,7 @@ NEVER = ("", "", "")
 STEPS = {
     "before anything is written": ("api/once.py", "_once", "call"),
     "once its key is reserved": ("accounts/answers.py", "reserve", "return"),
-    "once the crawl is written": ("core/intake.py", "create_crawl", "return"),
+    "once the crawl is written": ("core/intake/add_urls.py", "create_crawl", "return"),
     "before its answer is stored": ("accounts/answers.py", "store", "call"),
     "before the commit": ("accounts/answers.py", "store", "return"),
     "after the commit": ("api/once.py", "_once", "return"),

@@ -11,7 +11,7 @@ CONFIG = """
 import json, sys
 from django.contrib.auth.models import AnonymousUser
 from django.http import QueryDict
-from archivebox.web.output_kinds import kinds_of
+from archivebox.web.crawl.output_kinds import kinds_of
 from archivebox.web.views.add import AddForm
 form = AddForm(QueryDict("urls=http://a.example/&depth=0&" + sys.argv[1]), user=AnonymousUser())
 names = form.config().get("PLUGINS", []) if form.is_valid() else None

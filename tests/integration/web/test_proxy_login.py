@@ -1,4 +1,4 @@
-"""Somebody whom a trusted proxy names is in, as whoever that is here; the proxy itself is in test_proxies."""
+"""Somebody whom a trusted proxy names is in, as whoever that is here; the proxy itself is in test_trusted_proxies."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def ask(pages: None) -> Iterator[Ask]:
     at = before.index("django.contrib.auth.middleware.AuthenticationMiddleware") + 1
     proxied = {
         "REVERSE_PROXY_USER_HEADER": "Remote-User",
-        "MIDDLEWARE": [*before[:at], "archivebox.web.proxy_login.proxy_login", *before[at:]],
-        "AUTHENTICATION_BACKENDS": ["archivebox.web.proxy_login.ProxyBackend"],
+        "MIDDLEWARE": [*before[:at], "archivebox.web.auth.proxy_login.proxy_login", *before[at:]],
+        "AUTHENTICATION_BACKENDS": ["archivebox.web.auth.proxy_login.ProxyBackend"],
     }
     client = Client(SERVER_NAME="localhost")
 

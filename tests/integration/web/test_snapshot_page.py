@@ -18,9 +18,9 @@ from django.utils import timezone
 
 from archivebox import hooks
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.evidence.signature import sign
 from archivebox.core.models import ArchiveResult, Note, Snapshot
-from archivebox.core.signature import sign
-from archivebox.core.unchanged import give_up
+from archivebox.core.versions.unchanged_text import give_up
 from archivebox.lib.files import mimetype_of
 from tests import factories
 from tests.webserver.recording import Page, record

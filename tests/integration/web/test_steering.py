@@ -11,7 +11,7 @@ from django.test import Client
 
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.core.models import Snapshot
-from archivebox.core.progress import progress_of
+from archivebox.core.progress.crawl_progress import progress_of
 from tests import factories
 
 pytestmark = pytest.mark.usefixtures("pages", "collection")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from archivebox.core.timestamp import check_stamp, stamped_at
+from archivebox.core.evidence.timestamp import check_stamp, stamped_at
 from tests.authority import Authority, authority
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from archivebox.base_models.visibility import EVERYTHING
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.records import PAGE, pages, record_of
 from archivebox.cli.select import age, find, find_snapshot, is_chosen, moment, snapshots
-from archivebox.core.intake import Seed, create_crawl
+from archivebox.core.intake.add_urls import Seed, create_crawl
 from archivebox.core.models import Snapshot
-from archivebox.core.versions import latest_versions, restore, retire, retire_older
+from archivebox.core.versions.url_versions import latest_versions, restore, retire, retire_older
 from archivebox.crawls.models import Crawl
 from archivebox.search.query.times import floor_of
 from archivebox.storage.layout import DataFolder

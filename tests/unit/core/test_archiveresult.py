@@ -12,9 +12,9 @@ from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.contract.outcomes import could_not_start
 from archivebox.core.archiveresult import back_off, settled_columns
-from archivebox.core.failing import Failures, Group, failures_by
+from archivebox.core.crawl_control.retry import retry_failed
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.retry import retry_failed
+from archivebox.core.progress.failure_groups import Failures, Group, failures_by
 from archivebox.core.statemachines import SnapshotMachine
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.models import Process

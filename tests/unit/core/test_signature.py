@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.core.signature import (
+from archivebox.core.evidence.signature import (
     DOES_NOT_FIT,
     MANIFEST,
     PUBLIC_KEY,

@@ -7,11 +7,11 @@ from django.db import IntegrityError
 
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.base_models.work import Request
+from archivebox.core.crawl_control.retry import RETRIABLE, retry_missing, retry_program, retry_results
 from archivebox.core.models import ArchiveResult, Snapshot, Tag
-from archivebox.core.retry import RETRIABLE, retry_missing, retry_program, retry_results
 from archivebox.core.statemachines import SnapshotMachine
 from archivebox.core.tag import split_tags
-from archivebox.core.versions import latest_versions, restore, retire, retire_older
+from archivebox.core.versions.url_versions import latest_versions, restore, retire, retire_older
 from archivebox.crawls.control import cancel, pause, resume
 from archivebox.crawls.models import Crawl
 from archivebox.hooks import discover_hooks

@@ -8,7 +8,7 @@ from django.db import connections
 
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.models import Snapshot, Tag
-from archivebox.core.tagging import tag
+from archivebox.core.tags.assign_tags import tag
 from tests.collection import somebody_waits
 from tests.factories import snapshot
 from tests.integration.engine.driver import wait_for

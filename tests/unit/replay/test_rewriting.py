@@ -19,7 +19,7 @@ from archivebox.replay.rewriting.links import Links
 from archivebox.replay.rewriting.sources import candidates
 from archivebox.replay.rewriting.text import decode
 from archivebox.replay.rewriting.xml import connects
-from archivebox.web.reading import article
+from archivebox.web.snapshot.html_sanitizer import article
 
 if TYPE_CHECKING:
     from collections.abc import Callable

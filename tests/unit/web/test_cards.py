@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from archivebox.core.snapshot import Snapshot
-from archivebox.web.cards import Card
+from archivebox.web.library.cards import Card
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.template.loader import get_template
 
-from archivebox.web import preload
+from archivebox.web.server import preload
 
 
 def test_a_page_that_nobody_had_asked_for_is_drawn_as_it_was_at_the_start(

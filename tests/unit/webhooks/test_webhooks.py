@@ -14,7 +14,7 @@ from django.utils import timezone
 from archivebox.accounts.roles import Account
 from archivebox.base_models.rows import first_id
 from archivebox.base_models.transactions import write_transaction
-from archivebox.core import scheduling
+from archivebox.core.intake import schedules
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl, CrawlSchedule
@@ -85,7 +85,7 @@ def test_what_happens_is_told_in_its_own_transaction_to_those_who_want_it() -> N
     control.cancel(crawl)
     template = Template(urls=["https://example.com/"], max_depth=0, tags=[], persona="", config={})
     again = CrawlSchedule.objects.create(schedule="daily", template=template, created_by=crawl.created_by)
-    finished = scheduling.run_now(again)
+    finished = schedules.run_now(again)
     finished.transition("start")
     finished.transition("seal")
     job = begin(

@@ -13,8 +13,8 @@ import pytest
 from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
+from archivebox.core.crawl_control.retry import retry_missing
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.retry import retry_missing
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.lockfiles import hold

@@ -1,0 +1,1 @@
+"""What people change of crawls and snapshots that exist."""

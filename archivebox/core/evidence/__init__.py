@@ -1,0 +1,1 @@
+"""Hashes, signatures and time stamps of a snapshot, and checking them."""

@@ -1,0 +1,186 @@
+"""Owns looking whether the files of a snapshot are still those that were hashed and signed when they were kept."""
+
+import hashlib
+import json
+import math
+import os
+import stat
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID
+
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.evidence.signature import (
+    MANIFEST,
+    MANIFEST_SIZE,
+    Checked,
+    KeyUnusableError,
+    check,
+    is_unsigned,
+    sign,
+)
+from archivebox.core.outputs.output_files import output_columns
+from archivebox.core.snapshot import Snapshot
+from archivebox.lib.files import fsync_tree, read_regular
+from archivebox.lib.jsonl import JSON
+
+NO_HASHES = "No hashes were kept of it: switch the plugin `hashes` on, and capture it again."
+NAMES_SHOWN = 5
+"""Files that a sentence names."""
+TIME = 20.0
+"""Seconds that one look may take: somebody waits for it."""
+_BLOCK = 1024 * 1024
+
+
+@dataclass(slots=True)
+class Finding:
+    """What a look found; ``unseen`` files were left when the time was over."""
+
+    same: int = 0
+    changed: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    unseen: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        return not (self.changed or self.missing or self.unseen)
+
+    @property
+    def problems(self) -> list[str]:
+        """A sentence for each kind of difference."""
+        told = []
+        for names, what in ((self.changed, "changed"), (self.missing, "missing")):
+            if names:
+                more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+                told.append(f"{len(names)} {what}: {', '.join(names[:NAMES_SHOWN])}{more}.")
+        if self.unseen:
+            told.append(f"{self.unseen} were not looked at: the time was over.")
+        return told
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of the evidence for one page: its files, and what was signed and stamped, their hashes."""
+
+    files: Finding
+    signature: Checked
+    stamp: Checked | None
+    """None where no authority was asked."""
+
+    @property
+    def checked(self) -> list[Checked]:
+        return [one for one in (self.signature, self.stamp) if one is not None]
+
+    @property
+    def is_whole(self) -> bool:
+        return self.files.is_whole and all(one.holds for one in self.checked)
+
+    @property
+    def problems(self) -> list[str]:
+        return [*self.files.problems, *(one.sentence for one in self.checked if not one.holds)]
+
+    @property
+    def sentences(self) -> list[str]:
+        """What was found, first what is as it was."""
+        same = f"{self.files.same} file{' is' if self.files.same == 1 else 's are'} as hashed when kept."
+        return [same, *self.files.problems, *(one.sentence for one in self.checked)]
+
+
+def verdict_on(snapshot: Snapshot, seconds: float = math.inf) -> Verdict | None:
+    """Look at its files and its signature, at most so long; None where there is nothing to compare with."""
+    from archivebox.core.evidence.timestamp import check_stamp  # its libraries cost 40 ms; verification is rare
+
+    try:
+        data = read_regular(snapshot.path / MANIFEST, MANIFEST_SIZE)
+        manifest = json.loads(data)
+    except (OSError, ValueError):
+        return None
+    if not files_of(manifest):
+        return None
+    checked = check(snapshot.path, data, snapshot.pk, DATA_FOLDER.keys)
+    stamp = check_stamp(snapshot.path, data, DATA_FOLDER.keys)
+    return Verdict(verify(snapshot.path, manifest, seconds), checked, stamp)
+
+
+def problems_of(snapshots: Iterable[Snapshot]) -> dict[UUID, str]:
+    """Snapshot → what is wrong with its evidence; nothing for one that is as it was kept."""
+    found = {snapshot.pk: verdict_on(snapshot) for snapshot in snapshots}
+    return {
+        key: NO_HASHES if verdict is None else " ".join(verdict.problems)
+        for key, verdict in found.items()
+        if verdict is None or not verdict.is_whole
+    }
+
+
+def sign_kept(snapshot: Snapshot) -> str:
+    """Sign a page that was kept without a signature, if it is as it was hashed; else why it is not signed."""
+    verdict = verdict_on(snapshot)
+    if verdict is None:
+        return NO_HASHES
+    if not is_unsigned(snapshot.path):
+        return ""
+    if not verdict.files.is_whole:
+        return f"It is not as it was kept, and is not signed. {' '.join(verdict.files.problems)}"
+    try:
+        sign(snapshot.path, DATA_FOLDER.keys, snapshot.pk, snapshot.url)
+        fsync_tree((snapshot.path / MANIFEST).parent)
+    except KeyUnusableError as error:
+        return f"It is not signed: {error}."
+    return ""
+
+
+def list_signature(snapshot: Snapshot) -> None:
+    """Have the result of the hashes name what lies beside them by now."""
+    folder = Path(MANIFEST).parent.name
+    rows = ArchiveResult.objects.filter(snapshot=snapshot, plugin=folder)
+    rows.update(**output_columns(snapshot.path / folder))
+
+
+def verify(folder: Path, manifest: JSON, seconds: float = TIME) -> Finding:
+    """Compare every file that ``manifest`` names (role ``evidence``) with what lies in ``folder`` now."""
+    found, until = Finding(), time.monotonic() + seconds
+    for name, entry in files_of(manifest).items():
+        digest = _digest(folder, name, until)
+        if digest is None:
+            found.unseen += 1
+        elif not digest:
+            found.missing.append(name)
+        elif digest == entry.get("sha256"):
+            found.same += 1
+        else:
+            found.changed.append(name)
+    return found
+
+
+def files_of(manifest: JSON) -> dict[str, Mapping[str, JSON]]:
+    """Path → facts of each file that a manifest names; nothing of what is no manifest."""
+    files = manifest.get("files") if isinstance(manifest, dict) else None
+    entries = files.items() if isinstance(files, dict) else ()
+    return {name: entry for name, entry in entries if isinstance(entry, dict)}
+
+
+def _digest(folder: Path, name: str, until: float) -> str | None:
+    """SHA-256 of a file, or of a link's target; empty where nothing is, None when the time is over."""
+    path = folder / name
+    if ".." in path.parts or not path.is_relative_to(folder):
+        return ""
+    try:
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            return hashlib.sha256(os.fsencode(path.readlink())).hexdigest()
+        return _digest_of(path, until) if stat.S_ISREG(mode) else ""
+    except OSError:
+        return ""
+
+
+def _digest_of(path: Path, until: float) -> str | None:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            if time.monotonic() > until:
+                return None
+            digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""How URLs become crawls and snapshots."""

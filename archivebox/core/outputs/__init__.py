@@ -1,0 +1,1 @@
+"""What hooks wrote for a snapshot, and how good it is."""

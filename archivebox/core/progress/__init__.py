@@ -1,0 +1,1 @@
+"""What runs, how far it is, and what failed."""

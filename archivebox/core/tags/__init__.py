@@ -1,0 +1,1 @@
+"""Assigning and editing tags."""

@@ -1,0 +1,1 @@
+"""The versions of a URL, and how they differ."""

@@ -1,0 +1,1 @@
+"""Who may open a page, and how people log in."""

@@ -1,0 +1,1 @@
+"""Forms and actions of crawls."""

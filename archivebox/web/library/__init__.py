@@ -1,0 +1,1 @@
+"""Lists of snapshots: cards, search, share links."""

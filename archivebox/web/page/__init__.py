@@ -1,0 +1,1 @@
+"""What all pages share: navigation, display preferences, lists in parts, addresses."""

@@ -1,0 +1,1 @@
+"""Settings and programs of plugins as forms and tables."""

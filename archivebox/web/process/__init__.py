@@ -1,0 +1,1 @@
+"""How pages describe processes."""

@@ -1,0 +1,1 @@
+"""The web server's process: its listeners, its limits, its row."""

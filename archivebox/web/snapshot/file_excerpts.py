@@ -1,0 +1,64 @@
+"""Owns reading files of a snapshot for pages of the app: a bounded part, and nothing outside of its folder."""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from archivebox.core.snapshot import Snapshot
+from archivebox.lib.jsonl import JSON
+from archivebox.replay.files import NotThereError, open_beneath, split_path
+from archivebox.web.page.plugin_file_address import address_of
+
+MOST = 512 * 1024
+"""Bytes of one file that a page shows; the whole is one click away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The beginning of a file, or all of it."""
+
+    data: bytes
+    size: int
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.data) < self.size
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8-sig", "replace")
+
+    @property
+    def json(self) -> JSON:
+        """None for what is no JSON, or cut."""
+        try:
+            value: JSON = json.loads(self.data)
+        except ValueError:
+            return None
+        return value
+
+    def lines(self) -> Iterator[dict[str, JSON]]:
+        """The objects of a file of JSON lines; what is none, as a last line that is cut, is passed over."""
+        for line in self.data.splitlines():
+            try:
+                value = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(value, dict):
+                yield value
+
+
+NOTHING = Part(b"", 0)
+
+
+def read_part(snapshot: Snapshot, plugin: str, name: str, most: int = MOST) -> Part:
+    """The first ``most`` bytes of a file; :data:`NOTHING` where there is none. Links are not followed."""
+    try:
+        opened = open_beneath(snapshot.path, split_path(address_of(plugin, name)))
+    except NotThereError:
+        return NOTHING
+    try:
+        return NOTHING if opened.is_folder else Part(os.pread(opened.descriptor, most, 0), opened.size)
+    finally:
+        os.close(opened.descriptor)

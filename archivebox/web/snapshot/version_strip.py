@@ -1,0 +1,66 @@
+"""Owns the versions of a URL as a strip of time: which there are, where each stands, and which are neighbours."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from archivebox.base_models.visibility import Sight, seen_by
+from archivebox.core.snapshot import Snapshot
+from archivebox.core.unchanged_check import Look
+
+MOST = 100
+"""Versions on one strip, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One version; ``left`` is per cent of the strip."""
+
+    snapshot: Snapshot
+    left: float
+    is_current: bool
+    looks: tuple[datetime, ...] = ()
+    """When it was looked at again, and had not changed; the last first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """All versions, oldest first, and the neighbours of the one that is looked at."""
+
+    dots: list[Dot]
+    older: Snapshot | None
+    newer: Snapshot | None
+
+    @property
+    def looks(self) -> tuple[datetime, ...]:
+        """Of the version that is looked at."""
+        return next((dot.looks for dot in self.dots if dot.is_current), ())
+
+    @property
+    def position(self) -> int:
+        return next((number for number, dot in enumerate(self.dots, 1) if dot.is_current), 0)
+
+
+def strip_of(snapshot: Snapshot, sight: Sight) -> Strip:
+    """The versions of this URL that are seen and that nobody removed."""
+    rows = list(seen_by(sight, Snapshot.objects.kept()).of_url(snapshot.url)[:MOST])[::-1]
+    looks = _looks_at(rows)
+    times = [row.created_at.timestamp() for row in rows]
+    first, length = min(times, default=0.0), max(times, default=0.0) - min(times, default=0.0)
+    dots = [
+        Dot(row, round(3 + 94 * ((at - first) / length if length else 0.5), 2), row.pk == snapshot.pk, looks[row.pk])
+        for row, at in zip(rows, times, strict=True)
+    ]
+    at = next((number for number, row in enumerate(rows) if row.pk == snapshot.pk), None)
+    if at is None:
+        return Strip(dots, rows[-1] if rows else None, None)
+    return Strip(dots, rows[at - 1] if at else None, rows[at + 1] if at + 1 < len(rows) else None)
+
+
+def _looks_at(versions: Sequence[Snapshot]) -> dict[UUID, tuple[datetime, ...]]:
+    found: dict[UUID, tuple[datetime, ...]] = defaultdict(tuple)
+    for look in Look.objects.filter(snapshot__in=[row.pk for row in versions]).order_by("-pk"):
+        found[look.snapshot_id] += (look.created_at,)
+    return found

@@ -1,0 +1,48 @@
+"""A look at the files finds what is not as it was hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from archivebox.core.evidence.verification import verify
+from archivebox.lib.jsonl import JSON
+
+
+def manifest(**files: bytes) -> JSON:
+    return {"files": {name: {"sha256": hashlib.sha256(data).hexdigest()} for name, data in files.items()}}
+
+
+def test_what_changed_and_what_is_gone_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"a")
+    (tmp_path / "b").write_bytes(b"another")
+
+    found = verify(tmp_path, manifest(a=b"a", b=b"b", c=b"c"))
+    assert (found.same, found.changed, found.missing, found.is_whole) == (1, ["b"], ["c"], False)
+    assert verify(tmp_path, manifest(a=b"a")).is_whole
+
+
+def test_nothing_outside_of_the_folder_and_no_pipe_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "snapshot"
+    folder.mkdir()
+    (tmp_path / "secret").write_bytes(b"secret")
+    os.mkfifo(folder / "pipe")
+    (folder / "link").symlink_to("../secret")
+
+    given = manifest(**{"../secret": b"secret", str(tmp_path / "secret"): b"secret", "pipe": b"", "link": b"../secret"})
+    found = verify(folder, given)
+    assert (found.same, sorted(found.missing)) == (1, sorted(["../secret", str(tmp_path / "secret"), "pipe"]))
+
+
+def test_when_the_time_is_over_the_rest_is_said_to_be_unseen(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"a")
+
+    found = verify(tmp_path, manifest(a=b"a"), seconds=-1)
+    assert (found.unseen, found.is_whole) == (1, False)
+
+
+def test_what_is_no_manifest_has_no_files(tmp_path: Path) -> None:
+    nothings: list[JSON] = [None, [], "x", {"files": []}, {"files": {"a": 1}}]
+    for given in nothings:
+        assert verify(tmp_path, given).is_whole
