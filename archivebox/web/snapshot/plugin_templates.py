@@ -1,7 +1,7 @@
 """Owns what plugins draw themselves: their ``templates/icon.html``, ``card.html``, ``embed.html``, ``fullscreen.html``.
 
 A template is a stranger's: it is rendered with plain values alone, and of what it makes only harmless HTML is left. One
-that fails leaves nothing, and a line in the log. docs/plugin-contract.md says what a template gets.
+that fails leaves nothing, and a line in the log. docs/plugin-topics.md says what a template gets.
 """
 
 import logging

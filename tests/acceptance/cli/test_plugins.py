@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.cli.conftest import CHECKOUT, Type
+from tests.site.serve import Site
 
 URL = "https://example.com/page"
 SOFT = """echo '{"type": "ArchiveResult", "status": "failed", "output_str": "gone"}'\n"""
@@ -168,3 +170,30 @@ def test_a_new_plugin_passes_lint_runs_and_has_a_test(cli: Type, collection: Pat
 def test_a_plugin_that_cannot_be_is_refused(cli: Type, collection: Path, words: tuple[str, ...]) -> None:
     assert cli("plugin", *words).code == 2
     assert list((collection / "plugins").iterdir()) == []
+
+
+@pytest.mark.browser
+@pytest.mark.once
+def test_the_examples_of_the_plugin_contract_work(cli: Type, collection: Path, site: Site) -> None:
+    """docs/plugin-contract.md shows these folders; each is copied into a collection as it is."""
+    examples = CHECKOUT / "docs" / "examples"
+    shutil.copytree(examples, collection / "plugins", dirs_exist_ok=True)
+    names = sorted(folder.name for folder in examples.iterdir())
+    assert cli("plugin", "lint", *names).out == ""
+    added = cli("add", site.url_for("/article"), site.url_for("/file.pdf"), "--plugins", ",".join(names))
+    assert added.code == 0, added.err
+    results = {
+        (path, str(record["plugin"])): record["status"]
+        for path in ("/article", "/file.pdf")
+        for record in cli("snapshot", "show", site.url_for(path)).records
+        if record.get("plugin") in names
+    }
+    assert results == {
+        (path, name): status for path, status in (("/article", "succeeded"), ("/file.pdf", "skipped")) for name in names
+    }
+    (outline,) = collection.glob("users/*/snapshots/*/*/*/headings/headings.txt")
+    assert outline.read_text().startswith("On Keeping Pages\n  Pages that vanish\n")
+    (images,) = collection.glob("users/*/snapshots/*/*/*/images/images.json")
+    assert json.loads(images.read_text())[0]["width"] > 0
+    (count,) = collection.glob("users/*/snapshots/*/*/*/word_count/word_count.txt")
+    assert int(count.read_text().split()[0]) > 500

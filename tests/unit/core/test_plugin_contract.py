@@ -1,12 +1,12 @@
-"""What `docs/plugin-contract.md` says is so, and nothing that is so is missing from it."""
+"""`docs/plugin-contract.md` and `docs/plugin-topics.md` say what the code does, and all of it."""
 
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
-from archivebox.cli.plugin.new import HOOKS, files_of
 from archivebox.config.core import SHARED_SETTINGS
 from archivebox.contract.hook import HOOK_FLAGS, HOOK_LISTS
 from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS
@@ -28,10 +28,14 @@ from archivebox.hooks import (
     resolve_settings,
 )
 from archivebox.lib.processes import MARK
+from archivebox.plugins import base
 from archivebox.storage.layout import DataFolder
 from tests.architecture import source
 
-TEXT = (source.ROOT / "docs" / "plugin-contract.md").read_text()
+PLUGINS = source.PACKAGE / "plugins"
+DOCS = source.ROOT / "docs"
+EXAMPLES = sorted(path for path in DOCS.glob("examples/*/*") if path.is_file())
+TEXT = "".join((DOCS / name).read_text() for name in ("plugin-contract.md", "plugin-topics.md"))
 
 
 def table(heading: str) -> list[list[str]]:
@@ -116,18 +120,25 @@ def test_who_records_pages_is_found_by_what_it_says(collection: DataFolder) -> N
     assert (recording_plugin(), recording_plugin(MINE_ENABLED=False)) == ("mine", "responses")
 
 
-@pytest.mark.parametrize("lang", ["py", "sh", "js"])
-def test_the_whole_plugins_are_what_a_new_one_begins_with(lang: str) -> None:
-    name = f"hello_{lang}"
-    hook = f"on_Snapshot__60_{name}.{lang}"
-    (block,) = re.findall(rf"`{name}/{re.escape(hook)}`:\n\n```\w+\n(.*?)```", TEXT, re.DOTALL)
-    assert block == files_of(name, lang, page=False)[hook]
-    assert (lang, False) in HOOKS
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_the_page_shows_each_file_of_the_examples_as_it_is(path: Path) -> None:
+    shown = f"{path.parent.name}/{path.name}"
+    (block,) = re.findall(rf"`{re.escape(shown)}`:\n\n```\w+\n(.*?)```", TEXT, re.DOTALL)
+    assert block == path.read_text()
 
 
-@pytest.mark.parametrize("lang", ["py", "js"])
-def test_the_hooks_of_the_live_page_are_what_a_new_one_begins_with(lang: str) -> None:
-    name = f"live_{lang}"
-    hook = f"on_Snapshot__55_{name}.{lang}"
-    (block,) = re.findall(rf"`{name}/{re.escape(hook)}`:\n\n```\w+\n(.*?)```", TEXT, re.DOTALL)
-    assert block == files_of(name, lang, page=True)[hook]
+def test_every_example_that_the_page_shows_is_a_file() -> None:
+    shown = set(re.findall(r"^`(\w+/[\w.]+)`:$", TEXT, re.MULTILINE))
+    assert shown == {f"{path.parent.name}/{path.name}" for path in EXAMPLES}
+
+
+def test_every_helper_that_the_page_names_exists() -> None:
+    rows = [[" ".join(re.findall(r"`([^`]+)`", cell)) for cell in row] for row in table("Python | JavaScript | shell")]
+    shell, script = ((PLUGINS / "base" / name).read_text() for name in ("hook.sh", "hook.js"))
+    python = {re.split(r"\W", row[0])[0] for row in rows}
+    assert {name for name in python if not hasattr(base, name)} == set()
+    javascript = {re.split(r"\W", row[1])[0] for row in rows if row[1]}
+    exported = set(re.findall(r"\w+", script.partition("module.exports")[2]))
+    assert javascript - exported == set()
+    functions = {row[2].split()[0] for row in rows if row[2] and not row[2].startswith(("$", ".x.tmp"))}
+    assert functions - set(re.findall(r"^(\w+)\(\)", shell, re.MULTILINE)) == set()
