@@ -5,7 +5,7 @@ PATHS := archivebox tests bin/environment.py $(wildcard benchmarks)
 CHAOS_SECONDS ?= 300
 ENGINE := tests/integration/engine tests/chaos
 
-.PHONY: help env check format lint types layers dependencies migrations suppressions docs pictures test test-sqlite test-postgres test-modes bare-root chaos chaos-pages fuzz bench quality lock lock-upgrade lock-plugins changelog clean
+.PHONY: help env check format lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root chaos chaos-pages fuzz bench quality lock lock-upgrade lock-plugins changelog clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,7 +13,7 @@ help:  ## list the targets
 env:  ## make the development environment in .venv
 	@bin/environment requirements-dev.lock >/dev/null
 
-check: format lint types layers dependencies migrations suppressions  ## all of the next seven (-k: go on after a failure)
+check: format lint types layers dependencies migrations names suppressions  ## all of the next eight (-k: go on after a failure)
 
 format: env  ## is everything formatted?
 	.venv/bin/ruff format --check --quiet $(PATHS)
@@ -33,6 +33,9 @@ dependencies: env  ## is what is imported declared, and the other way round?
 migrations: env  ## Django's own checks, and a migration for every change of a model
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && export DATA_DIR="$$folder" && set -x && \
 	  $(PY) -m django check && $(PY) -m django makemigrations --check --dry-run
+
+names: env  ## are names of classes unique, words plain, subjects of commits short?
+	.venv/bin/python -m tests.architecture.names
 
 suppressions:  ## how many findings are waved through
 	@echo "noqa: $$(grep -rE '# noqa' --include='*.py' $(PATHS) | wc -l)," \

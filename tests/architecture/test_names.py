@@ -1,0 +1,56 @@
+"""Names are unique, plain and short; `names.toml` holds the lists."""
+
+import ast
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.architecture import names
+
+
+def test_names_follow_the_rules() -> None:
+    assert list(names.findings()) == []
+
+
+def test_a_class_name_that_occurs_twice_is_found() -> None:
+    trees = [ast.parse("class Line: ..."), ast.parse("class Other:\n    class Meta: ...\n    class Line: ...")]
+    twice = "Line: 2 classes, names.toml says 1"
+    assert names.duplicate_classes([*trees, *trees[:0]], {}, {}) == [twice]
+    assert names.duplicate_classes(trees, {"Line": "why"}, {}) == []
+    assert names.duplicate_classes(trees, {}, {"Line": 2}) == []
+
+
+def test_the_list_of_duplicates_shrinks_with_them() -> None:
+    assert names.duplicate_classes([ast.parse("class Line: ...")], {}, {"Line": 2}) == [
+        "Line: 1 classes, names.toml says 2"
+    ]
+
+
+def test_public_names_are_those_of_modules_classes_and_functions() -> None:
+    tree = ast.parse("class Held:\n    def let_go(self): ...\n    def _hear(self): ...")
+    assert set(names.public_names(Path("places.py"), tree)) == {"places", "Held", "let_go"}
+
+
+def test_messages_are_all_strings_but_docstrings() -> None:
+    tree = ast.parse('"""Go on."""\ndef f(x):\n    """Go on."""\n    return f"Go on, {x}"')
+    assert list(names.messages(tree)) == ["Go on, "]
+    assert names.banned_words("Go on, ", {"Go on": "Continue"}) == ["'Go on': write 'Continue'"]
+    assert names.banned_words("Let us go one", {"go on": "continue"}) == []
+
+
+@pytest.mark.parametrize("depth", ["1", "9"])
+def test_long_subjects_are_found_in_shallow_clones_too(tmp_path: Path, depth: str) -> None:
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(tmp_path / "whole"), "-c", "user.name=a", "-c", "user.email=a@b", *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    (tmp_path / "whole").mkdir()
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "x" * 90)
+    before = git("rev-parse", "HEAD")
+    git("commit", "-q", "--allow-empty", "-m", "y" * 73)
+    origin = f"file://{tmp_path / 'whole'}"
+    subprocess.run(["git", "clone", "-q", "--depth", depth, origin, tmp_path / "clone"], check=True)
+    assert names.long_subjects(tmp_path / "clone", before, "2020-01-01T00:00:00Z") == ["y" * 73]
+    assert names.long_subjects(tmp_path, before, "2020-01-01T00:00:00Z") == []
