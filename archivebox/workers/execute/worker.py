@@ -149,8 +149,7 @@ class Worker:
         polled: poll.Polled = await self.engine.journal.read(poll.poll, who, yields, held, self.engine.journal.commits)
         self.engine.programs.learn(polled.program_status, polled.program_paths, polled.program_versions)
         for lease, loaded in polled.loaded.items():
-            if lease.pk not in held:  # else what runs of it by a lost lease has to end first
-                self._begin(lease, loaded)
+            self._begin_or_return(lease, loaded)
         self._answer_requests(polled)
         for crawl_id in polled.unneeded:
             if not idle[crawl_id].ending:
@@ -252,6 +251,21 @@ class Worker:
         for page in list(self.held.pages.values()):
             if page.snapshot.crawl_id == crawl_id:
                 page.proxy_died()
+
+    def _begin_or_return(self, lease: Lease, loaded: Loaded) -> None:
+        """Begin what was claimed. What still runs of it by a lease that was lost ends first; then it is claimed anew.
+
+        What was sealed and is due again at once is claimed anew by this worker too, but its former run is over by now.
+        """
+        former = next((held for one, held in self.held.all.items() if one.pk == lease.pk), None)
+        if former is None:
+            self._begin(lease, loaded)
+        else:
+            former.over.add_done_callback(lambda _: self._spawn(self._return(lease)))
+
+    async def _return(self, lease: Lease) -> None:
+        await self.engine.journal.read(claim.release, lease)
+        self._wake()
 
     def _begin(self, lease: Lease, loaded: Loaded) -> None:
         self.held.begin(lease, loaded).over.add_done_callback(partial(self._is_over, lease))

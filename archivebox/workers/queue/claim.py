@@ -229,6 +229,12 @@ def renew(leases: list[Lease]) -> set[Lease]:
     return lost
 
 
+def release(lease: Lease) -> None:
+    """Give back one item, due at once; nothing happens where the lease is lost."""
+    with write_transaction():
+        lease.model.rows(pk=lease.pk, fence=lease.fence).release(lease.owner)
+
+
 def _crawls_in_turn(cursor: Cursor, scope: Scope | None) -> Iterator[UUID]:
     """The open crawls from the cursor on, then those before it; users take turns with their crawls."""
     by_user: dict[int, list[UUID]] = {}
