@@ -26,7 +26,8 @@ class Hook:
 
     ``ready``: prints a line as soon as others may rely on it, or may have the page. ``finite``: ends by itself.
     ``session``: its effect is the live page. ``page``: needs the live page. ``derived``: made from other results, and
-    made again when those change; from those of the plugins that ``sources`` names, else from all. ``exclusive``:
+    made again when those change; from those of the plugins that ``sources`` names, else from all (htmltotext, made from
+    one file of `dom` or `wget`, ran again for every title). ``exclusive``:
     resources it holds alone. ``after``: hooks or plugins it waits for. ``fork``: may run in a child of a fork server.
     ``argv``: options it accepts, without dashes; None: every one. ``applies``: the pages it is for. ``described``:
     ``x-hooks`` speaks of it. ``environment``: the program that runs it where that is the Python of an environment of

@@ -31,6 +31,18 @@ def test_links_to_our_own_files_lead_somewhere(path: Path) -> None:
     assert [link for link in links if not (path.parent / link).exists()] == []
 
 
+def slug_of(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower().replace("'", "")).strip("-")
+
+
+def test_decisions_are_named_and_listed_by_their_titles() -> None:
+    folder = source.ROOT / "docs" / "decisions"
+    titles = {path.name: path.read_text().partition("\n")[0] for path in folder.glob("[0-9]*.md")}
+    assert {f"{title[2:6]}-{slug_of(title[8:])}.md" for title in titles.values()} == set(titles)
+    listed = re.findall(r"^\| \[(\d{4})\]\((.+?)\) \| (.+) \|$", (folder / "README.md").read_text(), re.MULTILINE)
+    assert {name: f"# {number}: {title}" for number, name, title in listed} == titles
+
+
 def test_make_targets_that_contributors_are_told_of_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (source.ROOT / "Makefile").read_text(), re.MULTILINE))
     told = set(re.findall(r"\bmake ([a-z][a-z-]+)(?=`|\s{2,}#)", (source.ROOT / "CONTRIBUTING.md").read_text()))

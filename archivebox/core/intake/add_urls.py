@@ -1,4 +1,8 @@
-"""The one door for URLs: those that people give and those that hooks find."""
+"""Add URLs: those that people give and those that hooks find.
+
+This writes Crawls and Snapshots in one transaction, so it is in `core`, which imports `crawls`; what decides whether a
+URL is admitted is pure and stays in `crawls.admission`.
+"""
 
 import itertools
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence

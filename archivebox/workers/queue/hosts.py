@@ -1,4 +1,9 @@
-"""Politeness: which hosts want no request now, and when the next page of one may begin."""
+"""Politeness: which hosts want no request now, and when the next page of one may begin.
+
+How many pages of a host are in flight is counted, not stored: a counter on the `Domain` row would have to be corrected
+after every crash. The leased Snapshots of a host are few and have an index of their own. `Domain` holds only what
+cannot be derived: the next allowed moment, and the host's own delay and limit.
+"""
 
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
