@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from archivebox.lib.egress import Dialer, Door, Policy, Record, Rules
+from archivebox.lib.egress import Dialer, Policy, ProxyListener, Record, Rules
 from archivebox.lib.networks import Opened, Reach
 from benchmarks.finding import Bound, Finding, interleaved
 from tests.site.serve import Site
@@ -89,5 +89,5 @@ async def _stay(listener: socket.socket) -> None:
         async def learn() -> Policy:
             return policy
 
-        await Door(learn).listen(listener)
+        await ProxyListener(learn).listen(listener)
         await asyncio.Event().wait()

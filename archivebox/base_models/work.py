@@ -37,9 +37,9 @@ MOST_BACK_OFF = LONGEST_BACK_OFF * 1.25
 FREE_AND_WANTED = Q(owner__isnull=True, retry_at__isnull=False)
 HELD = Q(owner__isnull=False)
 
-LET_GO: dict[str, object] = {"owner": None, "retry_at": None}
+RELEASE_COLUMNS: dict[str, object] = {"owner": None, "retry_at": None}
 """Columns of an item that nobody holds and that wants no attention."""
-AT_ONCE: dict[str, object] = {"owner": None, "retry_at": timezone.now}
+REQUEUE_COLUMNS: dict[str, object] = {"owner": None, "retry_at": timezone.now}
 """Columns of an item that nobody holds and that is due as soon as the transition is made."""
 
 
@@ -81,7 +81,7 @@ class WorkQuerySet(models.QuerySet[Item]):
         """Free items whose time has come, the longest waiting first."""
         return self.free().filter(retry_at__lte=now or timezone.now()).order_by("retry_at")
 
-    def waiting_in_vain(self, now: datetime) -> Self:
+    def scheduled_beyond_maximum(self, now: datetime) -> Self:
         """Free items that wait for longer than any may: a clock that has been set back since wrote that."""
         too_long = self.free().filter(retry_at__gt=now + self.model.LONGEST_WAIT)
         return too_long.exclude(status="sealed", retry_at__lte=now + MOST_BACK_OFF)
@@ -174,15 +174,15 @@ class WorkItem(Row):
         entering the new status does (``run()``, ``cleanup()``) is of the same transaction. Raises
         TransitionRefusedError when its status knows no such transition, or the row has changed since it was read.
         """
-        line = lines_of(self.state_machine_name).get((self.status, event))
+        line = transition_table(self.state_machine_name).get((self.status, event))
         if line is None:
             raise TransitionRefusedError(f"{type(self).__name__} {self.pk} is {self.status}: it cannot {event}")
         with transaction.atomic():
-            self._go_over(line, fields)
+            self._apply(line, fields)
             for enter in line.enters:
                 getattr(self, enter)()
 
-    def _go_over(self, line: "Line", fields: Mapping[str, object]) -> None:
+    def _apply(self, line: "Line", fields: Mapping[str, object]) -> None:
         columns = {"request": Request.NONE, **line.columns, **fields}
         columns |= {"status": line.target, "modified_at": timezone.now()}
         columns = {name: value() if callable(value) else value for name, value in columns.items()}
@@ -246,7 +246,7 @@ class Line(NamedTuple):
 
 
 @cache
-def lines_of(state_machine_name: str) -> Mapping[tuple[str, str], Line]:
+def transition_table(state_machine_name: str) -> Mapping[tuple[str, str], Line]:
     """The table of a machine, by status and event."""
     module, _, name = state_machine_name.rpartition(".")
     machine: type[WorkMachine] = getattr(import_module(module), name)

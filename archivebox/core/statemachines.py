@@ -5,7 +5,7 @@ from typing import ClassVar
 from statemachine import State
 
 from archivebox.base_models.transitions import TransitionTable, transition
-from archivebox.base_models.work import AT_ONCE, LET_GO, WorkMachine
+from archivebox.base_models.work import RELEASE_COLUMNS, REQUEUE_COLUMNS, WorkMachine
 from archivebox.contract.reasons import Reason
 
 
@@ -28,10 +28,10 @@ class SnapshotMachine(WorkMachine):
 
     columns: ClassVar[dict[str, dict[str, object]]] = {
         "reopen": {"current_step": 0, "measured_at": None},
-        "release": AT_ONCE,
-        "pause": LET_GO,
-        "resume": AT_ONCE,
-        "cancel": {**LET_GO, "reason": Reason.CANCELLED},
+        "release": REQUEUE_COLUMNS,
+        "pause": RELEASE_COLUMNS,
+        "resume": REQUEUE_COLUMNS,
+        "cancel": {**RELEASE_COLUMNS, "reason": Reason.CANCELLED},
     }
 
     def is_finished(self) -> bool:

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from statemachine import State
 
-from archivebox.base_models.work import AT_ONCE, LET_GO, WorkMachine
+from archivebox.base_models.work import RELEASE_COLUMNS, REQUEUE_COLUMNS, WorkMachine
 
 
 class CrawlMachine(WorkMachine):
@@ -25,9 +25,9 @@ class CrawlMachine(WorkMachine):
 
     columns: ClassVar[dict[str, dict[str, object]]] = {
         "seal": {"owner": None},
-        "pause": LET_GO,
-        "resume": {**AT_ONCE, "reason": ""},
-        "cancel": AT_ONCE,  # a cancelled crawl wants one more tick, which cancels its queued Snapshots
+        "pause": RELEASE_COLUMNS,
+        "resume": {**REQUEUE_COLUMNS, "reason": ""},
+        "cancel": REQUEUE_COLUMNS,  # a cancelled crawl wants one more tick, which cancels its queued Snapshots
     }
 
 
@@ -43,6 +43,6 @@ class CrawlRunMachine(WorkMachine):
     requeue = sealed.to(queued) | started.to(queued)
 
     columns: ClassVar[dict[str, dict[str, object]]] = {
-        "seal": {**LET_GO, "ready_at": None},
-        "requeue": {**AT_ONCE, "ready_at": None, "reason": ""},
+        "seal": {**RELEASE_COLUMNS, "ready_at": None},
+        "requeue": {**REQUEUE_COLUMNS, "ready_at": None, "reason": ""},
     }

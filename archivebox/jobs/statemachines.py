@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from statemachine import State
 
-from archivebox.base_models.work import AT_ONCE, LET_GO, WorkMachine
+from archivebox.base_models.work import RELEASE_COLUMNS, REQUEUE_COLUMNS, WorkMachine
 
 
 class JobMachine(WorkMachine):
@@ -24,9 +24,9 @@ class JobMachine(WorkMachine):
     cancel = queued.to(cancelled) | started.to(cancelled) | paused.to(cancelled)
 
     columns: ClassVar[dict[str, dict[str, object]]] = {
-        "seal": LET_GO,
-        "release": AT_ONCE,
-        "pause": LET_GO,
-        "resume": AT_ONCE,
-        "cancel": LET_GO,
+        "seal": RELEASE_COLUMNS,
+        "release": REQUEUE_COLUMNS,
+        "pause": RELEASE_COLUMNS,
+        "resume": REQUEUE_COLUMNS,
+        "cancel": RELEASE_COLUMNS,
     }

@@ -88,7 +88,7 @@ class FileWatcher:
             self._inotify.remove(number)
             self._paths.pop(number, None)
 
-    def let_go(self) -> None:
+    def unwatch_all(self) -> None:
         """Watch nothing any more, some time before :meth:`close`, which else waits 15 ms for the kernel to let go."""
         for path in {*self._numbers, *self._files, *self._seen}:
             self.remove(path)

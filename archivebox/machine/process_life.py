@@ -10,7 +10,7 @@ from uuid import UUID
 
 import psutil
 
-from archivebox.base_models.patience import patiently
+from archivebox.base_models.transient import retry_transient
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib import processes
@@ -186,7 +186,7 @@ class StartedProcess(ProcessRow):
     def _settle(self, seen: ExitStatus) -> int:
         """Write down what the kernel reported, then reap."""
         self.settle(seen)
-        patiently(self.save)
+        retry_transient(self.save)
         child = _children.pop(self.pk, None)
         if child is not None:
             child.reap()

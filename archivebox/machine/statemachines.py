@@ -5,7 +5,7 @@ from typing import ClassVar
 from statemachine import State
 
 from archivebox.base_models.transitions import TransitionTable, transition
-from archivebox.base_models.work import AT_ONCE, LET_GO, WorkMachine
+from archivebox.base_models.work import RELEASE_COLUMNS, REQUEUE_COLUMNS, WorkMachine
 
 
 class ProcessMachine(TransitionTable):
@@ -30,7 +30,7 @@ class BinaryMachine(WorkMachine):
     requeue = succeeded.to(queued) | failed.to(queued) | started.to(queued)
 
     columns: ClassVar[dict[str, dict[str, object]]] = {
-        "succeed": {**LET_GO, "reason": ""},
-        "fail": LET_GO,
-        "requeue": {**AT_ONCE, "reason": ""},
+        "succeed": {**RELEASE_COLUMNS, "reason": ""},
+        "fail": RELEASE_COLUMNS,
+        "requeue": {**REQUEUE_COLUMNS, "reason": ""},
     }

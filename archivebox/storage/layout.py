@@ -175,7 +175,7 @@ class DataFolder:
         return self.run / "tabs"
 
     @property
-    def ways_out(self) -> Path:
+    def ports_out(self) -> Path:
         """The port by which each crawl goes out, as long as it may have processes."""
         return self.run / "egress"
 
@@ -184,7 +184,7 @@ class DataFolder:
         return self.run / "exits"
 
     def way_out(self, crawl_id: object) -> Path:
-        return self.ways_out / str(crawl_id)
+        return self.ports_out / str(crawl_id)
 
     def worker_lock(self, process_id: object) -> Path:
         return self.workers / str(process_id)

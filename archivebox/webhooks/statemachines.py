@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from statemachine import State
 
-from archivebox.base_models.work import AT_ONCE, LET_GO, WorkMachine
+from archivebox.base_models.work import RELEASE_COLUMNS, REQUEUE_COLUMNS, WorkMachine
 
 
 class DeliveryMachine(WorkMachine):
@@ -19,7 +19,7 @@ class DeliveryMachine(WorkMachine):
     requeue = succeeded.to(queued) | failed.to(queued)
 
     columns: ClassVar[dict[str, dict[str, object]]] = {
-        "succeed": LET_GO,
-        "fail": LET_GO,
-        "requeue": {**AT_ONCE, "tries": 0},
+        "succeed": RELEASE_COLUMNS,
+        "fail": RELEASE_COLUMNS,
+        "requeue": {**REQUEUE_COLUMNS, "tries": 0},
     }

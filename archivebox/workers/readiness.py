@@ -9,8 +9,8 @@ from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.processes import Identity
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
-from archivebox.workers.queue.room import Room
-from archivebox.workers.queue.usable import settings_problem
+from archivebox.workers.queue.disk_space import DiskSpaceGuard
+from archivebox.workers.queue.settings_check import settings_problem
 from archivebox.workers.supervise.watch import orchestrator_is_running
 
 
@@ -40,7 +40,7 @@ def _settings() -> str:
 
 def _disk() -> str:
     try:
-        return Room(DATA_FOLDER.root, resolve_settings(base_layers()).get_int("DISK_FREE_MIN")).problem()
+        return DiskSpaceGuard(DATA_FOLDER.root, resolve_settings(base_layers()).get_int("DISK_FREE_MIN")).problem()
     except OSError as error:
         return f"The data folder cannot be looked at: {error.strerror}."
 

@@ -2,12 +2,24 @@
 
 from archivebox.lib.egress.asking import Place
 from archivebox.lib.egress.dialing import Dialer, Rules, Upstream
-from archivebox.lib.egress.door import Door, Policy
 from archivebox.lib.egress.posting import Answer, Message, post
+from archivebox.lib.egress.proxy_listener import Policy, ProxyListener
 from archivebox.lib.egress.record import Record, Totals, read_totals
 from archivebox.lib.egress.refusals import NotConnected, Why
 
 __all__ = [
-    "Answer", "Dialer", "Door", "Message", "NotConnected", "Place", "Policy", "Record", "Rules", "Totals", "Upstream",
-    "Why", "post", "read_totals",
+    "Answer",
+    "Dialer",
+    "Message",
+    "NotConnected",
+    "Place",
+    "Policy",
+    "ProxyListener",
+    "Record",
+    "Rules",
+    "Totals",
+    "Upstream",
+    "Why",
+    "post",
+    "read_totals",
 ]  # fmt: skip

@@ -17,18 +17,19 @@ from uuid import UUID
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import DatabaseError, connection
 
-from archivebox.base_models.patience import patiently
+from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.egress import Door, NotConnected, Place, Policy, Why
+from archivebox.lib.egress import NotConnected, Place, Policy, ProxyListener, Why
 from archivebox.lib.networks import IPAddress
 from archivebox.lib.processes import marks_of_listeners
 from archivebox.machine.process import Process
 from archivebox.workers.egress import policies
+from archivebox.workers.egress.crawl_proxies import hook_password, take_in
 from archivebox.workers.egress.local_addresses import LocalAddresses, key_of, line_of
 from archivebox.workers.egress.policies import Hooks
-from archivebox.workers.egress.ways import hook_password, take_in
+from archivebox.workers.signals import WorkerSignal
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -37,7 +38,6 @@ SWEEP_EVERY = 1.0
 """Seconds between two looks at what is idle, and two savings of totals."""
 FORGET_AFTER = 60.0
 """Seconds for which a port is served that no worker holds: its crawl's browser may be taken over by another."""
-SIGN_OF_LIFE = b"."
 PENDING_MAX = 128 * 1024
 """Bytes that wait for one worker: more than everything that is remembered of a crawl."""
 ROW_TIME = 2.0
@@ -46,7 +46,7 @@ ROW_TIME = 2.0
 
 @dataclass(slots=True, eq=False)
 class Tie:
-    """What leads to a worker that holds a door open, and what could not be sent to it yet."""
+    """What leads to a worker that holds a proxy listener open, and what could not be sent to it yet."""
 
     stream: socket.socket
     pending: bytearray = field(default_factory=bytearray)
@@ -61,7 +61,7 @@ class Tie:
 
 @dataclass(slots=True, eq=False)
 class Workers:
-    """The workers that hold a door open, and from where its connections left, as they know."""
+    """The workers that hold a proxy listener open, and from where its connections left, as they know."""
 
     ties: set[Tie] = field(default_factory=set)
     local_addresses: LocalAddresses = field(default_factory=LocalAddresses)
@@ -81,9 +81,9 @@ class Workers:
 
 @dataclass(slots=True, eq=False)
 class Gate:
-    """The door of one crawl, and who holds it open."""
+    """The proxy listener of one crawl, and who holds it open."""
 
-    door: Door
+    proxy_listener: ProxyListener
     workers: Workers
     ports: set[int] = field(default_factory=set)
     marks: set[str] = field(default_factory=set)
@@ -92,11 +92,11 @@ class Gate:
 
 
 class Egress:
-    """Serves until told to stop. ``ways_in`` brings ports; ``pulse`` leads to the orchestrator."""
+    """Serves until told to stop. ``ports_in`` brings ports; ``pulse`` leads to the orchestrator."""
 
-    def __init__(self, ways_in: socket.socket, pulse: socket.socket) -> None:
+    def __init__(self, ports_in: socket.socket, pulse: socket.socket) -> None:
         self._loop = asyncio.get_running_loop()
-        self._ways_in, self._pulse = ways_in, pulse
+        self._ports_in, self._pulse = ports_in, pulse
         self._gates: dict[UUID, Gate] = {}
         self._ports: set[int] = set()
         self._stopping = asyncio.Event()
@@ -106,15 +106,15 @@ class Egress:
     async def run(self) -> None:
         for signum in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(signum, self._stopping.set)
-        for stream in (self._ways_in, self._pulse):
+        for stream in (self._ports_in, self._pulse):
             stream.setblocking(False)
         self._loop.add_reader(self._pulse.fileno(), self._orchestrator_spoke)
-        self._loop.add_reader(self._ways_in.fileno(), self._take_in)
+        self._loop.add_reader(self._ports_in.fileno(), self._take_in)
         try:
-            await asyncio.gather(self._sweep(), self._give_signs())
+            await asyncio.gather(self._sweep(), self._send_heartbeats())
         finally:
             for gate in self._gates.values():
-                gate.door.close()
+                gate.proxy_listener.close()
 
     # --- the orchestrator -------------------------------------------------------------------------------------
 
@@ -128,10 +128,10 @@ class Egress:
         self._loop.remove_reader(self._pulse.fileno())
         self._stopping.set()
 
-    async def _give_signs(self) -> None:
+    async def _send_heartbeats(self) -> None:
         while not await self._stops_within(RENEW_EVERY):
             try:
-                self._pulse.send(SIGN_OF_LIFE)
+                self._pulse.send(WorkerSignal.HEARTBEAT)
             except OSError:
                 self._stopping.set()
 
@@ -145,7 +145,7 @@ class Egress:
     # --- ports ------------------------------------------------------------------------------------------------
 
     def _take_in(self) -> None:
-        while (handed := take_in(self._ways_in)) is not None:
+        while (handed := take_in(self._ports_in)) is not None:
             self._spawn(self._open(*handed))
 
     async def _open(self, crawl_id: UUID, listener: socket.socket, tie: socket.socket) -> None:
@@ -157,10 +157,10 @@ class Egress:
         self._ports.add(port)
         tie.setblocking(False)
         gate.workers.add(known := Tie(tie))
-        self._loop.add_reader(tie.fileno(), self._let_go, gate, known)
-        await gate.door.listen(listener)
+        self._loop.add_reader(tie.fileno(), self._forget_worker, gate, known)
+        await gate.proxy_listener.listen(listener)
 
-    def _let_go(self, gate: Gate, tie: Tie) -> None:
+    def _forget_worker(self, gate: Gate, tie: Tie) -> None:
         """A worker has nothing of this crawl any more, or has died; it says nothing by this socket but that."""
         self._loop.remove_reader(tie.stream.fileno())
         tie.stream.close()
@@ -170,13 +170,17 @@ class Egress:
     async def _sweep(self) -> None:
         while not await self._stops_within(SWEEP_EVERY):
             for crawl_id, gate in list(self._gates.items()):
-                gate.door.sweep()
-                if not gate.workers.ties and not gate.door.is_used and self._loop.time() - gate.left_at > FORGET_AFTER:
+                gate.proxy_listener.sweep()
+                if (
+                    not gate.workers.ties
+                    and not gate.proxy_listener.is_used
+                    and self._loop.time() - gate.left_at > FORGET_AFTER
+                ):
                     self._forget(crawl_id)
 
     def _forget(self, crawl_id: UUID) -> None:
         gate = self._gates.pop(crawl_id)
-        gate.door.close()
+        gate.proxy_listener.close()
         self._ports -= gate.ports
         DATA_FOLDER.way_out(crawl_id).unlink(missing_ok=True)
 
@@ -189,8 +193,10 @@ class Egress:
 
     def _gate_of(self, crawl_id: UUID) -> Gate:
         workers = Workers()
-        door = Door(partial(self._learn, crawl_id), partial(self._is_full, crawl_id), workers.connected)
-        return Gate(door, workers)
+        proxy_listener = ProxyListener(
+            partial(self._learn, crawl_id), partial(self._is_full, crawl_id), workers.connected
+        )
+        return Gate(proxy_listener, workers)
 
     async def _learn(self, crawl_id: UUID) -> Policy:
         facts = await self._ask(partial(policies.read_facts, crawl_id))
@@ -248,7 +254,7 @@ def _on_a_connection(question: Callable[[], T]) -> T:
         connection.close()
 
 
-def main(process_id: UUID, orchestrator_id: UUID, *, ways_in: socket.socket, pulse: socket.socket) -> int:
+def main(process_id: UUID, orchestrator_id: UUID, *, ports_in: socket.socket, pulse: socket.socket) -> int:
     """Be the egress process until told to stop, or until the orchestrator has gone; returns the exit status."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # two for each connection
@@ -259,17 +265,17 @@ def main(process_id: UUID, orchestrator_id: UUID, *, ways_in: socket.socket, pul
         "cmd": ["archivebox", "egress"],  # forked: the kernel shows its parent's
         "pwd": str(DATA_FOLDER.root),
     }
-    process = patiently(lambda: Process.begin(process_id, **columns))
+    process = retry_transient(lambda: Process.begin(process_id, **columns))
     connection.close()
     error: BaseException | None = None
     try:
-        asyncio.run(_serve(ways_in, pulse))
+        asyncio.run(_serve(ports_in, pulse))
     except Exception as problem:
         error = problem
         log.exception("The egress process broke action=egress_broke pid=%d", os.getpid())
-    patiently(lambda: process.finish(0 if error is None else 1, "" if error is None else repr(error)))
+    retry_transient(lambda: process.finish(0 if error is None else 1, "" if error is None else repr(error)))
     return 0 if error is None else 1
 
 
-async def _serve(ways_in: socket.socket, pulse: socket.socket) -> None:
-    await Egress(ways_in, pulse).run()
+async def _serve(ports_in: socket.socket, pulse: socket.socket) -> None:
+    await Egress(ports_in, pulse).run()

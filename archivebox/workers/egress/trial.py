@@ -10,12 +10,12 @@ from pathlib import Path
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import Proxy
-from archivebox.lib.egress import Door, Place, Policy
+from archivebox.lib.egress import Place, Policy, ProxyListener
 from archivebox.lib.networks import IPAddress
 from archivebox.lib.processes import marks_of_listeners
 from archivebox.lib.urls import parse_url
+from archivebox.workers.egress.crawl_proxies import LOOPBACK, listen
 from archivebox.workers.egress.policies import Hooks, facts_of
-from archivebox.workers.egress.ways import LOOPBACK, listen
 
 PATIENCE = 5.0
 """Seconds in which the proxy is up, and gone again."""
@@ -43,17 +43,17 @@ def way_out(url: str, folder: Path, settings: Resolved, is_hook: Callable[[str],
 
     listener = listen(0)
     port = listener.getsockname()[1]
-    loop, door = asyncio.new_event_loop(), Door(learn)
+    loop, proxy_listener = asyncio.new_event_loop(), ProxyListener(learn)
     thread = threading.Thread(target=loop.run_forever, name="way out", daemon=True)
     thread.start()
     try:
-        asyncio.run_coroutine_threadsafe(door.listen(listener), loop).result(PATIENCE)
+        asyncio.run_coroutine_threadsafe(proxy_listener.listen(listener), loop).result(PATIENCE)
         yield Proxy(f"{LOOPBACK}:{port}", password)
     finally:
-        asyncio.run_coroutine_threadsafe(_end(door), loop).result(PATIENCE)
+        asyncio.run_coroutine_threadsafe(_end(proxy_listener), loop).result(PATIENCE)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(PATIENCE)
 
 
-async def _end(door: Door) -> None:
-    door.close()
+async def _end(proxy_listener: ProxyListener) -> None:
+    proxy_listener.close()

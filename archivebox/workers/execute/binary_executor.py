@@ -30,16 +30,16 @@ from archivebox.hooks import (
 from archivebox.machine.binary import Binary, binary_paths
 from archivebox.machine.process import Process
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.held import Held
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.hook_records import accepted, refuse_record, take_programs
-from archivebox.workers.execute.machine_locks import PREFIX, let_go, of_machine, take_machine_locks
+from archivebox.workers.execute.leased_item import LeasedItem
+from archivebox.workers.execute.machine_locks import PREFIX, acquire_machine_locks, of_machine, release_machine_locks
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 from archivebox.workers.queue.reclaim import close_rows
 
 
-class BinaryExecutor(Held):
+class BinaryExecutor(LeasedItem):
     """Asks one provider after another for one program."""
 
     def __init__(self, engine: Engine, lease: Lease, loaded: "LoadedBinary") -> None:
@@ -67,7 +67,7 @@ class BinaryExecutor(Held):
         await self.engine.journal.read(
             settle, self.lease, self._found, "\n".join(filter(None, problems)), self._stopping
         )
-        self.let_go()
+        self.finish()
 
     async def _wait_for_tools(self, hook: Hook) -> None:
         """Until what a provider itself works with is there, or not to be had: npm comes by apt, which takes its time.
@@ -92,7 +92,7 @@ class BinaryExecutor(Held):
     async def _ask(self, hook: Hook) -> str:
         """One provider; returns why it could not, for people. Nothing was asked where we are to stop."""
         names = (*of_machine(hook.exclusive), f"{PREFIX}binary-{self.binary.name}")
-        self._locking = asyncio.ensure_future(take_machine_locks(lib_dir(self.call.settings), names))
+        self._locking = asyncio.ensure_future(acquire_machine_locks(lib_dir(self.call.settings), names))
         try:
             locks = await self._locking
         except OSError as error:
@@ -112,7 +112,7 @@ class BinaryExecutor(Held):
                 return f"{hook.plugin}: {self.run.failure}"
             await self._ended
         finally:
-            let_go(locks)
+            release_machine_locks(locks)
         return f"{hook.plugin}: {_last_sentence(self.run)}"
 
     def hook_is_ready(self, run: HookProcess) -> None:
@@ -146,12 +146,12 @@ class BinaryExecutor(Held):
     def hooks(self) -> list[HookProcess]:
         return [] if self.run is None else [self.run]
 
-    async def obey(self, event: str) -> None:
+    async def handle_request(self, event: str) -> None:
         """Whatever is asked, the program is looked for again by whoever needs it."""
         del event
         await self._release("requeue")
 
-    async def put_down(self) -> None:
+    async def requeue(self) -> None:
         await self._release("requeue")
 
     async def _release(self, event: str) -> None:

@@ -34,7 +34,7 @@ class CappedLog:
         """Bytes it has now; 0 where it cannot be opened."""
         return 0 if self.descriptor is None else os.fstat(self.descriptor).st_size
 
-    def give_back(self, upto: int) -> None:
+    def discard(self, upto: int) -> None:
         """Give back the disk of what lies between the cap and ``upto``."""
         if upto <= self._upto or self.descriptor is None:
             return
@@ -44,14 +44,14 @@ class CappedLog:
         else:
             self.overflows = upto > MOST_WITHOUT_HOLES * self.cap
 
-    def give_back_unread(self) -> None:
+    def discard_unread(self) -> None:
         """Give back what is beyond the cap of a log that nobody reads, save its end."""
         try:
             size = os.stat(self.path).st_size  # noqa: PTH116 - for every hook that prints
         except OSError:  # it is tried again when its end is read, and told of there
             return
         if size - TAIL > self._upto:
-            self.give_back(size - TAIL)
+            self.discard(size - TAIL)
 
     def tail(self) -> tuple[str, int]:
         """Its end as text, and the size of the whole; most hooks say nothing here, which one look at the file tells."""
@@ -73,7 +73,7 @@ class CappedLog:
 def cut_unread(path: Path, cap: int) -> None:
     """Give back what is beyond the cap of a log that nobody reads any more, save its end."""
     log = CappedLog(str(path), cap)
-    log.give_back_unread()
+    log.discard_unread()
     log.close()
 
 

@@ -52,22 +52,22 @@ class CrawlRunExecutor(Executor):
 
     def __init__(self, engine: Engine, lease: Lease, loaded: "LoadedCrawlRun") -> None:
         planned = [Planned(hook) for hook in discover_hooks("Crawl")]
-        call = replace(loaded.call, proxy=engine.ways.proxy_of(loaded.crawl_id))
+        call = replace(loaded.call, proxy=engine.proxies.proxy_of(loaded.crawl_id))
         super().__init__(engine, lease, call, Schedule(planned))
         self.crawl_id = loaded.crawl_id
         self.is_ready = loaded.is_ready
         self._deaths = loaded.attempts
         self.holds_something = loaded.holds_something
-        self.yields = False
+        self.preempted = False
         self.began = engine.loop.time()
         self.restarts = 0
         self.failures: list[str] = []
         self._wishes: list[tuple[str, BinaryRequest]] = []
         """Programs that hooks of the crawl have asked for, each with the file name of the hook."""
         self._end_hooks: list[Planned] = []
-        self.end_leftovers([row for row in loaded.running if not self._take_up(row)])
+        self.end_leftovers([row for row in loaded.running if not self._resume_hook(row)])
 
-    def _take_up(self, row: Process) -> bool:
+    def _resume_hook(self, row: Process) -> bool:
         """Go on with a browser that an earlier worker started; whether that can be."""
         for item in self.schedule.planned:
             if (item.hook.plugin, item.hook.file_name) == (row.plugin, row.hook_name) and item.run is None:
@@ -122,18 +122,18 @@ class CrawlRunExecutor(Executor):
         """Hooks of both earlier dialects ask for the programs of those after them, which rely on that."""
         return [request for file_name, request in self._wishes if file_name < item.hook.file_name]
 
-    def take_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
+    def ingest_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
         for record in records:
             if record.type == "Binary":
                 request = replace(parse_request(record.fields), optional=True)
                 self._wishes.append((run.hook.file_name, request))
-        self.ingest(run, partial(_take_records, self.lease.pk, run.process_id), records, self.lease)
+        self.ingest(run, partial(_ingest_records, self.lease.pk, run.process_id), records, self.lease)
         return True
 
     def steps_are_over(self) -> None:
         """Ready once its foreground hooks are final and its ready-declaring ones are ready, ended or late."""
         waiting = [i for i in self.schedule.planned if i.hook.background and i.hook.ready and not i.is_ready]
-        if not waiting and not self.is_ready and not self.ending and not self.yields:
+        if not waiting and not self.is_ready and not self.ending and not self.preempted:
             self._write_ready(ready=True)
 
     @property
@@ -156,20 +156,20 @@ class CrawlRunExecutor(Executor):
         self.engine.journal.update(CrawlRun, self.lease.pk, columns, self.lease)
         self.engine.journal.effect(_nothing, self.lease, ring=True)
 
-    def make_room(self) -> None:
+    def preempt(self) -> None:
         """Another crawl waits: begin no more Snapshots; when those that run have ended, it is its turn."""
-        self.yields = True
+        self.preempted = True
         self._write_ready(ready=False)
 
-    def a_snapshot_was_sealed(self) -> None:
+    def on_snapshot_sealed(self) -> None:
         self.restarts = 0
 
-    async def obey(self, event: str) -> None:
+    async def handle_request(self, event: str) -> None:
         """Its crawl is paused or cancelled: nothing needs it any more."""
         del event
         await self.end("seal")
 
-    async def put_down(self) -> None:
+    async def requeue(self) -> None:
         await self.end("requeue")
 
     async def end(self, event: str) -> None:
@@ -179,8 +179,8 @@ class CrawlRunExecutor(Executor):
             await self._run_end_hooks()
             runs = self.call.object_dir / HOOK_RUNS
             await self.engine.loop.run_in_executor(None, cut_all, runs, self.engine.output_max)
-        await self.engine.journal.read(_put_down, self.lease, event)
-        self.let_go()
+        await self.engine.journal.read(_end_lease, self.lease, event)
+        self.finish()
 
     async def _run_end_hooks(self) -> None:
         self._end_hooks = [
@@ -194,7 +194,7 @@ class CrawlRunExecutor(Executor):
 
     async def abandon(self) -> None:
         await self.end_everything(EndReason.CANCELLED, 0.0)
-        self.let_go()
+        self.finish()
 
 
 # --- on the database thread -------------------------------------------------------------------------------------
@@ -286,13 +286,13 @@ def _may_run(hook: Hook, urls: Sequence[str] | None) -> bool:
     return pattern is None or urls is None or any(pattern.search(url) for url in urls[:MOST_URLS])
 
 
-def _take_records(run_id: UUID, process_id: UUID, records: Sequence[Record]) -> None:
+def _ingest_records(run_id: UUID, process_id: UUID, records: Sequence[Record]) -> None:
     run = CrawlRun.objects.select_related("crawl").get(pk=run_id)
     overrides = {"crawl": run.crawl, "process": Process(pk=process_id), "created_by_id": run.created_by_id}
     process_hook_records([record for record in records if record.type in {"Machine", "Binary"}], overrides)
 
 
-def _put_down(lease: Lease, event: str) -> None:
+def _end_lease(lease: Lease, event: str) -> None:
     run = CrawlRun.objects.filter(pk=lease.pk, owner=lease.owner, fence=lease.fence).first()
     if run is None:
         return

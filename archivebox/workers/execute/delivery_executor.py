@@ -27,7 +27,7 @@ from archivebox.webhooks.settling import Tried, settle
 from archivebox.webhooks.signing import signed_fields
 from archivebox.workers.egress.policies import dialer_of
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.held import Held
+from archivebox.workers.execute.leased_item import LeasedItem
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 
@@ -51,7 +51,7 @@ class LoadedDelivery(NamedTuple):
     problem: str = ""
 
 
-class DeliveryExecutor(Held):
+class DeliveryExecutor(LeasedItem):
     """Sends one message once, and puts on record what came of it."""
 
     def __init__(self, engine: Engine, lease: Lease, loaded: LoadedDelivery) -> None:
@@ -64,14 +64,14 @@ class DeliveryExecutor(Held):
         if not tried.is_taken:
             log.info("Not taken: %s action=delivery_failed delivery=%s", tried.sentence, self.lease.pk)
         await self.engine.journal.read(settle, loaded.delivery, tried)
-        self.let_go()
+        self.finish()
 
-    async def obey(self, event: str) -> None:
+    async def handle_request(self, event: str) -> None:
         """Nobody asks anything of a message but to be put down: what is removed is gone when it is settled."""
         del event
-        await self.put_down()
+        await self.requeue()
 
-    async def put_down(self) -> None:
+    async def requeue(self) -> None:
         """It may have arrived: it is sent again, with the same key."""
         await self.abandon()
         await self.engine.journal.read(release, self.lease)
@@ -80,7 +80,7 @@ class DeliveryExecutor(Held):
         self.ending = True
         self._task.cancel()
         await asyncio.wait([self._task])
-        self.let_go()
+        self.finish()
 
 
 async def send(dialer: Dialer, delivery: Delivery) -> Tried:

@@ -18,16 +18,16 @@ from archivebox.lib import processes
 from archivebox.lib.processes import ExitStatus, Identity
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
-from archivebox.workers.egress.ways import Ways
-from archivebox.workers.execute.delay import Delay
+from archivebox.workers.egress.crawl_proxies import CrawlProxies
+from archivebox.workers.execute.debounced_call import DebouncedCall
 from archivebox.workers.execute.hook_output import RecordLimits
 from archivebox.workers.execute.hook_starter import HookStarter
 from archivebox.workers.execute.interfaces import Interfaces
 from archivebox.workers.execute.journal import Journal
 from archivebox.workers.execute.outputs import Outputs
-from archivebox.workers.execute.places import LATE_AFTER, Slots
+from archivebox.workers.execute.slots import LATE_AFTER, HookSlots
 from archivebox.workers.execute.tabs import Tabs
-from archivebox.workers.queue.room import Room
+from archivebox.workers.queue.disk_space import DiskSpaceGuard
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -53,14 +53,14 @@ class Programs:
             known.update(now)
 
 
-class Crew(NamedTuple):
+class WorkerCount(NamedTuple):
     """How many workers there are, and how many there may be: what the machine does at once is divided among them."""
 
     at_work: int
     most: int
 
 
-class AtOnce(NamedTuple):
+class ConcurrencyLimits(NamedTuple):
     """How much of each kind all workers of this machine do at a time."""
 
     pages: int
@@ -78,8 +78,8 @@ class Engine:
         loop: asyncio.AbstractEventLoop,
         process: Process,
         settings: Resolved,
-        crew: Crew,
-        ways_in: socket.socket,
+        workers: WorkerCount,
+        ports_in: socket.socket,
     ) -> None:
         self.loop = loop
         self.process_id: UUID = process.pk
@@ -89,26 +89,26 @@ class Engine:
         self.exits = processes.ExitWatcher(loop)
         self.outputs = Outputs(loop)
         self.starter = HookStarter(process, self.journal, self.exits)
-        self.ways = Ways(loop, ways_in)
-        self.interfaces = Interfaces(self.journal, self.ways, self.machine_id)
+        self.proxies = CrawlProxies(loop, ports_in)
+        self.interfaces = Interfaces(self.journal, self.proxies, self.machine_id)
         self.programs = Programs()
-        self.room = Room(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), self._room_changed)
+        self.disk = DiskSpaceGuard(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), self._room_changed)
         cores = os.cpu_count() or 1
-        self._at_once = AtOnce(
-            pages=crew.most * settings.get_int("SNAPSHOTS_IN_FLIGHT"),
+        self._at_once = ConcurrencyLimits(
+            pages=workers.most * settings.get_int("SNAPSHOTS_IN_FLIGHT"),
             hooks=settings.find_int("HOOK_CONCURRENCY") or 2 * cores,
             downloads=settings.find_int("FINITE_CONCURRENCY") or 4 * cores,
             tabs=settings.find_int("TABS") or cores,
             crawls=settings.get_int("CRAWLS_IN_FLIGHT"),
         )
-        self.slots, self.finite_slots = Slots(self._at_once.hooks), Slots(self._at_once.downloads)
+        self.slots, self.finite_slots = HookSlots(self._at_once.hooks), HookSlots(self._at_once.downloads)
         self.tabs = Tabs(DATA_FOLDER.tabs, self._at_once.tabs, self._at_once.tabs, loop)
         self.pages_in_flight, self.crawls_in_flight = self._at_once.pages, self._at_once.crawls
         """Pages that this worker may hold, but late ones, and crawls whose browser it may have up."""
-        self.divide_among(crew.at_work)
-        self.long_held = Delay(loop, LATE_AFTER)
-        """Places of hooks, which become late when they are held for long."""
-        self.attended = Delay(loop, ATTENDED_AFTER)
+        self.divide_among(workers.at_work)
+        self.long_held = DebouncedCall(loop, LATE_AFTER)
+        """Slots of hooks, which become late when they are held for long."""
+        self.attended = DebouncedCall(loop, ATTENDED_AFTER)
         """Foreground hooks, which are attended to if they have not ended by then."""
         self.stop_grace = settings.get_float("STOP_GRACE")
         self.seal_grace = settings.get_float("SEAL_GRACE")
@@ -177,16 +177,16 @@ class Engine:
 
     def orphans(self) -> set[Identity]:
         """Live orphans that came to this worker, which is a subreaper."""
-        fosters = processes.orphans(own=self.starter.own_pids)
-        return {identity for identity in fosters if not identity.is_zombie()}
+        adopted_children = processes.orphans(own=self.starter.own_pids)
+        return {identity for identity in adopted_children if not identity.is_zombie()}
 
     async def close(self) -> None:
-        self.outputs.let_go()
+        self.outputs.unwatch_all()
         self._files.shutdown()
         self.starter.end_servers()
         self.exits.close()
         self.tabs.close()
-        self.ways.close()
+        self.proxies.close()
         await self.journal.close()
         self.starter.close()
         self.outputs.close()

@@ -20,13 +20,13 @@ from archivebox.lib import processes
 from archivebox.lib.processes import Identity, Strays
 from archivebox.machine.process import Process
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.held import Held
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.hook_records import accepted, keep_offset, refuse_record, take_programs
+from archivebox.workers.execute.leased_item import LeasedItem
 from archivebox.workers.execute.leftovers import end_leftover
-from archivebox.workers.execute.machine_locks import let_go, of_machine, take_machine_locks
-from archivebox.workers.execute.places import Place, Places
-from archivebox.workers.execute.schedule import Lacks, Planned, Schedule
+from archivebox.workers.execute.machine_locks import acquire_machine_locks, of_machine, release_machine_locks
+from archivebox.workers.execute.schedule import Planned, Schedule, WaitingFor
+from archivebox.workers.execute.slots import Slot, SlotPool
 from archivebox.workers.execute.tabs import Tab
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder, misconfigured, put_aside
@@ -34,7 +34,7 @@ from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder, m
 log = logging.getLogger(__name__)
 
 
-class Executor(Held):
+class Executor(LeasedItem):
     """A leased object whose hooks this worker runs.
 
     Everything happens in :meth:`advance`, which is called after each event and does what can be done then: nothing in
@@ -77,23 +77,23 @@ class Executor(Held):
         """Every step is over; background hooks may still run. Called after each event from then on."""
 
     @abstractmethod
-    def take_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
+    def ingest_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
         """Records a hook printed, other than of its own result; False: all of them are left out."""
 
     def before_step(self) -> None:
         """A step has begun."""
 
-    def knows_too_little(self, item: Planned) -> bool:
+    def facts_pending(self, item: Planned) -> bool:
         """Whether it cannot be said yet if a hook applies."""
         del item
         return False
 
-    def not_applicable(self, item: Planned) -> str | None:
+    def skip_reason(self, item: Planned) -> str | None:
         """The reason code by which a hook is skipped without a process; None: it applies."""
         del item
         return None
 
-    def refuses(self, item: Planned) -> bool:
+    def must_wait(self, item: Planned) -> bool:
         """Whether a hook whose turn it is has to wait for something that only this kind of object knows."""
         del item
         return False
@@ -129,7 +129,7 @@ class Executor(Held):
     async def _put_aside(self, reason: str) -> None:
         await self.end_everything(EndReason.SEALED, self.engine.stop_grace)
         await self.engine.journal.read(put_aside, self.lease, reason, self.engine.max_attempts)
-        self.let_go()
+        self.finish()
 
     def go_on(self) -> None:
         """Something has changed within a pass: another one follows it."""
@@ -149,24 +149,24 @@ class Executor(Held):
 
     def _start(self, item: Planned) -> None:
         """Start one hook, or settle it without a process when it cannot run."""
-        if item.lacks is Lacks.PLACE and self._is_still_full(item):
+        if item.waiting_for is WaitingFor.SLOT and self._is_still_full(item):
             return  # most tries of a busy worker end here
-        if self.knows_too_little(item):
+        if self.facts_pending(item):
             return
-        pointless = self.call.settings.reason_to_skip(item.hook) or self.not_applicable(item)
+        pointless = self.call.settings.reason_to_skip(item.hook) or self.skip_reason(item)
         if pointless is not None:
             self.settle(item, Outcome(Status.SKIPPED, counts=False), pointless)
             self._again = True
             return
-        missing = self._missing_program(item) if self.engine.room.is_there() else WAIT
-        item.lacks = Lacks.PROGRAM if missing == WAIT else None
-        if item.lacks is not None or self.refuses(item):
+        missing = self._missing_program(item) if self.engine.disk.has_space() else WAIT
+        item.waiting_for = WaitingFor.PROGRAM if missing == WAIT else None
+        if item.waiting_for is not None or self.must_wait(item):
             return
-        if not self._has_machine_locks(item) or not self._take_place(item):
-            item.lacks = Lacks.PLACE
+        if not self._has_machine_locks(item) or not self._acquire_slot(item):
+            item.waiting_for = WaitingFor.SLOT
             return
         if missing:
-            self._give_back(item)
+            self._release_slot(item)
             self.settle(item, could_not_start(Reason.MISSING_BINARY), Reason.MISSING_BINARY.of(missing))
             self._again = True
             return
@@ -175,19 +175,19 @@ class Executor(Held):
     def launch(self, item: Planned) -> None:
         run = HookProcess(self.engine, self, prepare_hook(item.hook, self.call), self.work_of(item))
         locks = self._machine_locks.pop(item, ())
-        run.pass_fds = (*locks, item.place.descriptor) if isinstance(item.place, Tab) else locks
+        run.pass_fds = (*locks, item.slot.descriptor) if isinstance(item.slot, Tab) else locks
         self._take_on(item, run)
         started = False
         try:
             started = run.start()
         finally:
-            let_go(locks)
+            release_machine_locks(locks)
             if not started:
                 self._by_run.pop(run)  # nobody will tell of its end
         if started:
             self.expect_ready(item, run)
             return
-        self._give_back(item)
+        self._release_slot(item)
         is_of_disk = split(run.refusal)[0] is Reason.FOLDER_UNUSABLE
         self.settle(item, failure(Reason.FOLDER_UNUSABLE) if is_of_disk else could_not_start(), run.refusal)
         self._again = True
@@ -230,46 +230,46 @@ class Executor(Held):
         del item
         return ()
 
-    def _places_for(self, item: Planned) -> Places | None:
+    def _pool_for(self, item: Planned) -> SlotPool | None:
         if not item.hook.background:
             return self.engine.slots
         return self.engine.finite_slots if item.hook.finite else None
 
     def _is_still_full(self, item: Planned) -> bool:
-        places = self._places_for(item)
-        if places is None or item.place is not None or not places.is_full:
+        pool = self._pool_for(item)
+        if pool is None or item.slot is not None or not pool.is_full:
             return False
-        places.tell_when_free(self.advance)
+        pool.notify_when_free(self.advance)
         return True
 
-    def _take_place(self, item: Planned) -> bool:
-        places = self._places_for(item)
-        if places is None or item.place is not None:
+    def _acquire_slot(self, item: Planned) -> bool:
+        pool = self._pool_for(item)
+        if pool is None or item.slot is not None:
             return True
-        item.place = places.take()
-        if item.place is None:
-            places.tell_when_free(self.advance)
+        item.slot = pool.acquire()
+        if item.slot is None:
+            pool.notify_when_free(self.advance)
             return False
-        self._make_room_in_time(item.place)
+        self._watch_slot(item.slot)
         return True
 
-    def _make_room_in_time(self, place: Place) -> None:
-        self.engine.long_held.add(place, partial(self._make_room, place))
+    def _watch_slot(self, slot: Slot) -> None:
+        self.engine.long_held.add(slot, partial(self._make_late, slot))
 
-    def _make_room(self, place: Place) -> None:
+    def _make_late(self, slot: Slot) -> None:
         """It has been held for long: the next one goes on beside it, or later, while there are too many late ones."""
-        if not place.become_late():
-            self._make_room_in_time(place)
+        if not slot.become_late():
+            self._watch_slot(slot)
 
     def let_others_in(self, item: Planned) -> None:
         """A hook waits for somebody else's server, and takes nothing of the machine: its place is for the next one."""
-        self._give_back(item)
+        self._release_slot(item)
 
-    def _give_back(self, item: Planned) -> None:
-        if item.place is not None:
-            self.engine.long_held.discard(item.place)
-            item.place.give_back()
-            item.place = None
+    def _release_slot(self, item: Planned) -> None:
+        if item.slot is not None:
+            self.engine.long_held.discard(item.slot)
+            item.slot.release()
+            item.slot = None
 
     def _has_machine_locks(self, item: Planned) -> bool:
         """Whether the machine's resources that a hook wants are held for it; asks for them if not."""
@@ -277,22 +277,22 @@ class Executor(Held):
         if not wanted or item in self._machine_locks:
             return True
         if item not in self._wants_machine:
-            self._wants_machine[item] = self.engine.in_background(self._take_machine_locks(item, wanted))
+            self._wants_machine[item] = self.engine.in_background(self._acquire_machine_locks(item, wanted))
         return False
 
-    async def _take_machine_locks(self, item: Planned, wanted: Sequence[str]) -> None:
+    async def _acquire_machine_locks(self, item: Planned, wanted: Sequence[str]) -> None:
         try:
-            self._machine_locks[item] = await take_machine_locks(lib_dir(self.call.settings), wanted)
+            self._machine_locks[item] = await acquire_machine_locks(lib_dir(self.call.settings), wanted)
         except OSError as error:
             self.settle(item, could_not_start(), Reason.COULD_NOT_START.of(str(error)[:100]))
         del self._wants_machine[item]
         self.advance()
 
-    def _let_go_of_machine(self) -> None:
+    def _release_machine_locks(self) -> None:
         for task in self._wants_machine.values():
             task.cancel()
         for descriptors in self._machine_locks.values():
-            let_go(descriptors)
+            release_machine_locks(descriptors)
         self._machine_locks.clear()
 
     # --- what hooks tell --------------------------------------------------------------------------------------
@@ -311,7 +311,7 @@ class Executor(Held):
         others = [record for record in records if record.type not in {"Process", "Ready", "Waiting"}]
         if any(record.type == "Waiting" for record in records):
             self.let_others_in(self._by_run[run])
-        is_taken = self.take_records(run, others) if others else True
+        is_taken = self.ingest_records(run, others) if others else True
         if not is_taken and not reported:
             return False
         if reported:
@@ -346,7 +346,7 @@ class Executor(Held):
                 self.settle_run(item, run)
         except OSError as error:
             self.fail(error)
-        self._give_back(item)
+        self._release_slot(item)
         if self._idle is not None and not self._by_run:
             self._idle.set_result(None)
             self._idle = None
@@ -369,7 +369,7 @@ class Executor(Held):
     async def end_everything(self, reason: EndReason, grace: float) -> None:
         """End every tree of this object, and wait until nothing of it is left; nothing is started any more."""
         self.ending = True
-        self._let_go_of_machine()
+        self._release_machine_locks()
         for run in list(self._by_run):
             run.stop(reason, grace)
         if self._by_run:

@@ -111,7 +111,7 @@ class HookProcess:
         self._is_on_record = False
         """Whether its end is in the database already."""
         self._reads_on = False
-        self._gives_back = False
+        self._discards = False
 
     def _file(self, suffix: str) -> str:
         return self._files + suffix
@@ -268,8 +268,8 @@ class HookProcess:
             return
         chunk = self.output.read()
         is_written = self._take(chunk)
-        if self.output.is_beyond_cap and not self._gives_back:
-            self._give_back()
+        if self.output.is_beyond_cap and not self._discards:
+            self._discard_read()
         if chunk.more:
             self._reads_on = True
             if is_written:  # no more in memory, or in one transaction, than a chunk
@@ -298,21 +298,21 @@ class HookProcess:
         if last:
             self.owner.hook_printed(self, last)
 
-    def _give_back(self) -> None:
+    def _discard_read(self) -> None:
         """Give back the disk of what was read beyond the cap, once what was said in it is on record."""
-        self._gives_back = True
+        self._discards = True
         self.owner.hook_printed(self, [])
         self.engine.journal.after_commit(partial(self._has_kept, self.output.size))
 
     def _has_kept(self, upto: int) -> None:
-        self._gives_back = False
-        self.output.log.give_back(upto)
+        self._discards = False
+        self.output.log.discard(upto)
         self._check_overflow(self.output.log)
         if self.ended:
             self.output.log.close()
 
     def _cap_errors(self) -> None:
-        self.errors.give_back_unread()
+        self.errors.discard_unread()
         self._check_overflow(self.errors)
 
     def _check_overflow(self, log: CappedLog) -> None:
@@ -412,7 +412,7 @@ class HookProcess:
             self.end_reason = EndReason.SEALED  # as we would have done ourselves
         self.ended = True
         self._take_last()
-        self.errors.give_back_unread()
+        self.errors.discard_unread()
         self.errors.close()
         if not self._is_on_record:
             self.engine.journal.belongs_to(self.owner.lease)

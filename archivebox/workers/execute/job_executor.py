@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import connections
 from django.utils import timezone
 
-from archivebox.base_models.patience import OF_DATABASE, patiently
+from archivebox.base_models.transient import OF_DATABASE, retry_transient
 from archivebox.config.resolve import SettingError
 from archivebox.jobs.begin import next_to_freeze
 from archivebox.jobs.carrying_out import Part, begin_anew, freeze_part, next_part, put_down, write_part
@@ -21,7 +21,7 @@ from archivebox.jobs.job import Job
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.held import Held
+from archivebox.workers.execute.leased_item import LeasedItem
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 
@@ -40,7 +40,7 @@ class LoadedJob(NamedTuple):
     job: Job
 
 
-class JobExecutor(Held):
+class JobExecutor(LeasedItem):
     """Carries out one job, and lets pages be worked on between two of its parts."""
 
     def __init__(self, engine: Engine, lease: Lease, loaded: LoadedJob) -> None:
@@ -70,10 +70,10 @@ class JobExecutor(Held):
         if is_deferred and not self.ending:
             later = timezone.now() + DEFERRED_FOR
             await self.engine.journal.read(partial(put_down, self._job, "release", retry_at=later))
-            self.let_go()
+            self.finish()
         elif problem or not self.ending:
             await self.engine.journal.read(partial(put_down, self._job, "seal", problem=problem))
-            self.let_go()
+            self.finish()
 
     async def _go_on(self) -> None:
         """Until all is done, or somebody wants it to stop."""
@@ -94,7 +94,7 @@ class JobExecutor(Held):
         """How far it is now; None: the lease is lost, and nothing more may be done."""
         if job is None:
             self.ending = True
-            self.let_go()
+            self.finish()
         else:
             self._job = self._deed.job = job
 
@@ -103,25 +103,25 @@ class JobExecutor(Held):
 
         Again while the database is away; a disk that is full ends the job, which somebody may begin anew.
         """
-        patient = partial(patiently, partial(work, *arguments), of=OF_DATABASE)
+        patient = partial(retry_transient, partial(work, *arguments), of=OF_DATABASE)
         return await self.engine.loop.run_in_executor(self._thread, patient)
 
     def _close(self) -> None:
         self._deed.close()
         connections.close_all()
 
-    async def obey(self, event: str) -> None:
+    async def handle_request(self, event: str) -> None:
         await self._stop()
         if not self.over.done():
             await self.engine.journal.read(put_down, self._job, event)
-            self.let_go()
+            self.finish()
 
-    async def put_down(self) -> None:
-        await self.obey("release")
+    async def requeue(self) -> None:
+        await self.handle_request("release")
 
     async def abandon(self) -> None:
         await self._stop()
-        self.let_go()
+        self.finish()
 
     async def _stop(self) -> None:
         """Begin no other part, and have the present one end soon where it takes long."""

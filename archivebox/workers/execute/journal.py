@@ -26,8 +26,8 @@ from django.db import (
 )
 
 from archivebox.base_models.doorbell import ring_doorbell, ring_for_viewers
-from archivebox.base_models.patience import patiently
 from archivebox.base_models.table import table_of
+from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.work import WorkItem
 from archivebox.machine.process import Process
 from archivebox.workers.execute.commit_check import CommitCheck
@@ -109,7 +109,7 @@ class Journal:
     async def read(self, work: Callable[..., T], *arguments: object) -> T:
         """Run ``work`` on the database thread, after every batch handed in before; again while that is away."""
         self._hand_in()
-        return await self._loop.run_in_executor(self._thread, patiently, partial(self._read, work, *arguments))
+        return await self._loop.run_in_executor(self._thread, retry_transient, partial(self._read, work, *arguments))
 
     def _read(self, work: Callable[..., T], *arguments: object) -> T:
         """On the database thread: by leases that hold."""
@@ -239,7 +239,7 @@ def commit(batch: Batch, commits: CommitCheck) -> Committed:
     """Write one batch; while the disk is full or the database away, try again rather than lose what happened."""
     for _ in range(PATIENCE):
         try:
-            return patiently(partial(_commit, batch, commits))
+            return retry_transient(partial(_commit, batch, commits))
         except OperationalError as error:
             log.warning("The database did not take a batch: %s action=commit_retried", error)
             time.sleep(1.0)

@@ -30,7 +30,7 @@ class LivePage:
         self._hooks = schedule.session_hooks()
         self._holders = [item for item in self._hooks if item.hook.opens_page]
         self._users = [item for item in schedule.planned if item.hook.page or item.hook.session]
-        self._listeners = [item for item in schedule.planned if item.may_listen] if self._holders else []
+        self._listeners = [item for item in schedule.planned if item.may_use_page] if self._holders else []
 
     @property
     def lives(self) -> bool:
@@ -60,7 +60,10 @@ class LivePage:
     @property
     def is_done_with(self) -> bool:
         """Whether it is open, and no hook needs it any more; what listens to it has to be told."""
-        if any(item.is_queued or not (item.is_settled or item.is_endless or item.has_let_go) for item in self._users):
+        if any(
+            item.is_queued or not (item.is_settled or item.runs_until_stopped or item.released_page)
+            for item in self._users
+        ):
             return False
         if any(item.is_running for item in self._listeners):
             return False
@@ -68,33 +71,33 @@ class LivePage:
 
     def closing(self) -> list[Planned]:
         """Whom to tell next that the page closes: first what listens to it, then what holds it."""
-        running = [item for item in self._users if item.is_running and item.is_endless]
+        running = [item for item in self._users if item.is_running and item.runs_until_stopped]
         listeners = [item for item in running if item.hook.page]
         return listeners or [item for item in running if item.hook.session]
 
-    def stand_aside(self, item: Planned) -> None:
+    def yield_tab(self, item: Planned) -> None:
         """The next page has its place while a hook, which alone may use it, waits for a server."""
         self._waits, self.has_waited = item, True
         for tab in self._tabs():
-            tab.stand_aside()
+            tab.yield_tab()
 
     @property
     def waits_for_server(self) -> bool:
         """Whether a hook has said so that still runs."""
         return self._waits is not None and self._waits.is_running
 
-    def come_back(self) -> list[Tab] | None:
+    def reacquire(self) -> list[Tab] | None:
         """The tabs that have a place again once that hook has ended; None while there is none for one of them."""
         if self._waits is None or self._waits.is_running:
             return []
         aside = [tab for tab in self._tabs() if tab.is_aside]
-        if not all(tab.come_back() for tab in aside):
+        if not all(tab.reacquire() for tab in aside):
             return None
         self._waits = None
         return aside
 
     def _tabs(self) -> list[Tab]:
-        return [item.place for item in self._holders if isinstance(item.place, Tab)]
+        return [item.slot for item in self._holders if isinstance(item.slot, Tab)]
 
     def lose(self, noticed_by: Planned | None = None) -> None:
         """It is gone, or who held or recorded it is: who noticed may have worked on one that was replaced since."""
@@ -122,6 +125,6 @@ class LivePage:
         for item in self._hooks:
             if item.status in {"skipped", "queued"} or item.is_running:
                 continue
-            item.settled_as, item.replay = item.status, item.status in ArchiveResultMachine.FINAL
+            item.final_status, item.replay = item.status, item.status in ArchiveResultMachine.FINAL
             item.status, item.run, item.late = "queued", None, False
         self._schedule.step = min((item.hook.step for item in self._hooks), default=self._schedule.step)

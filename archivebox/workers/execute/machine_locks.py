@@ -17,7 +17,7 @@ def of_machine(names: tuple[str, ...]) -> list[str]:
     return sorted(name for name in names if name.startswith(PREFIX))
 
 
-async def take_machine_locks(lib: Path, names: Iterable[str]) -> tuple[int, ...]:
+async def acquire_machine_locks(lib: Path, names: Iterable[str]) -> tuple[int, ...]:
     """The locked descriptors of the machine's resources, to be inherited by the hook; waits while somebody has one."""
     with ExitStack() as held:
         descriptors = []
@@ -30,7 +30,7 @@ async def take_machine_locks(lib: Path, names: Iterable[str]) -> tuple[int, ...]
     return tuple(descriptors)
 
 
-def let_go(descriptors: Iterable[int]) -> None:
+def release_machine_locks(descriptors: Iterable[int]) -> None:
     """Our hold on the resources ends; a hook that has inherited them holds them until its end."""
     for descriptor in descriptors:
         os.close(descriptor)

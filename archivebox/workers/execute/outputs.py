@@ -42,9 +42,9 @@ class Outputs:
         """Let go of a folder in which nothing runs any more."""
         self._watcher.remove(folder)
 
-    def let_go(self) -> None:
+    def unwatch_all(self) -> None:
         """Let go of all folders: nothing runs any more."""
-        self._watcher.let_go()
+        self._watcher.unwatch_all()
 
     def _changed(self, paths: Sequence[str]) -> None:
         for path in paths:

@@ -10,9 +10,9 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils import timezone
 
-from archivebox.base_models.patience import patiently
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import unflushed_transactions, write_transaction
+from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.work import HELD, Request
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
@@ -30,7 +30,7 @@ from archivebox.workers.execute import (
     snapshot_rows,
 )
 from archivebox.workers.execute.commit_check import CommitCheck
-from archivebox.workers.execute.holdings import Loaded
+from archivebox.workers.execute.leased_items import Loaded
 from archivebox.workers.queue import claim, watchers
 from archivebox.workers.queue.claim import Claimed, FetchRequest
 from archivebox.workers.queue.lease import Lease
@@ -71,10 +71,10 @@ def poll(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection[U
     ``held``: keys of what this worker works on.
     """
     visit = partial(_visit, who, idle_crawls, commits)
-    return patiently(visit, before_again=partial(_give_back, who.worker, held))
+    return retry_transient(visit, before_again=partial(_release_unknown, who.worker, held))
 
 
-def _give_back(worker: UUID, held: Collection[UUID]) -> None:
+def _release_unknown(worker: UUID, held: Collection[UUID]) -> None:
     """Leases of this worker that it knows nothing of: they were committed by a visit that came to no end."""
     with write_transaction():
         for model in (Snapshot, CrawlRun, Binary, Job, Delivery):
@@ -89,7 +89,7 @@ def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], commits: CommitC
     commits.look()
     who = replace(who, scope=watchers.scope())
     with unflushed_transactions():
-        polled = Polled(claim.claim_work(who) if who.settings.are_there() else Claimed())
+        polled = Polled(claim.claim_work(who) if who.settings.is_valid() else Claimed())
         _load_all(polled)
         if any(isinstance(one, crawl_executor.LoadedCrawlRun) and one.is_ready for one in polled.loaded.values()):
             claim.claim_snapshots(polled.claimed, who)

@@ -54,12 +54,12 @@ class RefusedPage:
 
     def is_had_already(self, item: Planned, result: Outcome) -> bool:
         """Whether the page itself was kept before, and only what is still missing of it wanted this visit."""
-        is_had = item.settled_as in CAME and not any(map(was_refused, self._schedule.navigations))
+        is_had = item.final_status in CAME and not any(map(was_refused, self._schedule.navigations))
         return is_had and result.reason in NOT_THE_PAGE
 
     def keep_earlier(self, item: Planned) -> None:
         """Leave what is on record of the page; what is missing is tried again, as often as other failures are."""
-        item.status = item.settled_as
+        item.status = item.final_status
         self._tell(self._facts)
         journal = self._executor.engine.journal
         journal.effect(partial(write_facts, self._snapshot.pk, self._facts), self._executor.lease)
@@ -92,7 +92,7 @@ class RefusedPage:
             if not item.is_queued or item is navigation or _needs_no_page(item):
                 continue
             if item.replay:
-                item.status, item.replay = item.settled_as, False
+                item.status, item.replay = item.final_status, False
                 continue
             is_last = counts and item.attempts + 1 >= self._executor.engine.max_attempts
             self._executor.settle(item, result, extra=None if is_last else moment)

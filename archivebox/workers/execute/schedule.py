@@ -16,7 +16,7 @@ from uuid import UUID
 from archivebox.contract.hook import TAB, Hook
 from archivebox.contract.ordering import OUTPUT_STEP, Waits, background_step, opening_step, waits
 from archivebox.workers.execute.hook_process import HookProcess
-from archivebox.workers.execute.places import Place
+from archivebox.workers.execute.slots import Slot
 
 log = logging.getLogger(__name__)
 
@@ -24,11 +24,11 @@ SETTLED = frozenset({"succeeded", "noresults", "failed", "skipped", "backoff"})
 """Final, or waiting for a retry that does not hold up this pass."""
 
 
-class Lacks(Enum):
+class WaitingFor(Enum):
     """What a hook whose turn it is waits for."""
 
     PROGRAM = "a program that is being looked for"
-    PLACE = "a place among the hooks at work, a tab, or a resource of the machine"
+    SLOT = "a place among the hooks at work, a tab, or a resource of the machine"
 
 
 @dataclass(slots=True, eq=False)
@@ -43,10 +43,10 @@ class Planned:
     run: HookProcess | None = None
     replay: bool = False
     """Run again for its effect on the live page; its result is final, and replaced when this run has ended."""
-    settled_as: str = ""
+    final_status: str = ""
     """The result's own status while the hook is replayed."""
-    place: Place | None = None
-    lacks: Lacks | None = None
+    slot: Slot | None = None
+    waiting_for: WaitingFor | None = None
     reason: str = ""
     """Why it is settled as it is, as its row says."""
     retry_at: datetime | None = None
@@ -68,23 +68,23 @@ class Planned:
         return self.run is not None and not self.run.ended
 
     @property
-    def is_endless(self) -> bool:
+    def runs_until_stopped(self) -> bool:
         """Whether it runs until it is told to stop."""
         return self.hook.background and not self.hook.finite
 
     @property
-    def may_listen(self) -> bool:
+    def may_use_page(self) -> bool:
         """Whether it may listen to the page without saying so, as a background hook does that knows no such word."""
         declared = self.hook.page or self.hook.session
-        return self.is_endless and not declared and self.step <= OUTPUT_STEP
+        return self.runs_until_stopped and not declared and self.step <= OUTPUT_STEP
 
     @property
-    def comes_with_page(self) -> bool:
+    def is_page_bound(self) -> bool:
         """Whether it has nothing to do before the page has come, though its name may say an earlier step."""
         return self.hook.page and self.hook.background and self.hook.finite and not self.hook.session
 
     @property
-    def has_let_go(self) -> bool:
+    def released_page(self) -> bool:
         """Whether it has said that it needs the live page no more, and goes on with what it took from there."""
         declared = self.hook.ready and self.hook.page and not self.hook.background
         return declared and self.run is not None and self.run.is_ready
@@ -93,7 +93,7 @@ class Planned:
     def holds(self) -> tuple[str, ...]:
         """What no other may use while it runs."""
         held = self.hook.exclusive
-        return tuple(name for name in held if name != TAB) if self.has_let_go else held
+        return tuple(name for name in held if name != TAB) if self.released_page else held
 
     @property
     def is_settled(self) -> bool:
@@ -172,7 +172,7 @@ class Schedule:
             return False
         if not all(other.is_over for other in self._after.get(item, ())):
             return False
-        if item.comes_with_page and not all(other.is_settled for other in self.first_navigations):
+        if item.is_page_bound and not all(other.is_settled for other in self.first_navigations):
             return False
         return all(other.is_ready or not other.is_expected for other in self._ready.get(item, ()))
 

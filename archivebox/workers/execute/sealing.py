@@ -100,7 +100,7 @@ class Sealing:
 
     def _stop(self, *, session: bool) -> bool:
         """Whether background hooks of this kind run that do not end by themselves; they are told to."""
-        items = [item for item in self._schedule.running() if item.is_endless and item.hook.session == session]
+        items = [item for item in self._schedule.running() if item.runs_until_stopped and item.hook.session == session]
         self._executor.stop_background(items, self._engine.seal_grace)
         return bool(items)
 
@@ -175,7 +175,7 @@ class Sealing:
         is_sealed = await self._engine.journal.read(seal, self._snapshot, reason, former)
         if former is not None and is_sealed:
             await self._engine.loop.run_in_executor(None, clear_away, self._snapshot)
-        self._executor.let_go()
+        self._executor.finish()
 
     async def _correct_files(self, folder: Path, signed_in: str) -> None:
         """Tell of files that changed since their hook ended: what spoke of the live page, or was packed, or signed."""

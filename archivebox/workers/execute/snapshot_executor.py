@@ -31,11 +31,11 @@ from archivebox.workers.execute.executor import Executor
 from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.live_page import LivePage
 from archivebox.workers.execute.page_limits import PageLimits
-from archivebox.workers.execute.places import LATE_AFTER, Places
 from archivebox.workers.execute.refused_page import RefusedPage, was_refused
-from archivebox.workers.execute.schedule import Lacks, Planned, Schedule
+from archivebox.workers.execute.schedule import Planned, Schedule, WaitingFor
 from archivebox.workers.execute.sealing import Phase, Sealing
-from archivebox.workers.execute.snapshot_rows import Loaded, put_down, take_records
+from archivebox.workers.execute.slots import LATE_AFTER, SlotPool
+from archivebox.workers.execute.snapshot_rows import Loaded, end_lease, ingest_records
 from archivebox.workers.queue.lease import Lease
 
 TIMES_WHEN_BUSY = 2
@@ -54,7 +54,7 @@ class SnapshotExecutor(Executor):
     event = "Snapshot"
 
     def __init__(self, engine: Engine, lease: Lease, loaded: Loaded) -> None:
-        call = replace(loaded.call, proxy=engine.ways.proxy_of(loaded.snapshot.crawl_id))
+        call = replace(loaded.call, proxy=engine.proxies.proxy_of(loaded.snapshot.crawl_id))
         super().__init__(engine, lease, call, Schedule(loaded.planned, loaded.step))
         self.snapshot = loaded.snapshot
         self.limits = PageLimits(loaded.call.settings)
@@ -69,7 +69,7 @@ class SnapshotExecutor(Executor):
         self._to_judge: set[HookProcess] = set()
         """Runs that ended while no worker had them: nothing is started before all of them are judged."""
         for row, item in loaded.running:
-            self._take_up(row, item)
+            self._resume_hook(row, item)
         self.end_leftovers(loaded.leftovers)
         self.ended_before = loaded.ended_before
         self.page.lose_if_torn()
@@ -94,23 +94,23 @@ class SnapshotExecutor(Executor):
 
     @property
     def waits_for_programs(self) -> bool:
-        return self._idle_for(Lacks.PROGRAM) and not self._idle_for(Lacks.PLACE)
+        return self._idle_for(WaitingFor.PROGRAM) and not self._idle_for(WaitingFor.SLOT)
 
     @property
     def is_ahead(self) -> bool:
         """Whether it was taken before there is a place for it: it wants a tab, or stands still for want of another."""
         if self.sealing.phase is not Phase.STEPS or self.is_retry or self.waits_for_programs:
             return False
-        return self.page.is_wanted or self._idle_for(Lacks.PLACE)
+        return self.page.is_wanted or self._idle_for(WaitingFor.SLOT)
 
-    def _idle_for(self, what: Lacks) -> bool:
+    def _idle_for(self, what: WaitingFor) -> bool:
         """Whether nothing of it runs, and a hook whose turn it is waits for this."""
         if self.schedule.running() or self.sealing.phase is not Phase.STEPS:
             return False
-        return any(item.is_queued and item.lacks is what for item in self.schedule.planned)
+        return any(item.is_queued and item.waiting_for is what for item in self.schedule.planned)
 
-    def _places_for(self, item: Planned) -> Places | None:
-        return self._tabs if item.hook.opens_page else super()._places_for(item)
+    def _pool_for(self, item: Planned) -> SlotPool | None:
+        return self._tabs if item.hook.opens_page else super()._pool_for(item)
 
     def advance(self) -> None:
         """Do what can be done now; the tab is given back as soon as nothing more needs it."""
@@ -128,24 +128,24 @@ class SnapshotExecutor(Executor):
         super().let_others_in(item)
         if TAB in item.holds:
             self._late_at = self.engine.loop.time()
-            self.page.stand_aside(item)
+            self.page.yield_tab(item)
             self.engine.on_capacity()
 
-    def _has_come_back(self) -> bool:
+    def _has_reacquired_tab(self) -> bool:
         """Whether its tab is among those at work: where it stood aside it takes a place again, if there is one."""
-        came_back = self.page.come_back()
+        came_back = self.page.reacquire()
         if came_back is None:
-            self._tabs.tell_when_free(self.advance)
+            self._tabs.notify_when_free(self.advance)
             return False
         for place in came_back:
-            self._make_room_in_time(place)
+            self._watch_slot(place)
         return True
 
     def _close_page(self) -> None:
         closing = self.page.closing()
         self.stop_background(closing, self.engine.seal_grace)
         for item in closing:
-            self._give_back(item)  # the next tab may open while this one closes
+            self._release_slot(item)  # the next tab may open while this one closes
 
     def steps_are_over(self) -> None:
         self.sealing.advance()
@@ -160,11 +160,11 @@ class SnapshotExecutor(Executor):
         columns |= {} if item.replay else {"status": "started", "reason": _kept_reason(item, "")}
         self.engine.journal.update(ArchiveResult, item.result_id, columns, self.lease)
 
-    def _take_up(self, row: Process, item: Planned) -> None:
+    def _resume_hook(self, row: Process, item: Planned) -> None:
         """Go on with a hook that an earlier worker started, or judge it by what it left."""
         run = HookProcess(self.engine, self, prepare_hook(item.hook, self.call), self.work_of(item), process_id=row.pk)
         if item.status in ArchiveResultMachine.FINAL:
-            item.replay, item.settled_as = True, item.status
+            item.replay, item.final_status = True, item.status
         elif item.result_id is not None:  # its start may not have been committed
             columns = {"status": "started", "start_ts": row.started_at, "process_id": row.pk}
             self.engine.journal.update(ArchiveResult, item.result_id, columns, self.lease)
@@ -176,8 +176,8 @@ class SnapshotExecutor(Executor):
                 self._to_judge.add(run)
             self.adopted.append(run)
             self.expect_ready(item, run)
-            places = self._places_for(item)
-            item.place = places.take_anyway() if places is not None else None
+            pool = self._pool_for(item)
+            item.slot = pool.acquire_over_limit() if pool is not None else None
             return
         if row.status != Process.StatusChoices.EXITED:
             self.engine.journal.update(Process, row.pk, exited_columns(UNSEEN))
@@ -200,7 +200,7 @@ class SnapshotExecutor(Executor):
         result = self._with_regard_to_page(item, outcome(self._ending_of(run)))
         replayed, item.replay = item.replay, False
         if item.result_id is None or (replayed and self.ending):
-            item.status = item.settled_as or "succeeded"
+            item.status = item.final_status or "succeeded"
             return
         if result == CUT_OFF:
             item.hook = learn_finite(item.hook)
@@ -244,7 +244,7 @@ class SnapshotExecutor(Executor):
         """Whether it failed for want of the page, by its own word or because nobody holds it any more."""
         if result == PAGE_LOST or not item.hook.page:
             return result == PAGE_LOST
-        if item.has_let_go and item.run is not None and item.run.declared is None:
+        if item.released_page and item.run is not None and item.run.declared is None:
             return False  # it broke over what it had taken from there
         return result.status is Status.FAILED and result.retry and not self.page.lives
 
@@ -312,7 +312,7 @@ class SnapshotExecutor(Executor):
 
     # --- what the page is -------------------------------------------------------------------------------------
 
-    def knows_too_little(self, item: Planned) -> bool:
+    def facts_pending(self, item: Planned) -> bool:
         """A condition on type or status is judged once the navigations before it are over; they tell both.
 
         What is in the background and ends by itself holds up no step, so it waits for the first of them in any case.
@@ -324,21 +324,21 @@ class SnapshotExecutor(Executor):
             before += self.schedule.first_navigations
         return not all(other.is_settled for other in before)
 
-    def not_applicable(self, item: Planned) -> str | None:
+    def skip_reason(self, item: Planned) -> str | None:
         if item.replay:
             return None
         if gate := self.schedule.closed_gate(item):
             return Reason.KEPT_OUT.of(gate.hook.plugin)
         return self.snapshot.reason_against(item.hook, self.call.settings)
 
-    def take_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
+    def ingest_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
         for record in records:
             if record.type == "Snapshot" and record.fields.get("id") == str(self.snapshot.pk):
                 self._learn(record)
         taken, beyond = self.limits.admit(self.refused.without_claims(records))
         run.left_out = run.left_out or beyond
         if taken:
-            self.ingest(run, partial(take_records, self.snapshot.pk, run.process_id), taken, self.lease)
+            self.ingest(run, partial(ingest_records, self.snapshot.pk, run.process_id), taken, self.lease)
         return bool(taken)
 
     def _learn(self, record: Record) -> None:
@@ -354,9 +354,9 @@ class SnapshotExecutor(Executor):
             if item.status == "skipped" and item.reason == reason:
                 self.back_to_queue(item, "")
 
-    def refuses(self, item: Planned) -> bool:
+    def must_wait(self, item: Planned) -> bool:
         """A hook that needs the live page waits until there is one again; session hooks are run anew for it."""
-        if item.hook.page and not self._has_come_back():
+        if item.hook.page and not self._has_reacquired_tab():
             return True
         if not (item.hook.page or item.hook.session) or self.page.is_open_for(item):
             return False
@@ -374,23 +374,23 @@ class SnapshotExecutor(Executor):
 
     # --- ending it otherwise ----------------------------------------------------------------------------------
 
-    async def put_down(self) -> None:
-        await self.obey("release")
+    async def requeue(self) -> None:
+        await self.handle_request("release")
 
-    async def obey(self, event: str) -> None:
+    async def handle_request(self, event: str) -> None:
         """Give it back (``release``), pause or cancel it: its trees end first, then its rows change."""
         if await self.sealing.finish():
             return
         self._cancelled = event == "cancel"
         reason = EndReason.CANCELLED if self._cancelled else EndReason.SEALED
         await self.end_everything(reason, self.engine.stop_grace)
-        await self.engine.journal.read(put_down, self.snapshot, event)
-        self.let_go()
+        await self.engine.journal.read(end_lease, self.snapshot, event)
+        self.finish()
 
     async def abandon(self) -> None:
         """The lease is lost: end its trees, and write nothing but what happened to processes."""
         await self.end_everything(EndReason.CANCELLED, 0.0)
-        self.let_go()
+        self.finish()
 
 
 def _kept_reason(item: Planned, reason: str) -> str:

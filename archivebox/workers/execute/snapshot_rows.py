@@ -80,7 +80,7 @@ class Loaded:
         running = [row for row in hooks if row.status == Process.StatusChoices.RUNNING]
         self.leftovers = [row for row in running if row.pk not in taken_up]
         self.ended_before = {str(row.pk) for row in hooks} if self.snapshot.attempts else set()
-        self._give_up(results.values())
+        self._fail_orphaned(results.values())
         return planned
 
     def _is_due(self, result: Known) -> bool:
@@ -90,7 +90,7 @@ class Loaded:
         due = earliest_retry(result.retry_at, result.attempts) if self.is_retry else result.retry_at
         return due <= timezone.now()
 
-    def _give_up(self, results: Iterable[Known]) -> None:
+    def _fail_orphaned(self, results: Iterable[Known]) -> None:
         """Results whose hooks are gone keep no page from its end."""
         for result in results:
             if result.retry_at is None:
@@ -161,7 +161,7 @@ def call_of(snapshot: Snapshot) -> Call:
     )
 
 
-def take_records(snapshot_id: UUID, process_id: UUID, records: Sequence[Record]) -> None:
+def ingest_records(snapshot_id: UUID, process_id: UUID, records: Sequence[Record]) -> None:
     """Records of one read: URLs found go through the door, the rest to the models that signed up for it."""
     snapshot = Snapshot.objects.select_related("crawl", "crawl__created_by").get(pk=snapshot_id)
     found: list[dict[str, JSON]] = []
@@ -212,7 +212,7 @@ def seal(snapshot: Snapshot, reason: str = "", former: Snapshot | None = None) -
     return False
 
 
-def put_down(snapshot: Snapshot, event: str) -> None:
+def end_lease(snapshot: Snapshot, event: str) -> None:
     """Give back, pause or cancel a Snapshot whose trees have ended."""
     with only_while_ours(snapshot), write_transaction():
         snapshot.transition(event)

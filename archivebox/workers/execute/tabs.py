@@ -16,7 +16,7 @@ from uuid import UUID
 
 from archivebox.lib.filewatch import FileWatcher
 from archivebox.lib.inotify import ATTRIB
-from archivebox.workers.execute.places import Tell
+from archivebox.workers.execute.slots import Tell
 
 OWN = 64
 """Files for the crawls' own places; two crawls whose ids fall on one share it."""
@@ -55,7 +55,7 @@ class Tabs:
         """Whether this worker takes a free place now: beyond its share only what the others have left."""
         return self._borrows or self.held < self.share
 
-    def tell_when_free(self, tell: Tell) -> None:
+    def notify_when_free(self, tell: Tell) -> None:
         self._watch()
         if tell not in self._waiting:
             self._waiting.append(tell)
@@ -116,7 +116,7 @@ class CrawlTabs:
     is_full = False
     """Other workers take and give them back: one has to try."""
 
-    def take(self) -> "Tab | None":
+    def acquire(self) -> "Tab | None":
         place = self.lock(or_late=not self._fresh)
         return None if place is None else Tab(self, place)
 
@@ -128,11 +128,11 @@ class CrawlTabs:
             return Locked(descriptor, is_fresh=False)
         return None
 
-    def take_anyway(self) -> None:
+    def acquire_over_limit(self) -> None:
         """An adopted tab has inherited the lock of its place."""
 
-    def tell_when_free(self, tell: Tell) -> None:
-        self.tabs.tell_when_free(tell)
+    def notify_when_free(self, tell: Tell) -> None:
+        self.tabs.notify_when_free(tell)
 
 
 class Tab:
@@ -141,44 +141,44 @@ class Tab:
     def __init__(self, places: CrawlTabs, place: Locked) -> None:
         self.is_aside = False
         self._places, self._held = places, True
-        self._take(place)
+        self._hold(place)
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         if self._held:
             self._held = False
-            self._let_go()
+            self._unlock()
 
     def become_late(self) -> bool:
         return not (self._held and self._is_fresh) or self._move_to_one_of(self._places.tabs.late)
 
-    def stand_aside(self) -> None:
-        """Make room for the next one until :meth:`come_back`; where too many stand aside, as a late one."""
+    def yield_tab(self) -> None:
+        """Make room for the next one until :meth:`reacquire`; where too many stand aside, as a late one."""
         if self._held and not self.is_aside:
             self.is_aside = self._move_to_one_of(self._places.tabs.aside)
             if not self.is_aside:
                 self.become_late()
 
-    def come_back(self) -> bool:
+    def reacquire(self) -> bool:
         """Take a place among the fresh or late ones, if there is one."""
         place = self._places.lock(or_late=True)
         if place is not None:
             self.is_aside = False
-            self._let_go()
-            self._take(place)
+            self._unlock()
+            self._hold(place)
         return place is not None
 
     def _move_to_one_of(self, files: Iterable[Path]) -> bool:
         descriptor = lock_one(files)
         if descriptor is not None:
-            self._let_go()
-            self._take(Locked(descriptor, is_fresh=False))
+            self._unlock()
+            self._hold(Locked(descriptor, is_fresh=False))
         return descriptor is not None
 
-    def _take(self, place: Locked) -> None:
+    def _hold(self, place: Locked) -> None:
         self.descriptor, self._is_fresh = place
         self._places.tabs.held += self._is_fresh
 
-    def _let_go(self) -> None:
+    def _unlock(self) -> None:
         """Unlocked for the hook as well, which may live on; and whoever waits is told."""
         self._places.tabs.held -= self._is_fresh
         fcntl.flock(self.descriptor, fcntl.LOCK_UN)

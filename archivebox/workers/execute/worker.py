@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from archivebox.base_models.patience import patiently
+from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
@@ -30,14 +30,15 @@ from archivebox.lib.inotify import ATTRIB
 from archivebox.lib.lockfiles import hold
 from archivebox.machine.process import Process
 from archivebox.workers.execute import poll
-from archivebox.workers.execute.engine import Crew, Engine
-from archivebox.workers.execute.holdings import Holdings, Loaded
+from archivebox.workers.execute.engine import Engine, WorkerCount
 from archivebox.workers.execute.hosts_seen import HostsSeen
+from archivebox.workers.execute.leased_items import LeasedItems, Loaded
 from archivebox.workers.execute.load import LOOK_EVERY, Load
 from archivebox.workers.execute.orphans import Orphans
-from archivebox.workers.queue import claim, due, fleet, reclaim, room
+from archivebox.workers.queue import claim, disk_space, due, fleet, reclaim
 from archivebox.workers.queue.lease import Lease
-from archivebox.workers.queue.usable import UsableSettings
+from archivebox.workers.queue.settings_check import SettingsCheck
+from archivebox.workers.signals import OrchestratorSignal, WorkerSignal
 
 log = logging.getLogger(__name__)
 
@@ -65,24 +66,21 @@ MOST_DELIVERIES = 8
 MOST_RETRIES = 1
 """Snapshots that are tried again at a time, beside those that never ran."""
 
-SIGN_OF_LIFE, MORE_WORK, TOO_MUCH = b".", b"+", b"!"
-"""What a worker says to its orchestrator: that it lives, that it has more than one page, that these are too many."""
-SIBLING_DIED, SIBLING_COMES = b"d", b"s"
-"""What its orchestrator says to a worker: with the second it has as many siblings more to divide with."""
-
 
 class Worker:
     """One worker process. ``run`` returns when it was told to stop and has put everything down."""
 
-    def __init__(self, process: Process, *, crew: Crew, ways_in: socket.socket, pulse: int | None = None) -> None:
+    def __init__(
+        self, process: Process, *, crew: WorkerCount, ports_in: socket.socket, pulse: int | None = None
+    ) -> None:
         self.process = process
         self.settings = resolve_settings(base_layers())
         self.loop = asyncio.get_running_loop()
-        self.engine = Engine(self.loop, process, self.settings, crew, ways_in)
-        self.engine.ways.on_proxy_death = self._proxy_died
+        self.engine = Engine(self.loop, process, self.settings, crew, ports_in)
+        self.engine.proxies.on_proxy_death = self._proxy_died
         self.engine.journal.on_lost = self._lease_lost
         self.engine.journal.on_broken = self._journal_broke
-        self.held = Holdings(self.engine)
+        self.held = LeasedItems(self.engine)
         self.orphans = Orphans(self.engine, lambda: not self.held.pages)
         self.retention_days = self.settings.get_int("PROCESS_RETENTION_DAYS")
         self.removed_retention_days = self.settings.get_int("REMOVED_RETENTION_DAYS")
@@ -90,7 +88,7 @@ class Worker:
         self.measures_replay = self.settings.get_flag("MEASURE_REPLAY")
         self.cursor = due.Cursor()
         self.hosts = HostsSeen()
-        self.usable = UsableSettings()
+        self.settings_check = SettingsCheck()
         self._workers = crew.at_work
         self._load: Load | None = None
         """While there is more than one page."""
@@ -111,7 +109,7 @@ class Worker:
     async def run(self) -> None:
         self._listen_for_the_end()
         self.engine.starter.warm_up()  # warms up while we look for work
-        beats = [self.engine.in_background(self._beat()), self.engine.in_background(self._give_signs())]
+        beats = [self.engine.in_background(self._beat()), self.engine.in_background(self._send_heartbeats())]
         try:
             while not self._stopping.is_set():
                 claimed = await self._claim_due()
@@ -121,7 +119,7 @@ class Worker:
         finally:
             for beat in beats:
                 beat.cancel()
-            await self._put_everything_down()
+            await self._requeue_everything()
 
     async def _claim_due(self) -> claim.Claimed:
         """Take what is due, begin it, do what was asked for."""
@@ -142,23 +140,25 @@ class Worker:
             self.cursor,
             waits_for=self.hosts.waited_for,
             answered=self.hosts.answered,
-            settings=self.usable,
+            settings=self.settings_check,
         )
-        yields = {crawl_id: run.yields for crawl_id, run in idle.items()}
+        preempted = {crawl_id: run.preempted for crawl_id, run in idle.items()}
         held = [lease.pk for lease in self.held.all]
-        polled: poll.Polled = await self.engine.journal.read(poll.poll, who, yields, held, self.engine.journal.commits)
+        polled: poll.Polled = await self.engine.journal.read(
+            poll.poll, who, preempted, held, self.engine.journal.commits
+        )
         self.engine.programs.learn(polled.program_status, polled.program_paths, polled.program_versions)
         for lease, loaded in polled.loaded.items():
             self._begin_or_return(lease, loaded)
         self._answer_requests(polled)
         for crawl_id in polled.unneeded:
             if not idle[crawl_id].ending:
-                self._spawn(idle[crawl_id].end("requeue" if idle[crawl_id].yields else "seal"))
-        if polled.claimed.crawls_wait and self.engine.room.is_there():
-            self._make_room()
+                self._spawn(idle[crawl_id].end("requeue" if idle[crawl_id].preempted else "seal"))
+        if polled.claimed.crawls_wait and self.engine.disk.has_space():
+            self._preempt_longest()
         self._advance_all()
         if len(self.held.pages) > 1:
-            self._say(MORE_WORK)
+            self._send(WorkerSignal.MORE_WORK)
             if self._load is None:
                 self._load = Load()
                 self.loop.call_later(LOOK_EVERY, self._look_at_load, self._load)
@@ -169,7 +169,7 @@ class Worker:
             self._load = None
             return
         if load.is_too_much(is_full=self._in_flight_left <= 0 < self._tabs_left):
-            self._say(TOO_MUCH)
+            self._send(WorkerSignal.OVERLOADED)
         self.loop.call_later(LOOK_EVERY, self._look_at_load, load)
 
     def _advance_all(self) -> None:
@@ -181,7 +181,7 @@ class Worker:
         idle_jobs = sum(job.is_idle_work for job in self.held.jobs.values())
         jobs = MOST_JOBS - (len(self.held.jobs) - idle_jobs)
         deliveries = MOST_DELIVERIES - len(self.held.deliveries)
-        if not self.engine.room.is_there():
+        if not self.engine.disk.has_space():
             return claim.Capacity(0, 0, 0, 0, beyond=False, jobs=jobs, deliveries=deliveries)  # a removal makes room
         pages = self.held.pages.values()
         ahead = sum(page.is_ahead for page in pages)
@@ -207,15 +207,15 @@ class Worker:
     def _tabs_left(self) -> int:
         return max(0, self.engine.tabs.share - self.engine.tabs.held)
 
-    def _make_room(self) -> None:
+    def _preempt_longest(self) -> None:
         """A crawl waits: the one that has had its turn for longest lets it in, when its time is over."""
         held = self.held.browsers()
-        if not held or any(run.yields or run.ending for run in held):
+        if not held or any(run.preempted or run.ending for run in held):
             return
         longest = min(held, key=lambda run: run.began)
         left = longest.began + self.crawl_turn - self.loop.time()
         if left <= 0:
-            longest.make_room()
+            longest.preempt()
         else:
             if self._turn is not None:
                 self._turn.cancel()
@@ -235,7 +235,7 @@ class Worker:
         await asyncio.sleep(GATHER_WHILE_BUSY if self.held.pages else GATHER_RINGS)
 
     async def _sleep(self, next_at: datetime | None) -> None:
-        seconds = POLL_EVERY if self.engine.room.is_there() else room.POLL_EVERY
+        seconds = POLL_EVERY if self.engine.disk.has_space() else disk_space.POLL_EVERY
         if next_at is not None:
             seconds = min(seconds, max(0.0, (next_at - timezone.now()).total_seconds()))
         await self._wait(self._rung, seconds)
@@ -271,8 +271,8 @@ class Worker:
         self.held.begin(lease, loaded).over.add_done_callback(partial(self._is_over, lease))
 
     def _is_over(self, lease: Lease, _: object) -> None:
-        page = self.held.let_go(lease)
-        self.engine.ways.keep(self.held.crawls())
+        page = self.held.remove(lease)
+        self.engine.proxies.keep(self.held.crawls())
         if not self.held.all:
             self.engine.starter.end_servers_of_environments()
         if page is not None:
@@ -295,7 +295,7 @@ class Worker:
             held = held_by_key.get(key)
             if held is not None and not held.ending:
                 held.ending = True  # from this moment on nothing of it starts
-                self._spawn(held.obey(event))
+                self._spawn(held.handle_request(event))
         for process_id in polled.killed:
             self._kill(process_id)
 
@@ -337,16 +337,16 @@ class Worker:
             if self.measures_replay:
                 await self.engine.journal.read(measure_when_idle)
 
-    async def _give_signs(self) -> None:
+    async def _send_heartbeats(self) -> None:
         """A sign of life to the orchestrator; it waits for no database: a stalled disk is no hung worker."""
         while self._pulse is not None:
-            self._say(SIGN_OF_LIFE)
+            self._send(WorkerSignal.HEARTBEAT)
             await asyncio.sleep(RENEW_EVERY)
 
-    def _say(self, word: bytes) -> None:
+    def _send(self, signal_byte: WorkerSignal) -> None:
         with suppress(BlockingIOError, BrokenPipeError):
             if self._pulse is not None:
-                os.write(self._pulse, word)
+                os.write(self._pulse, signal_byte)
 
     # --- the outside ------------------------------------------------------------------------------------------
 
@@ -376,16 +376,16 @@ class Worker:
         except ConnectionResetError:
             data = b""
         if data:
-            self._take_word(data)
+            self._handle_signals(data)
         else:
             self.loop.remove_reader(self._pulse or 0)
             self.stop()
 
-    def _take_word(self, said: bytes) -> None:
-        if SIBLING_DIED in said:
+    def _handle_signals(self, said: bytes) -> None:
+        if OrchestratorSignal.SIBLING_DIED.value in said:
             self._sibling_died.set()
-        if SIBLING_COMES in said:
-            self._workers += said.count(SIBLING_COMES)
+        if OrchestratorSignal.SIBLING_ADDED.value in said:
+            self._workers += said.count(OrchestratorSignal.SIBLING_ADDED)
             self.engine.divide_among(self._workers)
 
     def _journal_broke(self, error: Exception) -> None:
@@ -400,12 +400,12 @@ class Worker:
         self._stopping.set()
         self._wake()
 
-    async def _put_everything_down(self) -> None:
+    async def _requeue_everything(self) -> None:
         """Release every item: trees end first, rows go back to the queue, nothing is counted as an attempt."""
-        self._doorbell.let_go()
+        self._doorbell.unwatch_all()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        await asyncio.gather(*(held.put_down() for held in self.held.all.values()))
+        await asyncio.gather(*(held.requeue() for held in self.held.all.values()))
         await self.engine.close()
         self._doorbell.close()
 
@@ -438,13 +438,13 @@ def main(
     process_id: UUID,
     orchestrator_id: UUID | None,
     *,
-    crew: Crew,
-    ways_in: socket.socket,
+    crew: WorkerCount,
+    ports_in: socket.socket,
     pulse: int | None = None,
 ) -> int:
     """Be a worker until told to stop; returns the exit status. The lock file says for how long it lives.
 
-    ``ways_in``: where ports of crawls are handed to the egress process.
+    ``ports_in``: where ports of crawls are handed to the egress process.
     """
     processes.become_subreaper()
     DATA_FOLDER.workers.mkdir(parents=True, exist_ok=True)
@@ -455,14 +455,14 @@ def main(
         "parent_id": orchestrator_id,
         "cmd": ["archivebox", "worker", "--process-id", str(process_id)],  # forked: the kernel shows its parent's
     }
-    process = patiently(lambda: Process.begin(process_id, **columns))
+    process = retry_transient(lambda: Process.begin(process_id, **columns))
     error: BaseException | None = None
     try:
-        asyncio.run(_work(process, crew, ways_in, pulse))
+        asyncio.run(_work(process, crew, ports_in, pulse))
     except Exception as problem:
         error = problem
         log.exception("The worker broke action=worker_broke")
-    patiently(lambda: process.finish(0 if error is None else 1, "" if error is None else repr(error)))
+    retry_transient(lambda: process.finish(0 if error is None else 1, "" if error is None else repr(error)))
     connection.close()
     if error is None:
         DATA_FOLDER.worker_lock(process_id).unlink(missing_ok=True)  # else it says what is to be claimed back
@@ -470,5 +470,5 @@ def main(
     return 0 if error is None else 1
 
 
-async def _work(process: Process, crew: Crew, ways_in: socket.socket, pulse: int | None) -> None:
-    await Worker(process, crew=crew, ways_in=ways_in, pulse=pulse).run()
+async def _work(process: Process, crew: WorkerCount, ports_in: socket.socket, pulse: int | None) -> None:
+    await Worker(process, crew=crew, ports_in=ports_in, pulse=pulse).run()

@@ -37,11 +37,11 @@ from archivebox.workers.queue.due import (
 )
 from archivebox.workers.queue.hosts import blocked_hosts, visited
 from archivebox.workers.queue.lease import Lease
+from archivebox.workers.queue.settings_check import SettingsCheck
 from archivebox.workers.queue.ticks import tick_crawls
-from archivebox.workers.queue.usable import UsableSettings
 from archivebox.workers.queue.watchers import Scope
 
-LOOKS_FOR_RETRIES = 8
+RETRY_SCAN_LIMIT = 8
 """Crawls that are looked at when there is no more room for fresh pages."""
 
 
@@ -76,7 +76,7 @@ class FetchRequest:
     """Hosts for whose servers pages of this worker wait: pages of others come first."""
     answered: Sequence[str] = ()
     """Hosts whose servers have answered pages of this worker: these come before all others while it waits for some."""
-    settings: UsableSettings = field(default_factory=UsableSettings)
+    settings: SettingsCheck = field(default_factory=SettingsCheck)
 
 
 @dataclass(slots=True)
@@ -164,7 +164,7 @@ def claim_snapshots(claimed: Claimed, who: FetchRequest) -> None:
     taken = _claim_interrupted(claimed, who, ready_at) if who.capacity.beyond else 0
     room = Allowance(who.capacity.snapshots - taken, who.capacity.retries)
     for crawl_id in _crawls_in_turn(who.cursor, who.scope):
-        if room.fresh <= 0 and (room.retries <= 0 or looks >= LOOKS_FOR_RETRIES):
+        if room.fresh <= 0 and (room.retries <= 0 or looks >= RETRY_SCAN_LIMIT):
             break
         looks += room.fresh <= 0
         if crawl_id not in ready_at:
@@ -292,7 +292,7 @@ def _idle_crawls(machine: UUID) -> Rows:
     """Crawls whose run here is ready, and of which no page is at work."""
     at_work = Snapshot.objects.filter(HELD, crawl_id=models.OuterRef("crawl_id"))
     ready = CrawlRun.objects.filter(HELD, machine_id=machine, ready_at__isnull=False, crawl__status="started")
-    return ready.filter(~models.Exists(at_work)).order_by("pk").values_list("crawl_id")[:LOOKS_FOR_RETRIES]
+    return ready.filter(~models.Exists(at_work)).order_by("pk").values_list("crawl_id")[:RETRY_SCAN_LIMIT]
 
 
 @PreparedQuery

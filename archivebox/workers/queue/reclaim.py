@@ -107,7 +107,7 @@ def return_unheld(worker_id: UUID, held: Collection[UUID]) -> int:
 def end_impossible_waits() -> int:
     """What waits for longer than anything may was written by a clock that has been set back since: it is due."""
     now = timezone.now()
-    waiting: list[models.QuerySet[Any]] = [model.rows().waiting_in_vain(now) for model in LEASED]
+    waiting: list[models.QuerySet[Any]] = [model.rows().scheduled_beyond_maximum(now) for model in LEASED]
     waiting.append(ArchiveResult.objects.in_back_off().filter(retry_at__gt=now + MOST_BACK_OFF))
     if not any(rows.exists() for rows in waiting):
         return 0

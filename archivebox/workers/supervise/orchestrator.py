@@ -20,8 +20,8 @@ from uuid import UUID
 
 from django.db import connection, connections
 
-from archivebox.base_models.patience import patiently
 from archivebox.base_models.rows import new_id
+from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.work import LEASE
 from archivebox.config import logs
 from archivebox.config.collection import schema_of
@@ -36,8 +36,9 @@ from archivebox.lib.processes import ExitJournal, ExitStatus, Identity
 from archivebox.machine.process import Process
 from archivebox.workers.egress import process as egress
 from archivebox.workers.execute import worker
-from archivebox.workers.execute.engine import Crew
+from archivebox.workers.execute.engine import WorkerCount
 from archivebox.workers.queue import watchers
+from archivebox.workers.signals import OrchestratorSignal, WorkerSignal
 from archivebox.workers.supervise import recovery
 from archivebox.workers.supervise.children import WorkerHandle, status_of
 from archivebox.workers.supervise.restarts import Restarts
@@ -76,7 +77,7 @@ class Orchestrator:
         self.egress: dict[int, WorkerHandle] = {}
         """The one process by which crawls go out, once a worker has asked for it."""
         # The way from all workers to that process; it outlives both, and what waits in it goes to the next one.
-        self.ways_in, self.ways_out = socket.socketpair()
+        self.ports_in, self.ports_out = socket.socketpair()
         self.watchers: dict[Path, int | None] = {}
         self.journal = ExitJournal(DATA_FOLDER.exits)
         self.selector = selectors.DefaultSelector()
@@ -205,10 +206,10 @@ class Orchestrator:
 
     def _listen_for_ways(self) -> None:
         """Until somebody hands over a port: no other process is there that would take it."""
-        self.selector.register(self.ways_out, selectors.EVENT_READ, self._want_way)
+        self.selector.register(self.ports_out, selectors.EVENT_READ, self._start_egress)
 
-    def _want_way(self) -> None:
-        self.selector.unregister(self.ways_out)
+    def _start_egress(self) -> None:
+        self.selector.unregister(self.ports_out)
         self._way_is_wanted = True
 
     def _fork(self, among: dict[int, WorkerHandle], body: Callable[[UUID, socket.socket], int]) -> None:
@@ -225,7 +226,7 @@ class Orchestrator:
             raise ProcessLookupError(f"process {pid} vanished before it was reaped")
         handle = WorkerHandle(key, identity, ours)
         among[pid] = handle
-        self.selector.register(ours, selectors.EVENT_READ, lambda: self._hear(handle))
+        self.selector.register(ours, selectors.EVENT_READ, lambda: self._receive(handle))
 
     def _become(self, body: Callable[[UUID, socket.socket], int], key: UUID, pulse: socket.socket) -> None:
         """In the child: let go of everything that is the orchestrator's, above all its lock, and never return."""
@@ -235,7 +236,7 @@ class Orchestrator:
             for signum in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
                 signal.signal(signum, signal.SIG_DFL)
             os.setsid()
-            self._let_go()
+            self._close_inherited()
             os.environ[processes.MARK] = str(key)
             code = body(key, pulse)
         except BaseException:
@@ -245,17 +246,17 @@ class Orchestrator:
             os._exit(code)
 
     def _be_worker(self, key: UUID, pulse: socket.socket) -> int:
-        self.ways_out.close()
+        self.ports_out.close()
         processes.set_title("archivebox worker")
-        crew = Crew(self.wanted if self.as_needed else self.count, self.count)
-        return worker.main(key, self.process.pk, crew=crew, ways_in=self.ways_in, pulse=pulse.detach())
+        crew = WorkerCount(self.wanted if self.as_needed else self.count, self.count)
+        return worker.main(key, self.process.pk, crew=crew, ports_in=self.ports_in, pulse=pulse.detach())
 
     def _be_egress(self, key: UUID, pulse: socket.socket) -> int:
-        self.ways_in.close()
+        self.ports_in.close()
         processes.set_title("archivebox egress")
-        return egress.main(key, self.process.pk, ways_in=self.ways_out, pulse=pulse)
+        return egress.main(key, self.process.pk, ports_in=self.ports_out, pulse=pulse)
 
-    def _let_go(self) -> None:
+    def _close_inherited(self) -> None:
         self.selector.close()
         for handle in self._children.values():
             handle.pulse.close()
@@ -266,7 +267,7 @@ class Orchestrator:
         for descriptor in (self._wake_r, self._wake_w, self.lock):
             os.close(descriptor)
 
-    def _hear(self, handle: WorkerHandle) -> None:
+    def _receive(self, handle: WorkerHandle) -> None:
         """Take the signs of life that are in its socket."""
         try:
             said = handle.pulse.recv(512)
@@ -274,16 +275,16 @@ class Orchestrator:
             return
         if said:
             handle.heard = time.monotonic()
-            self._hear_of_work(said)
+            self._handle_signals(said)
         else:
             with suppress(KeyError):
                 self.selector.unregister(handle.pulse)  # it has closed its end: its exit follows
 
-    def _hear_of_work(self, said: bytes) -> None:
+    def _handle_signals(self, said: bytes) -> None:
         if not self.as_needed:
-            self.wanted = self.count if worker.MORE_WORK in said else self.wanted
-        elif worker.TOO_MUCH in said and self.wanted < self.count and self._all_are_settled:
-            self._tell_workers(worker.SIBLING_COMES)
+            self.wanted = self.count if WorkerSignal.MORE_WORK.value in said else self.wanted
+        elif WorkerSignal.OVERLOADED.value in said and self.wanted < self.count and self._all_are_settled:
+            self._tell_workers(OrchestratorSignal.SIBLING_ADDED)
             self.wanted += 1
 
     @property
@@ -296,7 +297,7 @@ class Orchestrator:
     def _kill_silent(self) -> None:
         silent = [handle for handle in self._children.values() if time.monotonic() - handle.heard > SILENCE]
         for handle in silent:
-            self._hear(handle)
+            self._receive(handle)
             if time.monotonic() - handle.heard > SILENCE:
                 log.warning("A worker gave no sign of life action=worker_killed pid=%d", handle.identity.pid)
                 handle.identity.signal(signal.SIGKILL)
@@ -324,7 +325,7 @@ class Orchestrator:
         if status.exit_code != 0:
             with suppress(OSError):  # no room for it: its row says that nobody saw its end
                 self.journal.write(handle.identity, status)
-            self._tell_workers(worker.SIBLING_DIED)  # who take back what it held before their next beat
+            self._tell_workers(OrchestratorSignal.SIBLING_DIED)  # who take back what it held before their next beat
         log.info("A process of ours ended action=worker_ended pid=%d exit=%s", pid, status.exit_code)
         return time.monotonic() - handle.started
 
@@ -337,7 +338,7 @@ class Orchestrator:
 
     def _wind_down(self) -> None:
         """The workers first: what their hooks still have to fetch goes out until then."""
-        self._watched.let_go()
+        self._watched.unwatch_all()
         self._end(self.workers)
         self._end(self.egress)
         processes.Strays(processes.orphans).end_blocking(grace=0.5)
@@ -382,7 +383,7 @@ def _share_life() -> None:
 
 def _leave(key: UUID) -> None:
     """Record the end of one that found another at work: its starter may be gone before it looks."""
-    patiently(lambda: Process.begin(key, process_type=Process.TypeChoices.ORCHESTRATOR).finish(0))
+    retry_transient(lambda: Process.begin(key, process_type=Process.TypeChoices.ORCHESTRATOR).finish(0))
     connection.close()
 
 
@@ -396,20 +397,20 @@ def main(process_id: UUID | None = None, *, wait: bool = False) -> int:
         _leave(key)
         return 0
     _share_life()
-    process = patiently(lambda: Process.begin(key, process_type=Process.TypeChoices.ORCHESTRATOR))
+    process = retry_transient(lambda: Process.begin(key, process_type=Process.TypeChoices.ORCHESTRATOR))
     error: BaseException | None = None
     try:
-        patiently(recovery.sweep_machine)
+        retry_transient(recovery.sweep_machine)
         settings = resolve_settings(base_layers())
         wish = settings.find_int("WORKERS")
         connections.close_all()
         Orchestrator(process, wish or os.cpu_count() or 1, lock, as_needed=wish is None).run()
-        patiently(recovery.close_the_last)
+        retry_transient(recovery.close_the_last)
         # Who only adds now and then has no worker that lives for ten seconds.
         cleanup_today(settings.get_int("PROCESS_RETENTION_DAYS"))
     except Exception as problem:
         error = problem
         log.exception("The orchestrator broke action=orchestrator_broke")
-    patiently(lambda: process.finish(0 if error is None else 1, "" if error is None else repr(error)))
+    retry_transient(lambda: process.finish(0 if error is None else 1, "" if error is None else repr(error)))
     connection.close()
     return 0 if error is None else 1

@@ -10,7 +10,7 @@ from contextlib import suppress
 from django.db import DatabaseError
 from django.db.models import Q
 
-from archivebox.base_models.patience import passing
+from archivebox.base_models.transient import transient_problem
 from archivebox.config import keys
 from archivebox.config.collection import open_collection
 from archivebox.config.early import early_settings
@@ -152,7 +152,7 @@ def _tell_how_to_log_in(base_url: str, tell: Tell) -> None:
             token = keys.make_login_link(DATA_FOLDER, admin_to_log_in().pk)
             tell(f"Log in as administrator, once, within an hour: {login_address(base_url, token)}")
     except (DatabaseError, OSError) as error:  # what passes by itself ends no server
-        if not (sentence := passing(error)):
+        if not (sentence := transient_problem(error)):
             raise
         tell(f"{sentence} `archivebox manage login_link` makes a link to log in then.")
 

@@ -18,8 +18,8 @@ from uuid import UUID
 from django.db import DatabaseError, connection, connections
 
 from archivebox.base_models.doorbell import ring_doorbell
-from archivebox.base_models.patience import passing
 from archivebox.base_models.rows import new_id
+from archivebox.base_models.transient import transient_problem
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION, base_layers, resolve_settings
 from archivebox.lib import processes
@@ -30,8 +30,8 @@ from archivebox.lib.processes import Identity
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.queue import watchers
-from archivebox.workers.queue.room import Room
-from archivebox.workers.queue.usable import UsableSettings
+from archivebox.workers.queue.disk_space import DiskSpaceGuard
+from archivebox.workers.queue.settings_check import SettingsCheck
 from archivebox.workers.queue.watchers import Only
 from archivebox.workers.supervise import orchestrator, recovery
 from archivebox.workers.supervise.wakeup import wakeup_pipe
@@ -107,8 +107,8 @@ class Watch:
         require_open_files()
         settings = resolve_settings(base_layers())
         settings.check()
-        self.room = Room(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), tell)
-        self.usable = UsableSettings(tell)
+        self.disk = DiskSpaceGuard(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), tell)
+        self.usable = SettingsCheck(tell)
         self._not_ours: set[Identity] = set()
         self._early_deaths = 0
         self._signals_r, self._signals_w = wakeup_pipe()
@@ -153,8 +153,8 @@ class Watch:
         if not self._do(lambda: self._ask(until, on_change)):
             return False
         self._told = ""
-        self.room.is_there()  # which says so if there is none
-        self._do(self.usable.are_there)  # so does this
+        self.disk.has_space()  # which says so if there is none
+        self._do(self.usable.is_valid)  # so does this
         return self._is_over
 
     def _ask(self, until: Callable[[], bool], on_change: Callable[[], None] | None) -> None:
@@ -167,7 +167,7 @@ class Watch:
         try:
             work()
         except DatabaseError as error:
-            sentence = passing(error)
+            sentence = transient_problem(error)
             if not sentence:
                 raise
             if sentence != self._told:
@@ -247,7 +247,7 @@ class Watch:
     def leave(self) -> None:
         """Watch no longer: when nobody does, the orchestrator winds down; ours is waited for."""
         if self._watcher is not None:
-            self._watcher.let_go()
+            self._watcher.unwatch_all()
         self.path.unlink(missing_ok=True)
         if self._lock is not None:
             os.close(self._lock)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from archivebox.lib.egress import Dialer, Door, Policy, Record, Rules, Totals, read_totals
+from archivebox.lib.egress import Dialer, Policy, ProxyListener, Record, Rules, Totals, read_totals
 from archivebox.lib.networks import IPAddress
 
 Names = Callable[[str], Sequence[IPAddress]]
@@ -26,7 +26,7 @@ class Proxy:
 
     port: int
     folder: Path
-    door: Door
+    door: ProxyListener
     loop: asyncio.AbstractEventLoop
     full: list[bool]
 
@@ -83,7 +83,7 @@ def open_door(tmp_path: Path) -> Iterator[OpenDoor]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    doors: list[Door] = []
+    doors: list[ProxyListener] = []
 
     def open_(rules: Rules = Rules(), names: Names | None = None, max_size: int | None = None) -> Proxy:  # noqa: B008
         folder, full = tmp_path / f"egress{len(doors)}", list[bool]()
@@ -93,7 +93,7 @@ def open_door(tmp_path: Path) -> Iterator[OpenDoor]:
             return Policy(dialer, Record(folder), max_size)
 
         listener = socket.create_server(("127.0.0.1", 0))
-        door = Door(learn, lambda: full.append(True))
+        door = ProxyListener(learn, lambda: full.append(True))
         doors.append(door)
         asyncio.run_coroutine_threadsafe(door.listen(listener), loop).result(5)
         return Proxy(listener.getsockname()[1] if listener.fileno() >= 0 else 0, folder, door, loop, full)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.base_models.patience import FULL, READ_ONLY, passing
-from archivebox.workers.queue.room import Room
+from archivebox.base_models.transient import FULL, READ_ONLY, transient_problem
+from archivebox.workers.queue.disk_space import DiskSpaceGuard
 from tests.integration.engine.disks import Disk, small_disk
 from tests.integration.engine.driver import REPOSITORY, Collection, collection, identity_of, wait_for
 from tests.webserver.server import free_ports
@@ -82,12 +82,12 @@ def test_no_work_begins_below_the_limit(disk: Disk, tmp_path: Path) -> None:
 def test_a_disk_that_can_only_be_read_is_no_room(disk: Disk) -> None:
     """As after an error of the disk: it becomes read-only, and a person mounts it again."""
     told: list[str] = []
-    room = Room(disk.path, 0, told.append)
-    assert room.is_there()
+    guard = DiskSpaceGuard(disk.path, 0, told.append)
+    assert guard.has_space()
     disk.remount("ro")
-    wait_for("no room", lambda: not room.is_there())
+    wait_for("no room", lambda: not guard.has_space())
     disk.remount("rw")
-    wait_for("room", room.is_there)
+    wait_for("room", guard.has_space)
     assert [line.partition(":")[0] for line in told] == ["The disk can only be read", "There is room on the disk"]
 
 
@@ -98,7 +98,7 @@ def test_what_such_a_disk_answers_passes(disk: Disk) -> None:
     disk.remount("ro")
     with pytest.raises(OSError, match="Read-only") as read_only:
         (disk.path / "file").touch()
-    assert (passing(full.value), passing(read_only.value)) == (FULL, READ_ONLY)
+    assert (transient_problem(full.value), transient_problem(read_only.value)) == (FULL, READ_ONLY)
 
 
 def test_a_server_lives_through_a_full_disk(disk: Disk, tmp_path: Path) -> None:

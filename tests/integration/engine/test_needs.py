@@ -1,4 +1,4 @@
-"""What hooks of others need of the engine: options, packages, programs, environment; and what is said when it lacks."""
+"""What hooks of others need of the engine: options, packages, programs, environment; and what it says without them."""
 
 import json
 

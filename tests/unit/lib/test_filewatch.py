@@ -88,7 +88,7 @@ def test_what_was_let_go_is_not_told(watcher: FileWatcher, tmp_path: Path) -> No
     (tmp_path / "new").write_text("x")
     assert watcher.changed() == []
     watcher.add(tmp_path, MASK)
-    watcher.let_go()
+    watcher.unwatch_all()
     (tmp_path / "newer").write_text("x")
     assert watcher.changed() == []
     watcher.close()

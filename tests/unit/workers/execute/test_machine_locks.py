@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.workers.execute.machine_locks import let_go, take_machine_locks
+from archivebox.workers.execute.machine_locks import acquire_machine_locks, release_machine_locks
 
 NOBODY = 65534
 
@@ -15,13 +15,15 @@ NOBODY = 65534
 def test_another_user_of_the_same_programs_can_take_their_locks(tmp_path: Path) -> None:
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)
-    let_go(asyncio.run(take_machine_locks(tmp_path / "lib", ["machine:apt"])))
+    release_machine_locks(asyncio.run(acquire_machine_locks(tmp_path / "lib", ["machine:apt"])))
     child = os.fork()
     if child == 0:
         code = 1
         try:
             os.setuid(NOBODY)
-            let_go(asyncio.run(take_machine_locks(tmp_path / "lib", ["machine:apt", "machine:theirs"])))
+            release_machine_locks(
+                asyncio.run(acquire_machine_locks(tmp_path / "lib", ["machine:apt", "machine:theirs"]))
+            )
             code = 0
         finally:
             os._exit(code)

@@ -19,7 +19,7 @@ WAITS = {"title": -1, "dom": 25, "pdf": 50}
 
 
 @pytest.mark.parametrize(
-    ("end", "status"), [(snapshot_rows.seal, "sealed"), (partial(snapshot_rows.put_down, event="release"), "queued")]
+    ("end", "status"), [(snapshot_rows.seal, "sealed"), (partial(snapshot_rows.end_lease, event="release"), "queued")]
 )
 def test_an_end_that_the_database_did_not_take_is_written_by_the_next_try(
     end: Callable[[Snapshot], object], status: str, monkeypatch: pytest.MonkeyPatch

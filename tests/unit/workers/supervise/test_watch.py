@@ -3,7 +3,7 @@
 import pytest
 from django.db import OperationalError
 
-from archivebox.base_models.patience import passing
+from archivebox.base_models.transient import transient_problem
 from archivebox.workers.supervise.watch import Watch
 from tests.factories import row
 
@@ -30,4 +30,4 @@ def test_an_orchestrator_that_dies_while_the_database_is_away_is_replaced_afterw
     watch = Impatient(row(process_type="cli"), tell=told.append)
     watch.wait(lambda: watch.tries == 2)
     watch._close()
-    assert told == [passing(AWAY)]
+    assert told == [transient_problem(AWAY)]

@@ -35,7 +35,7 @@ def hook_password(crawl_id: UUID) -> str:
     return salted_hmac("archivebox.workers.egress", str(crawl_id), algorithm="sha256").hexdigest()[:32]
 
 
-class Way:
+class CrawlProxy:
     """The port of one crawl."""
 
     def __init__(self, crawl_id: UUID) -> None:
@@ -46,14 +46,14 @@ class Way:
         """Its other end is with the egress process: each of us sees when the other has gone."""
         self.local_addresses = LocalAddresses()
 
-    def hand_over(self, ways_in: socket.socket) -> bool:
+    def hand_over(self, ports_in: socket.socket) -> bool:
         """Offer the port to the egress process, whether it is up or not; False: there is no room for that now."""
         ours, theirs = socket.socketpair()
         descriptors = array.array("i", (self.listener.fileno(), theirs.fileno()))
         try:
-            ways_in.sendmsg([self.crawl_id.bytes], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
+            ports_in.sendmsg([self.crawl_id.bytes], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
         except OSError as error:
-            log.warning("The port of crawl %s waits to be served: %s action=way_waits", self.crawl_id, error)
+            log.warning("The port of crawl %s waits to be served: %s action=port_waits", self.crawl_id, error)
             ours.close()
             return False
         finally:
@@ -62,7 +62,7 @@ class Way:
         self.tie = ours
         return True
 
-    def hear(self) -> bool:
+    def receive(self) -> bool:
         """Read what the egress process has said; False: it has died, or was never there."""
         while self.tie is not None:
             try:
@@ -111,74 +111,74 @@ def listen(port: int) -> socket.socket:
     return listener
 
 
-class Ways:
-    """The ports that one worker has for its crawls. ``ways_in``: the socket by which all workers hand them over."""
+class CrawlProxies:
+    """The ports that one worker has for its crawls. ``ports_in``: the socket by which all workers hand them over."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, ways_in: socket.socket) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, ports_in: socket.socket) -> None:
         self._loop = loop
-        self._ways_in = ways_in
-        self._ways: dict[UUID, Way] = {}
+        self._ports_in = ports_in
+        self._proxies: dict[UUID, CrawlProxy] = {}
         self.on_proxy_death: Callable[[UUID], None] | None = None
         """Called with each crawl whose connections broke off with the egress process."""
-        ways_in.setblocking(False)
+        ports_in.setblocking(False)
 
     def proxy_of(self, crawl_id: UUID) -> Proxy:
         """The proxy through which everything of a crawl goes; it has a port from now on."""
-        if crawl_id not in self._ways:
-            self._ways[crawl_id] = Way(crawl_id)
-            self._hand_over(self._ways[crawl_id])
-        return Proxy(f"{LOOPBACK}:{self._ways[crawl_id].port}", hook_password(crawl_id))
+        if crawl_id not in self._proxies:
+            self._proxies[crawl_id] = CrawlProxy(crawl_id)
+            self._hand_over(self._proxies[crawl_id])
+        return Proxy(f"{LOOPBACK}:{self._proxies[crawl_id].port}", hook_password(crawl_id))
 
     def keep(self, crawl_ids: AbstractSet[UUID]) -> None:
         """Let go of the ports of all other crawls: nothing of them is at work here."""
-        for crawl_id in self._ways.keys() - crawl_ids:
-            self._untie(self._ways[crawl_id])
-            self._ways.pop(crawl_id).close()
+        for crawl_id in self._proxies.keys() - crawl_ids:
+            self._untie(self._proxies[crawl_id])
+            self._proxies.pop(crawl_id).close()
 
     def close(self) -> None:
         self.keep(frozenset())
-        self._ways_in.close()
+        self._ports_in.close()
 
-    def _hand_over(self, way: Way) -> None:
-        if self._ways.get(way.crawl_id) is not way:
+    def _hand_over(self, proxy: CrawlProxy) -> None:
+        if self._proxies.get(proxy.crawl_id) is not proxy:
             return
-        if not way.hand_over(self._ways_in):
-            self._loop.call_later(HANDED_AGAIN_AFTER, self._hand_over, way)
-        elif way.tie is not None:
-            self._loop.add_reader(way.tie.fileno(), self._hear, way)
+        if not proxy.hand_over(self._ports_in):
+            self._loop.call_later(HANDED_AGAIN_AFTER, self._hand_over, proxy)
+        elif proxy.tie is not None:
+            self._loop.add_reader(proxy.tie.fileno(), self._receive, proxy)
 
     def local_address(self, crawl_id: UUID, key: str) -> str:
         """From which address of this machine the latest connection of a process, or to a place, left; empty: none.
 
         The egress process says it before the client can go on, so that it is known when a hook has ended.
         """
-        way = self._ways.get(crawl_id)
-        if way is None:
+        proxy = self._proxies.get(crawl_id)
+        if proxy is None:
             return ""
-        way.hear()
-        return way.local_addresses.find(key)
+        proxy.receive()
+        return proxy.local_addresses.find(key)
 
-    def _hear(self, way: Way) -> None:
+    def _receive(self, proxy: CrawlProxy) -> None:
         """The egress process says something, or has died: then the next one gets the port."""
-        if way.hear():
+        if proxy.receive():
             return
-        self._untie(way)
-        way.local_addresses.drop_torn_line()
-        self._hand_over(way)
+        self._untie(proxy)
+        proxy.local_addresses.drop_torn_line()
+        self._hand_over(proxy)
         if self.on_proxy_death is not None:
-            self.on_proxy_death(way.crawl_id)
+            self.on_proxy_death(proxy.crawl_id)
 
-    def _untie(self, way: Way) -> None:
-        if way.tie is not None:
-            self._loop.remove_reader(way.tie.fileno())
-            way.tie.close()
-            way.tie = None
+    def _untie(self, proxy: CrawlProxy) -> None:
+        if proxy.tie is not None:
+            self._loop.remove_reader(proxy.tie.fileno())
+            proxy.tie.close()
+            proxy.tie = None
 
 
-def take_in(ways_in: socket.socket) -> tuple[UUID, socket.socket, socket.socket] | None:
+def take_in(ports_in: socket.socket) -> tuple[UUID, socket.socket, socket.socket] | None:
     """One port that a worker has handed over: whose it is, what listens, and the tie; None if there is none now."""
     try:
-        data, descriptors, _, _ = socket.recv_fds(ways_in, 16, 2)
+        data, descriptors, _, _ = socket.recv_fds(ports_in, 16, 2)
     except BlockingIOError:
         return None
     if len(data) != 16 or len(descriptors) != 2:

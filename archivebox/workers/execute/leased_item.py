@@ -8,7 +8,7 @@ from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.queue.lease import Lease
 
 
-class Held(ABC):
+class LeasedItem(ABC):
     """One leased object that this worker works on. ``over`` is done once it is put down or its lease is lost."""
 
     def __init__(self, engine: Engine, lease: Lease) -> None:
@@ -18,7 +18,7 @@ class Held(ABC):
         self.ending = False
         """From here on nothing of it is started."""
 
-    def let_go(self) -> None:
+    def finish(self) -> None:
         """Nothing more is done with it here."""
         if not self.over.done():
             self.over.set_result(None)
@@ -31,11 +31,11 @@ class Held(ABC):
         return []
 
     @abstractmethod
-    async def obey(self, event: str) -> None:
+    async def handle_request(self, event: str) -> None:
         """Do what somebody asked of its holder (``pause``, ``cancel``, ``release``), and put it down."""
 
     @abstractmethod
-    async def put_down(self) -> None:
+    async def requeue(self) -> None:
         """The worker stops: back to the queue with it, once its trees have ended."""
 
     @abstractmethod

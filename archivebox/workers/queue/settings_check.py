@@ -11,14 +11,14 @@ from archivebox.machine.host import Machine
 log = logging.getLogger(__name__)
 
 
-class UsableSettings:
+class SettingsCheck:
     """Asks anew each time: people change ArchiveBox.conf while work goes on. ``tell`` is told once of each problem."""
 
     def __init__(self, tell: Callable[[str], object] = log.warning) -> None:
         self._tell = tell
         self._told = ""
 
-    def are_there(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether new work may begin."""
         Machine.refresh_settings()
         problem = settings_problem()

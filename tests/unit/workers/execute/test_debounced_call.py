@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from archivebox.workers.execute.delay import Delay
+from archivebox.workers.execute.debounced_call import DebouncedCall
 
 
 class Loop:
@@ -30,7 +30,7 @@ class Loop:
 
 def test_each_is_called_when_its_time_is_over_and_none_that_was_called_off() -> None:
     loop, called = Loop(), []
-    delay = Delay(loop, 10.0)  # type: ignore[arg-type]
+    delay = DebouncedCall(loop, 10.0)  # type: ignore[arg-type]
     delay.add("first", lambda: called.append("first"))
     loop.go_on_to(4.0)
     delay.add("off", lambda: called.append("off"))
@@ -47,7 +47,7 @@ def test_each_is_called_when_its_time_is_over_and_none_that_was_called_off() -> 
 
 def test_one_may_call_off_another_or_ask_for_itself_again() -> None:
     loop, called = Loop(), []
-    delay = Delay(loop, 1.0)  # type: ignore[arg-type]
+    delay = DebouncedCall(loop, 1.0)  # type: ignore[arg-type]
 
     def again() -> None:
         called.append(loop.now)

@@ -14,8 +14,8 @@ from archivebox.workers.execute.binary_executor import BinaryExecutor
 from archivebox.workers.execute.crawl_executor import CrawlRunExecutor
 from archivebox.workers.execute.delivery_executor import DeliveryExecutor
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.held import Held
 from archivebox.workers.execute.job_executor import JobExecutor
+from archivebox.workers.execute.leased_item import LeasedItem
 from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
 from archivebox.workers.queue.lease import Lease
 
@@ -28,7 +28,7 @@ Loaded = (
 )
 
 
-class Holdings:
+class LeasedItems:
     """The objects that one worker holds, by lease."""
 
     def __init__(self, engine: Engine) -> None:
@@ -39,9 +39,9 @@ class Holdings:
         self.jobs: dict[Lease, JobExecutor] = {}
         self.deliveries: dict[Lease, DeliveryExecutor] = {}
 
-    def begin(self, lease: Lease, loaded: Loaded) -> Held:
+    def begin(self, lease: Lease, loaded: Loaded) -> LeasedItem:
         """Take up what was claimed and loaded: the one place that tells the kinds apart."""
-        held: Held
+        held: LeasedItem
         match loaded:
             case snapshot_rows.Loaded():
                 held = self.pages[lease] = SnapshotExecutor(self._engine, lease, loaded)
@@ -56,10 +56,10 @@ class Holdings:
         return held
 
     @property
-    def all(self) -> Mapping[Lease, Held]:
+    def all(self) -> Mapping[Lease, LeasedItem]:
         return {**self.pages, **self.crawl_runs, **self.programs, **self.jobs, **self.deliveries}
 
-    def let_go(self, lease: Lease) -> SnapshotExecutor | None:
+    def remove(self, lease: Lease) -> SnapshotExecutor | None:
         """One is over; returns it if it was a page, which tells the run of its crawl."""
         self.crawl_runs.pop(lease, None)
         self.programs.pop(lease, None)
@@ -68,7 +68,7 @@ class Holdings:
         page = self.pages.pop(lease, None)
         for run in self.crawl_runs.values():
             if page is not None and run.crawl_id == page.snapshot.crawl_id:
-                run.a_snapshot_was_sealed()
+                run.on_snapshot_sealed()
         return page
 
     def crawls(self) -> set[UUID]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 Work = Callable[[], object]
 
 
-class Delay:
+class DebouncedCall:
     """Calls by key, each ``seconds`` after it was asked for; one timer of the loop for all of them.
 
     A timer of its own for each is compared with every other that waits, in Python: 2 % of the time of a busy worker.

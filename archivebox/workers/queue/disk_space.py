@@ -11,7 +11,7 @@ POLL_EVERY = 1.0
 """Seconds until who waits for room asks again."""
 
 
-class Room:
+class DiskSpaceGuard:
     """The disk of one folder; ``tell`` is told once when there is too little, and once when there is enough again."""
 
     def __init__(self, folder: Path, least: float, tell: Callable[[str], object] = log.warning) -> None:
@@ -20,7 +20,7 @@ class Room:
         self._tell = tell
         self._there = True
 
-    def is_there(self) -> bool:
+    def has_space(self) -> bool:
         """Whether new work may begin; asked anew each time: statvfs(2) takes microseconds, a disk fills in moments."""
         before, self._there = self._there, self._check()
         if before != self._there:

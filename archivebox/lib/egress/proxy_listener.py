@@ -1,4 +1,4 @@
-"""Owns the door of one crawl: who comes in through its ports is connected by its rules, counted, and written down."""
+"""Owns the proxy of one crawl: clients of its ports are connected by its rules, counted, and recorded."""
 
 import asyncio
 import hmac
@@ -36,7 +36,7 @@ class Policy:
         return bool(expected) and hmac.compare_digest(said, expected)
 
 
-class Door:
+class ProxyListener:
     """The ports of one crawl; ``learn`` finds its policy, when somebody first comes in.
 
     ``on_full`` is called when the crawl has received as much as it may. ``on_connected`` is called with who asked for

@@ -7,8 +7,8 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.db.models import F
 
-from archivebox.base_models import patience
-from archivebox.base_models.patience import DEADLOCK, READ_ONLY, patiently
+from archivebox.base_models import transient
+from archivebox.base_models.transient import DEADLOCK, READ_ONLY, retry_transient
 from archivebox.core.models import Tag
 
 pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.django_db(transaction=True), pytest.mark.database]
@@ -18,15 +18,15 @@ pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.django_db(trans
 def test_a_standby_that_has_not_taken_over_yet_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET default_transaction_read_only = on")  # of this connection, as all are to a standby
-    monkeypatch.setattr(patience, "TRY_EVERY", 0.0)
+    monkeypatch.setattr(transient, "TRY_EVERY", 0.0)
     told: list[str] = []
-    patiently(lambda: Tag.objects.create(name="written"), tell=told.append)
+    retry_transient(lambda: Tag.objects.create(name="written"), tell=told.append)
     assert told == [READ_ONLY]
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one place for writers")
 def test_of_two_writers_in_a_deadlock_one_does_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "TRY_EVERY", 0.0)
+    monkeypatch.setattr(transient, "TRY_EVERY", 0.0)
     Tag.named("first")
     Tag.named("second")
     both_hold_one, told = Barrier(2, timeout=60), list[str]()
@@ -43,7 +43,7 @@ def test_of_two_writers_in_a_deadlock_one_does_it_again(monkeypatch: pytest.Monk
                     if tries == 1 and name == names[0]:
                         both_hold_one.wait()
 
-        patiently(change, tell=told.append)
+        retry_transient(change, tell=told.append)
         connection.close()
         return tries
 
@@ -58,4 +58,4 @@ def test_any_other_error_is_nothing_to_wait_for() -> None:
             cursor.execute("SELECT * FROM nothing_of_ours")
 
     with pytest.raises(DatabaseError, match="nothing_of_ours"):
-        patiently(refuse)
+        retry_transient(refuse)

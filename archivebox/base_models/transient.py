@@ -26,7 +26,7 @@ SQLSTATES = {"53100": FULL, "25006": READ_ONLY, "08": AWAY, "57P0": AWAY, "53300
 """Beginnings of what PostgreSQL says (its manual, appendix A); where it says nothing at all, it is away."""
 
 
-def passing(error: BaseException) -> str:
+def transient_problem(error: BaseException) -> str:
     """The sentence for people about an error that passes by itself; empty for every other."""
     if isinstance(error, OSError):
         return ERRORS.get(error.errno or 0, "")
@@ -38,7 +38,7 @@ def passing(error: BaseException) -> str:
     return next((sentence for start, sentence in SQLSTATES.items() if state.startswith(start)), "")
 
 
-def patiently(
+def retry_transient(
     work: Callable[[], T],
     *,
     before_again: Callable[[], object] = lambda: None,
@@ -58,7 +58,7 @@ def patiently(
                 before_again()
             return work()
         except of as error:
-            sentence = passing(error)
+            sentence = transient_problem(error)
             if not sentence or connection.in_atomic_block:
                 raise
             if sentence != told:

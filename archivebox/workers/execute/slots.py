@@ -1,4 +1,4 @@
-"""Places that hooks take while they run: so many at a time, and as many again for what takes long."""
+"""Slots that hooks take while they run: so many at a time, and as many again for what takes long."""
 
 import os
 from collections import deque
@@ -14,17 +14,17 @@ The variable lets tests see it without waiting for it.
 Tell = Callable[[], None]
 
 
-class Place(Protocol):
+class Slot(Protocol):
     """What is taken, until it is given back; to give back twice does nothing."""
 
-    def give_back(self) -> None: ...
+    def release(self) -> None: ...
 
     def become_late(self) -> bool:
         """Make room for the next one, if there is room among the late ones; True if nothing is left to be done."""
         ...
 
 
-class Places(Protocol):
+class SlotPool(Protocol):
     """Where places are taken. Who gets none may ask to be told once there may be one."""
 
     @property
@@ -32,16 +32,16 @@ class Places(Protocol):
         """Whether there is surely none to be had now."""
         ...
 
-    def take(self) -> Place | None: ...
+    def acquire(self) -> Slot | None: ...
 
-    def take_anyway(self) -> Place | None:
+    def acquire_over_limit(self) -> Slot | None:
         """For an adopted hook, which runs already."""
         ...
 
-    def tell_when_free(self, tell: Tell) -> None: ...
+    def notify_when_free(self, tell: Tell) -> None: ...
 
 
-class Slots:
+class HookSlots:
     """So many hooks of this worker at a time; who waits is told in turn, and nobody whom no place is left for."""
 
     def __init__(self, limit: int) -> None:
@@ -54,13 +54,13 @@ class Slots:
     def is_full(self) -> bool:
         return self.taken >= self.limit
 
-    def take(self) -> "Slot | None":
-        return None if self.is_full else self.take_anyway()
+    def acquire(self) -> "HookSlot | None":
+        return None if self.is_full else self.acquire_over_limit()
 
-    def take_anyway(self) -> "Slot":
+    def acquire_over_limit(self) -> "HookSlot":
         """For an adopted hook: it counts, even above the limit."""
         self.taken += 1
-        return Slot(self)
+        return HookSlot(self)
 
     def is_free(self) -> None:
         """One was given back, or is late."""
@@ -70,20 +70,20 @@ class Slots:
                 return
             self._waiting.popleft()()
 
-    def tell_when_free(self, tell: Tell) -> None:
+    def notify_when_free(self, tell: Tell) -> None:
         if tell not in self._waiting:
             self._waiting.append(tell)
 
 
-class Slot:
-    """One place of Slots."""
+class HookSlot:
+    """One slot of HookSlots."""
 
     __slots__ = ("_held", "_late", "_slots")
 
-    def __init__(self, slots: Slots) -> None:
+    def __init__(self, slots: HookSlots) -> None:
         self._slots, self._held, self._late = slots, True, False
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         if not self._held:
             return
         self._held = False
