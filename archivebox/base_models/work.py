@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
 from uuid import UUID
 
+from django.apps import apps
 from django.conf import settings
 from django.db import connection, models, transaction
 from django.db.models import F, Q
@@ -161,6 +162,19 @@ class WorkItem(Row):
         taken = {key: fences.get(table.prepared("id", key)) for key in keys}
         return {key: fence for key, fence in taken.items() if fence is not None}
 
+    @classmethod
+    def next_due(cls, machine: UUID, since: datetime) -> "WorkQuerySet[Any] | None":
+        """Free items of this kind whose first ``retry_at`` an idle worker waits for; None: it need not.
+
+        ``since``: what was due by then waits for capacity, of which its worker is told.
+        """
+        del machine, since
+        return None
+
+    def put_aside(self, reason: str) -> None:
+        """End it with this reason code, in the hands of its holder: it cannot be worked on, or kills its workers."""
+        raise NotImplementedError(f"{type(self).__name__}: {reason}")
+
     def run(self) -> None:
         """What entering ``started`` does: it only writes rows."""
 
@@ -224,6 +238,12 @@ class StoppableItem(WorkItem):
 
     class Meta:
         abstract = True
+
+
+@cache
+def work_models() -> tuple[type[WorkItem], ...]:
+    """Every kind of row that has a lease."""
+    return tuple(model for model in apps.get_models() if issubclass(model, WorkItem))
 
 
 class WorkMachine(StateMachine):

@@ -7,11 +7,13 @@ from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from django.db import models, transaction
+from django.utils import timezone
 
 from archivebox.base_models.literal import Literal
 from archivebox.base_models.rows import Row
 from archivebox.base_models.work import FREE_AND_WANTED, StoppableItem, WorkQuerySet
 from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.reasons import sentence
 from archivebox.lib.jsonl import JSON
 from archivebox.webhooks.outbox import tell
 from archivebox.webhooks.webhook import Event
@@ -80,6 +82,9 @@ class Job(StoppableItem):
 
     def __str__(self) -> str:
         return self.get_kind_display()
+
+    def put_aside(self, reason: str) -> None:
+        self.transition("seal", problem=sentence(reason), attempts=0, ended_at=timezone.now())
 
     def tell_finished(self) -> None:
         """Tell webhooks, in the transaction of its seal, of what somebody asked for."""

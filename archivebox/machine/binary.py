@@ -1,6 +1,7 @@
 """The programs that plugins need, as they are on each machine."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from uuid import UUID
@@ -56,6 +57,19 @@ class Binary(WorkItem):
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}".strip()
+
+    @classmethod
+    def next_due(cls, machine: UUID, since: datetime) -> "BinaryQuerySet":
+        del since
+        return cls.objects.free().filter(machine_id=machine)
+
+    def put_aside(self, reason: str) -> None:
+        """As if no provider had it."""
+        if self.status in self.SETTLED:
+            self.transition("requeue", owner=self.owner)
+        if self.status == self.StatusChoices.QUEUED:
+            self.transition("start")
+        self.transition("fail", reason=reason, attempts=0)
 
     @classmethod
     def want(cls, request: BinaryRequest) -> "Binary":

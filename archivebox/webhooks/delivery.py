@@ -1,12 +1,14 @@
 """Deliveries as rows: one message to one webhook, and what came of it."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django.conf import settings
 from django.db import models
 
 from archivebox.base_models.work import FREE_AND_WANTED, HELD, WorkItem, WorkQuerySet
+from archivebox.contract.reasons import sentence
 from archivebox.webhooks.webhook import Webhook
 
 AGAIN_AFTER = tuple(timedelta(seconds=one) for one in (5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400))
@@ -53,3 +55,11 @@ class Delivery(WorkItem):
 
     def __str__(self) -> str:
         return f"{self.event} {self.pk}"
+
+    @classmethod
+    def next_due(cls, machine: UUID, since: datetime) -> "DeliveryQuerySet":
+        del machine
+        return cls.objects.free().filter(retry_at__gt=since)
+
+    def put_aside(self, reason: str) -> None:
+        self.transition("fail", problem=sentence(reason), attempts=0)

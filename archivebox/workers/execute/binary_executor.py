@@ -4,12 +4,14 @@ import asyncio
 import json
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
 from archivebox.base_models.doorbell import notify_workers
+from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.contract.binaries import BinaryRequest, in_known_ways
 from archivebox.contract.hook import Hook
@@ -34,6 +36,7 @@ from archivebox.workers.execute.hook_process import HookProcess
 from archivebox.workers.execute.hook_records import accepted, refuse_record, take_programs
 from archivebox.workers.execute.leased_item import LeasedItem
 from archivebox.workers.execute.machine_locks import PREFIX, acquire_machine_locks, of_machine, release_machine_locks
+from archivebox.workers.queue.claim import Due, FetchRequest
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 from archivebox.workers.queue.reclaim import close_rows
@@ -219,6 +222,21 @@ class LoadedBinary(NamedTuple):
 
     binary: Binary
     call: Call
+
+
+def select_due(_engine: Engine, _held: Sequence[BinaryExecutor]) -> Due:
+    """Every program of this machine that is due: pages wait for them."""
+    return due
+
+
+def due(who: FetchRequest, now: datetime) -> list[UUID]:
+    """Sixteen of them at a time."""
+    return [key for (key,) in _binaries_due(who.machine, now)]
+
+
+@PreparedQuery
+def _binaries_due(machine: UUID, now: datetime) -> Rows:
+    return Binary.objects.due(now).filter(machine_id=machine).values_list("pk")[:16]
 
 
 def load(binary_id: UUID, owner: UUID) -> LoadedBinary | None:

@@ -4,7 +4,9 @@ import asyncio
 import logging
 import ssl
 import time
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
@@ -13,6 +15,7 @@ from django.db import models
 from archivebox import __version__
 from archivebox.accounts.permission import may, sight_of, visible_snapshots
 from archivebox.accounts.roles import Action
+from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.visibility import seen_by
 from archivebox.config.resolve import SettingError
 from archivebox.crawls.crawl import Crawl
@@ -28,6 +31,7 @@ from archivebox.webhooks.signing import signed_fields
 from archivebox.workers.egress.policies import dialer_of
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.leased_item import LeasedItem
+from archivebox.workers.queue.claim import Due, FetchRequest
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 
@@ -39,6 +43,8 @@ NO_ANSWER = Answer(0)
 FIELDS = {"User-Agent": f"ArchiveBox/{__version__}", "Content-Type": "application/json"}
 
 
+MOST_DELIVERIES = 8
+"""Messages of webhooks that one worker sends at a time."""
 OF_SOMEBODY: dict[str, type[models.Model]] = {"crawl": Crawl, "schedule": CrawlSchedule}
 """What is not there for everybody, by the first word of its events; pages can be removed, too."""
 
@@ -109,6 +115,21 @@ async def _answer(dialer: Dialer, delivery: Delivery) -> tuple[Answer, str]:
 
 
 # --- on the database thread -------------------------------------------------------------------------------------
+
+
+def select_due(_engine: Engine, held: Sequence[DeliveryExecutor]) -> Due:
+    """Messages that there is capacity for: of whatever, also while somebody waits for one crawl alone."""
+    return partial(due, MOST_DELIVERIES - len(held))
+
+
+def due(most: int, _who: FetchRequest, now: datetime) -> list[UUID]:
+    """At most so many due messages."""
+    return [key for (key,) in _deliveries_due(now)][:most] if most > 0 else []
+
+
+@PreparedQuery
+def _deliveries_due(now: datetime) -> Rows:
+    return Delivery.objects.due(now).values_list("pk")[:16]
 
 
 def load(delivery_id: UUID, owner: UUID) -> LoadedDelivery | None:

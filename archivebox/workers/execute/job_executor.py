@@ -1,9 +1,9 @@
 """A Job in the hands of a worker: part after part, what takes long on a thread of its own."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import NamedTuple, TypeVar
 from uuid import UUID
@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import connections
 from django.utils import timezone
 
+from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transient import OF_DATABASE, retry_transient
 from archivebox.config.resolve import SettingError
 from archivebox.jobs.begin import next_to_freeze
@@ -22,6 +23,7 @@ from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.leased_item import LeasedItem
+from archivebox.workers.queue.claim import Due, FetchRequest
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 
@@ -32,6 +34,12 @@ PROBLEMS = (OSError, QueryError, SearchUnavailableError, SettingError)
 
 DEFERRED_FOR = timedelta(seconds=15)
 """How soon a job that makes way for pages is looked at again."""
+
+
+MOST_JOBS = 1
+"""Jobs of one worker at a time: pages are worked on between their parts."""
+MOST_IDLE_JOBS = 1
+"""Jobs of one worker at a time that are done while nothing else is to be done."""
 
 
 class LoadedJob(NamedTuple):
@@ -131,6 +139,28 @@ class JobExecutor(LeasedItem):
 
 
 # --- on the database thread -------------------------------------------------------------------------------------
+
+
+def select_due(engine: Engine, held: Sequence[JobExecutor]) -> Due:
+    """Jobs that there is capacity for, the longest waiting first; whatever the disk: a removal makes room."""
+    idle_jobs = sum(job.is_idle_work for job in held)
+    jobs = MOST_JOBS - (len(held) - idle_jobs)
+    may_measure = engine.settings.get_flag("MEASURE_REPLAY") and engine.disk.has_space()
+    return partial(due, jobs, MOST_IDLE_JOBS - idle_jobs if may_measure else 0)
+
+
+def due(jobs: int, idle_jobs: int, who: FetchRequest, now: datetime) -> list[UUID]:
+    """The due jobs that ``who`` may work on, at most so many of each sort."""
+    if jobs <= 0 and idle_jobs <= 0:
+        return []
+    found = [(key, kind == Job.Kind.MEASURE) for key, kind in _jobs_due(now) if who.includes(key)]
+    wanted = [key for key, is_idle in found if not is_idle][: max(0, jobs)]
+    return wanted + [key for key, is_idle in found if is_idle][: max(0, idle_jobs)]
+
+
+@PreparedQuery
+def _jobs_due(now: datetime) -> Rows:
+    return Job.objects.due(now).values_list("pk", "kind")[:16]
 
 
 def load(job_id: UUID, owner: UUID) -> LoadedJob | None:

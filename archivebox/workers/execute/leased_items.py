@@ -1,31 +1,19 @@
-"""Owns what a worker has in its hands: pages, runs of crawls, programs, jobs and messages."""
+"""Owns what a worker holds, by kind of work."""
 
 from collections.abc import Mapping
+from typing import Any, cast
 from uuid import UUID
 
-from archivebox.workers.execute import (
-    binary_executor,
-    crawl_executor,
-    delivery_executor,
-    job_executor,
-    snapshot_rows,
-)
-from archivebox.workers.execute.binary_executor import BinaryExecutor
+from archivebox.base_models.work import WorkItem
+from archivebox.core.snapshot import Snapshot
+from archivebox.crawls.crawl import CrawlRun
 from archivebox.workers.execute.crawl_executor import CrawlRunExecutor
-from archivebox.workers.execute.delivery_executor import DeliveryExecutor
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.job_executor import JobExecutor
 from archivebox.workers.execute.leased_item import LeasedItem
 from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
+from archivebox.workers.execute.work_kinds import KIND_OF, WORK_KINDS
+from archivebox.workers.queue.claim import DueSelection
 from archivebox.workers.queue.lease import Lease
-
-Loaded = (
-    snapshot_rows.Loaded
-    | crawl_executor.LoadedCrawlRun
-    | binary_executor.LoadedBinary
-    | job_executor.LoadedJob
-    | delivery_executor.LoadedDelivery
-)
 
 
 class LeasedItems:
@@ -33,43 +21,37 @@ class LeasedItems:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.pages: dict[Lease, SnapshotExecutor] = {}
-        self.crawl_runs: dict[Lease, CrawlRunExecutor] = {}
-        self.programs: dict[Lease, BinaryExecutor] = {}
-        self.jobs: dict[Lease, JobExecutor] = {}
-        self.deliveries: dict[Lease, DeliveryExecutor] = {}
+        self._by_kind: dict[type[WorkItem], dict[Lease, LeasedItem]] = {kind.model: {} for kind in WORK_KINDS}
+        self.pages = cast("dict[Lease, SnapshotExecutor]", self._by_kind[Snapshot])
+        self.crawl_runs = cast("dict[Lease, CrawlRunExecutor]", self._by_kind[CrawlRun])
 
-    def begin(self, lease: Lease, loaded: Loaded) -> LeasedItem:
-        """Take up what was claimed and loaded: the one place that tells the kinds apart."""
-        held: LeasedItem
-        match loaded:
-            case snapshot_rows.Loaded():
-                held = self.pages[lease] = SnapshotExecutor(self._engine, lease, loaded)
-            case crawl_executor.LoadedCrawlRun():
-                held = self.crawl_runs[lease] = CrawlRunExecutor(self._engine, lease, loaded)
-            case job_executor.LoadedJob():
-                held = self.jobs[lease] = JobExecutor(self._engine, lease, loaded)
-            case delivery_executor.LoadedDelivery():
-                held = self.deliveries[lease] = DeliveryExecutor(self._engine, lease, loaded)
-            case _:
-                held = self.programs[lease] = BinaryExecutor(self._engine, lease, loaded)
-        return held
+    def begin(self, lease: Lease, loaded: Any) -> LeasedItem:
+        """Execute what was claimed and loaded."""
+        item = KIND_OF[lease.model].execute(self._engine, lease, loaded)
+        self._by_kind[lease.model][lease] = item
+        return item
 
     @property
     def all(self) -> Mapping[Lease, LeasedItem]:
-        return {**self.pages, **self.crawl_runs, **self.programs, **self.jobs, **self.deliveries}
+        return {lease: item for items in self._by_kind.values() for lease, item in items.items()}
+
+    def selections(self) -> list[DueSelection]:
+        """What of each kind without turns this worker has capacity for now."""
+        return [
+            DueSelection(kind.model, kind.select(self._engine, list(self._by_kind[kind.model].values())))
+            for kind in WORK_KINDS
+            if kind.select is not None
+        ]
 
     def remove(self, lease: Lease) -> SnapshotExecutor | None:
         """One is over; returns it if it was a page, which tells the run of its crawl."""
-        self.crawl_runs.pop(lease, None)
-        self.programs.pop(lease, None)
-        self.jobs.pop(lease, None)
-        self.deliveries.pop(lease, None)
-        page = self.pages.pop(lease, None)
+        item = self._by_kind[lease.model].pop(lease, None)
+        if not isinstance(item, SnapshotExecutor):
+            return None
         for run in self.crawl_runs.values():
-            if page is not None and run.crawl_id == page.snapshot.crawl_id:
+            if run.crawl_id == item.snapshot.crawl_id:
                 run.on_snapshot_sealed()
-        return page
+        return item
 
     def crawls(self) -> set[UUID]:
         """Those of which something is at work here."""

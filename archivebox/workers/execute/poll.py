@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
@@ -18,19 +19,11 @@ from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun
-from archivebox.jobs.job import Job
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
-from archivebox.webhooks.delivery import Delivery
-from archivebox.workers.execute import (
-    binary_executor,
-    crawl_executor,
-    delivery_executor,
-    job_executor,
-    snapshot_rows,
-)
+from archivebox.workers.execute import crawl_executor
 from archivebox.workers.execute.commit_check import CommitCheck
-from archivebox.workers.execute.leased_items import Loaded
+from archivebox.workers.execute.work_kinds import KIND_OF, WORK_KINDS
 from archivebox.workers.queue import claim, watchers
 from archivebox.workers.queue.claim import Claimed, FetchRequest
 from archivebox.workers.queue.lease import Lease
@@ -53,7 +46,7 @@ class Polled:
     """What one poll found. What it took is loaded: its worker can begin."""
 
     claimed: Claimed
-    loaded: dict[Lease, Loaded] = field(default_factory=dict)
+    loaded: dict[Lease, Any] = field(default_factory=dict)
     asked: dict[UUID, str] = field(default_factory=dict)
     """Key of an item that this worker holds → the event that somebody asked for."""
     killed: list[UUID] = field(default_factory=list)
@@ -77,8 +70,8 @@ def poll(who: FetchRequest, idle_crawls: Mapping[UUID, bool], held: Collection[U
 def _release_unknown(worker: UUID, held: Collection[UUID]) -> None:
     """Leases of this worker that it knows nothing of: they were committed by a visit that came to no end."""
     with write_transaction():
-        for model in (Snapshot, CrawlRun, Binary, Job, Delivery):
-            model.rows(owner=worker).exclude(pk__in=held).release(worker)
+        for kind in WORK_KINDS:
+            kind.model.rows(owner=worker).exclude(pk__in=held).release(worker)
 
 
 def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], commits: CommitCheck) -> Polled:
@@ -110,16 +103,15 @@ def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], commits: CommitC
 
 def _load_all(polled: Polled) -> None:
     """What was claimed and is not loaded yet."""
-    claimed = polled.claimed
-    for lease in (*claimed.crawl_runs, *claimed.binaries, *claimed.snapshots, *claimed.jobs, *claimed.deliveries):
+    for lease in polled.claimed.leases():
         if lease not in polled.loaded and (loaded := _load(lease)) is not None:
             polled.loaded[lease] = loaded
 
 
-def _load(lease: Lease) -> Loaded | None:
+def _load(lease: Lease) -> Any:
     """What a worker needs of one item; None: it is no longer ours, or was put aside."""
     try:
-        return _read(lease)
+        return KIND_OF[lease.model].load(lease.pk, lease.owner)
     except OSError as error:
         if not is_of_folder(error):
             raise
@@ -130,18 +122,6 @@ def _load(lease: Lease) -> Loaded | None:
         log.warning("%s %s is put aside: %s action=put_aside", lease.model.__name__, lease.pk, error)
         hold_up(lease, misconfigured(error))
         return None
-
-
-def _read(lease: Lease) -> Loaded | None:
-    if lease.model is Snapshot:
-        return snapshot_rows.load(lease.pk, lease.owner)
-    if lease.model is CrawlRun:
-        return crawl_executor.load(lease.pk, lease.owner)
-    if lease.model is Job:
-        return job_executor.load(lease.pk, lease.owner)
-    if lease.model is Delivery:
-        return delivery_executor.load(lease.pk, lease.owner)
-    return binary_executor.load(lease.pk, lease.owner)
 
 
 def requests(worker: UUID) -> dict[UUID, str]:
@@ -167,7 +147,7 @@ def _asked(worker: UUID) -> Rows:
     """Of whatever a worker holds: what was asked of it, or the state of its Crawl where that asks for something."""
     asked = ~Q(request="") | Q(crawl__status__in=list(OF_CRAWLS_ABOVE))
     of_crawls = [model.rows(owner=worker).filter(asked) for model in (Snapshot, CrawlRun)]
-    others = [model.rows(owner=worker).exclude(request="") for model in (Binary, Job)]
+    others = [kind.model.rows(owner=worker).exclude(request="") for kind in WORK_KINDS if kind.select is not None]
     first, *rest = [rows.values_list("pk", "request", "crawl__status") for rows in of_crawls]
     return first.union(*rest, *(rows.values_list("pk", "request", "status") for rows in others), all=True)
 

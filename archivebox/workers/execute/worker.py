@@ -32,7 +32,7 @@ from archivebox.machine.process import Process
 from archivebox.workers.execute import poll
 from archivebox.workers.execute.engine import Engine, WorkerCount
 from archivebox.workers.execute.hosts_seen import HostsSeen
-from archivebox.workers.execute.leased_items import LeasedItems, Loaded
+from archivebox.workers.execute.leased_items import LeasedItems
 from archivebox.workers.execute.load import LOOK_EVERY, Load
 from archivebox.workers.execute.orphans import Orphans
 from archivebox.workers.queue import claim, disk_space, due, fleet, reclaim
@@ -57,12 +57,6 @@ POLL_AGAIN = 0.02
 """Seconds until a woken worker that found nothing polls once more."""
 MOST_LATE = 32
 """Snapshots that do not count as in flight: they take long, are tried again, or only wait for downloads."""
-MOST_JOBS = 1
-"""Jobs of one worker at a time: pages are worked on between their parts."""
-MOST_IDLE_JOBS = 1
-"""Jobs of one worker at a time that are done while nothing else is to be done."""
-MOST_DELIVERIES = 8
-"""Messages of webhooks that one worker sends at a time."""
 MOST_RETRIES = 1
 """Snapshots that are tried again at a time, beside those that never ran."""
 
@@ -141,6 +135,7 @@ class Worker:
             waits_for=self.hosts.waited_for,
             answered=self.hosts.answered,
             settings=self.settings_check,
+            selections=self.held.selections(),
         )
         preempted = {crawl_id: run.preempted for crawl_id, run in idle.items()}
         held = [lease.pk for lease in self.held.all]
@@ -178,11 +173,8 @@ class Worker:
 
     def _capacity(self) -> claim.Capacity:
         """How much more this worker takes: no more pages than it can give a tab, and one ahead."""
-        idle_jobs = sum(job.is_idle_work for job in self.held.jobs.values())
-        jobs = MOST_JOBS - (len(self.held.jobs) - idle_jobs)
-        deliveries = MOST_DELIVERIES - len(self.held.deliveries)
         if not self.engine.disk.has_space():
-            return claim.Capacity(0, 0, 0, 0, beyond=False, jobs=jobs, deliveries=deliveries)  # a removal makes room
+            return claim.Capacity(0, 0, 0, 0, beyond=False)
         pages = self.held.pages.values()
         ahead = sum(page.is_ahead for page in pages)
         alone = any(run.is_suspect for run in self.held.crawl_runs.values())
@@ -192,9 +184,6 @@ class Worker:
             retries=max(0, MOST_RETRIES - sum(page.is_retry for page in pages)),
             crawls=crawls,
             retried_crawls=max(0, crawls - 1) if self.engine.crawls_in_flight > 1 else crawls,
-            jobs=jobs,
-            deliveries=deliveries,
-            idle_jobs=MOST_IDLE_JOBS - idle_jobs if self.measures_replay else 0,
         )
 
     @property
@@ -252,7 +241,7 @@ class Worker:
             if page.snapshot.crawl_id == crawl_id:
                 page.proxy_died()
 
-    def _begin_or_return(self, lease: Lease, loaded: Loaded) -> None:
+    def _begin_or_return(self, lease: Lease, loaded: Any) -> None:
         """Begin what was claimed. What still runs of it by a lease that was lost ends first; then it is claimed anew.
 
         What was sealed and is due again at once is claimed anew by this worker too, but its former run is over by now.
@@ -267,7 +256,7 @@ class Worker:
         await self.engine.journal.read(claim.release, lease)
         self._wake()
 
-    def _begin(self, lease: Lease, loaded: Loaded) -> None:
+    def _begin(self, lease: Lease, loaded: Any) -> None:
         self.held.begin(lease, loaded).over.add_done_callback(partial(self._is_over, lease))
 
     def _is_over(self, lease: Lease, _: object) -> None:

@@ -1,10 +1,10 @@
 """Who gets which work next: crawls in turn, hosts politely, and within a host the longest waiting page.
 
-Every function runs on the database thread. Crawl ticks, CrawlRuns and Binaries come first and never count; Snapshots
-are claimed only of crawls whose run on this machine is ready for them.
+Every function runs on the database thread. Crawl ticks, CrawlRuns and work that has no turns come first and never
+count; Snapshots are claimed only of crawls whose run on this machine is ready for them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,10 +20,7 @@ from archivebox.base_models.work import HELD, WorkItem
 from archivebox.core.intake.schedules import start_due
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import CrawlRun
-from archivebox.jobs.job import Job
-from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
-from archivebox.webhooks.delivery import Delivery
 from archivebox.workers.queue.due import (
     Allowance,
     Cursor,
@@ -57,10 +54,17 @@ class Capacity(NamedTuple):
     retried_crawls: int
     beyond: bool = True
     """Whether pages are taken beyond that: those of dead workers whose hooks still run, and one of each idle crawl."""
-    jobs: int = 0
-    deliveries: int = 0
-    idle_jobs: int = 0
-    """Jobs that are done while nothing else is to be done."""
+
+
+Due = Callable[["FetchRequest", datetime], list[UUID]]
+"""Keys of what is due of one kind, on the database thread: as many as the worker has capacity for."""
+
+
+class DueSelection(NamedTuple):
+    """A kind of work that crawls have no turns in, and what of it this worker has capacity for."""
+
+    model: type[WorkItem]
+    due: Due
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,11 @@ class FetchRequest:
     answered: Sequence[str] = ()
     """Hosts whose servers have answered pages of this worker: these come before all others while it waits for some."""
     settings: SettingsCheck = field(default_factory=SettingsCheck)
+    selections: Sequence[DueSelection] = ()
+
+    def includes(self, key: UUID) -> bool:
+        """Whether somebody waits for this Crawl or Job, or for all there is to do."""
+        return self.scope is None or key in self.scope
 
 
 @dataclass(slots=True)
@@ -84,18 +93,21 @@ class Claimed:
     """What one poll took, and when the next is wanted."""
 
     crawl_runs: list[Lease] = field(default_factory=list)
-    binaries: list[Lease] = field(default_factory=list)
+    selected: list[Lease] = field(default_factory=list)
+    """Of the kinds that crawls have no turns in."""
     snapshots: list[Lease] = field(default_factory=list)
-    jobs: list[Lease] = field(default_factory=list)
-    deliveries: list[Lease] = field(default_factory=list)
     crawls_wait: bool = False
     """Whether there was no room for a crawl that has work to do."""
     more: bool = False
     """Whether it took less than there was room for: the next poll may find what that has made due."""
     next_at: datetime | None = None
 
+    def leases(self) -> list[Lease]:
+        """Everything, in the order in which it is loaded: what pages need comes before them."""
+        return [*self.crawl_runs, *self.selected, *self.snapshots]
+
     def __bool__(self) -> bool:
-        return bool(self.crawl_runs or self.binaries or self.snapshots or self.jobs or self.deliveries)
+        return bool(self.crawl_runs or self.selected or self.snapshots)
 
 
 def claim_work(who: FetchRequest) -> Claimed:
@@ -105,9 +117,8 @@ def claim_work(who: FetchRequest) -> Claimed:
     if who.scope is None:  # who waits for one crawl has nothing else begun
         start_due()
     now = timezone.now()
-    claimed.jobs = claim(Job, _jobs_wanted(who, now), who.worker)
-    claimed.deliveries = claim(Delivery, _deliveries_wanted(who, now), who.worker)
-    claimed.binaries = claim(Binary, [key for (key,) in _binaries_due(who.machine, now)], who.worker)
+    for selection in who.selections:
+        claimed.selected += claim(selection.model, selection.due(who, now), who.worker)
     claim_runs(claimed, who, now)
     claim_snapshots(claimed, who)
     claimed.more = bool(claimed) and len(claimed.snapshots) < who.capacity.snapshots
@@ -116,24 +127,9 @@ def claim_work(who: FetchRequest) -> Claimed:
     return claimed
 
 
-def _jobs_wanted(who: FetchRequest, now: datetime) -> list[UUID]:
-    """Jobs that there is room for, those that have waited longest first."""
-    if not (who.capacity.jobs or who.capacity.idle_jobs):
-        return []
-    due = [(key, kind) for key, kind in _jobs_due(now) if who.scope is None or key in who.scope]
-    wanted = [key for key, kind in due if kind != Job.Kind.MEASURE][: who.capacity.jobs]
-    return wanted + [key for key, kind in due if kind == Job.Kind.MEASURE][: who.capacity.idle_jobs]
-
-
-def _deliveries_wanted(who: FetchRequest, now: datetime) -> list[UUID]:
-    """Messages that there is room for: of whatever, also while somebody waits for one crawl alone."""
-    due = [key for (key,) in _deliveries_due(now)] if who.capacity.deliveries else []
-    return due[: who.capacity.deliveries]
-
-
 def claim_runs(claimed: Claimed, who: FetchRequest, now: datetime) -> None:
     """Add due runs of crawls to what is claimed: first of those that have fresh pages."""
-    wanted = [row for row in _runs_due(who.machine, now) if who.scope is None or row[1] in who.scope]
+    wanted = [row for row in _runs_due(who.machine, now) if who.includes(row[1])]
     runs = _without_suspects([(key, attempts) for key, _, attempts in wanted])
     rooms = {key: _room_for(crawl, who.capacity, now) for key, crawl, _ in wanted if key in runs}
     admitted: list[UUID] = []
@@ -293,21 +289,6 @@ def _idle_crawls(machine: UUID) -> Rows:
     at_work = Snapshot.objects.filter(HELD, crawl_id=models.OuterRef("crawl_id"))
     ready = CrawlRun.objects.filter(HELD, machine_id=machine, ready_at__isnull=False, crawl__status="started")
     return ready.filter(~models.Exists(at_work)).order_by("pk").values_list("crawl_id")[:RETRY_SCAN_LIMIT]
-
-
-@PreparedQuery
-def _jobs_due(now: datetime) -> Rows:
-    return Job.objects.due(now).values_list("pk", "kind")[:16]
-
-
-@PreparedQuery
-def _deliveries_due(now: datetime) -> Rows:
-    return Delivery.objects.due(now).values_list("pk")[:16]
-
-
-@PreparedQuery
-def _binaries_due(machine: UUID, now: datetime) -> Rows:
-    return Binary.objects.due(now).filter(machine_id=machine).values_list("pk")[:16]
 
 
 @PreparedQuery

@@ -10,12 +10,11 @@ from django.db import connection, models
 from django.utils import timezone
 
 from archivebox.base_models.prepared import PreparedQuery, Rows, prepared
+from archivebox.base_models.work import work_models
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl, CrawlRun, Domain
 from archivebox.crawls.schedule import CrawlSchedule
-from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
-from archivebox.webhooks.delivery import Delivery
 from archivebox.workers.queue.hosts import BlockedHosts
 
 SEALED = Snapshot.StatusChoices.SEALED.value
@@ -192,12 +191,11 @@ def _next_moments(machine: UUID, since: datetime) -> Rows:
     firsts = [
         _first(Crawl.objects.free()),
         _first(crawl_runs),
-        _first(Binary.objects.free().filter(machine_id=machine)),
-        _first(Delivery.objects.free().filter(retry_at__gt=since)),
         _first(Domain.objects.filter(next_at__gt=since), "next_at"),
         _first(CrawlSchedule.objects.filter(next_at__gt=since), "next_at"),
         first_page,
     ]
+    firsts += [_first(rows) for model in work_models() if (rows := model.next_due(machine, since)) is not None]
     return Machine.objects.filter(pk=machine).values_list(*(models.Subquery(first) for first in firsts))
 
 

@@ -7,14 +7,13 @@ from uuid import UUID
 from django.utils import timezone
 
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.work import Request, lease_clock
+from archivebox.base_models.work import Request, lease_clock, work_models
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 from archivebox.crawls.crawl import CrawlRun
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
-from archivebox.workers.queue.reclaim import LEASED
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +35,7 @@ def reclaim_elsewhere() -> int:
     """
     count = 0
     locked = {UUID(path.name) for path in DATA_FOLDER.workers.glob("*-*")}
-    for model in LEASED:
+    for model in work_models():
         owners = set(model.rows().expired().values_list("owner", flat=True))
         elsewhere = Process.objects.filter(pk__in=owners).exclude(machine=Machine.current())
         for owner in owners - locked | set(elsewhere.values_list("pk", flat=True)):

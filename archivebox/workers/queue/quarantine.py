@@ -7,16 +7,13 @@ from django.utils import timezone
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
 from archivebox.contract.failures import is_retried_by_itself
-from archivebox.contract.reasons import Reason, sentence, split
+from archivebox.contract.reasons import Reason, split
 from archivebox.core.archiveresult import back_off
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl, CrawlRun
-from archivebox.jobs.job import Job
 from archivebox.lib.processes.exits import NO_ROOM
-from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
-from archivebox.webhooks.delivery import Delivery
 from archivebox.workers.queue.lease import Lease
 
 MAX_DEATH_WEIGHT = 25
@@ -60,12 +57,8 @@ def put_aside(lease: Lease, reason: str, max_attempts: int = 1) -> None:
                 _seal_snapshot(item, reason, max_attempts)
             elif isinstance(item, CrawlRun):
                 _pause_crawl(item, reason)
-            elif isinstance(item, Binary):
-                _fail_binary(item, reason)
-            elif isinstance(item, Delivery):
-                item.transition("fail", problem=sentence(reason), attempts=0)
-            elif isinstance(item, Job):
-                item.transition("seal", problem=sentence(reason), attempts=0, ended_at=timezone.now())
+            else:
+                item.put_aside(reason)
         notify_workers()
 
 
@@ -115,12 +108,3 @@ def _pause_crawl(run: CrawlRun, reason: str) -> None:
 def _pause(crawl: Crawl, reason: str) -> None:
     if control.pause(crawl):
         Crawl.objects.filter(pk=crawl.pk).update(reason=reason)
-
-
-def _fail_binary(binary: Binary, reason: str) -> None:
-    """As if no provider had it."""
-    if binary.status in Binary.SETTLED:
-        binary.transition("requeue", owner=binary.owner)
-    if binary.status == Binary.StatusChoices.QUEUED:
-        binary.transition("start")
-    binary.transition("fail", reason=reason, attempts=0)

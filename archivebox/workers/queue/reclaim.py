@@ -19,27 +19,21 @@ from django.utils import timezone
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.work import MOST_BACK_OFF, WorkItem
+from archivebox.base_models.work import MOST_BACK_OFF, work_models
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.snapshot import Snapshot
-from archivebox.crawls.crawl import Crawl, CrawlRun
-from archivebox.jobs.job import Job
 from archivebox.lib import processes
 from archivebox.lib.lockfiles import is_at
 from archivebox.lib.processes import ExitJournal, ExitStatus, Identity, SpawnEntry, SpawnLog
-from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns
-from archivebox.webhooks.delivery import Delivery
 
 log = logging.getLogger(__name__)
 
 WEIGHT_ALONE = 5
 """What a worker's death counts for what it held, where its orchestrator lives on. Where all died at once it counts 1:
 then the machine is the likely cause, but a page that ends all of a container's processes must not do so for ever."""
-LEASED: tuple[type[WorkItem], ...] = (Snapshot, CrawlRun, Binary, Crawl, Job, Delivery)
 
 
 def reclaim_dead_workers() -> int:
@@ -79,7 +73,7 @@ def reclaim(worker_id: UUID) -> int:
             record_start(entry, worker_id)
         close_rows(Process.objects.here().running().filter(Q(parent_id=worker_id) | Q(pk=worker_id)))
         weight = WEIGHT_ALONE if _died_alone(worker_id) else 1
-        count = sum(model.rows().reclaim(worker_id, weight) for model in LEASED)
+        count = sum(model.rows().reclaim(worker_id, weight) for model in work_models())
         notify_workers()
     log_path.unlink(missing_ok=True)
     if count:
@@ -98,7 +92,7 @@ def return_unheld(worker_id: UUID, held: Collection[UUID]) -> int:
 
     The database is as it was before: its server was replaced by one that had not heard of the last seconds.
     """
-    count = sum(model.rows().expired().exclude(pk__in=held).release(worker_id) for model in LEASED)
+    count = sum(model.rows().expired().exclude(pk__in=held).release(worker_id) for model in work_models())
     if count:
         log.warning("Gave back %d items that this worker does not work on action=returned_unheld", count)
     return count
@@ -107,7 +101,7 @@ def return_unheld(worker_id: UUID, held: Collection[UUID]) -> int:
 def end_impossible_waits() -> int:
     """What waits for longer than anything may was written by a clock that has been set back since: it is due."""
     now = timezone.now()
-    waiting: list[models.QuerySet[Any]] = [model.rows().scheduled_beyond_maximum(now) for model in LEASED]
+    waiting: list[models.QuerySet[Any]] = [model.rows().scheduled_beyond_maximum(now) for model in work_models()]
     waiting.append(ArchiveResult.objects.in_back_off().filter(retry_at__gt=now + MOST_BACK_OFF))
     if not any(rows.exists() for rows in waiting):
         return 0

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.work import Request
+from archivebox.base_models.work import Request, work_models
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.core.snapshot import Snapshot
@@ -22,7 +22,7 @@ from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
-from archivebox.workers.queue.reclaim import LEASED, abandoned, close_rows, reclaim_dead_workers
+from archivebox.workers.queue.reclaim import abandoned, close_rows, reclaim_dead_workers
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ def _reclaim_ownerless() -> int:
     running, elsewhere = (set(rows.values_list("pk", flat=True)) for rows in (workers.running(), held_elsewhere))
     kept = locked | running | elsewhere
     count = 0
-    for model in LEASED:
+    for model in work_models():
         owners = set(model.rows(owner__isnull=False).values_list("owner", flat=True))
         count += sum(model.rows().reclaim(owner) for owner in owners - kept)
     return count
