@@ -2,6 +2,8 @@
 
 import os
 
+from archivebox.lib.cpu_quota import reached_quota
+
 LONGEST = 3.0
 """Times that a deadline is extended at most, however much waits for a processor."""
 MOST = 600.0
@@ -13,13 +15,16 @@ BUSY = 1.5
 def slowdown() -> float:
     """Return how many times as long work takes now, 1 to LONGEST: those that want to run, for each processor.
 
-    By the load of the last minute, which on Linux counts who waits for a disk as well.
+    By the load of the last minute, which on Linux counts who waits for a disk as well. In a container that has used up
+    its quota of processor time, that quota is all there is of processors. The load is of the whole machine there, so
+    that a busy neighbour may make a deadline longer than it has to be, never shorter.
     """
     try:
         wanted = os.getloadavg()[0]
     except OSError:
         return 1.0
-    return min(max(wanted / (os.cpu_count() or 1), 1.0), LONGEST)
+    processors = float(os.cpu_count() or 1)
+    return min(max(wanted / min(processors, reached_quota() or processors), 1.0), LONGEST)
 
 
 def is_busy() -> bool:
