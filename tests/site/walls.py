@@ -5,11 +5,15 @@
   unless told) is that of the challenge
 * `/unavailable?retry=2`: 503 with `Retry-After` for ever; its text is the page (without `retry`: no such header)
 * `/members/article`: a log-in wall: 302 to `/login?next=…`
+* `/late/letters?ms=600`, `/late/visitors?ms=600`: an article that a script replaces so long after its load, once by the
+  log-in form, once by a check of visitors with status 403 that stays; `/late/notice?ms=600`: a notice with status 403
+  that is replaced by an article with status 200
 * `/login`: the same form for who asks for it
 """
 
 from __future__ import annotations
 
+import json
 import math
 from urllib.parse import quote
 
@@ -65,6 +69,28 @@ def members(request: Request) -> Response:
     return Response(page("Moved", "<h1>Log in first</h1>"), status=302, headers=(("Location", location),))
 
 
+def late(request: Request) -> Response:
+    """A document that another replaces after the load: what says so is a file, so that nothing foretells it."""
+    kind, ms = request.path.rpartition("/")[2], request.number("ms", 600, 60_000)
+    goes = {"letters": "/login?next=/late/letters", "visitors": "/challenge?status=403&ms=60000", "notice": "/after"}
+    script = f'<script src="/late/go.js?to={quote(goes.get(kind, "/after"), safe="")}&ms={ms}"></script>'
+    if kind != "notice":
+        body = "".join(f"<p>{Prose(kind, LANGUAGES['en']).sentences(3, 5)}</p>" for _ in range(6))
+        return Response(page("Letters", f"<article><h1>Letters</h1>{body}</article>{script}", head=HEAD))
+    return Response(page("One moment", f"<h1>One moment</h1>{script}"), status=403)
+
+
+def go(request: Request) -> Response:
+    """The script that goes elsewhere after a while."""
+    text = "setTimeout(() => { window.open(%s, '_self'); }, %d);"
+    body = text % (json.dumps(request.value("to", "/")), request.number("ms", 600, 60_000))
+    return Response(body.encode(), "text/javascript")
+
+
+def after(_request: Request) -> Response:
+    return _article("After the notice")
+
+
 def log_in(_request: Request) -> Response:
     return Response(page("Log in", FORM, head=HEAD))
 
@@ -76,5 +102,8 @@ ROUTES = (
     Route("/challenge", "a challenge that loads itself again, then an article", challenge),
     Route("/unavailable", "503 for ever", unavailable, status=503),
     Route("/members/*", "a log-in wall", members, status=302, sample="/members/article"),
+    Route("/late/go.js", "a script that goes elsewhere", go, type="text/javascript"),
+    Route("/late/*", "a document that another replaces after its load", late, sample="/late/letters"),
+    Route("/after", "what replaces a notice", after),
     Route("/login", "a log-in form", log_in),
 )

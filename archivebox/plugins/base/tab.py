@@ -57,13 +57,14 @@ FOREVER = float("inf")
 class Navigation:
     """What became of the navigation: `navigation.json` as the navigate hook left it."""
 
-    __slots__ = ("error", "final_url", "mime", "record", "static", "status", "transient")
+    __slots__ = ("error", "final_url", "mime", "record", "refused", "static", "status", "transient")
 
     def __init__(self, record: Params) -> None:
         self.record = record
         self.error: str = record.get("error") or ""
         self.final_url: str = record.get("final_url") or ""
         self.mime: str = record.get("mime") or ""
+        self.refused: str = record.get("refused") or ""  # the reason why what came is not the page
         self.static: bool = bool(record.get("static"))
         self.status: int = record.get("status") or 0
         self.transient: bool = bool(record.get("transient"))  # the error may pass by itself

@@ -4,7 +4,8 @@
 What a tab owes to the client that set it (user agent, headers, answers to dialogs) ends with that client, so one
 process keeps them for as long as the Snapshot needs the page; other hooks connect for a moment, by `target.json`.
 One that finds the page busy sends USR1: only a client that was there before a script began can still stop it. A page
-that answers nothing even then is dead: its tab is closed here, which all who wait for it are told at once.
+that answers nothing even then is dead: its tab is closed here, which all who wait for it are told at once. So is a tab
+in which a log-in page or a check of visitors has replaced the page while hooks were at work on it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import selectors
 import signal
 import time
 
+from late import LateDocument, expect_refusal
 from launch import NARROWEST, window
 from memory import was_ended_just_now
 from others import OF_TAB, take_back, tell
@@ -31,10 +33,16 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.base.cdp import CDPError, CommandFailed, Connection, Event, TargetGone
+from archivebox.plugins.base.cdp import CallTimeout, CDPError, CommandFailed, Connection, Event, TargetGone
 from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.programs import start_ticks
-from archivebox.plugins.base.tab import read_json
+from archivebox.plugins.base.tab import PROBE, Navigation, read_json, script_value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from archivebox.plugins.base.cdp import Params
 
 TARGET, WANTED = "target.json", "wanted"
 SECRET_HEADERS = frozenset({"cookie", "authorization", "proxy-authorization"})
@@ -88,14 +96,28 @@ class Plea:
         os.read(self._reader, 4096)
 
 
+class OwnTab:
+    """The tab as it is looked at by the connection that holds it."""
+
+    def __init__(self, connection: Connection, session: str) -> None:
+        self._connection, self._session = connection, session
+        self.navigation = Navigation.read(".")
+
+    def call(self, method: str, params: Params | None = None) -> Params:
+        return self._connection.call(method, params, session=self._session, timeout=PROBE)
+
+    def evaluate(self, expression: str) -> Any:
+        return script_value(self.call("Runtime.evaluate", {"expression": expression, "returnByValue": True}))
+
+
 class TabHolder:
     """One tab, and what is done in it without being asked."""
 
-    def __init__(self, connection: Connection, settings: Settings, agent: str, snapshot: str) -> None:
-        self.connection = connection
+    def __init__(self, connection: Connection, settings: Settings, agent: str, hook: Hook) -> None:
+        self.connection, self._url = connection, hook.url
         connection.send("Target.setDiscoverTargets", {"discover": True})
         # The browser's hook watches us by this.
-        mark = f"about:blank#archivebox-{os.getpid()}-{start_ticks(os.getpid())}-{snapshot}"
+        mark = f"about:blank#archivebox-{os.getpid()}-{start_ticks(os.getpid())}-{hook.snapshot_id}"
         self.target = connection.call("Target.createTarget", {"url": mark, "newWindow": True})["targetId"]
         self.session = connection.call("Target.attachToTarget", {"targetId": self.target, "flatten": True})["sessionId"]
         connection.call_all(page_set_up(settings, agent), self.session)
@@ -129,6 +151,8 @@ class TabHolder:
         if event.method == "Page.javascriptDialogOpening":
             accept = event.params["type"] == "beforeunload"  # refuse all others: a page may ask for ever
             self.connection.send("Page.handleJavaScriptDialog", {"accept": accept}, self.session)
+        elif event.method == "Page.loadEventFired":
+            self._see_that_it_is_the_page()
         elif event.method == "Target.targetCreated":
             info = event.params["targetInfo"]
             if info.get("openerId") == self.target and info["type"] == "page":
@@ -139,6 +163,21 @@ class TabHolder:
         elif event.method == "Target.targetCrashed" and event.params["targetId"] == self.target:
             self._crash = event.params["status"]
             raise TargetGone("the tab crashed")
+
+    def _see_that_it_is_the_page(self) -> None:
+        """Raise TargetGone where the page that was loaded and judged has been replaced by what is none."""
+        tab = OwnTab(self.connection, self.session)
+        if tab.navigation is None or not tab.navigation.record.get("judged") or tab.navigation.refused:
+            return
+        try:
+            late = LateDocument(tab, self._url, has_moved=False)
+            late.look(0.0)
+        except (CommandFailed, CallTimeout) as error:
+            log(f"what has replaced the page cannot be looked at: {error}")
+            return
+        if late.is_another and late.refusal:
+            expect_refusal(late.refusal)
+            raise TargetGone(f"the page was replaced: {late.refusal.sentence}")
 
     def was_killed(self) -> bool:
         """Say whether the page's process was killed, by whomever."""
@@ -252,7 +291,7 @@ def main() -> None:
     take_back((TARGET, *OF_TAB))
     connection, session = wait_for_browser(time.monotonic() + settings.timeout("CHROME"), stop)
     try:
-        holder = TabHolder(connection, settings, session["user_agent"], hook.snapshot_id)
+        holder = TabHolder(connection, settings, session["user_agent"], hook)
     except CDPError as error:
         try_again(f"No tab could be opened: {error}")
     try:

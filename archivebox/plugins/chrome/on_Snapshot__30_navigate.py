@@ -15,6 +15,7 @@ import time
 from answers import PUTS_OFF, check_of, declared_type, refresh_of, retry_after
 from arrival import REQUEST_TIME, Arrival
 from idleness import Idleness
+from late import EXPECTED, HTML, LOOK_AGAIN, expected_within, tell_facts
 from login_walls import is_login_wall
 from looks import likeness, look_script
 from neterrors import Problem, problem_of
@@ -29,13 +30,13 @@ from archivebox.plugins.base import (
     give_up_after,
     misconfigured,
     page_lost,
-    patch_snapshot,
     succeeded,
     try_again,
     waiting,
     write_atomically,
 )
 from archivebox.plugins.base.cdp import CallTimeout, CDPError, CommandFailed, Event, TargetGone
+from archivebox.plugins.base.files import remove
 from archivebox.plugins.base.media_types import is_page
 from archivebox.plugins.base.stopping import TimeIsOver
 from archivebox.plugins.base.tab import MARGIN, Tab, script_value
@@ -47,11 +48,8 @@ if TYPE_CHECKING:
 FILE = "navigation.json"
 STOP_TIME = 1.0  # seconds for Page.stopLoading to be told of
 CALM_TIME = 0.2  # seconds without a new document after which a stop counts
-LOOK_AGAIN = 0.5  # seconds between two looks at a page that may replace what it shows
 RELOADS_MOST = 5  # by one page that is waited for; one that goes on and on is what it is
 STOPS = 10
-HTML = ("text/html", "application/xhtml+xml")
-UNKNOWN_TYPE = "application/octet-stream"
 UNAUTHORIZED = 401
 # An HTML document of which no more than its head came has no body: what is stopped is not completed.
 HERE = """({
@@ -103,9 +101,10 @@ class Navigation:
         """Find whether this is the page; one that may replace itself soon, as checks of visitors do, is waited for."""
         deadline, before = time.monotonic() + self._check_time, self._arrival.navigations
         seen = self._look_for_refusal()
-        if not self.stopped and seen and may_go_on(seen):
+        expected = min(time.monotonic() + expected_within(), deadline)
+        if not self.stopped and self._is_awaited(seen, expected):
             waiting()
-            while seen and may_go_on(seen) and time.monotonic() < deadline and not self.stopped:
+            while self._is_awaited(seen, expected) and time.monotonic() < deadline and not self.stopped:
                 self._stay(min(LOOK_AGAIN, deadline - time.monotonic()))
                 if self._arrival.navigations > before + RELOADS_MOST:
                     break
@@ -116,6 +115,12 @@ class Navigation:
             self.refusal = self._refusal_in(seen, went_on=self._arrival.navigations > before)
         elif self._status in PUTS_OFF:
             self.problem.reason = busy_server(self._status).reason
+
+    def _is_awaited(self, seen: Params, expected_until: float) -> bool:
+        """Whether the document may replace itself soon, by what it shows or because it did so before."""
+        if seen and may_go_on(seen):
+            return True
+        return time.monotonic() < expected_until and not (self.problem or self._refusal_in(seen, went_on=False))
 
     def _refusal_in(self, seen: Params, *, went_on: bool) -> Refusal | None:
         if seen and (check := check_in_the_way(seen, went_on=went_on)):
@@ -362,19 +367,6 @@ class Navigation:
         return round(moment - self._started, 3) if moment else None
 
 
-def tell_facts(record: dict[str, object]) -> None:
-    """Tell what the page is: an address without status and type says that nothing will come from there.
-
-    HTML that is not shown, being too large or offered for download, is told as the bytes of a file.
-    """
-    is_hidden = record["static"] and record["mime"] in HTML
-    mime = UNKNOWN_TYPE if is_hidden else record["mime"]
-    may_come = record["transient"] and not record["status"]
-    final_url = "" if may_come else record["final_url"]
-    facts = {"final_url": final_url, "http_status": record["status"] or 0, "mime_type": mime}
-    patch_snapshot(**facts, **({"retry_after": record["retry_after"]} if record["retry_after"] else {}))
-
-
 def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
     if not hook.url.lower().startswith(("http://", "https://")):
@@ -398,6 +390,8 @@ def main() -> None:
         try_again(navigation.problem.sentence, record, reason=reason, after=after)
     if navigation.problem:
         failed(navigation.problem.sentence, record, reason=navigation.problem.reason)
+    if not navigation.refusal:
+        remove(EXPECTED)
     tell(final_url=record["final_url"], page_loaded=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     if navigation.refusal and navigation.refusal.may_pass:
         try_again(navigation.refusal.sentence, record, reason=navigation.refusal.reason, after=record["retry_after"])

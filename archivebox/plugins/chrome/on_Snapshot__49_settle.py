@@ -3,7 +3,7 @@
 
 Two looks at the layout have to agree, with no animation that ends by itself, no picture and no font under way; the
 first may be the navigation's, at the load. A page that shows signs of being made (a cover, a spinner, requests, a
-change between two looks) has to be calm for longer.
+change between two looks) has to be calm for longer. Another document that came meanwhile is judged as the first was.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 import json
 import time
 
+from late import FILE, LateDocument, tell_facts
 from looks import likeness, look_script
+from others import tell
 
-from archivebox.plugins.base import Settings, log, skipped, succeeded, write_atomically
+from archivebox.plugins.base import Hook, Settings, failed, log, skipped, succeeded, try_again, write_atomically
 from archivebox.plugins.base.cdp import CommandFailed
 from archivebox.plugins.base.files import remove
 from archivebox.plugins.base.shown import CLOSED_ROOTS, find_closed_roots
@@ -65,7 +67,10 @@ class Calm:
 
     def is_as_it_was(self, at_the_load: int | None, now: float) -> bool:
         """Say whether it looks as it did then, more than a frame ago."""
-        return likeness(self._last) == at_the_load and now - self._moved_at >= PAUSE
+        return self.looks_as(at_the_load) and now - self._moved_at >= PAUSE
+
+    def looks_as(self, before: int | None) -> bool:
+        return likeness(self._last) == before
 
     def is_settled(self, now: float) -> bool:
         return not self.waits_for and now - self._moved_at >= self.needed
@@ -121,15 +126,37 @@ def keep_closed_roots(roots: list[int]) -> None:
         write_atomically(CLOSED_ROOTS, json.dumps({"roots": roots}) + "\n")
 
 
+def see_that_it_is_the_page(tab: Tab, url: str, calm: Calm, check_time: float) -> LateDocument:
+    """Look whether what is there now is the page, and have it on record where it is another document than before."""
+    before = tab.navigation.record.get("look") if tab.navigation else None
+    late = LateDocument(tab, url, has_moved=bool(calm.waited_for) or not calm.looks_as(before))
+    late.look(check_time)
+    late.record["judged"] = True  # what comes from now on comes while hooks are at work on the page
+    write_atomically(FILE, json.dumps(late.record, indent=2) + "\n")
+    if late.is_another or late.refusal:
+        tell_facts(late.record)
+        tell(final_url=late.record["final_url"])
+    return late
+
+
 def main() -> None:
-    settings, navigation = Settings(), Navigation.read(".")
+    hook, settings, navigation = Hook.from_argv(), Settings(), Navigation.read(".")
     if navigation is not None and navigation.error:
         skipped(f"the page did not load: {navigation.error}")
-    limit = settings.float("CHROME_SETTLE_MAX")
+    limit, settle_time = settings.float("CHROME_SETTLE_MAX"), settings.float("CHROME_SETTLE_TIME")
     with open_page(settings.timeout("CHROME"), read_only=True) as tab:
-        calm, seconds, settled = settle(tab, settings.float("CHROME_SETTLE_TIME"), limit)
+        calm, seconds, settled = settle(tab, settle_time, limit)
+        before = tab.navigation.refused if tab.navigation else ""
+        late = None if before else see_that_it_is_the_page(tab, hook.url, calm, settings.float("CHROME_CHECK_TIME"))
+        if late is not None and late.is_another and not late.refusal:
+            calm, more, settled = settle(tab, settle_time, limit)
+            seconds += more
         roots = find_closed_roots(tab)
     keep_closed_roots(roots)
+    if late is not None and late.refusal and late.refusal.may_pass:
+        try_again(late.refusal.sentence, late.record, reason=late.refusal.reason, after=late.record["retry_after"])
+    if late is not None and late.refusal:
+        failed(late.refusal.sentence, late.record, reason=late.refusal.reason)
     facts = {"seconds": round(seconds, 3), "settled": settled, "waited_for": sorted(calm.waited_for)}
     waited = f", waited for {', '.join(sorted(calm.waited_for))}" if calm.waited_for else ""
     succeeded(

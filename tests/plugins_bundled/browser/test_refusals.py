@@ -10,7 +10,7 @@ from archivebox.plugins.base.cdp import Connection
 from archivebox.plugins.chrome.answers import check_of, refresh_of
 from archivebox.plugins.chrome.login_walls import is_login_wall
 from archivebox.plugins.chrome.refusals import check_in_the_way, may_go_on
-from tests.plugins_bundled.browser.chain import PAGE_HOOKS, Crawl, Outcome, Snapshot
+from tests.plugins_bundled.browser.chain import NAVIGATE, PAGE_HOOKS, SETTLE, Crawl, Outcome, Snapshot
 from tests.site.serve import Site
 
 NOTHING: dict[str, Any] = {
@@ -104,6 +104,17 @@ def visited(crawl: Crawl, site: Site, path: str, **settings: str) -> tuple[Snaps
     return snapshot, snapshot.navigate()
 
 
+def go_on(page: Snapshot, url: str) -> None:
+    """Have a script of the page replace it, and wait until that has loaded."""
+    tab = page.json("chrome/target.json")
+    script = Connection.open(tab["socket"], tab["target_id"])
+    script.call("Page.enable")
+    script.call("Runtime.evaluate", {"expression": f"void (location.href = {url!r})"})
+    while (event := script.next_event(10.0)) is not None and event.method != "Page.loadEventFired":
+        pass
+    script.close()
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("status", [200, 403, 503])
 def test_a_check_that_loads_itself_again_is_given_the_time(crawl: Crawl, site: Site, status: int) -> None:
@@ -173,13 +184,82 @@ def test_a_page_that_goes_where_nobody_is_has_not_come(crawl: Crawl, site: Site)
 def test_nothing_is_kept_of_a_page_that_goes_where_nobody_is_later(crawl: Crawl, site: Site) -> None:
     page, outcome = visited(crawl, site, "/colour")
     assert outcome.status == "succeeded"
-    tab = page.json("chrome/target.json")
-    script = Connection.open(tab["socket"], tab["target_id"])
-    script.call("Page.enable")
-    script.call("Runtime.evaluate", {"expression": "void (location.href = 'http://nowhere.invalid/')"})
-    while (event := script.next_event(10.0)) is not None and event.method != "Page.loadEventFired":
-        pass
-    script.close()
+    go_on(page, "http://nowhere.invalid/")
     outcome = page.run(DOM)
     assert (outcome.status, outcome.retry) == ("failed", "new_page"), outcome
     assert not list((page.folder / "dom").iterdir())
+
+
+LATER = "60000"  # milliseconds: after the test
+
+
+@pytest.mark.browser
+def test_the_status_is_that_of_the_document_that_is_kept_in_the_end(crawl: Crawl, site: Site) -> None:
+    page, outcome = visited(crawl, site, f"/late/notice?ms={LATER}")
+    assert outcome.status == "succeeded", outcome
+    assert page.json("chrome/navigation.json")["status"] == 403
+    go_on(page, site.url_for("/after"))
+    outcome = page.run(SETTLE)
+    assert outcome.status == "succeeded", outcome
+    facts = [each for each in outcome.records if each["type"] == "Snapshot"]
+    assert [(each["http_status"], each["final_url"]) for each in facts] == [(200, site.url_for("/after"))]
+    record = page.json("chrome/navigation.json")
+    assert (record["status"], record["final_url"], record["mime"]) == (200, site.url_for("/after"), "text/html")
+    assert page.run(DOM).status == "succeeded"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("kind", "goes", "said"),
+    [
+        ("letters", "/login?next=/late/letters", ("failed", None, "login_wall")),
+        ("visitors", "/challenge?status=403&ms=60000", ("failed", "later", "challenge")),
+    ],
+)
+def test_what_replaces_the_page_after_its_load_is_known_as_what_it_is(
+    crawl: Crawl, site: Site, kind: str, goes: str, said: tuple[str, str | None, str]
+) -> None:
+    page, outcome = visited(crawl, site, f"/late/{kind}?ms={LATER}", CHROME_CHECK_TIME="1")
+    assert outcome.status == "succeeded", outcome
+    go_on(page, site.url_for(goes))
+    outcome = page.run(SETTLE)
+    assert outcome.result is not None
+    assert (outcome.status, outcome.retry, outcome.result["reason"]) == said, outcome
+    assert page.json("chrome/navigation.json")["refused"] == said[2]
+
+
+@pytest.mark.browser
+def test_a_check_that_a_script_puts_in_place_of_the_page_is_a_check(crawl: Crawl, site: Site) -> None:
+    page, _ = visited(crawl, site, "/colour", CHROME_CHECK_TIME="1")
+    tab = page.json("chrome/target.json")
+    script = Connection.open(tab["socket"], tab["target_id"])
+    check = "document.body.innerHTML = '<form id=challenge-form><h1>Just a moment</h1></form>'"
+    script.call("Runtime.evaluate", {"expression": check})
+    script.close()
+    outcome = page.run(SETTLE)
+    assert outcome.result is not None
+    assert (outcome.status, outcome.result.get("reason")) == ("failed", "challenge"), outcome
+
+
+@pytest.mark.browser
+def test_a_wall_that_comes_while_the_page_is_kept_is_waited_for_the_next_time(crawl: Crawl, site: Site) -> None:
+    page, outcome = visited(crawl, site, "/late/letters?ms=2500")
+    assert outcome.status == "succeeded", outcome
+    assert page.run(SETTLE).status == "succeeded"
+    assert page.tab is not None
+    ended = page.tab.wait()  # by itself
+    assert (ended.status, ended.retry) == ("failed", "later"), ended
+    assert page.run(DOM).retry == "new_page"
+    again = page.open_tab().run(NAVIGATE)
+    assert again.result is not None
+    assert (again.status, again.result.get("reason")) == ("failed", "login_wall"), again
+
+
+@pytest.mark.browser
+def test_a_page_that_goes_on_to_another_one_while_it_is_kept_is_left_alone(crawl: Crawl, site: Site) -> None:
+    page, _ = visited(crawl, site, "/colour")
+    assert page.run(SETTLE).status == "succeeded"
+    go_on(page, site.url_for("/after"))
+    assert page.run(DOM).status == "succeeded"
+    assert page.tab is not None
+    assert page.tab.process.poll() is None
