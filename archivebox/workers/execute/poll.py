@@ -92,7 +92,9 @@ def _visit(who: FetchRequest, idle_crawls: Mapping[UUID, bool], commits: CommitC
     # After the loads: what was claimed may have been cancelled long ago, and must not start.
     polled.asked = requests(who.worker)
     polled.killed = [key for (key,) in _killed(who.machine)]
-    polled.unneeded = [crawl for crawl, yields in idle_crawls.items() if not is_needed(crawl, yields=yields)]
+    polled.unneeded = [
+        crawl for crawl, yields in idle_crawls.items() if _close_if_unneeded(crawl, who.worker, yields=yields)
+    ]
     for name, status, path, version in _programs(who.machine):
         polled.program_status[name] = status
         if path:
@@ -137,6 +139,20 @@ def is_needed(crawl_id: UUID, *, yields: bool = False) -> bool:
     if yields:
         return bool(_page_held(crawl_id))
     return bool(_page_wanted(crawl_id) or _page_held(crawl_id) or _retry_due(crawl_id, timezone.now()))
+
+
+def _close_if_unneeded(crawl_id: UUID, worker: UUID, *, yields: bool) -> bool:
+    """Whether no Snapshot needs the run of a crawl; from then on none is begun with it, until it is started again.
+
+    Its browser takes a moment to end. A retry that falls due then would wait in vain for a tab of it.
+    """
+    if is_needed(crawl_id, yields=yields):
+        return False
+    with write_transaction():
+        is_unneeded = not is_needed(crawl_id, yields=yields)
+        if is_unneeded:
+            CrawlRun.rows(crawl_id=crawl_id, owner=worker, ready_at__isnull=False).update(ready_at=None)
+    return is_unneeded
 
 
 # --- asked at every poll ----------------------------------------------------------------------------------------

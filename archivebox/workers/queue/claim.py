@@ -200,6 +200,8 @@ def _claim_of(crawl_id: UUID, claimed: Claimed, who: FetchRequest, room: Allowan
     if not pages:
         return room
     with write_transaction():
+        if not _ready_run(crawl_id, who.machine):  # its holder was quicker, and ends it
+            return room
         leased = claim(Snapshot, [page.key for page in pages], who.worker)
         for lease in leased:
             visited(lease.pk)
@@ -289,6 +291,12 @@ def _idle_crawls(machine: UUID) -> Rows:
     at_work = Snapshot.objects.filter(HELD, crawl_id=models.OuterRef("crawl_id"))
     ready = CrawlRun.objects.filter(HELD, machine_id=machine, ready_at__isnull=False, crawl__status="started")
     return ready.filter(~models.Exists(at_work)).order_by("pk").values_list("crawl_id")[:RETRY_SCAN_LIMIT]
+
+
+@PreparedQuery
+def _ready_run(crawl: UUID, machine: UUID) -> Rows:
+    ready = CrawlRun.objects.unsealed().filter(crawl_id=crawl, machine_id=machine, ready_at__isnull=False)
+    return ready.values_list("pk")[:1]
 
 
 @PreparedQuery

@@ -1,6 +1,7 @@
 """The browser of a crawl ends while its last page is being sealed, which is sealed once, whatever comes just then."""
 
 import signal
+import time
 
 import pytest
 
@@ -56,3 +57,30 @@ def test_a_worker_that_is_killed_just_then_leaves_nothing_behind(forked: Collect
     forked.wait("told again", lambda: forked.ledger.count("held") == 2)
     assert forked.actor.ask("update_all") == 1
     end(forked)
+
+
+SLOW = NOTE + (
+    'trap "note told; touch \\"$DATA_DIR/ending\\"; until [ -e \\"$DATA_DIR/go\\" ]; do sleep 0.05; done; '
+    'rm -f \\"$DATA_DIR/ending\\"; exit 0" TERM\nnote starts\necho ready\nwhile :; do sleep 0.1; done\n'
+)
+USES = NOTE + 'if [ -e "$DATA_DIR/ending" ]; then note too-early; fi\n[ -e ok ] || { touch ok; exit 1; }\n'
+
+
+def test_a_retry_that_falls_due_while_the_browser_ends_waits_for_the_next(forked: Collection) -> None:
+    """It would ask a browser for a tab that has stopped listening, until all of its attempts are used up."""
+    forked.settings["STOP_GRACE"] = "600"
+    name = "on_Crawl__01_browser.daemon.bg.sh"
+    forked.plugin("browser", {name: SLOW}, config={"x-hooks": {name: {"ready": True}}})
+    forked.plugin("page", {"on_Snapshot__20_uses.sh": USES})
+    forked.add()
+    forked.watch()
+    forked.wait_ledger("told")
+    forked.wait("the seal", lambda: forked.rows("Snapshot", "pk", status="sealed"))
+    assert forked.actor.ask("update_all") == 1
+    time.sleep(2)  # what was begun too early would have said so
+    (forked.root / "go").touch()
+    forked.wait("the retry", lambda: forked.results()["uses"]["status"] in {"succeeded", "noresults"})
+    forked.wait_sealed()
+    forked.leave()
+    assert "too-early" not in forked.ledger
+    assert forked.ledger.count("starts") == 2
