@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from typing import Any
-
-from django.db.models import Count
+from uuid import UUID
 
 from archivebox.cli.output import Column, Output
 from archivebox.cli.records import pages, record_of
-from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.core.models import Snapshot
+from archivebox.core.progress.page_states import states_and_counts
 from archivebox.core.snapshot import SnapshotQuerySet
 
 ON_A_TERMINAL = 50
@@ -32,21 +32,17 @@ def show(out: Output, rows: SnapshotQuerySet, limit: int | None) -> None:
 
 
 def snapshot_records(rows: SnapshotQuerySet, limit: int | None) -> Iterator[dict[str, object]]:
-    """Each Snapshot with its tags and how many of its results are in which status."""
+    """Each Snapshot with its tags, its state and how many of its results are in which status."""
     for page in pages(rows.prefetch_related("tags"), limit):
-        counts = results_by_status(page)
+        came_to = came_to_of(page)
         for snapshot in page:
             tags = [tag.name for tag in snapshot.tags.all()]
-            yield record_of(snapshot, tags=tags, results=counts.get(snapshot.pk, {}))
+            yield record_of(snapshot, tags=tags, **came_to[snapshot.pk])
 
 
-def results_by_status(page: list[Snapshot]) -> dict[object, dict[str, int]]:
-    """Snapshot key → status → how many of its results; one query for a page."""
-    counts: dict[object, dict[str, int]] = {}
-    rows = ArchiveResult.objects.filter(snapshot__in=page).values_list("snapshot_id", "status").annotate(Count("id"))
-    for key, status, count in rows:
-        counts.setdefault(key, {})[status] = count
-    return counts
+def came_to_of(page: list[Snapshot]) -> dict[UUID, dict[str, object]]:
+    """Snapshot key → its state, and status → how many of its results; one query for all."""
+    return {key: {"state": state.value, "results": counts} for key, (state, counts) in states_and_counts(page).items()}
 
 
 def _count(record: Any, status: str) -> object:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from archivebox.base_models.work import FREE_AND_WANTED, HELD
 from archivebox.cli import administrator
-from archivebox.cli.listing import results_by_status
+from archivebox.cli.listing import came_to_of
 from archivebox.cli.output import Output, counted
 from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
@@ -168,9 +168,9 @@ class Progress:
     def _tell_sealed(self) -> None:
         rows = list(self.watched.sealed_since(self._last - OVERLAP).order_by("sealed_at"))
         fresh = [row for row in rows if self._told.get(row.pk) != row.sealed_at]
-        counts = results_by_status(fresh)
+        came_to = came_to_of(fresh)
         for row in fresh:
-            self.out.record(record_of(row, results=counts.get(row.pk, {})))
+            self.out.record(record_of(row, **came_to[row.pk]))
         if rows:
             self._last = rows[-1].sealed_at
         self._told = {row.pk: row.sealed_at for row in rows}

@@ -12,7 +12,9 @@ from pydantic import AwareDatetime, ConfigDict, Field, StringConstraints
 
 from archivebox.accounts.permission import Who, may
 from archivebox.accounts.roles import Action
+from archivebox.contract.verdicts import State
 from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.progress.page_states import states_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
 from archivebox.crawls.crawl import Crawl
@@ -48,7 +50,8 @@ class SnapshotOut(Schema):
     id: UUID
     url: str
     title: str
-    status: str
+    status: Annotated[str, Field(description="How far the work on it is; `sealed`: done, whatever came of it")]
+    state: Annotated[State, Field(description="What came of it")]
     reason: str
     visibility: Annotated[str, Field(description="For whom it is there")]
     tags: list[str]
@@ -75,18 +78,22 @@ class SnapshotOut(Schema):
     @classmethod
     def all_of(cls, rows: Sequence[Snapshot], who: Who, matches: Mapping[UUID, Match] = NOWHERE) -> "list[SnapshotOut]":
         """Their tags have been fetched with them."""
-        own, inspect = may(who, Action.READ), may(who, Action.INSPECT)
+        own, inspect, states = may(who, Action.READ), may(who, Action.INSPECT), states_of(rows)
         return [
-            cls._of(row, row.created_by.username if own else None, matches.get(row.pk), inspect=inspect) for row in rows
+            cls._of(row, states[row.pk], row.created_by.username if own else None, matches.get(row.pk), inspect=inspect)
+            for row in rows
         ]
 
     @classmethod
-    def _of(cls, row: Snapshot, created_by: str | None, match: Match | None, *, inspect: bool) -> "SnapshotOut":
+    def _of(
+        cls, row: Snapshot, state: State, created_by: str | None, match: Match | None, *, inspect: bool
+    ) -> "SnapshotOut":
         return cls(
             id=row.pk,
             url=row.url,
             title=row.title,
             status=row.status,
+            state=state,
             reason=row.reason,
             visibility=row.visibility,
             tags=[tag.name for tag in row.tags.all()],

@@ -5,7 +5,7 @@ from typing import Any
 
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.cli.errors import BadInputError
-from archivebox.cli.listing import ON_A_TERMINAL, results_by_status
+from archivebox.cli.listing import ON_A_TERMINAL, came_to_of
 from archivebox.cli.output import Output
 from archivebox.cli.records import record_of
 from archivebox.cli.select import is_chosen, pointed_at, snapshots
@@ -45,12 +45,11 @@ def _show(out: Output, found: list[Found]) -> None:
         if not found:
             out.say("Nothing is found. `archivebox manage reindex` indexes what was archived before.")
         return
-    counts = results_by_status([one.snapshot for one in found])
+    came_to = came_to_of([one.snapshot for one in found])
     for one in found:
         tags = [tag.name for tag in one.snapshot.tags.all()]
         matches = [asdict(match) for match in one.matches]
-        results = counts.get(one.snapshot.pk, {})
-        out.record(record_of(one.snapshot, tags=tags, results=results, matches=matches))
+        out.record(record_of(one.snapshot, tags=tags, matches=matches, **came_to[one.snapshot.pk]))
 
 
 def _say(out: Output, found: Found) -> None:

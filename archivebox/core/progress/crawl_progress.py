@@ -16,13 +16,13 @@ from archivebox.base_models.work import HELD
 from archivebox.contract.failures import NOT_THE_PAGE
 from archivebox.contract.presentation import CONTENT
 from archivebox.contract.reasons import Reason, split
-from archivebox.contract.verdicts import State, judge
+from archivebox.contract.verdicts import State
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.progress.result_summary import ResultLine
+from archivebox.core.progress.page_states import states_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.unchanged_check import Look
 from archivebox.crawls.crawl import Crawl
-from archivebox.hooks import outputs_of, plugins
+from archivebox.hooks import plugins
 from archivebox.lib.batches import batches
 from archivebox.lib.egress import read_totals
 from archivebox.storage.layout import egress_dir
@@ -221,15 +221,8 @@ def with_pills(pages: Iterable[tuple[Any, ...]]) -> list[PageNow]:
         pill, known = Pill(*columns), pills[key]
         if pill.status != "skipped" or split(pill.reason)[0] not in NEVER_MEANT:
             known[pill.plugin] = pill.beside(known[pill.plugin]) if pill.plugin in known else pill
-    verdicts = _verdicts([page for page in found if page.status == Snapshot.StatusChoices.SEALED])
+    verdicts = states_of([page for page in found if page.status == Snapshot.StatusChoices.SEALED])
     return [page._replace(pills=tuple(pills[page.pk].values()), verdict=verdicts.get(page.pk, "")) for page in found]
-
-
-def _verdicts(sealed: Sequence[PageNow]) -> dict[UUID, str]:
-    results: dict[UUID, list[ResultLine]] = {page.pk: [] for page in sealed}
-    for line in ArchiveResult.objects.filter(snapshot_id__in=results).lines():
-        results[line.snapshot_id].append(line)
-    return {page.pk: judge(page.status, page.http_status, results[page.pk], outputs_of).state.value for page in sealed}
 
 
 def nothing_kept(sealed: "QuerySet[Snapshot, Any]") -> int:
@@ -245,5 +238,5 @@ def nothing_kept(sealed: "QuerySet[Snapshot, Any]") -> int:
     refused = Exists(results.filter(status__in=["failed", "backoff"], reason__in=sorted(NOT_THE_PAGE)))
     rows = sealed.filter(refused | (~Exists(succeeded.filter(of_content)) & ~has_all))
     doubtful = (PageNow(*row) for row in rows.values_list(*_PAGE))
-    states = Counter(state for part in batches(doubtful, READ) for state in _verdicts(part).values())
+    states = Counter(state for part in batches(doubtful, READ) for state in states_of(part).values())
     return states[State.NOTHING] + states[State.REFUSED]

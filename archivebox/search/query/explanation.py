@@ -10,8 +10,8 @@ from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result
 
 _STATES = {
     "open": "still to be archived",
-    "done": "archived",
-    "complete": "archived without a failure",
+    "done": "that are done, whatever was kept of them",
+    "complete": "that are done without a failure",
     "failed": "with at least one failure",
     "paused": "that are paused",
     "cancelled": "that were cancelled",
@@ -32,7 +32,7 @@ _VISIBILITIES = {
 _STATUSES = {
     "queued": "that wait",
     "started": "that are being archived",
-    "sealed": "archived",
+    "sealed": "that are done, whatever was kept of them",
     "paused": "that are paused",
     "cancelled": "that were cancelled",
 }

@@ -13,8 +13,8 @@ Reader = Callable[[str], str]
 
 STATES = {
     "open": "waits or is being archived",
-    "done": "has been archived, with or without failures",
-    "complete": "has been archived, and nothing failed",
+    "done": "is done: archived, partly archived, refused or failed",
+    "complete": "is done, and nothing failed",
     "failed": "has at least one failure",
     "paused": "is paused",
     "cancelled": "was cancelled",
@@ -30,7 +30,7 @@ STATES = {
 PAGE_STATUSES = {
     "queued": "waits",
     "started": "is being archived",
-    "sealed": "has been archived",
+    "sealed": "is done: archived, partly archived, refused or failed",
     "paused": "is paused",
     "cancelled": "was cancelled",
 }

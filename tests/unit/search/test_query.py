@@ -98,3 +98,7 @@ def test_the_document_says_what_the_language_does() -> None:
         assert explain(text) == phrase
     for choice in (value for key in KEYS.values() for value in key.choices):
         assert f"`{choice}`" in DOCUMENT
+
+
+def test_what_is_done_is_not_said_to_be_archived() -> None:
+    assert explain("is:done") == explain("status:sealed") == "pages that are done, whatever was kept of them"
