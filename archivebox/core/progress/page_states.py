@@ -11,7 +11,7 @@ from archivebox.core.progress.result_summary import ResultLine
 from archivebox.hooks import outputs_of
 
 
-class Page(Protocol):
+class JudgedPage(Protocol):
     """A Snapshot, as far as its state depends on its row."""
 
     @property
@@ -22,12 +22,12 @@ class Page(Protocol):
     def http_status(self) -> int: ...
 
 
-def states_of(pages: Collection[Page]) -> dict[UUID, State]:
+def states_of(pages: Collection[JudgedPage]) -> dict[UUID, State]:
     """Key → how a page is, for people: as its own page, the command line, the API and webhooks say it."""
     return {key: state for key, (state, _) in states_and_counts(pages).items()}
 
 
-def states_and_counts(pages: Collection[Page]) -> dict[UUID, tuple[State, dict[str, int]]]:
+def states_and_counts(pages: Collection[JudgedPage]) -> dict[UUID, tuple[State, dict[str, int]]]:
     """The same, and how many of its results are in which status."""
     results: dict[UUID, list[ResultLine]] = {page.pk: [] for page in pages}
     if results:
