@@ -25,7 +25,10 @@ class TangledError(ValueError):
 
 
 def check(text: str) -> None:
-    """TangledError for HTML that is not to be read. For processes that nobody ends when they take too long. Blocks."""
+    """Raise TangledError for HTML that parsers cannot read within limits. Blocks.
+
+    For processes that nobody ends when they take too long.
+    """
     if _trial.passes_all:
         return
     document = text.encode("utf-8", "replace")

@@ -22,4 +22,4 @@ __all__ = [
     "Why",
     "post",
     "read_totals",
-]  # fmt: skip
+]

@@ -84,8 +84,10 @@ def _rewritten(text: str, links: Links, depth: int) -> tuple[Links, str]:
 
 
 def lead_links(text: str, links: Links, depth: int = 0) -> str:
-    """A document of which all else stays: its links to the web lead into the app, and nothing is left by which a
-    browser would connect elsewhere, or say where it comes from. Empty where that does not come to an end. TangledError.
+    """Return a document whose links to the web lead into the app; the rest of it stays.
+
+    Nothing is left by which a browser would connect elsewhere, or say where it comes from. Empty where that does not
+    come to an end. Raises TangledError.
     """
     for _ in range(_READINGS):
         cleaned = _cleaned_once(text, links, depth)

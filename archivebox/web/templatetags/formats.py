@@ -11,10 +11,20 @@ from archivebox.contract.hooknames import parse_hook_name
 register = template.Library()
 
 _SIGNS: dict[Kind, str] = {
-    Kind.REPLAY: "archive", Kind.PAGE: "globe", Kind.PICTURE: "image", Kind.PDF: "file-text", Kind.MEDIA: "film",
-    Kind.READER: "book-open", Kind.TEXT: "text", Kind.HEADERS: "list", Kind.RESPONSES: "network",
-    Kind.EVIDENCE: "shield", Kind.FILES: "folder-tree", Kind.DRAWN: "puzzle", Kind.OTHER: "file",
-}  # fmt: skip
+    Kind.REPLAY: "archive",
+    Kind.PAGE: "globe",
+    Kind.PICTURE: "image",
+    Kind.PDF: "file-text",
+    Kind.MEDIA: "film",
+    Kind.READER: "book-open",
+    Kind.TEXT: "text",
+    Kind.HEADERS: "list",
+    Kind.RESPONSES: "network",
+    Kind.EVIDENCE: "shield",
+    Kind.FILES: "folder-tree",
+    Kind.DRAWN: "puzzle",
+    Kind.OTHER: "file",
+}
 
 
 @register.filter
