@@ -4,7 +4,7 @@ import socket
 from typing import NamedTuple, Self
 
 
-class Address(NamedTuple):
+class ListenAddress(NamedTuple):
     """Host (a name or an IP, without brackets) and port."""
 
     host: str
@@ -22,8 +22,8 @@ class Address(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
-    def next_port(self) -> "Address":
-        return Address(self.host, self.port + 1)
+    def next_port(self) -> "ListenAddress":
+        return ListenAddress(self.host, self.port + 1)
 
     @property
     def url(self) -> str:

@@ -15,7 +15,7 @@ from archivebox.cli.select import find, find_snapshot
 from archivebox.cli.session import Session
 from archivebox.config.early import early_settings
 from archivebox.core.snapshot import Snapshot
-from archivebox.lib.addresses import Address
+from archivebox.lib.addresses import ListenAddress
 from archivebox.search.models import SavedSearch, ShareLink
 from archivebox.search.share import ShareLinkQuerySet, ShareRefusedError, create_share_link
 from archivebox.workers.supervise.serving import served_at
@@ -80,7 +80,7 @@ def _base(session: Session) -> str:
     """Where people reach the server."""
     settings = early_settings(session.folder)
     served = served_at()
-    own = served[0] if served else Address.parse(settings.get_text("BIND_ADDR"))
+    own = served[0] if served else ListenAddress.parse(settings.get_text("BIND_ADDR"))
     return settings.get_text("BASE_URL").rstrip("/") or own.url.rstrip("/")
 
 

@@ -12,14 +12,14 @@ from archivebox.config import logs
 from archivebox.config.early import early_settings
 from archivebox.config.listening import hold_ports
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.addresses import Address
+from archivebox.lib.addresses import ListenAddress
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Serve until SIGTERM or SIGINT, or until who started us is gone. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="archivebox.web.server")
-    parser.add_argument("--bind", required=True, type=Address.parse, help="where the app listens")
-    parser.add_argument("--replay", required=True, type=Address.parse, help="where archived pages are shown")
+    parser.add_argument("--bind", required=True, type=ListenAddress.parse, help="where the app listens")
+    parser.add_argument("--replay", required=True, type=ListenAddress.parse, help="where archived pages are shown")
     options = parser.parse_args(argv)
     os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.web.settings"
     os.environ["ARCHIVEBOX_REPLAY_PORT"] = str(options.replay.port)
@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return _serve(options.bind, options.replay)
 
 
-def _serve(bind: Address, replay: Address) -> int:
+def _serve(bind: ListenAddress, replay: ListenAddress) -> int:
     from archivebox.web.server.listeners import listen  # models can be imported only once Django is set up
     from archivebox.web.server.process_row import recorded  # models can be imported only after django.setup()
 

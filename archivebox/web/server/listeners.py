@@ -16,7 +16,7 @@ from granian.http import HTTP1Settings
 from granian.server.embed import Server
 
 from archivebox.lib import processes
-from archivebox.lib.addresses import Address
+from archivebox.lib.addresses import ListenAddress
 from archivebox.lib.processes import Identity
 from archivebox.replay.listener import Listener
 from archivebox.replay.scripts.listener import ViewListener
@@ -50,7 +50,7 @@ def _connections() -> int:
     return max(16, (files - _OWN_FILES) // 2)
 
 
-def _server(target: Any, address: Address, interface: Interfaces) -> Server:
+def _server(target: Any, address: ListenAddress, interface: Interfaces) -> Server:
     return Server(
         target,
         address=address.host,
@@ -66,7 +66,7 @@ def _server(target: Any, address: Address, interface: Interfaces) -> Server:
     )
 
 
-async def listen(bind: Address, replay: Address, starters: Sequence[Identity]) -> None:
+async def listen(bind: ListenAddress, replay: ListenAddress, starters: Sequence[Identity]) -> None:
     """Answer on both until SIGTERM or SIGINT comes, or one of ``starters`` (supervisord first, the cli) is gone."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()

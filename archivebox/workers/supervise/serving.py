@@ -7,7 +7,7 @@ from collections.abc import Callable
 import psutil
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.addresses import Address
+from archivebox.lib.addresses import ListenAddress
 from archivebox.workers.supervise.supervisord_conf import addresses_in
 
 ENDING = 20.0
@@ -17,7 +17,7 @@ LISTENING = 2.0
 LOOK_EVERY = 0.1
 
 
-def served_at() -> tuple[Address, ...]:
+def served_at() -> tuple[ListenAddress, ...]:
     """Where it listens: for the app, then for archived pages. Empty where none runs."""
     try:
         pid = int(DATA_FOLDER.supervisord_pid.read_text())
@@ -28,7 +28,7 @@ def served_at() -> tuple[Address, ...]:
         return ()
 
 
-def listens(app: Address) -> bool:
+def listens(app: ListenAddress) -> bool:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(app.host, app.host)  # noqa: S104 - connects, binds nothing
     try:
         socket.create_connection((host, app.port), timeout=1).close()

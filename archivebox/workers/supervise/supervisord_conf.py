@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from archivebox.lib.addresses import Address
+from archivebox.lib.addresses import ListenAddress
 from archivebox.lib.openfiles import LEAST
 
 LONGEST_SOCKET = 100
@@ -58,7 +58,7 @@ serverurl = unix://%(here)s/supervisord.sock
 """
 
 
-def conf_text(bind: Address, replay: Address, *, socket_path: str) -> str:
+def conf_text(bind: ListenAddress, replay: ListenAddress, *, socket_path: str) -> str:
     """The conf file. Paths in it are relative to its own folder, so that no path of the user's has to be quoted.
 
     The control socket is left out where its path would be too long for the system; nothing of ours needs it.
@@ -70,9 +70,9 @@ def conf_text(bind: Address, replay: Address, *, socket_path: str) -> str:
     return text + (_SOCKET if len(socket_path.encode()) <= LONGEST_SOCKET else "")
 
 
-def addresses_in(text: str) -> tuple[Address, ...]:
+def addresses_in(text: str) -> tuple[ListenAddress, ...]:
     """Where the web server of such a conf listens: for the app, then for archived pages."""
-    return tuple(Address.parse(found) for found in _ADDRESS.findall(text))
+    return tuple(ListenAddress.parse(found) for found in _ADDRESS.findall(text))
 
 
 def _command(arguments: Sequence[str]) -> str:

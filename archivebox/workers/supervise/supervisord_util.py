@@ -17,7 +17,7 @@ from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION
 from archivebox.lib import processes
-from archivebox.lib.addresses import Address
+from archivebox.lib.addresses import ListenAddress
 from archivebox.lib.files import atomic_write
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
@@ -46,8 +46,8 @@ def serve(bind: str, replay: str = "", tell: Tell = _to_terminal) -> int:
     that is none or taken, or a server that runs already; 1: supervisord died; 130 and 143: interrupted.
     """
     try:
-        app = Address.parse(bind)
-        pages = Address.parse(replay) if replay else app.next_port
+        app = ListenAddress.parse(bind)
+        pages = ListenAddress.parse(replay) if replay else app.next_port
     except ValueError as error:
         tell(f"{error}.")
         return 2
@@ -76,7 +76,7 @@ class ServerWatch(Watch):
         return {self.supervisord.pid} if self.supervisord is not None and self.supervisord.pid else set()
 
 
-def _serve(watch: ServerWatch, app: Address, pages: Address, tell: Tell) -> int:
+def _serve(watch: ServerWatch, app: ListenAddress, pages: ListenAddress, tell: Tell) -> int:
     supervisord = watch.supervisord = start_supervisord(app, pages)
     try:
         if not _answers(supervisord, app):
@@ -95,7 +95,7 @@ def _serve(watch: ServerWatch, app: Address, pages: Address, tell: Tell) -> int:
     return 1
 
 
-def start_supervisord(app: Address, pages: Address) -> Process:
+def start_supervisord(app: ListenAddress, pages: ListenAddress) -> Process:
     """Start it as our child, on record before it can have an effect."""
     for earlier in Process.objects.here().running().of_type(Process.TypeChoices.SUPERVISORD):
         earlier.poll()  # one whose cli was killed: nobody wrote down its end
@@ -139,7 +139,7 @@ def _wind_down_orphans(supervisord: Process) -> None:
             processes.wait_gone(identity, max(0.0, deadline - time.monotonic()))
 
 
-def _tell_where(app: Address, tell: Tell) -> None:
+def _tell_where(app: ListenAddress, tell: Tell) -> None:
     typed = early_settings(DATA_FOLDER).get_text("BASE_URL")
     tell(f"ArchiveBox is at {typed} (for its proxy: {app.url})" if typed else f"ArchiveBox is at {app.url}")
     _tell_how_to_log_in(typed or app.url, tell)
@@ -157,7 +157,7 @@ def _tell_how_to_log_in(base_url: str, tell: Tell) -> None:
         tell(f"{sentence} `archivebox manage login_link` makes a link to log in then.")
 
 
-def _answers(supervisord: Process, app: Address) -> bool:
+def _answers(supervisord: Process, app: ListenAddress) -> bool:
     """Whether somebody listens on ``app`` within :data:`UP` seconds; nothing tells us of that, so we try."""
     end = time.monotonic() + UP
     while time.monotonic() < end and supervisord.poll() is None:

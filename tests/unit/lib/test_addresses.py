@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from archivebox.lib.addresses import Address
+from archivebox.lib.addresses import ListenAddress
 
 
 @pytest.mark.parametrize(
@@ -17,26 +17,26 @@ from archivebox.lib.addresses import Address
     ],
 )
 def test_addresses(text: str, host: str, port: int) -> None:
-    assert Address.parse(text) == (host, port)
+    assert ListenAddress.parse(text) == (host, port)
 
 
 @pytest.mark.parametrize("text", ["", "localhost", "a:b", "x:0", "x:65536", "x:-1", "x:\u0661"])
 def test_what_is_none(text: str) -> None:
     with pytest.raises(ValueError, match="no address"):
-        Address.parse(text)
+        ListenAddress.parse(text)
 
 
 def test_urls_for_people() -> None:
-    assert Address.parse("0.0.0.0:8000").url == "http://127.0.0.1:8000"
-    assert Address.parse("[::1]:8000").url == "http://[::1]:8000"
-    assert str(Address.parse("[::1]:8000").next_port) == "[::1]:8001"
+    assert ListenAddress.parse("0.0.0.0:8000").url == "http://127.0.0.1:8000"
+    assert ListenAddress.parse("[::1]:8000").url == "http://[::1]:8000"
+    assert str(ListenAddress.parse("[::1]:8000").next_port) == "[::1]:8001"
 
 
 def test_a_taken_port_is_a_problem_with_a_reason() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        address = Address("127.0.0.1", taken.getsockname()[1])
+        address = ListenAddress("127.0.0.1", taken.getsockname()[1])
         assert address.problem() == "Address already in use"
     assert address.problem() == ""
-    assert Address("203.0.113.1", 8000).problem()
+    assert ListenAddress("203.0.113.1", 8000).problem()

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from archivebox.config import keys
 from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.addresses import Address
+from archivebox.lib.addresses import ListenAddress
 from archivebox.web import settings
 from archivebox.workers.supervise.first_admin import admin_to_log_in, login_address
 from archivebox.workers.supervise.serving import served_at
@@ -37,4 +37,4 @@ class Command(BaseCommand):
         if found := served_at():
             return found[0].url
         self.stderr.write("No server runs here now. Start it with `archivebox server`, then open:")
-        return Address.parse(early_settings(DATA_FOLDER).get_text("BIND_ADDR")).url
+        return ListenAddress.parse(early_settings(DATA_FOLDER).get_text("BIND_ADDR")).url

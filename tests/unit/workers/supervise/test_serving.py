@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.lib.addresses import Address
+from archivebox.lib.addresses import ListenAddress
 from archivebox.storage.layout import DataFolder
 from archivebox.workers.supervise import serving
 from archivebox.workers.supervise.supervisord_conf import conf_text
 
-APP, PAGES = Address("::1", 8000), Address("0.0.0.0", 8001)
+APP, PAGES = ListenAddress("::1", 8000), ListenAddress("0.0.0.0", 8001)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_for_the_end_of_one_that_goes_on_serving_nobody_waits(
 ) -> None:
     monkeypatch.setattr(serving, "ENDING", 600.0)
     with socket.create_server(("127.0.0.1", 0)) as web:
-        conf = conf_text(Address("127.0.0.1", web.getsockname()[1]), PAGES, socket_path="")
+        conf = conf_text(ListenAddress("127.0.0.1", web.getsockname()[1]), PAGES, socket_path="")
         folder.supervisord_conf.write_text(conf)
         assert not serving.wait_for_end(str)
 
