@@ -2,18 +2,18 @@
 
 from archivebox.lib.egress.asking import Place
 from archivebox.lib.egress.dialing import Dialer, Rules, Upstream
-from archivebox.lib.egress.posting import Answer, Message, post
+from archivebox.lib.egress.posting import Message, PostResponse, post
 from archivebox.lib.egress.proxy_listener import Policy, ProxyListener
 from archivebox.lib.egress.record import Record, Totals, read_totals
 from archivebox.lib.egress.refusals import NotConnected, Why
 
 __all__ = [
-    "Answer",
     "Dialer",
     "Message",
     "NotConnected",
     "Place",
     "Policy",
+    "PostResponse",
     "ProxyListener",
     "Record",
     "Rules",

@@ -18,7 +18,7 @@ _RETRY_AFTER = re.compile(rb"\r\nretry-after:[ \t]*([^\r\n]*)", re.IGNORECASE)
 _INFORMATIONAL = range(100, 200)
 
 
-class Answer(NamedTuple):
+class PostResponse(NamedTuple):
     """What the head of an answer says. ``retry_after``: seconds for which it wishes to be left alone."""
 
     status: int
@@ -48,7 +48,7 @@ class Message:
         return "\r\n".join(lines).encode("ascii") + self.body
 
 
-async def post(dialer: Dialer, message: Message, seconds: float) -> Answer:
+async def post(dialer: Dialer, message: Message, seconds: float) -> PostResponse:
     """Send it, all within so many seconds. Redirects are answers like others.
 
     NotConnected where it may not or cannot go there; TimeoutError; OSError, IncompleteReadError and LimitOverrunError
@@ -62,7 +62,7 @@ async def post(dialer: Dialer, message: Message, seconds: float) -> Answer:
             connection.writer.close()
 
 
-async def _exchange(connection: Connection, message: Message) -> Answer:
+async def _exchange(connection: Connection, message: Message) -> PostResponse:
     reader, writer = connection.reader, connection.writer
     if message.url.scheme == "https":
         await writer.start_tls(trusting_the_system(), server_hostname=message.place.host)
@@ -70,7 +70,7 @@ async def _exchange(connection: Connection, message: Message) -> Answer:
     await writer.drain()
     while (status := _status_of(head := await reader.readuntil(b"\r\n\r\n"))) in _INFORMATIONAL:
         pass
-    return Answer(status, _wish_of(head))
+    return PostResponse(status, _wish_of(head))
 
 
 def _status_of(head: bytes) -> int:

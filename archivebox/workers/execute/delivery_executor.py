@@ -21,7 +21,7 @@ from archivebox.config.resolve import SettingError
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.jobs.permission import visible_jobs
-from archivebox.lib.egress import Answer, Dialer, Message, NotConnected, Why, post
+from archivebox.lib.egress import Dialer, Message, NotConnected, PostResponse, Why, post
 from archivebox.lib.urls import parse_url
 from archivebox.search.query import QueryError, select
 from archivebox.webhooks.delivery import Delivery
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 15.0
 """Seconds for a whole try, as the specification of Standard Webhooks advises: 15 to 30."""
-NO_ANSWER = Answer(0)
+NO_ANSWER = PostResponse(0)
 FIELDS = {"User-Agent": f"ArchiveBox/{__version__}", "Content-Type": "application/json"}
 
 
@@ -96,7 +96,7 @@ async def send(dialer: Dialer, delivery: Delivery) -> Tried:
     return Tried(answer.status, timedelta(seconds=time.monotonic() - began), problem, answer.retry_after)
 
 
-async def _answer(dialer: Dialer, delivery: Delivery) -> tuple[Answer, str]:
+async def _answer(dialer: Dialer, delivery: Delivery) -> tuple[PostResponse, str]:
     """The answer, or the sentence of why there was none."""
     body = delivery.body.encode()
     signed = signed_fields(delivery.webhook.secret, str(delivery.pk), int(time.time()), body)

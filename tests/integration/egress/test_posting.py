@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.lib.egress import Answer, Dialer, Message, NotConnected, Rules, post, posting
+from archivebox.lib.egress import Dialer, Message, NotConnected, PostResponse, Rules, post, posting
 from archivebox.lib.networks import Opened, Reach
 from archivebox.lib.urls import parse_url
 from tests.receiver import Receiver, receiver
@@ -18,7 +18,7 @@ OPEN = Dialer(Rules(Reach(Opened.parse(["127.0.0.0/8", "localhost"]))))
 CERTIFICATE = Path(serve.__file__).with_name("tls.pem")
 
 
-def sent(to: Receiver, dialer: Dialer = OPEN, seconds: float = 20.0) -> Answer:
+def sent(to: Receiver, dialer: Dialer = OPEN, seconds: float = 20.0) -> PostResponse:
     message = Message(parse_url(to.url), {"User-Agent": "us"}, b"{}")
     return asyncio.run(post(dialer, message, seconds))
 
