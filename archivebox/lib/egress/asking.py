@@ -38,7 +38,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProxyRequest:
     """Where a client wants to go."""
 
     place: Place
@@ -66,12 +66,12 @@ class Request:
         return b"\r\n".join((line, *self.fields, *more, b"Connection: close", b"", b""))
 
 
-async def read_asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Asked:
+async def read_asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> ProxyRequest:
     """What the client asks; NotConnected if it cannot be understood, IncompleteReadError if it went away."""
     first = await reader.readexactly(1)
     if first[0] == _VERSION:
         user, password = await _read_socks_user(reader, writer)
-        return Asked(await _read_socks(reader), socks=True, user=user, password=password)
+        return ProxyRequest(await _read_socks(reader), socks=True, user=user, password=password)
     try:
         head = first + await reader.readuntil(b"\r\n\r\n")
     except asyncio.LimitOverrunError:
@@ -83,9 +83,9 @@ async def read_asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
         raise _bad("only HTTP/1 and SOCKS 5 are spoken here")
     user, password = _user_in(fields)
     if method == b"CONNECT":
-        return Asked(_place(target, 0), user=user, password=password)
+        return ProxyRequest(_place(target, 0), user=user, password=password)
     place, request = _read_request(method, target, fields)
-    return Asked(place, request=request, user=user, password=password)
+    return ProxyRequest(place, request=request, user=user, password=password)
 
 
 def _read_request(method: bytes, url: bytes, fields: list[bytes]) -> tuple[Place, Request]:
@@ -179,7 +179,7 @@ def _bad(what: str) -> NotConnected:
     return NotConnected(Why.BAD_REQUEST, f"ArchiveBox's proxy could not understand this: {what}.")
 
 
-def connected(asked: Asked) -> bytes:
+def connected(asked: ProxyRequest) -> bytes:
     """What is said to a client whose tunnel stands."""
     return _socks_reply(0) if asked.socks else b"HTTP/1.1 200 Connected\r\n\r\n"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
-from archivebox.lib.egress.asking import HEAD_MAX, Asked, Place, connected, not_connected, read_asked
+from archivebox.lib.egress.asking import HEAD_MAX, Place, ProxyRequest, connected, not_connected, read_asked
 from archivebox.lib.egress.dialing import Connection, Dialer, Upstream
 from archivebox.lib.egress.flow import Flow, Link
 from archivebox.lib.egress.record import Record, Totals
@@ -31,7 +31,7 @@ class Policy:
     hook_password: str = ""
     """Who says this is a hook, and reaches what its crawl has started on loopback; empty: nobody does."""
 
-    def is_hook(self, asked: Asked) -> bool:
+    def is_hook(self, asked: ProxyRequest) -> bool:
         said, expected = asked.password.encode(), self.hook_password.encode()
         return bool(expected) and hmac.compare_digest(said, expected)
 
@@ -136,7 +136,7 @@ class ProxyListener:
             return None
         return found.result()
 
-    async def _connect(self, link: Link, asked: Asked, policy: Policy) -> None:
+    async def _connect(self, link: Link, asked: ProxyRequest, policy: Policy) -> None:
         own = await self._own_process(asked, policy)
         if own is not None:
             link.far, link.stays = own, True
@@ -152,14 +152,21 @@ class ProxyListener:
         self._on_connected(asked.user, asked.place, far.local_address)
         await self._pass_on(link, far, asked, policy, onward=onward, totals=policy.record.totals)
 
-    async def _own_process(self, asked: Asked, policy: Policy) -> Connection | None:
+    async def _own_process(self, asked: ProxyRequest, policy: Policy) -> Connection | None:
         """What a hook has asked for of its own crawl: it comes from nowhere else, so that nothing is counted."""
         if not policy.is_hook(asked):
             return None
         return await policy.dialer.to_own_process(asked.place)
 
     async def _pass_on(
-        self, link: Link, far: Connection, asked: Asked, policy: Policy, *, onward: Upstream | None, totals: Totals
+        self,
+        link: Link,
+        far: Connection,
+        asked: ProxyRequest,
+        policy: Policy,
+        *,
+        onward: Upstream | None,
+        totals: Totals,
     ) -> None:
         number = policy.record.connected(asked.place, far.address)
         flow = Flow(link, far, totals, partial(self._check_received, policy))

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from archivebox.lib.egress import Place, Rules, Upstream
-from archivebox.lib.egress.asking import Asked, read_asked
+from archivebox.lib.egress.asking import ProxyRequest, read_asked
 from archivebox.lib.networks import Opened, Reach
 from tests.integration.egress.conftest import OpenDoor, Proxy, read_all
 from tests.site.serve import Site
@@ -238,7 +238,7 @@ class Closed(asyncio.Transport):
 
 
 def test_the_person_s_own_proxy_reads_no_other_host_in_a_url_than_we_did() -> None:
-    async def asked() -> Asked:
+    async def asked() -> ProxyRequest:
         reader = asyncio.StreamReader()
         reader.feed_data(b"GET http://10.0.0.1\\@far.example?a HTTP/1.1\r\n\r\n")
         writer = asyncio.StreamWriter(Closed(), asyncio.Protocol(), None, asyncio.get_running_loop())
