@@ -43,7 +43,7 @@ class ProxyRequest:
 
     place: Place
     socks: bool = False
-    request: "Request | None" = None
+    request: "ForwardedRequest | None" = None
     """What is to be asked there; None: a tunnel is wanted, and both sides speak for themselves."""
     user: str = ""
     password: str = ""
@@ -51,7 +51,7 @@ class ProxyRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ForwardedRequest:
     """One HTTP request that is sent on; its connection ends with the answer, so that no second one follows it."""
 
     method: bytes
@@ -88,7 +88,7 @@ async def read_asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
     return ProxyRequest(place, request=request, user=user, password=password)
 
 
-def _read_request(method: bytes, url: bytes, fields: list[bytes]) -> tuple[Place, Request]:
+def _read_request(method: bytes, url: bytes, fields: list[bytes]) -> tuple[Place, ForwardedRequest]:
     scheme, colon, rest = url.partition(b"://")
     if not colon or scheme.lower() != b"http":
         raise _bad("a URL that begins with http:// is expected, or CONNECT")
@@ -97,7 +97,7 @@ def _read_request(method: bytes, url: bytes, fields: list[bytes]) -> tuple[Place
     kept = tuple(field for field in fields if not field.lower().startswith(_OF_THE_HOP))
     authority = rest[:end].rpartition(b"@")[2]
     url = b"http://%s%s" % (authority, path)  # written anew: another proxy reads no other host in it than we did
-    return _place(authority, 80), Request(method, url, path, kept, _body_size(fields))
+    return _place(authority, 80), ForwardedRequest(method, url, path, kept, _body_size(fields))
 
 
 def _body_size(fields: list[bytes]) -> int:
