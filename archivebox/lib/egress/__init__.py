@@ -1,6 +1,6 @@
 """The one way out: a proxy on loopback that resolves, checks, connects, counts and writes down. It knows no rows."""
 
-from archivebox.lib.egress.asking import Place
+from archivebox.lib.egress.asking import Endpoint
 from archivebox.lib.egress.dialing import Dialer, Rules, Upstream
 from archivebox.lib.egress.posting import Message, PostResponse, post
 from archivebox.lib.egress.proxy_listener import Policy, ProxyListener
@@ -9,9 +9,9 @@ from archivebox.lib.egress.refusals import NotConnected, Why
 
 __all__ = [
     "Dialer",
+    "Endpoint",
     "Message",
     "NotConnected",
-    "Place",
     "Policy",
     "PostResponse",
     "ProxyListener",

@@ -27,7 +27,7 @@ _OF_THE_HOP = (b"connection:", b"keep-alive:", b"proxy-")
 """Beginnings of header fields that are for the proxy alone."""
 
 
-class Place(NamedTuple):
+class Endpoint(NamedTuple):
     """A host (a name, or an address without brackets) and a port."""
 
     host: str
@@ -41,7 +41,7 @@ class Place(NamedTuple):
 class ProxyRequest:
     """Where a client wants to go."""
 
-    place: Place
+    place: Endpoint
     socks: bool = False
     request: "ForwardedRequest | None" = None
     """What is to be asked there; None: a tunnel is wanted, and both sides speak for themselves."""
@@ -88,7 +88,7 @@ async def read_asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter)
     return ProxyRequest(place, request=request, user=user, password=password)
 
 
-def _read_request(method: bytes, url: bytes, fields: list[bytes]) -> tuple[Place, ForwardedRequest]:
+def _read_request(method: bytes, url: bytes, fields: list[bytes]) -> tuple[Endpoint, ForwardedRequest]:
     scheme, colon, rest = url.partition(b"://")
     if not colon or scheme.lower() != b"http":
         raise _bad("a URL that begins with http:// is expected, or CONNECT")
@@ -113,7 +113,7 @@ def _body_size(fields: list[bytes]) -> int:
     return size
 
 
-def _place(authority: bytes, default_port: int) -> Place:
+def _place(authority: bytes, default_port: int) -> Endpoint:
     text = authority.decode("latin-1")
     host, colon, port = text.rpartition(":")
     if not colon or text.endswith("]"):
@@ -123,14 +123,14 @@ def _place(authority: bytes, default_port: int) -> Place:
     return _checked(host.strip("[]"), int(port))
 
 
-def _checked(host: str, port: int) -> Place:
+def _checked(host: str, port: int) -> Endpoint:
     if not _HOST.fullmatch(host) or not 0 < port < 65_536:
         raise _bad(f"{host[:100]!r} and {port} are no host and port")
     host = host.lower().rstrip(".")
     try:
-        return Place(socket.inet_ntoa(socket.inet_aton(host)), port)  # 127.1, 0x7f000001, 2130706433
+        return Endpoint(socket.inet_ntoa(socket.inet_aton(host)), port)  # 127.1, 0x7f000001, 2130706433
     except OSError:
-        return Place(host, port)
+        return Endpoint(host, port)
 
 
 def _user_in(fields: list[bytes]) -> tuple[str, str]:
@@ -161,7 +161,7 @@ async def _read_socks_user(reader: asyncio.StreamReader, writer: asyncio.StreamW
     return user.decode("latin-1"), password.decode("latin-1")
 
 
-async def _read_socks(reader: asyncio.StreamReader) -> Place:
+async def _read_socks(reader: asyncio.StreamReader) -> Endpoint:
     _, command, _, kind = await reader.readexactly(4)
     if kind == _NAME:
         host = (await reader.readexactly((await reader.readexactly(1))[0])).decode("latin-1")

@@ -12,14 +12,14 @@ from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple, Self
 from urllib.parse import unquote, urlsplit
 
-from archivebox.lib.egress.asking import HEAD_MAX, Place
+from archivebox.lib.egress.asking import HEAD_MAX, Endpoint
 from archivebox.lib.egress.refusals import NotConnected, Why
 from archivebox.lib.networks import IPAddress, Reach, is_private, is_public, literal
 
 Resolver = Callable[[str], Awaitable[Sequence[IPAddress]]]
 
 
-async def nothing_named(_place: Place) -> bool:
+async def nothing_named(_place: Endpoint) -> bool:
     """No private place was named for the crawl."""
     return False
 
@@ -34,7 +34,7 @@ class Rules:
     """Where connections of a crawl may lead."""
 
     reach: Reach = Reach()  # noqa: RUF009 - frozen itself
-    is_named: Callable[[Place], Awaitable[bool]] = nothing_named
+    is_named: Callable[[Endpoint], Awaitable[bool]] = nothing_named
     """Whether the operator gave this private host and port to the crawl; asked for those alone."""
     upstream: "Upstream | None" = None
     ours: AbstractSet[int] = frozenset()
@@ -76,7 +76,7 @@ class Upstream:
     """The person's own proxy, through which everything goes on."""
 
     scheme: str
-    place: Place
+    place: Endpoint
     user: str = ""
     password: str = ""
 
@@ -87,7 +87,7 @@ class Upstream:
         scheme = parts.scheme.removesuffix("h")  # socks5h: names are looked up there, as we do anyway
         if scheme not in ("http", "socks5") or not parts.hostname:
             raise ValueError("a proxy is written as http://host:port or socks5://host:port")
-        place = Place(parts.hostname, parts.port or (1080 if scheme == "socks5" else 3128))
+        place = Endpoint(parts.hostname, parts.port or (1080 if scheme == "socks5" else 3128))
         return cls(scheme, place, unquote(parts.username or ""), unquote(parts.password or ""))
 
     @property
@@ -130,7 +130,7 @@ class Dialer:
     def upstream(self) -> Upstream | None:
         return self._rules.upstream
 
-    async def tunnel(self, place: Place) -> Connection:
+    async def tunnel(self, place: Endpoint) -> Connection:
         """A connection to a place; NotConnected if there can be none."""
         try:
             async with asyncio.timeout(CONNECT_TIME):
@@ -142,7 +142,7 @@ class Dialer:
         except TimeoutError:
             raise NotConnected(Why.TIMEOUT, f"{place} did not answer within {CONNECT_TIME:.0f} seconds.") from None
 
-    async def to_own_process(self, place: Place) -> Connection | None:
+    async def to_own_process(self, place: Endpoint) -> Connection | None:
         """A connection to a process of the crawl that listens on loopback; None where it is none of its own."""
         if place.port in self._rules.ours or not _is_loopback(place.host):
             return None
@@ -151,7 +151,7 @@ class Dialer:
                 return await _reach(place, [address])
         return None
 
-    async def to_upstream(self, upstream: Upstream, place: Place) -> Connection:
+    async def to_upstream(self, upstream: Upstream, place: Endpoint) -> Connection:
         """A connection to the person's own proxy, for a place that may be reached as far as it says so itself."""
         if not self._rules.reach.admits_host(*place) and not await self._rules.is_named(place):
             raise _private(place)
@@ -162,14 +162,14 @@ class Dialer:
             raise NotConnected(Why.PROXY_FAILED, sentence) from error
         return Connection(*stream, "")
 
-    async def _connect_checked(self, place: Place) -> Connection:
+    async def _connect_checked(self, place: Endpoint) -> Connection:
         addresses = [plain(one) for one in await self._addresses(place)]
         allowed = await self._allowed(place, addresses)
         if not allowed:
             raise _private(place, addresses[0])
         return await _reach(place, allowed[:ADDRESSES_MAX])
 
-    async def _allowed(self, place: Place, addresses: Sequence[IPAddress]) -> Sequence[IPAddress]:
+    async def _allowed(self, place: Endpoint, addresses: Sequence[IPAddress]) -> Sequence[IPAddress]:
         """Those of the addresses that may be connected to. A name of the web opens none by having been given."""
         rules = self._rules
         if place.port in rules.ours:
@@ -181,7 +181,7 @@ class Dialer:
             return addresses
         return admitted
 
-    async def _addresses(self, place: Place) -> Sequence[IPAddress]:
+    async def _addresses(self, place: Endpoint) -> Sequence[IPAddress]:
         address = literal(place.host)
         if address is not None:
             return (address,)
@@ -218,7 +218,7 @@ def plain(address: IPAddress) -> IPAddress:
     return address if mapped is None else mapped
 
 
-async def _reach(place: Place, addresses: Sequence[IPAddress]) -> Connection:
+async def _reach(place: Endpoint, addresses: Sequence[IPAddress]) -> Connection:
     try:
         return await _first_to_answer(addresses, place.port)
     except OSError as error:
@@ -264,7 +264,7 @@ async def _connect(address: IPAddress, port: int) -> Connection:
 # --- the person's own proxy -------------------------------------------------------------------------------------
 
 
-async def _ask_upstream(stream: Connection, upstream: Upstream, place: Place) -> None:
+async def _ask_upstream(stream: Connection, upstream: Upstream, place: Endpoint) -> None:
     try:
         refusal = await (_by_socks if upstream.scheme == "socks5" else _by_connect)(stream, upstream, place)
     except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
@@ -275,7 +275,7 @@ async def _ask_upstream(stream: Connection, upstream: Upstream, place: Place) ->
         raise NotConnected(Why.PROXY_FAILED, sentence)
 
 
-async def _by_connect(stream: Connection, upstream: Upstream, place: Place) -> str:
+async def _by_connect(stream: Connection, upstream: Upstream, place: Endpoint) -> str:
     """Ask for a tunnel by CONNECT; returns why there is none."""
     lines = (f"CONNECT {place} HTTP/1.1".encode(), f"Host: {place}".encode(), *upstream.fields, b"", b"")
     stream.writer.write(b"\r\n".join(lines))
@@ -284,7 +284,7 @@ async def _by_connect(stream: Connection, upstream: Upstream, place: Place) -> s
     return "" if status.startswith("2") else f"it answered {status[:200]}"
 
 
-async def _by_socks(stream: Connection, upstream: Upstream, place: Place) -> str:
+async def _by_socks(stream: Connection, upstream: Upstream, place: Endpoint) -> str:
     """Ask for a tunnel by SOCKS 5 (RFC 1928, RFC 1929); returns why there is none."""
     by_password = bool(upstream.user)
     stream.writer.write(b"\x05\x01\x02" if by_password else b"\x05\x01\x00")
@@ -306,7 +306,7 @@ def _counted(text: str) -> bytes:
     return bytes((len(data),)) + data
 
 
-def _private(place: Place, address: IPAddress | None = None) -> NotConnected:
+def _private(place: Endpoint, address: IPAddress | None = None) -> NotConnected:
     leads = f" ({address})" if address is not None and str(address) != place.host else ""
     sentence = (
         f"ArchiveBox did not connect to {place}: it is on a private network{leads}, which pages may not reach. "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from archivebox.lib.egress.asking import Place
+from archivebox.lib.egress.asking import Endpoint
 from archivebox.lib.egress.dialing import Connection, Dialer
 from archivebox.lib.retry_after import seconds_of
 from archivebox.lib.urls import Url
@@ -38,8 +38,8 @@ class Message:
     body: bytes
 
     @property
-    def place(self) -> Place:
-        return Place(self.url.host.strip("[]"), self.url.effective_port or 0)
+    def place(self) -> Endpoint:
+        return Endpoint(self.url.host.strip("[]"), self.url.effective_port or 0)
 
     def written(self) -> bytes:
         path = self.url.without_fragment.split("/", 3)[3]

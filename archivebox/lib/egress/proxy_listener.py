@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
-from archivebox.lib.egress.asking import HEAD_MAX, Place, ProxyRequest, connected, not_connected, read_asked
+from archivebox.lib.egress.asking import HEAD_MAX, Endpoint, ProxyRequest, connected, not_connected, read_asked
 from archivebox.lib.egress.dialing import Connection, Dialer, Upstream
 from archivebox.lib.egress.flow import Flow, Link
 from archivebox.lib.egress.record import Record, Totals
@@ -47,7 +47,7 @@ class ProxyListener:
         self,
         learn: Callable[[], Awaitable[Policy]],
         on_full: Callable[[], None] = lambda: None,
-        on_connected: Callable[[str, Place, str], object] = lambda _user, _place, _local_address: None,
+        on_connected: Callable[[str, Endpoint, str], object] = lambda _user, _place, _local_address: None,
     ) -> None:
         self._learn = learn
         self._on_full, self._on_connected = on_full, on_connected

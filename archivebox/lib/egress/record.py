@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from archivebox.lib import jsonl
-from archivebox.lib.egress.asking import Place
+from archivebox.lib.egress.asking import Endpoint
 from archivebox.lib.egress.refusals import NotConnected
 from archivebox.lib.files import atomic_write
 
@@ -52,17 +52,17 @@ class Record:
         self._last = max(self.totals.connections, _last_number(folder / CONNECTIONS))
         self._log: IO[bytes] | None = None
 
-    def connected(self, place: Place, address: str) -> int:
+    def connected(self, place: Endpoint, address: str) -> int:
         """A connection stands; returns its number."""
         self.totals.connections += 1
         self._last += 1
         self._write("connected", place, connection=self._last, address=address)
         return self._last
 
-    def closed(self, number: int, place: Place, sent: int, received: int) -> None:
+    def closed(self, number: int, place: Endpoint, sent: int, received: int) -> None:
         self._write("closed", place, connection=number, sent=sent, received=received)
 
-    def not_connected(self, place: Place, problem: NotConnected) -> None:
+    def not_connected(self, place: Endpoint, problem: NotConnected) -> None:
         event = "refused" if problem.why.is_refusal else "failed"
         setattr(self.totals, event, getattr(self.totals, event) + 1)
         self._write(event, place, reason=problem.why.word, message=problem.sentence)
@@ -81,7 +81,7 @@ class Record:
             self._log.close()
             self._log = None
 
-    def _write(self, event: str, place: Place, **facts: object) -> None:
+    def _write(self, event: str, place: Endpoint, **facts: object) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         log = self._open()
         line = jsonl.dumps({"time": now, "event": event, "host": place.host, "port": place.port, **facts})

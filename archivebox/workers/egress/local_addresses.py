@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from uuid import UUID
 
-from archivebox.lib.egress import Place
+from archivebox.lib.egress import Endpoint
 from archivebox.lib.urls import parse_url
 
 REMEMBERED_MAX = 1000
 """Processes and places of one crawl whose latest address is remembered; about 100 KB."""
 
 
-def key_of(user: str, place: Place) -> str:
+def key_of(user: str, place: Endpoint) -> str:
     """What a connection is remembered by: the process that says that it made it, else the place where it leads.
 
     The browser of a crawl says nothing of itself; what leads to one place leaves by one route.
@@ -24,7 +24,7 @@ def key_of(user: str, place: Place) -> str:
 def place_key(url: str) -> str:
     """By what connections to the host of a URL are remembered."""
     parsed = parse_url(url)
-    return str(Place(parsed.host.strip("[]"), parsed.effective_port or 0))
+    return str(Endpoint(parsed.host.strip("[]"), parsed.effective_port or 0))
 
 
 def line_of(key: str, address: str) -> bytes:

@@ -18,7 +18,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import base_layers, resolve_settings
-from archivebox.lib.egress import Dialer, Place, Policy, Record, Rules, Upstream
+from archivebox.lib.egress import Dialer, Endpoint, Policy, Record, Rules, Upstream
 from archivebox.lib.networks import NOTHING_OPENED, IPAddress, Reach
 from archivebox.lib.quantities import size
 from archivebox.lib.urls import parse_url
@@ -34,7 +34,7 @@ class Facts(NamedTuple):
     upstream: Upstream | None
     max_size: int | None
 
-    def policy(self, is_named: Callable[[Place], Awaitable[bool]], ours: AbstractSet[int], hooks: "Hooks") -> Policy:
+    def policy(self, is_named: Callable[[Endpoint], Awaitable[bool]], ours: AbstractSet[int], hooks: "Hooks") -> Policy:
         dialer = Dialer(Rules(self.reach, is_named, self.upstream, ours, hooks.listen_alone))
         return Policy(dialer, Record(egress_dir(self.folder)), self.max_size, hooks.password)
 
@@ -77,7 +77,7 @@ def _upstream_of(settings: Resolved) -> Upstream | None:
         raise SettingError(settings.explain("PROXY")[-1][0], "PROXY", str(error)) from None
 
 
-def is_named(crawl_id: UUID, place: Place) -> bool:
+def is_named(crawl_id: UUID, place: Endpoint) -> bool:
     """Whether the crawl was given this host at this port; only who may do so gives private ones (see the door)."""
     given = Snapshot.objects.filter(crawl_id=crawl_id)
     return any(given.given_at(parse_url(f"{scheme}://{place}/")).exists() for scheme in ("http", "https"))

@@ -21,7 +21,7 @@ from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.egress import NotConnected, Place, Policy, ProxyListener, Why
+from archivebox.lib.egress import Endpoint, NotConnected, Policy, ProxyListener, Why
 from archivebox.lib.networks import IPAddress
 from archivebox.lib.processes import marks_of_listeners
 from archivebox.machine.process import Process
@@ -71,7 +71,7 @@ class Workers:
         for line in self.local_addresses.lines():
             tie.tell(line)
 
-    def connected(self, user: str, place: Place, local_address: str) -> None:
+    def connected(self, user: str, place: Endpoint, local_address: str) -> None:
         """Tell them from where a connection left, if that is news."""
         key = key_of(user, place)
         if self.local_addresses.add(key, local_address):
@@ -201,7 +201,7 @@ class Egress:
     async def _learn(self, crawl_id: UUID) -> Policy:
         facts = await self._ask(partial(policies.read_facts, crawl_id))
 
-        async def is_named(place: Place) -> bool:
+        async def is_named(place: Endpoint) -> bool:
             return await self._ask(partial(policies.is_named, crawl_id, place))
 
         hooks = Hooks(hook_password(crawl_id), partial(self._is_crawls_own, crawl_id))

@@ -10,7 +10,7 @@ from pathlib import Path
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import Proxy
-from archivebox.lib.egress import Place, Policy, ProxyListener
+from archivebox.lib.egress import Endpoint, Policy, ProxyListener
 from archivebox.lib.networks import IPAddress
 from archivebox.lib.processes import marks_of_listeners
 from archivebox.lib.urls import parse_url
@@ -31,8 +31,8 @@ def way_out(url: str, folder: Path, settings: Resolved, is_hook: Callable[[str],
     given = parse_url(url)
     password = secrets.token_hex(16)
 
-    async def is_named(place: Place) -> bool:
-        return place == Place(given.host.strip("[]"), given.effective_port or 0)
+    async def is_named(place: Endpoint) -> bool:
+        return place == Endpoint(given.host.strip("[]"), given.effective_port or 0)
 
     async def listen_alone(address: IPAddress, port: int) -> bool:
         sockets = await asyncio.to_thread(marks_of_listeners, address, port, DATA_FOLDER.root)

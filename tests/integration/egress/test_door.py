@@ -13,7 +13,7 @@ from typing import NoReturn
 import psutil
 import pytest
 
-from archivebox.lib.egress import Place, Rules, Upstream
+from archivebox.lib.egress import Endpoint, Rules, Upstream
 from archivebox.lib.egress.asking import ProxyRequest, read_asked
 from archivebox.lib.networks import Opened, Reach
 from tests.integration.egress.conftest import OpenDoor, Proxy, read_all
@@ -24,7 +24,7 @@ PRIVATE = "it is on a private network"
 
 
 def named(*places: tuple[str, int]) -> Rules:
-    async def is_named(place: Place) -> bool:
+    async def is_named(place: Endpoint) -> bool:
         return place in places
 
     return Rules(is_named=is_named)
@@ -245,7 +245,7 @@ def test_the_person_s_own_proxy_reads_no_other_host_in_a_url_than_we_did() -> No
         return await read_asked(reader, writer)
 
     found = asyncio.run(asked())
-    assert found.place == Place("far.example", 80)
+    assert found.place == Endpoint("far.example", 80)
     assert found.request is not None
     assert found.request.head(absolute=True).startswith(b"GET http://far.example/?a HTTP/1.1\r\n")
 

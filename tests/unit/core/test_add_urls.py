@@ -12,7 +12,7 @@ from archivebox.core.intake.add_urls import Seed, check_seeds, create_crawl, tak
 from archivebox.core.models import Snapshot, Tag
 from archivebox.crawls.models import Crawl
 from archivebox.hooks import base_layers, resolve_settings
-from archivebox.lib.egress import Place
+from archivebox.lib.egress import Endpoint
 from archivebox.lib.jsonl import JSON
 from archivebox.workers.egress.policies import is_named
 from tests.factories import crawl, snapshot
@@ -246,7 +246,7 @@ class TestPrivateNetworks:
     def test_are_not_named_by_a_host_that_is_only_called_like_one_with_its_port(self, host: str) -> None:
         seeds, _ = check_seeds([f"http://{host}/"], resolve_settings(base_layers()), may_name_private=False)
         made = create_crawl(seeds, created_by=system_user(), max_depth=1)
-        private = Place(host.partition("_")[0], int(host.partition("_")[2]))
+        private = Endpoint(host.partition("_")[0], int(host.partition("_")[2]))
         assert take(Snapshot.objects.get(crawl=made), f"http://{private}/", f"https://{private}/")[0] == 0
         assert not is_named(made.pk, private)
         other = crawl(f"https://{private}/")

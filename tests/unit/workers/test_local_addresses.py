@@ -1,16 +1,16 @@
 """What workers remember of the addresses that connections left from."""
 
-from archivebox.lib.egress import Place
+from archivebox.lib.egress import Endpoint
 from archivebox.workers.egress.local_addresses import REMEMBERED_MAX, LocalAddresses, key_of, line_of, place_key
 
 PROCESS = "0199d2c1-7c3e-7d0a-9c1e-2f6a5b4c3d2e"
-PLACE = Place("example.org", 443)
+PLACE = Endpoint("example.org", 443)
 
 
 def test_a_connection_is_known_by_its_process_or_by_its_place() -> None:
     assert key_of(PROCESS.upper(), PLACE) == PROCESS
     assert key_of("", PLACE) == key_of("hook", PLACE) == place_key("https://EXAMPLE.org/a") == "example.org:443"
-    assert place_key("http://[::1]/") == key_of("", Place("::1", 80)) == "[::1]:80"
+    assert place_key("http://[::1]/") == key_of("", Endpoint("::1", 80)) == "[::1]:80"
 
 
 def test_only_what_changes_is_news() -> None:

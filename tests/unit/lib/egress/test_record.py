@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from archivebox.lib import jsonl
-from archivebox.lib.egress.asking import Place
+from archivebox.lib.egress.asking import Endpoint
 from archivebox.lib.egress.record import CONNECTIONS, Record
 from tests.integration.engine.disks import small_disk
 
-PLACE = Place("example.org", 80)
+PLACE = Endpoint("example.org", 80)
 
 
 def test_after_a_torn_line_the_next_one_begins_on_its_own(tmp_path: Path) -> None:
