@@ -57,7 +57,7 @@ _LOOKUPS_AT_ONCE = 64
 _threads = ThreadPoolExecutor(_LOOKUPS_AT_ONCE, "resolver")
 
 
-class Connection(NamedTuple):
+class DialedConnection(NamedTuple):
     """A connection that stands. ``address``: where it leads; empty where only the person's own proxy knows."""
 
     reader: asyncio.StreamReader
@@ -130,7 +130,7 @@ class Dialer:
     def upstream(self) -> Upstream | None:
         return self._rules.upstream
 
-    async def tunnel(self, place: Endpoint) -> Connection:
+    async def tunnel(self, place: Endpoint) -> DialedConnection:
         """A connection to a place; NotConnected if there can be none."""
         try:
             async with asyncio.timeout(CONNECT_TIME):
@@ -142,7 +142,7 @@ class Dialer:
         except TimeoutError:
             raise NotConnected(Why.TIMEOUT, f"{place} did not answer within {CONNECT_TIME:.0f} seconds.") from None
 
-    async def to_own_process(self, place: Endpoint) -> Connection | None:
+    async def to_own_process(self, place: Endpoint) -> DialedConnection | None:
         """A connection to a process of the crawl that listens on loopback; None where it is none of its own."""
         if place.port in self._rules.ours or not _is_loopback(place.host):
             return None
@@ -151,7 +151,7 @@ class Dialer:
                 return await _reach(place, [address])
         return None
 
-    async def to_upstream(self, upstream: Upstream, place: Endpoint) -> Connection:
+    async def to_upstream(self, upstream: Upstream, place: Endpoint) -> DialedConnection:
         """A connection to the person's own proxy, for a place that may be reached as far as it says so itself."""
         if not self._rules.reach.admits_host(*place) and not await self._rules.is_named(place):
             raise _private(place)
@@ -160,9 +160,9 @@ class Dialer:
         except OSError as error:
             sentence = f"The proxy that PROXY names, {upstream.place}, cannot be reached: {_text(error)}."
             raise NotConnected(Why.PROXY_FAILED, sentence) from error
-        return Connection(*stream, "")
+        return DialedConnection(*stream, "")
 
-    async def _connect_checked(self, place: Endpoint) -> Connection:
+    async def _connect_checked(self, place: Endpoint) -> DialedConnection:
         addresses = [plain(one) for one in await self._addresses(place)]
         allowed = await self._allowed(place, addresses)
         if not allowed:
@@ -218,7 +218,7 @@ def plain(address: IPAddress) -> IPAddress:
     return address if mapped is None else mapped
 
 
-async def _reach(place: Endpoint, addresses: Sequence[IPAddress]) -> Connection:
+async def _reach(place: Endpoint, addresses: Sequence[IPAddress]) -> DialedConnection:
     try:
         return await _first_to_answer(addresses, place.port)
     except OSError as error:
@@ -226,10 +226,10 @@ async def _reach(place: Endpoint, addresses: Sequence[IPAddress]) -> Connection:
         raise NotConnected(why, f"{place} cannot be reached: {_text(error)}.") from error
 
 
-async def _first_to_answer(addresses: Sequence[IPAddress], port: int) -> Connection:
+async def _first_to_answer(addresses: Sequence[IPAddress], port: int) -> DialedConnection:
     """The first connection that stands; OSError of the first address if none does (RFC 8305)."""
-    attempts: list[asyncio.Task[Connection]] = []
-    waiting: set[asyncio.Task[Connection]] = set()
+    attempts: list[asyncio.Task[DialedConnection]] = []
+    waiting: set[asyncio.Task[DialedConnection]] = set()
     try:
         for address in addresses:
             attempts.append(asyncio.create_task(_connect(address, port)))
@@ -250,21 +250,21 @@ async def _first_to_answer(addresses: Sequence[IPAddress], port: int) -> Connect
             task.cancel()
 
 
-def _close_late(task: "asyncio.Task[Connection]") -> None:
+def _close_late(task: "asyncio.Task[DialedConnection]") -> None:
     """One that was too late to be used."""
     if not task.cancelled() and task.exception() is None:
         task.result().writer.close()
 
 
-async def _connect(address: IPAddress, port: int) -> Connection:
+async def _connect(address: IPAddress, port: int) -> DialedConnection:
     reader, writer = await asyncio.open_connection(str(address), port, limit=HEAD_MAX)
-    return Connection(reader, writer, str(address))
+    return DialedConnection(reader, writer, str(address))
 
 
 # --- the person's own proxy -------------------------------------------------------------------------------------
 
 
-async def _ask_upstream(stream: Connection, upstream: Upstream, place: Endpoint) -> None:
+async def _ask_upstream(stream: DialedConnection, upstream: Upstream, place: Endpoint) -> None:
     try:
         refusal = await (_by_socks if upstream.scheme == "socks5" else _by_connect)(stream, upstream, place)
     except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
@@ -275,7 +275,7 @@ async def _ask_upstream(stream: Connection, upstream: Upstream, place: Endpoint)
         raise NotConnected(Why.PROXY_FAILED, sentence)
 
 
-async def _by_connect(stream: Connection, upstream: Upstream, place: Endpoint) -> str:
+async def _by_connect(stream: DialedConnection, upstream: Upstream, place: Endpoint) -> str:
     """Ask for a tunnel by CONNECT; returns why there is none."""
     lines = (f"CONNECT {place} HTTP/1.1".encode(), f"Host: {place}".encode(), *upstream.fields, b"", b"")
     stream.writer.write(b"\r\n".join(lines))
@@ -284,7 +284,7 @@ async def _by_connect(stream: Connection, upstream: Upstream, place: Endpoint) -
     return "" if status.startswith("2") else f"it answered {status[:200]}"
 
 
-async def _by_socks(stream: Connection, upstream: Upstream, place: Endpoint) -> str:
+async def _by_socks(stream: DialedConnection, upstream: Upstream, place: Endpoint) -> str:
     """Ask for a tunnel by SOCKS 5 (RFC 1928, RFC 1929); returns why there is none."""
     by_password = bool(upstream.user)
     stream.writer.write(b"\x05\x01\x02" if by_password else b"\x05\x01\x00")

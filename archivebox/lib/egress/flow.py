@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from archivebox.lib.egress.dialing import Connection
+from archivebox.lib.egress.dialing import DialedConnection
 from archivebox.lib.egress.record import Totals
 
 IDLE_TIME = 300.0
@@ -21,7 +21,7 @@ class Link:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
-        self.far: Connection | None = None
+        self.far: DialedConnection | None = None
         self.sent = self.received = 0
         self.has_left = False
         """Whether one side has said all that it will."""
@@ -43,7 +43,7 @@ class Link:
 class Flow:
     """The bytes of one link, counted for it and for its crawl; ``on_received`` is told after each part that came."""
 
-    def __init__(self, link: Link, far: Connection, totals: Totals, on_received: Callable[[], None]) -> None:
+    def __init__(self, link: Link, far: DialedConnection, totals: Totals, on_received: Callable[[], None]) -> None:
         self._link, self._far, self._totals, self._on_received = link, far, totals, on_received
         self._now = asyncio.get_running_loop().time
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 from archivebox.lib.egress.asking import Endpoint
-from archivebox.lib.egress.dialing import Connection, Dialer
+from archivebox.lib.egress.dialing import DialedConnection, Dialer
 from archivebox.lib.retry_after import seconds_of
 from archivebox.lib.urls import Url
 
@@ -62,7 +62,7 @@ async def post(dialer: Dialer, message: Message, seconds: float) -> PostResponse
             connection.writer.close()
 
 
-async def _exchange(connection: Connection, message: Message) -> PostResponse:
+async def _exchange(connection: DialedConnection, message: Message) -> PostResponse:
     reader, writer = connection.reader, connection.writer
     if message.url.scheme == "https":
         await writer.start_tls(trusting_the_system(), server_hostname=message.place.host)

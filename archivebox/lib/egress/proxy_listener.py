@@ -9,7 +9,7 @@ from functools import partial
 from typing import Self
 
 from archivebox.lib.egress.asking import HEAD_MAX, Endpoint, ProxyRequest, connected, not_connected, read_asked
-from archivebox.lib.egress.dialing import Connection, Dialer, Upstream
+from archivebox.lib.egress.dialing import DialedConnection, Dialer, Upstream
 from archivebox.lib.egress.flow import Flow, Link
 from archivebox.lib.egress.record import Record, Totals
 from archivebox.lib.egress.refusals import NotConnected, Why
@@ -152,7 +152,7 @@ class ProxyListener:
         self._on_connected(asked.user, asked.place, far.local_address)
         await self._pass_on(link, far, asked, policy, onward=onward, totals=policy.record.totals)
 
-    async def _own_process(self, asked: ProxyRequest, policy: Policy) -> Connection | None:
+    async def _own_process(self, asked: ProxyRequest, policy: Policy) -> DialedConnection | None:
         """What a hook has asked for of its own crawl: it comes from nowhere else, so that nothing is counted."""
         if not policy.is_hook(asked):
             return None
@@ -161,7 +161,7 @@ class ProxyListener:
     async def _pass_on(
         self,
         link: Link,
-        far: Connection,
+        far: DialedConnection,
         asked: ProxyRequest,
         policy: Policy,
         *,
