@@ -1,13 +1,14 @@
 """The one way out: a proxy on loopback that resolves, checks, connects, counts and writes down. It knows no rows."""
 
 from archivebox.lib.egress.asking import Endpoint
-from archivebox.lib.egress.dialing import Dialer, Rules, Upstream
+from archivebox.lib.egress.dialing import Dialer, DialRules, Upstream
 from archivebox.lib.egress.posting import Message, PostResponse, post
 from archivebox.lib.egress.proxy_listener import Policy, ProxyListener
 from archivebox.lib.egress.record import Record, Totals, read_totals
 from archivebox.lib.egress.refusals import NotConnected, Why
 
 __all__ = [
+    "DialRules",
     "Dialer",
     "Endpoint",
     "Message",
@@ -16,7 +17,6 @@ __all__ = [
     "PostResponse",
     "ProxyListener",
     "Record",
-    "Rules",
     "Totals",
     "Upstream",
     "Why",

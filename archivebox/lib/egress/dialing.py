@@ -30,7 +30,7 @@ async def nobody_listens(_address: IPAddress, _port: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class DialRules:
     """Where connections of a crawl may lead."""
 
     reach: Reach = Reach()  # noqa: RUF009 - frozen itself
@@ -121,7 +121,7 @@ def _look_up(name: str) -> list[str]:
 class Dialer:
     """Makes connections by the rules of a crawl."""
 
-    def __init__(self, rules: Rules, resolver: Resolver = resolve_by_system) -> None:
+    def __init__(self, rules: DialRules, resolver: Resolver = resolve_by_system) -> None:
         self._rules = rules
         self._resolver = resolver
         self._lookups = asyncio.Semaphore(LOOKUPS_MAX)

@@ -18,7 +18,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import base_layers, resolve_settings
-from archivebox.lib.egress import Dialer, Endpoint, Policy, Record, Rules, Upstream
+from archivebox.lib.egress import Dialer, DialRules, Endpoint, Policy, Record, Upstream
 from archivebox.lib.networks import NOTHING_OPENED, IPAddress, Reach
 from archivebox.lib.quantities import size
 from archivebox.lib.urls import parse_url
@@ -35,7 +35,7 @@ class Facts(NamedTuple):
     max_size: int | None
 
     def policy(self, is_named: Callable[[Endpoint], Awaitable[bool]], ours: AbstractSet[int], hooks: "Hooks") -> Policy:
-        dialer = Dialer(Rules(self.reach, is_named, self.upstream, ours, hooks.listen_alone))
+        dialer = Dialer(DialRules(self.reach, is_named, self.upstream, ours, hooks.listen_alone))
         return Policy(dialer, Record(egress_dir(self.folder)), self.max_size, hooks.password)
 
 
@@ -66,7 +66,7 @@ def reach_of(person: User) -> Reach:
 
 def dialer_of(person: User) -> Dialer:
     """What connects for such messages; SettingError where a setting cannot be understood."""
-    return Dialer(Rules(reach_of(person), upstream=_upstream_of(resolve_settings(base_layers()))))
+    return Dialer(DialRules(reach_of(person), upstream=_upstream_of(resolve_settings(base_layers()))))
 
 
 def _upstream_of(settings: Resolved) -> Upstream | None:

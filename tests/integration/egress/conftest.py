@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from archivebox.lib.egress import Dialer, Policy, ProxyListener, Record, Rules, Totals, read_totals
+from archivebox.lib.egress import Dialer, DialRules, Policy, ProxyListener, Record, Totals, read_totals
 from archivebox.lib.networks import IPAddress
 
 Names = Callable[[str], Sequence[IPAddress]]
@@ -85,7 +85,7 @@ def open_door(tmp_path: Path) -> Iterator[OpenDoor]:
     thread.start()
     doors: list[ProxyListener] = []
 
-    def open_(rules: Rules = Rules(), names: Names | None = None, max_size: int | None = None) -> Proxy:  # noqa: B008
+    def open_(rules: DialRules = DialRules(), names: Names | None = None, max_size: int | None = None) -> Proxy:  # noqa: B008
         folder, full = tmp_path / f"egress{len(doors)}", list[bool]()
 
         async def learn() -> Policy:

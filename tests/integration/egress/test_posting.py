@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.lib.egress import Dialer, Message, NotConnected, PostResponse, Rules, post, posting
+from archivebox.lib.egress import Dialer, DialRules, Message, NotConnected, PostResponse, post, posting
 from archivebox.lib.networks import Opened, Reach
 from archivebox.lib.urls import parse_url
 from tests.receiver import Receiver, receiver
 from tests.site import serve
 
-OPEN = Dialer(Rules(Reach(Opened.parse(["127.0.0.0/8", "localhost"]))))
+OPEN = Dialer(DialRules(Reach(Opened.parse(["127.0.0.0/8", "localhost"]))))
 CERTIFICATE = Path(serve.__file__).with_name("tls.pem")
 
 
@@ -45,7 +45,7 @@ def test_an_answer_says_for_how_long_it_wishes_to_be_left_alone(wish: str, secon
 def test_a_private_address_is_refused_and_who_never_answers_is_left() -> None:
     with receiver() as taking:
         with pytest.raises(NotConnected, match="on a private network"):
-            sent(taking, Dialer(Rules()))
+            sent(taking, Dialer(DialRules()))
         assert not taking.posts
         taking.answers = [0]
         with pytest.raises(TimeoutError):

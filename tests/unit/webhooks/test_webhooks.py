@@ -22,7 +22,7 @@ from archivebox.crawls.schedule import Template
 from archivebox.jobs.begin import JobRequest, begin
 from archivebox.jobs.carrying_out import put_down
 from archivebox.jobs.models import Job
-from archivebox.lib.egress import Dialer, Rules
+from archivebox.lib.egress import Dialer, DialRules
 from archivebox.lib.networks import Reach
 from archivebox.webhooks import registering
 from archivebox.webhooks.delivery import AGAIN_AFTER
@@ -191,7 +191,7 @@ def test_who_wishes_to_be_left_alone_is_for_a_day_at_most(wish: int, seconds: in
 
 def test_a_private_address_is_refused_in_words_of_webhooks() -> None:
     message = Delivery(webhook=Webhook(url="http://127.0.0.1:9/"), body="{}")
-    answer = asyncio.run(send(Dialer(Rules()), message))
+    answer = asyncio.run(send(Dialer(DialRules()), message))
     assert (answer.http_status, answer.sentence) == (0, registering.private("127.0.0.1"))
 
 
