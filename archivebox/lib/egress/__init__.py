@@ -5,7 +5,7 @@ from archivebox.lib.egress.dialing import Dialer, DialRules, Upstream
 from archivebox.lib.egress.posting import Message, PostResponse, post
 from archivebox.lib.egress.proxy_listener import Policy, ProxyListener
 from archivebox.lib.egress.record import Record, Totals, read_totals
-from archivebox.lib.egress.refusals import NotConnected, Why
+from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
 
 __all__ = [
     "DialRules",
@@ -13,13 +13,13 @@ __all__ = [
     "Endpoint",
     "Message",
     "NotConnected",
+    "NotConnectedReason",
     "Policy",
     "PostResponse",
     "ProxyListener",
     "Record",
     "Totals",
     "Upstream",
-    "Why",
     "post",
     "read_totals",
 ]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import NamedTuple
 
-from archivebox.lib.egress.refusals import NotConnected, Why
+from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
 
 HEAD_MAX = 64 * 1024
 """Bytes of the longest head that is read: the limit of the streams, and four times what servers take."""
@@ -176,7 +176,7 @@ async def _read_socks(reader: asyncio.StreamReader) -> Endpoint:
 
 
 def _bad(what: str) -> NotConnected:
-    return NotConnected(Why.BAD_REQUEST, f"ArchiveBox's proxy could not understand this: {what}.")
+    return NotConnected(NotConnectedReason.BAD_REQUEST, f"ArchiveBox's proxy could not understand this: {what}.")
 
 
 def connected(asked: ProxyRequest) -> bytes:

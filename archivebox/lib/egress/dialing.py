@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 from urllib.parse import unquote, urlsplit
 
 from archivebox.lib.egress.asking import HEAD_MAX, Endpoint
-from archivebox.lib.egress.refusals import NotConnected, Why
+from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
 from archivebox.lib.networks import IPAddress, Reach, is_private, is_public, literal
 
 Resolver = Callable[[str], Awaitable[Sequence[IPAddress]]]
@@ -140,7 +140,9 @@ class Dialer:
                 await _ask_upstream(stream, self.upstream, place)
                 return stream
         except TimeoutError:
-            raise NotConnected(Why.TIMEOUT, f"{place} did not answer within {CONNECT_TIME:.0f} seconds.") from None
+            raise NotConnected(
+                NotConnectedReason.TIMEOUT, f"{place} did not answer within {CONNECT_TIME:.0f} seconds."
+            ) from None
 
     async def to_own_process(self, place: Endpoint) -> DialedConnection | None:
         """A connection to a process of the crawl that listens on loopback; None where it is none of its own."""
@@ -159,7 +161,7 @@ class Dialer:
             stream = await asyncio.open_connection(*upstream.place, limit=HEAD_MAX)
         except OSError as error:
             sentence = f"The proxy that PROXY names, {upstream.place}, cannot be reached: {_text(error)}."
-            raise NotConnected(Why.PROXY_FAILED, sentence) from error
+            raise NotConnected(NotConnectedReason.PROXY_FAILED, sentence) from error
         return DialedConnection(*stream, "")
 
     async def _connect_checked(self, place: Endpoint) -> DialedConnection:
@@ -189,9 +191,11 @@ class Dialer:
             async with self._lookups:
                 found = await self._resolver(place.host)
         except (OSError, UnicodeError) as error:
-            raise NotConnected(Why.NO_SUCH_NAME, f"The name {place.host} has no address: {_text(error)}.") from error
+            raise NotConnected(
+                NotConnectedReason.NO_SUCH_NAME, f"The name {place.host} has no address: {_text(error)}."
+            ) from error
         if not found:
-            raise NotConnected(Why.NO_SUCH_NAME, f"The name {place.host} has no address.")
+            raise NotConnected(NotConnectedReason.NO_SUCH_NAME, f"The name {place.host} has no address.")
         return found
 
 
@@ -222,7 +226,11 @@ async def _reach(place: Endpoint, addresses: Sequence[IPAddress]) -> DialedConne
     try:
         return await _first_to_answer(addresses, place.port)
     except OSError as error:
-        why = Why.CONNECTION_REFUSED if isinstance(error, ConnectionRefusedError) else Why.UNREACHABLE
+        why = (
+            NotConnectedReason.CONNECTION_REFUSED
+            if isinstance(error, ConnectionRefusedError)
+            else NotConnectedReason.UNREACHABLE
+        )
         raise NotConnected(why, f"{place} cannot be reached: {_text(error)}.") from error
 
 
@@ -272,7 +280,7 @@ async def _ask_upstream(stream: DialedConnection, upstream: Upstream, place: End
     if refusal:
         stream.writer.close()
         sentence = f"The proxy that PROXY names, {upstream.place}, does not connect to {place}: {refusal}."
-        raise NotConnected(Why.PROXY_FAILED, sentence)
+        raise NotConnected(NotConnectedReason.PROXY_FAILED, sentence)
 
 
 async def _by_connect(stream: DialedConnection, upstream: Upstream, place: Endpoint) -> str:
@@ -312,7 +320,7 @@ def _private(place: Endpoint, address: IPAddress | None = None) -> NotConnected:
         f"ArchiveBox did not connect to {place}: it is on a private network{leads}, which pages may not reach. "
         "Name the host in PRIVATE_NETWORK_ALLOWLIST to allow it."
     )
-    return NotConnected(Why.PRIVATE_ADDRESS, sentence)
+    return NotConnected(NotConnectedReason.PRIVATE_ADDRESS, sentence)
 
 
 def _text(error: Exception) -> str:

@@ -12,7 +12,7 @@ from archivebox.lib.egress.asking import HEAD_MAX, Endpoint, ProxyRequest, conne
 from archivebox.lib.egress.dialing import DialedConnection, Dialer, Upstream
 from archivebox.lib.egress.flow import Flow, Link
 from archivebox.lib.egress.record import Record, Totals
-from archivebox.lib.egress.refusals import NotConnected, Why
+from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
 
 HEAD_TIME = 30.0
 """Seconds in which a client has to say where it wants to go."""
@@ -187,7 +187,7 @@ class ProxyListener:
         if policy.max_size is not None and policy.record.totals.received >= policy.max_size:
             self._fill(policy)
             sentence = f"The crawl has received {policy.max_size:,} bytes, the most it may. Raise MAX_SIZE to go on."
-            raise NotConnected(Why.SIZE_REACHED, sentence)
+            raise NotConnected(NotConnectedReason.SIZE_REACHED, sentence)
 
     def _check_received(self, policy: Policy) -> None:
         if policy.max_size is not None and policy.record.totals.received > policy.max_size:

@@ -6,7 +6,7 @@ FAILED, NOT_ALLOWED, REFUSED, EXPIRED = 1, 2, 5, 6
 """Replies of SOCKS (RFC 1928, 6)."""
 
 
-class Why(Enum):
+class NotConnectedReason(Enum):
     """A word for the log, the status of an answer in HTTP (RFC 9110), and the reply in SOCKS."""
 
     BAD_REQUEST = "bad_request", 400, FAILED
@@ -31,7 +31,7 @@ class Why(Enum):
 class NotConnected(Exception):  # noqa: N818 - what happened, not what went wrong
     """There is no connection; the message is a sentence for people."""
 
-    def __init__(self, why: Why, sentence: str) -> None:
+    def __init__(self, why: NotConnectedReason, sentence: str) -> None:
         super().__init__(sentence)
         self.why = why
         self.sentence = sentence

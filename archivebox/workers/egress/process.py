@@ -21,7 +21,7 @@ from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.egress import Endpoint, NotConnected, Policy, ProxyListener, Why
+from archivebox.lib.egress import Endpoint, NotConnected, NotConnectedReason, Policy, ProxyListener
 from archivebox.lib.networks import IPAddress
 from archivebox.lib.processes import marks_of_listeners
 from archivebox.machine.process import Process
@@ -243,7 +243,9 @@ class Egress:
             return await self._loop.run_in_executor(self._database, partial(_on_a_connection, question))
         except (DatabaseError, ObjectDoesNotExist, SettingError, OSError) as error:
             log.warning("The rules of a crawl cannot be read: %s action=rules_unknown", error)
-            raise NotConnected(Why.RULES_UNKNOWN, f"The rules of this crawl cannot be read: {error}.") from error
+            raise NotConnected(
+                NotConnectedReason.RULES_UNKNOWN, f"The rules of this crawl cannot be read: {error}."
+            ) from error
 
 
 def _on_a_connection(question: Callable[[], T]) -> T:

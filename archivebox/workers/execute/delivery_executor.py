@@ -21,7 +21,7 @@ from archivebox.config.resolve import SettingError
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.jobs.permission import visible_jobs
-from archivebox.lib.egress import Dialer, Message, NotConnected, PostResponse, Why, post
+from archivebox.lib.egress import Dialer, Message, NotConnected, NotConnectedReason, PostResponse, post
 from archivebox.lib.urls import parse_url
 from archivebox.search.query import QueryError, select
 from archivebox.webhooks.delivery import Delivery
@@ -104,7 +104,7 @@ async def _answer(dialer: Dialer, delivery: Delivery) -> tuple[PostResponse, str
     try:
         return await post(dialer, message, PATIENCE), ""
     except NotConnected as error:
-        is_private = error.why is Why.PRIVATE_ADDRESS
+        is_private = error.why is NotConnectedReason.PRIVATE_ADDRESS
         return NO_ANSWER, private(message.place.host) if is_private else error.sentence
     except TimeoutError:
         return NO_ANSWER, f"There was no answer within {PATIENCE:.0f} seconds."
