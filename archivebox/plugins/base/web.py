@@ -18,7 +18,7 @@ OUR_PROXY = "archivebox"  # in Proxy-Status (RFC 9209): the way out says this, n
 TOTAL = re.compile(r"bytes \d+-\d+/(\d+)")  # Content-Range (RFC 9110, 14.4)
 
 
-class Answer:
+class WebResponse:
     """Status, final address and headers of an answer."""
 
     def __init__(self, status: int, url: str, headers: Message) -> None:
@@ -67,16 +67,16 @@ class Web:
         for handler in (*handlers, Redirects()) if follow else handlers:
             self._opener.add_handler(handler)
 
-    def look_at(self, url: str) -> Answer:
+    def look_at(self, url: str) -> WebResponse:
         """Ask what is there. Raises OSError (URLError included) where nobody answers."""
         answer = self._ask(url, "HEAD")
         return self._ask(url, "GET", {"Range": "bytes=0-0"}) if answer.status >= HEAD_REFUSED else answer
 
-    def _ask(self, url: str, method: str, headers: dict[str, str] | None = None) -> Answer:
+    def _ask(self, url: str, method: str, headers: dict[str, str] | None = None) -> WebResponse:
         with self.open(url, method, headers or {}) as response:
             if (response.headers.get("Proxy-Status") or "").startswith(OUR_PROXY):
                 raise OSError(response.reason)
-            return Answer(response.status, response.url, response.headers)
+            return WebResponse(response.status, response.url, response.headers)
 
     def text(self, url: str, most: int) -> tuple[int, str]:
         """Return status and beginning (bytes) of a text."""

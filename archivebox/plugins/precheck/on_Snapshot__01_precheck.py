@@ -16,7 +16,7 @@ from archivebox.plugins.base import (
     write_atomically,
 )
 from archivebox.plugins.base.stopping import TimeIsOver
-from archivebox.plugins.base.web import Answer, Web
+from archivebox.plugins.base.web import Web, WebResponse
 
 FILE = "precheck.json"
 MARGIN = 0.9  # of the hook's time
@@ -33,7 +33,7 @@ def sentence(facts: dict[str, object]) -> str:
     return ", ".join(parts)
 
 
-def facts_of(answer: Answer) -> dict[str, object]:
+def facts_of(answer: WebResponse) -> dict[str, object]:
     """Return what is kept."""
     return {
         "status": answer.status,
