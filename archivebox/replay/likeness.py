@@ -31,7 +31,7 @@ from archivebox.replay.files import NotThereError
 from archivebox.replay.index import indices
 from archivebox.replay.moments import moment_of
 from archivebox.replay.origins import policy, sandbox
-from archivebox.replay.recorded import Asked, Reply, reply_to
+from archivebox.replay.recorded import RecordedRequest, Reply, reply_to
 from archivebox.replay.saved_page import has_saved_page, saved_page
 from archivebox.replay.scripts.offline import OfflineView
 from archivebox.replay.scripts.requests import ForbiddenError
@@ -282,7 +282,7 @@ class _Answers:
     def _reply(self, place: Place, url: str, span: str) -> Reply:
         if place.token == SAVED and url == self.url:
             return saved_page(self.folder, url, place)
-        return reply_to(self.folder, Asked(place, url, range=span), apart=True)
+        return reply_to(self.folder, RecordedRequest(place, url, range=span), apart=True)
 
 
 def _scripted(snapshot: Snapshot, url: str) -> OfflineView | None:

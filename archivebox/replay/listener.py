@@ -19,7 +19,7 @@ from archivebox.replay.files import NotThereError, list_folder, open_beneath, sp
 from archivebox.replay.large import Make, in_turn
 from archivebox.replay.origins import is_part, snapshot_of_host
 from archivebox.replay.pages import listing_page
-from archivebox.replay.recorded import Asked, reply_to
+from archivebox.replay.recorded import RecordedRequest, reply_to
 from archivebox.replay.scripts.host import label_of_host
 from archivebox.replay.scripts.listener import BodyExchange, ViewAnswer, ViewListener
 from archivebox.replay.scripts.requests import FRAMES
@@ -109,11 +109,11 @@ class Listener:
         if place is not None and is_url(shown):
             answer.links = not answer.is_shared
             url = f"{shown}?{scope.query_string}" if scope.query_string else shown
-            await self._recorded(answer, folder, Asked(place, url, range=scope.headers.get("range") or ""))
+            await self._recorded(answer, folder, RecordedRequest(place, url, range=scope.headers.get("range") or ""))
         else:
             await self._file(answer, scope, folder, names, place or Place(token, "", ""))
 
-    async def _recorded(self, answer: Answer, folder: Path, asked: Asked) -> None:
+    async def _recorded(self, answer: Answer, folder: Path, asked: RecordedRequest) -> None:
         await self._send(answer, partial(reply_to, folder, asked))
 
     async def _send(self, answer: Answer, make: Make) -> None:

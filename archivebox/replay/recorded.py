@@ -27,7 +27,7 @@ _SPAN = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RecordedRequest:
     """What the browser asks for: a URL, in which place, with scripts or not, and which part of it.
 
     ``is_raw``: a script asks, and gets all bytes as they came. ``found``: the answer, where it was chosen already.
@@ -57,7 +57,7 @@ class Reply:
     is_clean: bool = False
 
 
-def reply_to(folder: Path, asked: Asked, *, apart: bool = False) -> Reply:
+def reply_to(folder: Path, asked: RecordedRequest, *, apart: bool = False) -> Reply:
     """What is answered from the snapshot in ``folder``. Blocks.
 
     ``apart``: a large document that is not kept yet is rewritten in a process of its own; without, there is a
@@ -105,7 +105,9 @@ def _nothing(_size: int) -> bytes:
     return b""
 
 
-def _recorded(folder: Path, asked: Asked, index: Index, found: Recorded, stack: ExitStack, *, apart: bool) -> Reply:
+def _recorded(
+    folder: Path, asked: RecordedRequest, index: Index, found: Recorded, stack: ExitStack, *, apart: bool
+) -> Reply:
     if found.response.status == 206:
         return _piece(folder, asked, index.pieces(found), stack)
     headers, body = stack.enter_context(opened(folder, found.head))
@@ -131,7 +133,7 @@ def _recorded(folder: Path, asked: Asked, index: Index, found: Recorded, stack: 
     return made(document.make(body.read(found.size)), found.response.status)
 
 
-def _kind_of(essence: str, asked: Asked) -> Kind | None:
+def _kind_of(essence: str, asked: RecordedRequest) -> Kind | None:
     """How an answer of a type is rewritten; None where it comes as it came."""
     if essence in DOCUMENTS:
         return Kind.SCRIPTED if isinstance(asked.place, ScriptPlace) else Kind.HTML
@@ -147,7 +149,7 @@ def _sent_type(folder: Path, index: Index, found: Recorded, media: MediaType) ->
     return _PARTS.sub("application/octet-stream", _SAVED.sub("text/plain", str(media)))
 
 
-def _as_it_came(asked: Asked, found: Recorded, mimetype: str, body: Block) -> Reply:
+def _as_it_came(asked: RecordedRequest, found: Recorded, mimetype: str, body: Block) -> Reply:
     more = {"accept-ranges": "bytes"}
     try:
         part = parse_range(asked.range, found.size) if asked.range else None
@@ -161,7 +163,7 @@ def _as_it_came(asked: Asked, found: Recorded, mimetype: str, body: Block) -> Re
     return Reply(206, mimetype, end - start, body.read, more)
 
 
-def _piece(folder: Path, asked: Asked, pieces: list[Recorded], stack: ExitStack) -> Reply:
+def _piece(folder: Path, asked: RecordedRequest, pieces: list[Recorded], stack: ExitStack) -> Reply:
     """Of what was itself got in pieces (RFC 9110, 14.4): the one that has the first byte that is asked for."""
     for piece in pieces:
         headers, body = stack.enter_context(opened(folder, piece.body or piece.head))

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from archivebox.replay.index import Index, Recorded, indices
 from archivebox.replay.pages import HTML, error_page
-from archivebox.replay.recorded import Asked, Reply, reply_to, whole
+from archivebox.replay.recorded import RecordedRequest, Reply, reply_to, whole
 from archivebox.replay.scripts.bodies import names_of
 from archivebox.replay.scripts.exchanges import Repeats, nth, posted, repeats
 from archivebox.replay.scripts.page import SHIM
@@ -100,7 +100,7 @@ class ScriptedPage:
             return Reply(307, HTML, 0, _nothing, {"location": self.place.address(better)})
         if found is None and request.method not in {"GET", "HEAD"}:
             return _missing()
-        asked = Asked(
+        asked = RecordedRequest(
             self.place, url, request.may_run, request.range, is_raw=request.destination == "empty", found=found
         )
         return self._changed(request, url, found, reply_to(self.folder, asked, apart=apart))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from archivebox.replay.addresses import Place
-from archivebox.replay.recorded import Asked, Reply, reply_to
+from archivebox.replay.recorded import RecordedRequest, Reply, reply_to
 from tests.webserver.recording import Page, record
 
 PLACE = Place("token", "http://127.0.0.1:8000", "20261122090000")
@@ -20,7 +20,7 @@ LED = b'href="http://127.0.0.1:8000/web/follow/20261122090000/http://b.example/"
 
 
 def shown(folder: Path, path: str = "") -> tuple[Reply, bytes]:
-    reply = reply_to(folder, Asked(PLACE, URL + path))
+    reply = reply_to(folder, RecordedRequest(PLACE, URL + path))
     try:
         return reply, b"".join(iter(lambda: reply.read(1000), b""))
     finally:

@@ -11,7 +11,7 @@ import pytest
 from archivebox.replay.addresses import Place
 from archivebox.replay.index import indices, load
 from archivebox.replay.matching import bare, loose
-from archivebox.replay.recorded import Asked, Reply, reply_to
+from archivebox.replay.recorded import RecordedRequest, Reply, reply_to
 from tests.webserver.recording import WARC, Page, record
 
 PLACE = Place("token", "http://127.0.0.1:8000", "20261122090000")
@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def reply(folder: Path, path: str, **more: str) -> tuple[Reply, bytes]:
-    answer = reply_to(folder, Asked(PLACE, f"http://a.example{path}", **more), apart=True)  # type: ignore[arg-type]
+    answer = reply_to(folder, RecordedRequest(PLACE, f"http://a.example{path}", **more), apart=True)  # type: ignore[arg-type]
     try:
         return answer, b"".join(iter(lambda: answer.read(64), b""))[: answer.size]
     finally:

@@ -12,7 +12,7 @@ from archivebox.replay.addresses import Place
 from archivebox.replay.files import NotThereError
 from archivebox.replay.index import load
 from archivebox.replay.locations import Location
-from archivebox.replay.recorded import Asked, reply_to
+from archivebox.replay.recorded import RecordedRequest, reply_to
 from archivebox.replay.records import opened, read_request_body
 from tests.webserver.recording import WARC, Page, pack_recording, record_all
 
@@ -52,7 +52,7 @@ def folder(tmp_path: Path, pack: Callable[[Path], None]) -> Path:
 
 
 def shown(folder: Path, url: str) -> bytes:
-    reply = reply_to(folder, Asked(PLACE, url))
+    reply = reply_to(folder, RecordedRequest(PLACE, url))
     try:
         return b"".join(iter(lambda: reply.read(1000), b""))
     finally:

@@ -13,7 +13,7 @@ from archivebox.replay.addresses import Place
 from archivebox.replay.copies import linked_copy, xml_copy
 from archivebox.replay.files import NotThereError, open_beneath
 from archivebox.replay.index import load
-from archivebox.replay.recorded import Asked, Reply, reply_to
+from archivebox.replay.recorded import RecordedRequest, Reply, reply_to
 from archivebox.replay.rewriting.document import Document, Kind
 from archivebox.replay.rewriting.template import Template, fill
 from archivebox.replay.rewritten import LargeDocumentError
@@ -69,13 +69,13 @@ def directly(folder: Path, place: Place) -> bytes:
 
 def test_it_is_made_once_and_is_for_each_viewer_what_it_would_be(folder: Path, processes: list[str]) -> None:
     with pytest.raises(LargeDocumentError):
-        reply_to(folder, Asked(PLACE, URL))
+        reply_to(folder, RecordedRequest(PLACE, URL))
     for place in (PLACE, OTHER):
-        reply = reply_to(folder, Asked(place, URL), apart=True)
+        reply = reply_to(folder, RecordedRequest(place, URL), apart=True)
         assert (reply.status, reply.mimetype, reply.is_clean) == (200, "text/html; charset=utf-8", True)
         assert reply.size == len(directly(folder, place))
         assert body_of(reply) == directly(folder, place)
-    assert body_of(reply_to(folder, Asked(PLACE, URL))) == directly(folder, PLACE), "it is there now"
+    assert body_of(reply_to(folder, RecordedRequest(PLACE, URL))) == directly(folder, PLACE), "it is there now"
     assert len(processes) == 1
 
 
@@ -95,7 +95,7 @@ def test_words_are_filled_in_wherever_a_file_is_read_in_two(folder: Path, tmp_pa
 
 
 def test_no_viewers_word_is_kept(folder: Path, kept: Path) -> None:
-    body_of(reply_to(folder, Asked(PLACE, URL), apart=True))
+    body_of(reply_to(folder, RecordedRequest(PLACE, URL), apart=True))
     (file,) = kept.iterdir()
     assert b"sig_-nature" not in file.read_bytes()
     assert b"127.0.0.1" not in file.read_bytes()
@@ -105,36 +105,36 @@ def test_no_viewers_word_is_kept(folder: Path, kept: Path) -> None:
 @pytest.mark.parametrize("app", ['http://a"b', "http://a&b", "http://a<b>", "http://a b", "http://a'b"])
 def test_an_address_that_html_would_write_otherwise_is_not_filled_in(folder: Path, app: str) -> None:
     with pytest.raises(NotThereError):
-        reply_to(folder, Asked(Place("11", app, MOMENT), URL), apart=True)
+        reply_to(folder, RecordedRequest(Place("11", app, MOMENT), URL), apart=True)
 
 
 def test_what_is_lost_or_changed_is_made_again(folder: Path, kept: Path, processes: list[str]) -> None:
-    body_of(reply_to(folder, Asked(PLACE, URL), apart=True))
+    body_of(reply_to(folder, RecordedRequest(PLACE, URL), apart=True))
     for file in kept.iterdir():
         file.unlink()
-    body_of(reply_to(folder, Asked(PLACE, URL), apart=True))
+    body_of(reply_to(folder, RecordedRequest(PLACE, URL), apart=True))
     log = folder / "responses" / "index.jsonl"
     os.utime(log, ns=(0, 0))  # another resource may be there now
-    body_of(reply_to(folder, Asked(PLACE, URL), apart=True))
-    body_of(reply_to(folder, Asked(Place("11", "http://a", "20270101000000"), URL), apart=True))
+    body_of(reply_to(folder, RecordedRequest(PLACE, URL), apart=True))
+    body_of(reply_to(folder, RecordedRequest(Place("11", "http://a", "20270101000000"), URL), apart=True))
     assert len(processes) == 4
 
 
 @pytest.mark.parametrize("share", [0, 0.0001, 0.5, 0.999])
 def test_what_a_power_failure_left_of_it_is_made_again(folder: Path, kept: Path, share: float) -> None:
-    body_of(reply_to(folder, Asked(PLACE, URL), apart=True))
+    body_of(reply_to(folder, RecordedRequest(PLACE, URL), apart=True))
     (file,) = kept.iterdir()
     os.truncate(file, int(file.stat().st_size * share))
     with pytest.raises(LargeDocumentError):
-        reply_to(folder, Asked(PLACE, URL))
-    assert body_of(reply_to(folder, Asked(PLACE, URL), apart=True)) == directly(folder, PLACE)
+        reply_to(folder, RecordedRequest(PLACE, URL))
+    assert body_of(reply_to(folder, RecordedRequest(PLACE, URL), apart=True)) == directly(folder, PLACE)
 
 
 def test_no_more_is_kept_than_may_be(folder: Path, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    body_of(reply_to(folder, Asked(PLACE, URL), apart=True))
+    body_of(reply_to(folder, RecordedRequest(PLACE, URL), apart=True))
     (first,) = kept.iterdir()
     monkeypatch.setattr(rewritten, "MOST", first.stat().st_size + 1000)
-    body_of(reply_to(folder, Asked(PLACE, f"{URL}s.css"), apart=True))
+    body_of(reply_to(folder, RecordedRequest(PLACE, f"{URL}s.css"), apart=True))
     (second,) = kept.iterdir()
     assert second != first, "the one that was not looked at for longest has gone"
 
@@ -144,14 +144,14 @@ def test_without_a_place_to_keep_it_it_is_shown_all_the_same(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(rewritten, "DATA_FOLDER", DataFolder(tmp_path / "file"))
-    assert body_of(reply_to(folder, Asked(PLACE, URL), apart=True)) == directly(folder, PLACE)
+    assert body_of(reply_to(folder, RecordedRequest(PLACE, URL), apart=True)) == directly(folder, PLACE)
 
 
 def test_a_page_that_takes_too_much_is_shown_as_its_source_and_tried_once(tmp_path: Path, processes: list[str]) -> None:
     tangled = "".join(f"<p><b id={number}></p>" for number in range(8_000)).encode()
     record(tmp_path / "tangled", {URL: Page(tangled)})
     for _ in range(2):
-        reply = reply_to(tmp_path / "tangled", Asked(PLACE, URL), apart=True)
+        reply = reply_to(tmp_path / "tangled", RecordedRequest(PLACE, URL), apart=True)
         assert (reply.mimetype, reply.is_clean) == ("text/plain; charset=utf-8", False)
         assert body_of(reply) == tangled
     assert len(processes) == 2, "the page, and its source"
