@@ -18,7 +18,7 @@ from archivebox.contract.presentation import RECORDING, Output, OutputKind, Role
 from archivebox.contract.providers import ORDINARY, Provider, read_provider
 from archivebox.contract.schema import PluginSchema, prefix, read_schema, string_list
 from archivebox.contract.scripts import ABX_PKG, OLDER_PACKAGES, Script, read_script
-from archivebox.contract.searching import SearchBackend, read_search
+from archivebox.contract.searching import DeclaredBackend, read_search
 from archivebox.lib.jsonl import JSON
 
 BUNDLED = Path(__file__).parent.parent / "plugins"
@@ -68,7 +68,7 @@ class Plugin:
     outputs: tuple[Output, ...] = ()
     keeps: OutputKind | Literal[""] = ""
     provider: Provider = ORDINARY
-    search: SearchBackend | None = None
+    search: DeclaredBackend | None = None
     warnings: tuple[str, ...] = ()
 
     @property
