@@ -34,7 +34,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Backend:
+class SearchBackend:
     """One engine, by the plugin that speaks for it."""
 
     engine: str
@@ -135,7 +135,7 @@ def _request(snapshot: Snapshot) -> dict[str, JSON]:
     return {"snapshot": str(snapshot.pk), "folder": str(snapshot.path)}
 
 
-def chosen_backend() -> Backend | None:
+def chosen_backend() -> SearchBackend | None:
     """The backend that this collection searches with; None where none is wanted or it is switched off.
 
     SearchUnavailableError where no plugin is the engine that the settings name.
@@ -150,4 +150,4 @@ def chosen_backend() -> Backend | None:
     plugin = engines[wanted]
     if plugin.search is None or not settings.get_flag(plugin.enabled_setting):
         return None
-    return Backend(wanted, plugin, plugin.path / plugin.search.script, settings)
+    return SearchBackend(wanted, plugin, plugin.path / plugin.search.script, settings)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
-from archivebox.search.backend import Backend
+from archivebox.search.backend import SearchBackend
 
 BATCH = 100
 """Snapshots of one query, and after which it is noted how far the index is."""
@@ -23,7 +23,7 @@ class Progress:
     texts: int = 0
 
 
-def reindex(backend: Backend, only: SnapshotQuerySet) -> Iterator[Progress]:
+def reindex(backend: SearchBackend, only: SnapshotQuerySet) -> Iterator[Progress]:
     """Index these Snapshots again; the others stay as they are."""
     progress = Progress(only.count())
     with backend.indexing() as indexing:
@@ -33,7 +33,7 @@ def reindex(backend: Backend, only: SnapshotQuerySet) -> Iterator[Progress]:
             yield progress
 
 
-def rebuild(backend: Backend) -> Iterator[Progress]:
+def rebuild(backend: SearchBackend) -> Iterator[Progress]:
     """Forget all and index every Snapshot; after an interruption, go on where that came."""
     rows = Snapshot.objects.kept()
     reached = _reached(backend)
@@ -58,7 +58,7 @@ def _in_order(rows: SnapshotQuerySet, after: UUID) -> Iterator[Snapshot]:
         after = batch[-1].pk
 
 
-def _reached(backend: Backend) -> UUID | None:
+def _reached(backend: SearchBackend) -> UUID | None:
     """The Snapshot up to which an earlier call came that was interrupted; None where none was."""
     try:
         noted = json.loads(DATA_FOLDER.reindexed.read_text())
@@ -67,6 +67,6 @@ def _reached(backend: Backend) -> UUID | None:
         return None
 
 
-def _note(backend: Backend, snapshot: UUID) -> UUID:
+def _note(backend: SearchBackend, snapshot: UUID) -> UUID:
     DATA_FOLDER.reindexed.write_text(json.dumps({"engine": backend.engine, "snapshot": str(snapshot)}))
     return snapshot
