@@ -25,7 +25,7 @@ class SearchUnavailableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """One text with all the words: the key of its Snapshot, and which file of which plugin it is."""
 
     snapshot: UUID
@@ -42,7 +42,7 @@ class SearchBackend:
     script: Path
     settings: Resolved
 
-    def query(self, words: Sequence[str], limit: int) -> list[Hit]:
+    def query(self, words: Sequence[str], limit: int) -> list[SearchHit]:
         """Texts with all the words, the best first."""
         found = self._ask("query", [{"words": list(words), "limit": limit}])
         return [hit for hit in map(_hit, found) if hit is not None][:limit]
@@ -123,10 +123,10 @@ def _problem(plugin: Plugin, stderr: bytes) -> SearchUnavailableError:
     return SearchUnavailableError(lines[-1] if lines else f"The plugin {plugin.name} does not answer.")
 
 
-def _hit(record: Mapping[str, JSON]) -> Hit | None:
+def _hit(record: Mapping[str, JSON]) -> SearchHit | None:
     """What an engine answered; None for what is none of ours, which a server may have from others."""
     try:
-        return Hit(UUID(str(record.get("snapshot"))), str(record["plugin"]), str(record["file"]))
+        return SearchHit(UUID(str(record.get("snapshot"))), str(record["plugin"]), str(record["file"]))
     except (ValueError, KeyError):
         return None
 

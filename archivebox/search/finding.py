@@ -9,7 +9,7 @@ from django.db.models import prefetch_related_objects
 from archivebox.base_models.paging import NEWEST, Order, Page, Place, page_near, page_of
 from archivebox.core.note import Note
 from archivebox.core.snapshot import SHOWN_TITLE, Snapshot
-from archivebox.search.backend import Hit
+from archivebox.search.backend import SearchHit
 from archivebox.search.excerpts import LOOKED_AT, excerpt, excerpt_of, spans
 from archivebox.search.query.conditions import called
 from archivebox.search.query.selection import Selection
@@ -141,6 +141,6 @@ def _is_in(word: str, text: str) -> bool:
     return word.rstrip("*").casefold() in text.casefold()
 
 
-def _match(snapshot: Snapshot, hit: Hit, words: Sequence[str], most: int = LOOKED_AT) -> Match:
+def _match(snapshot: Snapshot, hit: SearchHit, words: Sequence[str], most: int = LOOKED_AT) -> Match:
     snippet = excerpt_of(snapshot.path / hit.plugin / hit.file, words, most)
     return Match(f"{hit.plugin}/{hit.file}", snippet, spans(snippet, words))

@@ -9,7 +9,7 @@ from django.db.models import Q, Subquery
 from archivebox.base_models.paging import Order, Place
 from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
-from archivebox.search.backend import Hit, chosen_backend
+from archivebox.search.backend import SearchHit, chosen_backend
 from archivebox.search.query.conditions import Known, condition, listed_for
 from archivebox.search.query.parser import parse
 from archivebox.search.query.tree import Either, Every, Field, Node, Not, QueryError, Result, Words
@@ -28,7 +28,7 @@ class Selection:
     tree: Node
     known: Known
     words: tuple[str, ...] = ()
-    hits: dict[UUID, list[Hit]] = field(default_factory=dict)
+    hits: dict[UUID, list[SearchHit]] = field(default_factory=dict)
 
     @property
     def rows(self) -> SnapshotQuerySet:
@@ -107,7 +107,7 @@ def chosen(
     found = {words: _hits(words, sight, every=every or is_negated) for words, is_negated in wanted}
     rows = seen_by(sight, _among(tree, removed=removed) if among is None else among)
     rows = rows if _asks_for_unfetched(tree) else rows.but_unfetched()
-    hits: dict[UUID, list[Hit]] = {}
+    hits: dict[UUID, list[SearchHit]] = {}
     for words, is_negated in wanted:
         for hit in [] if is_negated else found[words]:
             hits.setdefault(hit.snapshot, []).append(hit)
@@ -180,7 +180,7 @@ def _words(tree: Node) -> list[str]:
     return [word for words, is_negated in _wanted_texts(tree) if not is_negated for word in words]
 
 
-def _hits(words: tuple[str, ...], sight: Sight, *, every: bool) -> list[Hit]:
+def _hits(words: tuple[str, ...], sight: Sight, *, every: bool) -> list[SearchHit]:
     backend = chosen_backend()
     if backend is None:
         return []
@@ -193,7 +193,7 @@ def _hits(words: tuple[str, ...], sight: Sight, *, every: bool) -> list[Hit]:
     return _seen(backend.query(words, ALL_HITS), sight)[:MOST_HITS]
 
 
-def _seen(hits: list[Hit], sight: Sight) -> list[Hit]:
+def _seen(hits: list[SearchHit], sight: Sight) -> list[SearchHit]:
     """An engine does not know who asks: all of its best may be hidden."""
     keys = {hit.snapshot for hit in hits}
     seen = set(seen_by(sight, Snapshot.objects.filter(pk__in=keys)).values_list("pk", flat=True))

@@ -10,7 +10,7 @@ from django.utils import timezone
 from archivebox.base_models.paging import NEWEST, Order, Page, Place, page_near
 from archivebox.base_models.visibility import EVERYTHING, Sight, seen_by
 from archivebox.core.models import ArchiveResult, Note, Snapshot, Tag
-from archivebox.search.backend import Hit
+from archivebox.search.backend import SearchHit
 from archivebox.search.facets import count_of, facets
 from archivebox.search.finding import ORDERS, find, page_found, sortable
 from archivebox.search.query import QueryError, chosen, complete, select, selection
@@ -385,11 +385,11 @@ def test_what_others_hide_takes_no_room_among_the_best(
     pages: dict[str, Snapshot], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Snapshot.objects.filter(pk=pages["pear"].pk).update(visibility="private")
-    hits = [Hit(pages[name].pk, "htmltotext", "text.txt") for name in ("pear", "plum")]
+    hits = [SearchHit(pages[name].pk, "htmltotext", "text.txt") for name in ("pear", "plum")]
     asked: list[tuple[tuple[str, ...], int]] = []
 
     class Engine:
-        def query(self, words: tuple[str, ...], most: int) -> list[Hit]:
+        def query(self, words: tuple[str, ...], most: int) -> list[SearchHit]:
             asked.append((words, most))
             return hits[:most]
 
