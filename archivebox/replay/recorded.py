@@ -13,7 +13,7 @@ from archivebox.replay.answer_type import CSS, inherited_charset, media_type_of
 from archivebox.replay.files import parse_range
 from archivebox.replay.index import Index, Recorded, indices
 from archivebox.replay.pages import HTML, circle_page, missing_page
-from archivebox.replay.records import Block, opened
+from archivebox.replay.records import RecordBlock, opened
 from archivebox.replay.rewriting.document import Document, Kind, Made
 from archivebox.replay.rewritten import Source, is_large, open_rewritten
 from archivebox.replay.scripts.place import ScriptPlace
@@ -149,7 +149,7 @@ def _sent_type(folder: Path, index: Index, found: Recorded, media: MediaType) ->
     return _PARTS.sub("application/octet-stream", _SAVED.sub("text/plain", str(media)))
 
 
-def _as_it_came(asked: RecordedRequest, found: Recorded, mimetype: str, body: Block) -> Reply:
+def _as_it_came(asked: RecordedRequest, found: Recorded, mimetype: str, body: RecordBlock) -> Reply:
     more = {"accept-ranges": "bytes"}
     try:
         part = parse_range(asked.range, found.size) if asked.range else None

@@ -17,7 +17,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 """One gzip member, with its checksum (zlib manual, inflateInit2)."""
 
 
-class Block:
+class RecordBlock:
     """What is in one record, up to its length: lines, then bytes."""
 
     def __init__(self, file: BinaryIO, size: int, *, can_seek: bool) -> None:
@@ -75,7 +75,7 @@ class _Member(io.RawIOBase):
 
 
 @contextmanager
-def opened(folder: Path, place: Location) -> Iterator[tuple[Mapping[str, str], Block]]:
+def opened(folder: Path, place: Location) -> Iterator[tuple[Mapping[str, str], RecordBlock]]:
     """The headers, names in lower case, and a block that stands at the body's first byte. Blocks.
 
     NotThereError where the file is gone, or no record is there. The body of a revisit record is empty (WARC 1.1, 6.7).
@@ -101,7 +101,7 @@ def read_request_body(folder: Path, place: Location, most: int) -> bytes:
 
 
 @contextmanager
-def _open_record(folder: Path, place: Location, offset: int) -> Iterator[tuple[Mapping[str, str], Block]]:
+def _open_record(folder: Path, place: Location, offset: int) -> Iterator[tuple[Mapping[str, str], RecordBlock]]:
     """The fields of the record that begins at ``offset``, and its block."""
     found = open_beneath(folder, [place.folder, place.name])
     with os.fdopen(found.descriptor, "rb") as file:
@@ -116,4 +116,4 @@ def _open_record(folder: Path, place: Location, offset: int) -> Iterator[tuple[M
         length = fields.get("content-length", "")
         if not (length.isascii() and length.isdigit()):
             raise NotThereError("a record without its length")
-        yield fields, Block(record, int(length), can_seek=not place.is_packed)
+        yield fields, RecordBlock(record, int(length), can_seek=not place.is_packed)
