@@ -10,7 +10,7 @@ from archivebox.plugins.base.html_text import letters
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from archivebox.plugins.base.html_text import Block
+    from archivebox.plugins.base.html_text import TextBlock
 
 PARAGRAPH = 60  # letters; what is shorter is a label, a caption or a byline more often than a part of the article
 AROUND = 0.1  # of the letters: with more of them in links it is what stands around an article, 0.02 are usual inside;
@@ -25,7 +25,7 @@ class Page:
     `comments`: the letters of each part of the page in which readers write.
     """
 
-    def __init__(self, blocks: Sequence[Block], comments: Sequence[str] = ()) -> None:
+    def __init__(self, blocks: Sequence[TextBlock], comments: Sequence[str] = ()) -> None:
         self._texts = [letters(block.text) for block in blocks[:MAX_BLOCKS]]
         self._linked = [len(letters(block.linked)) for block in blocks[:MAX_BLOCKS]]
         self._count = Counter(self._texts)

@@ -33,7 +33,7 @@ _KEPT_NEWLINE = str.maketrans({_PARAGRAPH: " ", _LINE: " ", _CELL: " ", _LINK: "
 _NO_LETTERS = re.compile(r"\W+")
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """A block of a page, and those words of it that are links."""
 
     text: str
@@ -57,10 +57,10 @@ def html_to_text(html: str) -> str:
     return _layout("".join(_pieces(body, menus=False))) or _layout("".join(_pieces(body, menus=True)))
 
 
-def html_to_blocks(html: str) -> list[Block]:
+def html_to_blocks(html: str) -> list[TextBlock]:
     """Every block of text in the page, menus too, in document order."""
     body = parse_html(html).body
-    blocks: list[Block] = []
+    blocks: list[TextBlock] = []
     text, linked, in_link = "", "", False
     for piece in re.split(f"([{_PARAGRAPH}{_LINE}{_CELL}{_LINK}])", "".join(_pieces(body, menus=True)) if body else ""):
         if piece == _LINK:
@@ -68,7 +68,7 @@ def html_to_blocks(html: str) -> list[Block]:
         elif piece not in (_PARAGRAPH, _LINE, _CELL):
             text, linked = text + piece, linked + (piece if in_link else "")
         elif text.strip():
-            blocks.append(Block(text, linked))
+            blocks.append(TextBlock(text, linked))
             text, linked = "", ""
     return blocks
 

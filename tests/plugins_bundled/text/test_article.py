@@ -12,7 +12,7 @@ import pytest
 
 from archivebox.plugins.article.boxes import Box, boxes_of, comments_in, with_boxes
 from archivebox.plugins.article.choice import Page, choose
-from archivebox.plugins.base.html_text import Block, html_to_blocks, html_to_text, parse_html
+from archivebox.plugins.base.html_text import TextBlock, html_to_blocks, html_to_text, parse_html
 
 HOOK = Path(__file__).parents[3] / "archivebox" / "plugins" / "article" / "on_Snapshot__84_article.py"
 STORY = "Nobody plans to lose a page. It is there in the morning, and a year later it is not."
@@ -151,10 +151,10 @@ def test_a_block_knows_which_of_its_words_are_links() -> None:
     html = "<nav><a href=/>Home</a></nav><a href=/x><h3>Nine</h3><p>lanterns</p></a><p>and <a href=/y>more</a>.</p>"
 
     assert html_to_blocks(html) == [
-        Block("Home", "Home"),
-        Block("Nine", "Nine"),
-        Block("lanterns", "lanterns"),
-        Block("and more.", "more"),
+        TextBlock("Home", "Home"),
+        TextBlock("Nine", "Nine"),
+        TextBlock("lanterns", "lanterns"),
+        TextBlock("and more.", "more"),
     ]
 
 
