@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 IN_MEMORY = 1 << 20  # bytes
 
 
-class Body:
+class RecordedBody:
     """Takes bytes up to a limit; `cut` says that there were more."""
 
     __slots__ = ("_hash", "cut", "file", "limit", "size")

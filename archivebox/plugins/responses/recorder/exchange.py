@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import urllib.parse
 
-from .body import Body
+from .body import RecordedBody
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Exchange:
         self.protocol = self.address = ""
         self.tls: Params | None = None
         self.source = "network"
-        self.body = Body(limit)
+        self.body = RecordedBody(limit)
         self.announced = 0  # bytes of body that the browser says have come
         self.wire = 0  # bytes that came over the network, headers included
         self.seconds = 0.0
