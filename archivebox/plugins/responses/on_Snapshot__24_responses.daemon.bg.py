@@ -12,7 +12,7 @@ import time
 
 from recorder import Limits, Recorder
 from recorder.addresses import Addresses
-from recorder.files import Files
+from recorder.files import ResponseFiles
 from recorder.sockets import Sockets
 from recorder.store import Store, mend, new_name
 
@@ -64,7 +64,7 @@ def main() -> None:
     mend(".")
     hidden = frozenset(target["hidden_headers"])
     info = {"software": "ArchiveBox", "browser": target["browser"], "format": "WARC File Format 1.1"}
-    files = Files() if settings.bool("RESPONSES_FILES") else None
+    files = ResponseFiles() if settings.bool("RESPONSES_FILES") else None
     store = Store(
         new_name(), hidden | OF_THE_SITE if hidden else hidden, info, Addresses(os.environ.get("CRAWL_DIR", "")), files
     )

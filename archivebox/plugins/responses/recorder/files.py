@@ -14,7 +14,7 @@ NAME_MAX = 80  # characters of a URL's last part that its file keeps
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-class Files:
+class ResponseFiles:
     """The folder `all/`, whose files begin with a number in order of arrival."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .addresses import Addresses
     from .exchange import Exchange
-    from .files import Files
+    from .files import ResponseFiles
 
 SAME_BODY = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
@@ -49,7 +49,7 @@ class Store:
         hidden: frozenset[str],
         info: dict[str, str],
         addresses: Addresses,
-        files: Files | None = None,
+        files: ResponseFiles | None = None,
     ) -> None:
         """`hidden`: headers, in lower case, that are left out; `info`: fields of warcinfo."""
         self._hidden, self._addresses, self._files = hidden, addresses, files
