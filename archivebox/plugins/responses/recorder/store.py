@@ -33,7 +33,7 @@ def new_name() -> str:
     return (name if name not in taken else next(each for each in numbers if each not in taken)) + ".warc"
 
 
-class Kept:
+class StoredBody:
     """A body that is in a WARC already: of which record, URL and date."""
 
     def __init__(self, record: str, url: str, date: str) -> None:
@@ -53,7 +53,7 @@ class Store:
     ) -> None:
         """`hidden`: headers, in lower case, that are left out; `info`: fields of warcinfo."""
         self._hidden, self._addresses, self._files = hidden, addresses, files
-        self._bodies: dict[str, Kept] = {}
+        self._bodies: dict[str, StoredBody] = {}
         self._urls: dict[str, str] = {}  # URL: digest of what a GET gave
         self.count = self.errors = self.size = 0
         for entry in read_index("."):
@@ -107,7 +107,7 @@ class Store:
     def _remember(self, entry: Params) -> None:
         digest = entry.get("sha256", "")
         if "record" in entry and digest and not entry.get("revisit"):
-            self._bodies.setdefault(digest, Kept(entry["record"], entry["url"], entry["time"]))
+            self._bodies.setdefault(digest, StoredBody(entry["record"], entry["url"], entry["time"]))
         if digest and entry["method"] == "GET" and entry["status"] == 200:
             self._urls.setdefault(entry["url"], digest)
 
