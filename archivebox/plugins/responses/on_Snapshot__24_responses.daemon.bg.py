@@ -10,7 +10,7 @@ import os
 import select
 import time
 
-from recorder import Limits, Recorder
+from recorder import Recorder, RecorderLimits
 from recorder.addresses import Addresses
 from recorder.files import ResponseFiles
 from recorder.sockets import Sockets
@@ -57,7 +57,7 @@ def main() -> None:
     end_with_engine()
     settings = Settings()
     wait = min(FILE_TIME, settings.float("CHROME_PAGELOAD_TIMEOUT") / 2 or FILE_TIME)
-    limits = Limits(settings.size("RESPONSES_MAX_SIZE"), settings.size("RESPONSES_MAX_FILE_SIZE"), wait)
+    limits = RecorderLimits(settings.size("RESPONSES_MAX_SIZE"), settings.size("RESPONSES_MAX_FILE_SIZE"), wait)
     target = read_json(os.path.join(sibling("chrome"), "target.json"))
     if target is None:
         try_again("No tab is open for this Snapshot: the chrome plugin's hooks have to run first.")

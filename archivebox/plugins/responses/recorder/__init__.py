@@ -42,7 +42,7 @@ EVERY_RESPONSE = {"patterns": [{"urlPattern": "*", "requestStage": "Response"}]}
 SHARED_WORKERS = [{"type": "shared_worker"}, {"exclude": True}]  # of all tabs: they are nobody's children
 
 
-class Limits:
+class RecorderLimits:
     """Bytes: of one body, and of a URL that is itself a file; seconds that a navigation waits for that file."""
 
     def __init__(self, body: int, file: int, wait: float) -> None:
@@ -52,7 +52,9 @@ class Limits:
 class Recorder:
     """Listens on a connection to the browser, to the tab whose main frame is named; `store` keeps what is whole."""
 
-    def __init__(self, connection: Connection, main_frame: str, store: Store, limits: Limits, sockets: Sockets) -> None:
+    def __init__(
+        self, connection: Connection, main_frame: str, store: Store, limits: RecorderLimits, sockets: Sockets
+    ) -> None:
         self._connection, self._main_frame, self._store, self._limits = connection, main_frame, store, limits
         self._shared_workers: dict[str, str] = {}  # by session
         self._requests: set[str] = set()  # that for the script of a shared worker has the worker's identifier
