@@ -13,7 +13,7 @@ import os
 import time
 
 from recorder.addresses import Addresses
-from recorder.exchange import Exchange
+from recorder.exchange import RecordedExchange
 from recorder.store import Store, mend, new_name
 
 from archivebox.plugins.base import (
@@ -67,13 +67,13 @@ def why_not(status: int, headers: Mapping[str, str]) -> str:
     return ""
 
 
-def fetch(url: str, settings: Settings) -> Exchange:
+def fetch(url: str, settings: Settings) -> RecordedExchange:
     """Return the whole of one file; the hook ends where it is not for us."""
     agent = settings.str("CHROME_USER_AGENT") or AGENT
     web = Web(agent, READ_TIME, check_certificates=settings.bool("CHROME_CHECK_SSL_VALIDITY"), follow=False)
     sent = {"User-Agent": agent, "Accept": "*/*", "Accept-Encoding": "identity"}
     request = {"request": {"url": url, "method": "GET", "headers": sent}, "type": "Document", "wallTime": time.time()}
-    exchange = Exchange(request, MAX_SIZE, main=True)
+    exchange = RecordedExchange(request, MAX_SIZE, main=True)
     began = time.monotonic()
     with web.open(url, "GET", sent) as answer:
         if reason := why_not(answer.status, answer.headers):

@@ -19,7 +19,7 @@ from archivebox.plugins.base.media_types import is_page
 from .documents import WISHES as OF_DOCUMENTS
 from .documents import Documents
 from .download import Download, as_response
-from .exchange import BODILESS, REDIRECTS, Chain, Exchange
+from .exchange import BODILESS, REDIRECTS, Chain, RecordedExchange
 from .paused import body_of, header_of, is_file, is_short_frame, url_of
 
 TYPE_CHECKING = False
@@ -182,7 +182,7 @@ class Recorder:
         """A frame is gone, and no end is told of what it was loading."""
         self._ask_for_what_is_there(lambda hop: hop.frame == event.params["frameId"])
 
-    def _ask_for_what_is_there(self, wanted: Callable[[Exchange], bool]) -> None:
+    def _ask_for_what_is_there(self, wanted: Callable[[RecordedExchange], bool]) -> None:
         for identifier, chain in list(self._chains.items()):
             if chain.hops and not chain.last.complete and chain.last.status and wanted(chain.last):
                 self._ask_for_body(identifier, chain.last, self._connection.tab)
@@ -199,7 +199,7 @@ class Recorder:
             and params.get("type") == "Document"
             and params.get("frameId") == self._main_frame
         )
-        exchange = Exchange(params, self._limits.body, main=main)
+        exchange = RecordedExchange(params, self._limits.body, main=main)
         if "redirectResponse" in params and chain.hops:
             self._redirected(chain.last, params, exchange.url)
         elif main:
@@ -214,7 +214,7 @@ class Recorder:
             self._stream(identifier, exchange, session)
         self._save(identifier)
 
-    def _stream(self, identifier: str, hop: Exchange, session: str) -> None:
+    def _stream(self, identifier: str, hop: RecordedExchange, session: str) -> None:
         """Have the body sent as it comes; of a quick answer some, or all, has come before that is asked for."""
 
         def take(answer: Params | None) -> None:
@@ -223,7 +223,7 @@ class Recorder:
 
         self._ask("Network.streamResourceContent", {"requestId": identifier}, session, take)
 
-    def _redirected(self, hop: Exchange, params: Params, url: str) -> None:
+    def _redirected(self, hop: RecordedExchange, params: Params, url: str) -> None:
         hop.answered(params["redirectResponse"], wire_headers=params.get("redirectHasExtraInfo", False))
         hop.redirected_to, hop.complete = url, True
 
@@ -236,7 +236,7 @@ class Recorder:
         self._chains.setdefault(params["requestId"], Chain()).received.append(params)
         self._save(params["requestId"])
 
-    def _hop(self, params: Params) -> Exchange | None:
+    def _hop(self, params: Params) -> RecordedExchange | None:
         """Return the exchange that an event is about, None where it is none of the network's (data:, blob:, …)."""
         chain = self._chains.get(params["requestId"])
         return chain.last if chain and chain.hops and not chain.last.complete else None
@@ -272,7 +272,7 @@ class Recorder:
         else:
             self._ask_for_body(params["requestId"], hop, session)
 
-    def _ask_for_body(self, identifier: str, hop: Exchange, session: str) -> None:
+    def _ask_for_body(self, identifier: str, hop: RecordedExchange, session: str) -> None:
         def take(answer: Params | None) -> None:
             if hop.complete:
                 return
@@ -292,7 +292,7 @@ class Recorder:
 
         self._ask("Network.getResponseBody", {"requestId": identifier}, session, take)
 
-    def _fetch_again(self, identifier: str, hop: Exchange, session: str) -> None:
+    def _fetch_again(self, identifier: str, hop: RecordedExchange, session: str) -> None:
         """Have the page fetch what a service worker made for it, of which the browser keeps nothing.
 
         It is streamed, but a quick one has come before that can be asked for.
@@ -324,7 +324,7 @@ class Recorder:
             error = params.get("blockedReason") or params["errorText"]
             self._ask_for_rest(params["requestId"], hop, event.session, error)
 
-    def _ask_for_rest(self, identifier: str, hop: Exchange, session: str, error: str) -> None:
+    def _ask_for_rest(self, identifier: str, hop: RecordedExchange, session: str, error: str) -> None:
         """End what was broken off; all of a stream that the page has closed may have come before we listened to it."""
 
         def take(answer: Params | None) -> None:
@@ -340,21 +340,21 @@ class Recorder:
         else:
             take(None)
 
-    def _fetch_file(self, identifier: str, hop: Exchange) -> None:
+    def _fetch_file(self, identifier: str, hop: RecordedExchange) -> None:
         """The browser saw by the bytes of a document without a type that it is none to show: nobody gets them."""
         hop.body.limit = self._limits.file
         Download(self._ask, self._connection.tab, hop, lambda: self._complete(identifier, hop)).fetch()
 
-    def _fetch_anew(self, identifier: str, hop: Exchange) -> None:
+    def _fetch_anew(self, identifier: str, hop: RecordedExchange) -> None:
         """The browser drops what came of a document whose loading was stopped: have it once more, while it is shown."""
         Download(self._ask, self._connection.tab, hop, lambda: self._complete(identifier, hop)).fetch()
 
-    def _end_early(self, hop: Exchange, truncated: str, error: str) -> None:
+    def _end_early(self, hop: RecordedExchange, truncated: str, error: str) -> None:
         hop.error, hop.complete = error, True
         if hop.status and not hop.has_no_body:
             hop.truncated = truncated
 
-    def _complete(self, identifier: str, hop: Exchange) -> None:
+    def _complete(self, identifier: str, hop: RecordedExchange) -> None:
         hop.complete = True
         if hop.body.cut:
             hop.truncated = "length"
@@ -392,14 +392,14 @@ class Recorder:
     def _go_on(self, session: str, params: Params) -> None:
         self._connection.send("Fetch.continueRequest", {"requestId": params["requestId"]}, session)
 
-    def _hop_at(self, paused: Params) -> Exchange | None:
+    def _hop_at(self, paused: Params) -> RecordedExchange | None:
         hop = self._hop({"requestId": paused.get("networkId", "")})
         return hop if hop is not None and hop.url == url_of(paused) else None
 
     def _is_main(self, params: Params) -> bool:
         return (params["resourceType"], params["frameId"]) == ("Document", self._main_frame)
 
-    def _take_and_go_on(self, session: str, params: Params, hop: Exchange | None) -> None:
+    def _take_and_go_on(self, session: str, params: Params, hop: RecordedExchange | None) -> None:
         """Take the body; what waits may be told of before its request (`hop` is None), which another process tells."""
         length = header_of(params, "content-length")
         too_large = length.isdigit() and int(length) > self._limits.body

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from archivebox.plugins.base.cdp import Params
 
-    from .exchange import Exchange
+    from .exchange import RecordedExchange
 
     Ask = Callable[[str, Params, str, Callable[[Params | None], None]], None]
 
@@ -31,7 +31,7 @@ NOT_OF_EMPTY = frozenset({"content-disposition", "content-encoding", "content-le
 class Download:
     """One file on its way into the body of `hop`; `end` is called once, when no more will come."""
 
-    def __init__(self, ask: Ask, session: str, hop: Exchange, end: Callable[[], None]) -> None:
+    def __init__(self, ask: Ask, session: str, hop: RecordedExchange, end: Callable[[], None]) -> None:
         self._ask, self._session, self._hop, self._end = ask, session, hop, end
         self._paused: Params = {}
         self._let_go_at = 0.0  # when the navigation is let go that waits for it; 0: none does

@@ -15,7 +15,7 @@ BODILESS = frozenset({204, 205, 304})  # RFC 9110, 6.4.1
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
-class Exchange:
+class RecordedExchange:
     """One hop: a request that is redirected is several of them.
 
     `sent` and `received` are the headers as they went over the wire, where the browser told; else those it made up.
@@ -112,18 +112,18 @@ class Chain:
     """The hops of one request id; headers from the wire come apart from them, in the same order."""
 
     def __init__(self) -> None:
-        self.hops: list[Exchange] = []
+        self.hops: list[RecordedExchange] = []
         self.sent: list[dict[str, str]] = []
         self.received: list[Params] = []
         self._saved = self._with_wire_headers = 0
 
     @property
-    def last(self) -> Exchange:
+    def last(self) -> RecordedExchange:
         return self.hops[-1]
 
-    def take_whole(self, *, waiting: bool = True) -> list[Exchange]:
+    def take_whole(self, *, waiting: bool = True) -> list[RecordedExchange]:
         """Return the hops about which everything is known by now (`waiting`: or will ever be), each once, in order."""
-        whole: list[Exchange] = []
+        whole: list[RecordedExchange] = []
         while self._saved < len(self.hops) and self._join(self.hops[self._saved], waiting=waiting):
             whole.append(self.hops[self._saved])
             self._saved += 1
@@ -133,7 +133,7 @@ class Chain:
     def is_saved(self) -> bool:
         return 0 < self._saved == len(self.hops)
 
-    def _join(self, hop: Exchange, *, waiting: bool) -> bool:
+    def _join(self, hop: RecordedExchange, *, waiting: bool) -> bool:
         if not hop.complete:
             return False
         if hop.expects_wire_headers:

@@ -8,7 +8,7 @@ import shutil
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .exchange import Exchange
+    from .exchange import RecordedExchange
 
 NAME_MAX = 80  # characters of a URL's last part that its file keeps
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -21,7 +21,7 @@ class ResponseFiles:
         os.makedirs("all", exist_ok=True)
         self._number = len(os.listdir("all"))
 
-    def keep(self, exchange: Exchange) -> str:
+    def keep(self, exchange: RecordedExchange) -> str:
         """Write the body of an exchange to a file; return its name."""
         self._number += 1
         last = exchange.target.partition("?")[0].rpartition("/")[2]

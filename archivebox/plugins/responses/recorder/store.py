@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from archivebox.plugins.base.warc_file import Record
 
     from .addresses import Addresses
-    from .exchange import Exchange
+    from .exchange import RecordedExchange
     from .files import ResponseFiles
 
 SAME_BODY = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
@@ -63,11 +63,11 @@ class Store:
         self._index = open(INDEX, "ab", buffering=0)  # noqa: SIM115  (closed by `close`)
         self._info = self._begin(info)
 
-    def wants_body(self, exchange: Exchange) -> bool:
+    def wants_body(self, exchange: RecordedExchange) -> bool:
         """Whether the body of an answer is new, as far as that can be known without it."""
         return exchange.source == "network" or exchange.url not in self._urls
 
-    def save(self, exchange: Exchange) -> None:
+    def save(self, exchange: RecordedExchange) -> None:
         """Keep a whole exchange."""
         if exchange.confirmed:
             self._confirm(exchange)
@@ -88,7 +88,7 @@ class Store:
         self._remember(entry)
         self._index.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
 
-    def _confirm(self, exchange: Exchange) -> None:
+    def _confirm(self, exchange: RecordedExchange) -> None:
         """Tell what the wire had, if the body is in this Snapshot; else what the cache gave: an earlier page has it."""
         if exchange.url in self._urls:
             exchange.be_confirmation()
@@ -113,7 +113,7 @@ class Store:
 
     # --- records ------------------------------------------------------------------------------------------------
 
-    def _pair(self, exchange: Exchange, entry: Params) -> None:
+    def _pair(self, exchange: RecordedExchange, entry: Params) -> None:
         """Write request and response, or what says that the body is in this Snapshot already."""
         identifier = new_record_id()
         fields = self._common(exchange) | {"WARC-Record-ID": identifier, "WARC-Truncated": exchange.truncated}
@@ -125,7 +125,7 @@ class Store:
             self._warc.write("request", self._common(exchange) | related, self._request_block(exchange))
         self.size += exchange.body.size
 
-    def _response(self, exchange: Exchange, fields: dict[str, str], entry: Params) -> Record:
+    def _response(self, exchange: RecordedExchange, fields: dict[str, str], entry: Params) -> Record:
         digest, fields["Content-Type"] = exchange.body.sha256, HTTP["response"]
         head = self._response_head(exchange)
         former = self._bodies.get(digest) if exchange.body.size and not exchange.truncated else None
@@ -143,12 +143,12 @@ class Store:
         fields |= {"WARC-Refers-To-Target-URI": former.url, "WARC-Refers-To-Date": former.date}
         return self._warc.write("revisit", fields, head)
 
-    def _metadata(self, exchange: Exchange) -> None:
+    def _metadata(self, exchange: RecordedExchange) -> None:
         fields = self._common(exchange) | {"Content-Type": "application/warc-fields"}
         text = f"fetchError: {exchange.error}\r\nmethod: {exchange.method}\r\nvia: {exchange.initiator}\r\n"
         self._warc.write("metadata", fields, text.encode())
 
-    def _common(self, exchange: Exchange) -> dict[str, str]:
+    def _common(self, exchange: RecordedExchange) -> dict[str, str]:
         return {
             "WARC-Target-URI": exchange.url,
             "WARC-Date": moment(exchange.started),
@@ -158,7 +158,7 @@ class Store:
 
     # --- HTTP ---------------------------------------------------------------------------------------------------
 
-    def _response_head(self, exchange: Exchange) -> bytes:
+    def _response_head(self, exchange: RecordedExchange) -> bytes:
         """Return status line and headers; those that no longer hold are kept under another name, as other tools do."""
         lines = [f"HTTP/1.1 {exchange.status} {exchange.reason}".rstrip()]
         size = "" if exchange.has_no_body else str(exchange.body.size)
@@ -169,7 +169,7 @@ class Store:
             lines.append(f"Content-Length: {size}")
         return _lines(lines)
 
-    def _request_block(self, exchange: Exchange) -> bytes:
+    def _request_block(self, exchange: RecordedExchange) -> bytes:
         lines = [f"{exchange.method} {exchange.target} HTTP/1.1"]
         headers = self._shown(exchange.sent)
         if not any(name.lower() == "host" for name, _ in headers):
@@ -187,7 +187,7 @@ class Store:
 
     # --- the index ----------------------------------------------------------------------------------------------
 
-    def _describe(self, exchange: Exchange) -> Params:
+    def _describe(self, exchange: RecordedExchange) -> Params:
         entry: Params = {
             "url": exchange.url,
             "method": exchange.method,
@@ -211,7 +211,7 @@ class Store:
         entry = {name: value for name, value in entry.items() if value or name in ("status", "size")}
         return entry | (self._describe_main(exchange) if exchange.main else _tls(exchange))
 
-    def _describe_main(self, exchange: Exchange) -> Params:
+    def _describe_main(self, exchange: RecordedExchange) -> Params:
         """Return what is told of the page's own document alone."""
         headers = {"request_headers": exchange.sent, "response_headers": exchange.received}
         shown = {
@@ -233,7 +233,7 @@ def mend(folder: str) -> None:
                 file.truncate(file.read().rfind(b"\n") + 1)
 
 
-def _tls(exchange: Exchange) -> Params:
+def _tls(exchange: RecordedExchange) -> Params:
     return {"tls": {"protocol": exchange.tls["protocol"]}} if exchange.tls else {}
 
 
