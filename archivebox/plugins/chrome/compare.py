@@ -64,7 +64,7 @@ class SlowPageError(Exception):
     """A page that did not load in time; the message is a sentence."""
 
 
-class Browser:
+class IsolatedBrowser:
     """A browser of our own, which reaches nobody."""
 
     def __init__(self, settings: Settings) -> None:
@@ -100,7 +100,7 @@ class Browser:
 class ShownPage:
     """One page, in a tab of its own."""
 
-    def __init__(self, browser: Browser, shown: Shown, size: tuple[int, int], *, scripts: bool = False) -> None:
+    def __init__(self, browser: IsolatedBrowser, shown: Shown, size: tuple[int, int], *, scripts: bool = False) -> None:
         url, sandbox = shown
         self._browser, self._connection = browser, browser.connection
         self._origin = "/".join([*url.split("/")[:3], ""])
@@ -185,7 +185,7 @@ def _next_line() -> dict[str, Any]:
     return said
 
 
-def compare(browser: Browser, replay: Shown, saved: Shown | None, scripted: Shown | None, picture: str) -> None:
+def compare(browser: IsolatedBrowser, replay: Shown, saved: Shown | None, scripted: Shown | None, picture: str) -> None:
     """Count the words and tiles of both replays that are there."""
     kept = read_picture(picture) if picture else None
     size = kept.size if kept is not None else browser.window
@@ -210,7 +210,7 @@ def compare(browser: Browser, replay: Shown, saved: Shown | None, scripted: Show
 
 
 def _look(
-    browser: Browser, shown: Shown, size: tuple[int, int], *, scripts: bool = False
+    browser: IsolatedBrowser, shown: Shown, size: tuple[int, int], *, scripts: bool = False
 ) -> tuple[Counter[str], bytes]:
     """The words of a page that can be seen, and its picture."""
     page = ShownPage(browser, shown, size, scripts=scripts)
@@ -235,7 +235,7 @@ def main() -> None:
     os.close(int(channel))
     signal.signal(signal.SIGTERM, _end)
     os.environ["http_proxy"] = NOWHERE
-    with Browser(Settings()) as browser:
+    with IsolatedBrowser(Settings()) as browser:
         emit("Ready")
         while True:
             try:
