@@ -97,7 +97,7 @@ class IsolatedBrowser:
         end_the_greedy(self.connection.call("SystemInfo.getProcessInfo"), self.memory_max)
 
 
-class ShownPage:
+class ComparedPage:
     """One page, in a tab of its own."""
 
     def __init__(self, browser: IsolatedBrowser, shown: Shown, size: tuple[int, int], *, scripts: bool = False) -> None:
@@ -213,7 +213,7 @@ def _look(
     browser: IsolatedBrowser, shown: Shown, size: tuple[int, int], *, scripts: bool = False
 ) -> tuple[Counter[str], bytes]:
     """The words of a page that can be seen, and its picture."""
-    page = ShownPage(browser, shown, size, scripts=scripts)
+    page = ComparedPage(browser, shown, size, scripts=scripts)
     try:
         page.load()
         return page.words(), page.picture()
