@@ -18,7 +18,7 @@ import socket
 
 from archivebox.plugins.base.cdp import Event
 
-from .channel import Channel
+from .channel import PeerChannel
 from .framing import Plain, WebSocket
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ class Client:
         self.session = ""
         self.greeted = self.took_downloads = False
         self._early: list[bytes] = []  # said before there was a session
-        self.channel = Channel(stream, framing, relay.selector, self._take, lambda: relay.left(self))
+        self.channel = PeerChannel(stream, framing, relay.selector, self._take, lambda: relay.left(self))
 
     def begin(self, session: str) -> None:
         """Have the session that was asked for."""
@@ -76,7 +76,7 @@ class Relay:
         self._asked: dict[int, Callable[[Params], None]] = {}  # whom to tell the answer to our own calls
         self._owners: dict[str, Client] = {}  # of sessions, those opened from a client's first one too
         self._guests: collections.deque[Client] = collections.deque()
-        self._browser = Channel(browser, Plain(), selector, self._from_browser, self._end)
+        self._browser = PeerChannel(browser, Plain(), selector, self._from_browser, self._end)
         self.socket = os.path.join(folder, SOCKET)
         self.listen(socket.AF_UNIX, self.socket, self.let_in)
         secret = secrets.token_hex(16)

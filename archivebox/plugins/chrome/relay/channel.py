@@ -20,7 +20,7 @@ WAITING_MAX = 1 << 28  # bytes for a peer that does not read them; then it is le
 PARTS = 64  # pieces in one sendmsg(2)
 
 
-class Channel:
+class PeerChannel:
     """One peer: `take` is called with each message of it, `end` once when it is gone."""
 
     def __init__(

@@ -17,7 +17,7 @@ import os
 import socket
 import time
 
-from .channel import Channel
+from .channel import PeerChannel
 from .framing import Plain
 
 TYPE_CHECKING = False
@@ -42,7 +42,7 @@ class Camera:
         ours, theirs = socket.socketpair()
         relay.let_in(theirs)
         self._show = show
-        self._channel = Channel(ours, Plain(), relay.selector, self._take, lambda: None)
+        self._channel = PeerChannel(ours, Plain(), relay.selector, self._take, lambda: None)
         self._channel.send(json.dumps({"target": target}).encode())
         self._due = 0.0
         self._waits = False  # for a frame that was asked for
@@ -79,7 +79,7 @@ class Screencast:
         self._relay = relay
         self._pages: dict[str, str] = {}  # Snapshots by the tab that is open for them
         self._cameras: dict[str, Camera] = {}
-        self._viewers: list[Channel] = []
+        self._viewers: list[PeerChannel] = []
         self.socket = os.path.join(folder, SOCKET)
         relay.listen(socket.AF_UNIX, self.socket, self._welcome)
 
@@ -108,7 +108,9 @@ class Screencast:
         return Camera(self._relay, target, lambda picture: self._show(snapshot, picture))
 
     def _welcome(self, stream: socket.socket) -> None:
-        viewer: Channel = Channel(stream, Plain(), self._relay.selector, lambda _: None, lambda: self._left(viewer))
+        viewer: PeerChannel = PeerChannel(
+            stream, Plain(), self._relay.selector, lambda _: None, lambda: self._left(viewer)
+        )
         self._viewers.append(viewer)
         for target, camera in self._cameras.items():
             if camera.picture:
@@ -116,7 +118,7 @@ class Screencast:
         if len(self._viewers) > VIEWERS_MAX:
             self._viewers[0].close()
 
-    def _left(self, viewer: Channel) -> None:
+    def _left(self, viewer: PeerChannel) -> None:
         self._viewers.remove(viewer)
         if not self._viewers:
             for camera in self._cameras.values():
