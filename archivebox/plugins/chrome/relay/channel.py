@@ -6,7 +6,7 @@ import collections
 import itertools
 import selectors
 
-from .framing import Refused
+from .framing import PeerRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ class PeerChannel:
             messages = self._framing.take(data)
         except BlockingIOError:
             return
-        except (OSError, Refused) as error:
-            self._put(error.answer if isinstance(error, Refused) else b"")
+        except (OSError, PeerRefused) as error:
+            self._put(error.answer if isinstance(error, PeerRefused) else b"")
             self.close()
             return
         self._put(self._framing.answer)

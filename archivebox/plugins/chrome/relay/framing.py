@@ -14,7 +14,7 @@ FINAL, MASKED = 0x80, 0x80
 REFUSAL = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
-class Refused(Exception):  # noqa: N818  (what happened to the peer, not to us)
+class PeerRefused(Exception):  # noqa: N818  (what happened to the peer, not to us)
     """The peer may not speak to us, or does not speak our language; `answer` is what it is told."""
 
     def __init__(self, answer: bytes = b"") -> None:
@@ -74,7 +74,7 @@ class WebSocket:
             elif kind == PING:
                 self.answer += b"".join(_framed(PONG, payload))
             elif kind == CLOSE:
-                raise Refused(b"".join(_framed(CLOSE, payload[:2])))
+                raise PeerRefused(b"".join(_framed(CLOSE, payload[:2])))
         return messages
 
     def wrap(self, *parts: bytes) -> tuple[bytes, ...]:
@@ -85,13 +85,13 @@ class WebSocket:
         head, blank, rest = self._buffer.partition(b"\r\n\r\n")
         if not blank:
             if len(head) > REQUEST_MAX:
-                raise Refused(REFUSAL)
+                raise PeerRefused(REFUSAL)
             return []
         first, *lines = head.decode("latin-1").split("\r\n")
         headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         target, key = self._target(first), headers.get("sec-websocket-key", "")
         if target is None or not key or "origin" in headers:  # a browser names the page's origin, a program has none
-            raise Refused(REFUSAL)
+            raise PeerRefused(REFUSAL)
         self._buffer, self._open = rest, True
         accept = base64.b64encode(hashlib.sha1(key.encode() + GUID, usedforsecurity=False).digest())
         self.answer += b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -114,7 +114,7 @@ class WebSocket:
         if len(buffer) < 2:
             return None
         if not buffer[1] & MASKED:
-            raise Refused  # RFC 6455, 5.1: what a client sends is masked
+            raise PeerRefused  # RFC 6455, 5.1: what a client sends is masked
         size, start = buffer[1] & 0x7F, 2
         if size > 125:
             start += 2 if size == 126 else 8
