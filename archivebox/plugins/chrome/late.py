@@ -12,7 +12,7 @@ import time
 
 from answers import PUTS_OFF, check_of, declared_type, refresh_of, retry_after
 from login_walls import is_login_wall
-from refusals import Refusal, busy_server, check_in_the_way, login_page, may_go_on, refusal_script
+from refusals import PageRefusal, busy_server, check_in_the_way, login_page, may_go_on, refusal_script
 
 from archivebox.plugins.base import patch_snapshot, waiting, write_atomically
 from archivebox.plugins.base.cdp import CommandFailed
@@ -58,7 +58,7 @@ class LateDocument:
         self.record: Params = dict(tab.navigation.record) if tab.navigation else {}
         self._first = str(self.record.get("loader_id") or "")
         self._has_moved = has_moved
-        self.refusal: Refusal | None = None
+        self.refusal: PageRefusal | None = None
 
     @property
     def is_another(self) -> bool:
@@ -121,7 +121,7 @@ class LateDocument:
             "navigations": int(self.record.get("navigations") or 0) + 1,
         }
 
-    def _refusal_in(self, seen: Params) -> Refusal | None:
+    def _refusal_in(self, seen: Params) -> PageRefusal | None:
         if check := check_in_the_way(seen, went_on=self.is_another):
             return check
         if self.is_another and seen["status"] in PUTS_OFF:
@@ -131,7 +131,7 @@ class LateDocument:
         return None
 
 
-def expect_refusal(refusal: Refusal) -> None:
+def expect_refusal(refusal: PageRefusal) -> None:
     """Have the next navigation wait for what replaced the page when it had settled: hooks were at work on it."""
     late = round(time.time() - os.stat(FILE).st_mtime, 3)
     write_atomically(EXPECTED, json.dumps({"reason": refusal.reason, "seconds": late}) + "\n")

@@ -20,7 +20,7 @@ from login_walls import is_login_wall
 from looks import likeness, look_script
 from neterrors import Problem, problem_of
 from others import take_back, tell
-from refusals import Refusal, busy_server, check_in_the_way, login_page, may_go_on, refusal_script
+from refusals import PageRefusal, busy_server, check_in_the_way, login_page, may_go_on, refusal_script
 
 from archivebox.plugins.base import (
     Hook,
@@ -78,7 +78,7 @@ class Navigation:
         self._idleness = Idleness(tab.connection)
         self._has_waited = False
         self.problem: Problem | None = None
-        self.refusal: Refusal | None = None
+        self.refusal: PageRefusal | None = None
         self.code = ""  # the browser's own word for it
         self.stopped = ""
 
@@ -122,7 +122,7 @@ class Navigation:
             return True
         return time.monotonic() < expected_until and not (self.problem or self._refusal_in(seen, went_on=False))
 
-    def _refusal_in(self, seen: Params, *, went_on: bool) -> Refusal | None:
+    def _refusal_in(self, seen: Params, *, went_on: bool) -> PageRefusal | None:
         if seen and (check := check_in_the_way(seen, went_on=went_on)):
             return check
         if self._status in PUTS_OFF:

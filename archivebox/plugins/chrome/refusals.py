@@ -32,7 +32,7 @@ SAYS_SO = re.compile(
 BY_WORDS = "by its words"
 
 
-class Refusal:
+class PageRefusal:
     """What came instead of the page. `may_pass`: another time may be different, without a person's doing."""
 
     def __init__(self, reason: str, sentence: str, *, may_pass: bool) -> None:
@@ -51,7 +51,7 @@ def may_go_on(seen: Params) -> bool:
     return bool(_check(seen)) or (is_very_short and _goes_elsewhere(seen))
 
 
-def check_in_the_way(seen: Params, *, went_on: bool) -> Refusal | None:
+def check_in_the_way(seen: Params, *, went_on: bool) -> PageRefusal | None:
     """Return the check of visitors that is shown; None where there is none.
 
     `went_on`: the document has replaced itself while it was waited for.
@@ -60,17 +60,17 @@ def check_in_the_way(seen: Params, *, went_on: bool) -> Refusal | None:
     surely = check != BY_WORDS or seen["status"] >= ERROR or went_on or _goes_elsewhere(seen)
     if not (check and surely):
         return None
-    return Refusal(CHALLENGE, f"the site checks its visitors ({check}) and did not show the page", may_pass=True)
+    return PageRefusal(CHALLENGE, f"the site checks its visitors ({check}) and did not show the page", may_pass=True)
 
 
-def busy_server(status: int) -> Refusal:
+def busy_server(status: int) -> PageRefusal:
     """Return what an answer means that puts its visitor off."""
-    return Refusal(SERVER_BUSY, f"the server answered {status}: it wishes to be asked later", may_pass=True)
+    return PageRefusal(SERVER_BUSY, f"the server answered {status}: it wishes to be asked later", may_pass=True)
 
 
-def login_page(url: str) -> Refusal:
+def login_page(url: str) -> PageRefusal:
     """Return what a log-in page means that nobody asked for."""
-    return Refusal(LOGIN_WALL, f"the site led to its log-in page, {url}", may_pass=False)
+    return PageRefusal(LOGIN_WALL, f"the site led to its log-in page, {url}", may_pass=False)
 
 
 def _check(seen: Params) -> str:
