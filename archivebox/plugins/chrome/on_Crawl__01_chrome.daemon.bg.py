@@ -107,7 +107,7 @@ class Browser:
         remove_folder(self.folder)
 
 
-class Watch:
+class TabWatch:
     """Tabs and the processes that hold them, by a pidfd each; a holder's end closes its tab."""
 
     def __init__(self, relay: Relay, screencast: Screencast) -> None:
@@ -163,7 +163,7 @@ def serve(browser: Browser, stop: StopRequest, memory_max: int) -> int:
     with selectors.DefaultSelector() as selector:
         relay = Relay(browser.pipe, browser.folder, selector)
         screencast = Screencast(relay, browser.folder)
-        watch = Watch(relay, screencast)
+        watch = TabWatch(relay, screencast)
         selector.register(stop, selectors.EVENT_READ, lambda _: None)
         session = browser.describe(relay, screencast, version)
         tell(cdp_url=relay.url, pid=browser.program.pid)
