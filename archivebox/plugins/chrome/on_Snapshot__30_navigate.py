@@ -59,7 +59,7 @@ HERE = """({
 })"""
 
 
-class Navigation:
+class PageNavigation:
     """One way to one URL."""
 
     def __init__(self, tab: Tab, url: str, settings: Settings) -> None:
@@ -375,7 +375,7 @@ def main() -> None:
     take_back((FILE, "page_loaded.txt", "final_url.txt"))
     try:
         tab = Tab.attach(".")
-        navigation = Navigation(tab, hook.url, settings)
+        navigation = PageNavigation(tab, hook.url, settings)
         navigation.go()
         record = navigation.record(hook)
         tab.close()
