@@ -58,7 +58,7 @@ class Manifest(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ManifestDifference:
     """Paths that differ between a manifest and a folder; ``tree_is_wrong``: the manifest contradicts itself."""
 
     changed: tuple[str, ...]
@@ -96,12 +96,12 @@ def build_manifest(
     }
 
 
-def compare(manifest: Manifest, folder: Path, excluded: Sequence[str] = ()) -> Difference:
+def compare(manifest: Manifest, folder: Path, excluded: Sequence[str] = ()) -> ManifestDifference:
     """What has been done to `folder` since `manifest` was made of it."""
     now = build_manifest(folder, excluded)["files"]
     then = manifest["files"]
     levels = build_tree([leaf_hash(path, then[path]["sha256"]) for path in sorted(then, key=os.fsencode)])
-    return Difference(
+    return ManifestDifference(
         changed=tuple(path for path in then if path in now and not _same(then[path], now[path])),
         missing=tuple(path for path in then if path not in now),
         added=tuple(path for path in now if path not in then),
