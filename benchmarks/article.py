@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.snapshot import Snapshot
 from archivebox.plugins.article.boxes import boxes_of, comments_in, with_boxes
-from archivebox.plugins.article.choice import Page, choose
+from archivebox.plugins.article.choice import PageOpening, choose
 from archivebox.plugins.base.html_text import html_to_blocks, html_to_text, parse_html
 from archivebox.plugins.base.stored_html import find_shown_page
 from benchmarks.article_set import Known, all_pages
@@ -130,7 +130,7 @@ def article(folder: Path, choice: Sequence[str], texts: Mapping[str, str]) -> st
     if not there or page is None:
         return ""
     tree = parse_html(page.html)
-    best = choose(Page(html_to_blocks(page.html), comments_in(tree)), there)
+    best = choose(PageOpening(html_to_blocks(page.html), comments_in(tree)), there)
     boxes = boxes_of(tree, there[best], page.url)
     return html_to_text(with_boxes(read(folder / best / "content.html"), boxes)) if boxes else there[best]
 

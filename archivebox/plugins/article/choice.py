@@ -19,7 +19,7 @@ MOST = 0.5  # of what the texts agree on: a part of the page that has more of it
 MAX_BLOCKS = 2_000  # of a page; each is looked for in each text, which costs a second for a book of a page
 
 
-class Page:
+class PageOpening:
     """The first blocks of a page, as their letters alone: libraries lay out white space each in its own way.
 
     `comments`: the letters of each part of the page in which readers write.
@@ -78,7 +78,7 @@ class Page:
         ]
 
 
-def choose(page: Page, texts: Mapping[str, str]) -> str:
+def choose(page: PageOpening, texts: Mapping[str, str]) -> str:
     """The name of the best text; `texts` are in the order in which they are trusted."""
     blocks = {name: page.blocks_in(text) for name, text in texts.items()}
     best, *others = blocks
@@ -88,7 +88,7 @@ def choose(page: Page, texts: Mapping[str, str]) -> str:
     return best
 
 
-def is_better(page: Page, other: set[int], best: set[int]) -> bool:
+def is_better(page: PageOpening, other: set[int], best: set[int]) -> bool:
     """Whether what one text has beyond the best so far is worth more than what that has beyond it."""
     agreed = other & best
     return bool(other) and page.worth(other - best, agreed) > page.worth(best - other, agreed)

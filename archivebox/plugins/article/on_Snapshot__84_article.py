@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 
 from boxes import boxes_of, comments_in, with_boxes
-from choice import Page, choose
+from choice import PageOpening, choose
 from reader import Pictures, reader_page
 
 from archivebox.plugins.base import Hook, Settings, give_up_after, noresults, succeeded, write_atomically
@@ -45,7 +45,7 @@ def main() -> None:
     page = find_shown_page(Path(".."))
     url = page.url if page and page.url else hook.url
     tree = parse_html(page.html if page else "")
-    best = choose(Page(html_to_blocks(page.html) if page else [], comments_in(tree)), texts)
+    best = choose(PageOpening(html_to_blocks(page.html) if page else [], comments_in(tree)), texts)
     boxes = boxes_of(tree, texts[best], url)
     facts = facts_of([best, *texts])
     content = file_of(best, HTML).read_text("utf-8", "replace")

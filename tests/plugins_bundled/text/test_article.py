@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from archivebox.plugins.article.boxes import Box, boxes_of, comments_in, with_boxes
-from archivebox.plugins.article.choice import Page, choose
+from archivebox.plugins.article.choice import PageOpening, choose
 from archivebox.plugins.base.html_text import TextBlock, html_to_blocks, html_to_text, parse_html
 
 HOOK = Path(__file__).parents[3] / "archivebox" / "plugins" / "article" / "on_Snapshot__84_article.py"
@@ -36,11 +36,11 @@ WITH_TEASERS = WHOLE + "\nNine lanterns\n\nWhat the harbour sold is not for ever
     ],
 )
 def test_the_text_with_all_of_the_article_and_nothing_around_it_is_best(texts: dict[str, str], best: str) -> None:
-    assert choose(Page(html_to_blocks(PAGE)), texts) == best
+    assert choose(PageOpening(html_to_blocks(PAGE)), texts) == best
 
 
 def test_a_caption_more_or_less_is_no_reason() -> None:
-    page = Page(html_to_blocks(f"{PAGE}<figcaption>A wave.</figcaption>"))
+    page = PageOpening(html_to_blocks(f"{PAGE}<figcaption>A wave.</figcaption>"))
 
     assert choose(page, {"a": WHOLE, "b": WHOLE + "\nA wave.\n"}) == "a"
 
@@ -49,11 +49,11 @@ def test_what_readers_wrote_is_no_part_of_the_article() -> None:
     said = "I have kept every page of that paper since the war, and my daughter will not have any of them in the house."
     html = f"<p>{STORY}</p><p>{REST}</p><div id=Comments><p>{said}</p></div>"
     with_comment = f"{WHOLE}\n{said}\n"
-    page = Page(html_to_blocks(html), comments_in(parse_html(html)))
+    page = PageOpening(html_to_blocks(html), comments_in(parse_html(html)))
 
     assert choose(page, {"a": with_comment, "b": WHOLE}) == "b"
     assert choose(page, {"a": WHOLE, "b": with_comment}) == "a"
-    assert choose(Page(html_to_blocks(html)), {"a": WHOLE, "b": with_comment}) == "b", "it is by where it stands"
+    assert choose(PageOpening(html_to_blocks(html)), {"a": WHOLE, "b": with_comment}) == "b", "it is by where it stands"
 
 
 def test_a_thread_is_made_of_what_readers_wrote() -> None:
@@ -61,7 +61,7 @@ def test_a_thread_is_made_of_what_readers_wrote() -> None:
 
     assert (
         choose(
-            Page(html_to_blocks(html), comments_in(parse_html(html))),
+            PageOpening(html_to_blocks(html), comments_in(parse_html(html))),
             {"a": f"{STORY}\n\n{REST}\n", "b": f"{STORY}\n\n{REST}\n\n{STORY[::-1]}"},
         )
         == "b"
@@ -70,7 +70,7 @@ def test_a_thread_is_made_of_what_readers_wrote() -> None:
 
 def test_what_a_page_says_twice_is_no_part_of_the_article() -> None:
     caption = "Gunmen came to the museum through the garden door, and went the same way when they were done with it."
-    page = Page(html_to_blocks(f"<p>{STORY}</p><p>{REST}</p><i><p>{caption}</p></i><b><p>{caption}</p></b>"))
+    page = PageOpening(html_to_blocks(f"<p>{STORY}</p><p>{REST}</p><i><p>{caption}</p></i><b><p>{caption}</p></b>"))
 
     assert choose(page, {"a": f"{WHOLE}\n{caption}\n{caption}", "b": WHOLE}) == "b"
 
@@ -133,18 +133,18 @@ def test_where_the_article_itself_is_full_of_links_more_of_it_is_no_frame() -> N
     whole = "\n\n".join(f"{text} and {text[:20]}" for text in (STORY, REST, STORY[::-1], REST[::-1]))
     half = "\n\n".join(whole.split("\n\n")[:2])
 
-    assert choose(Page(html_to_blocks("".join(linked))), {"a": whole, "b": half}) == "a"
-    assert choose(Page(html_to_blocks("".join(linked))), {"a": half, "b": whole}) == "b"
+    assert choose(PageOpening(html_to_blocks("".join(linked))), {"a": whole, "b": half}) == "a"
+    assert choose(PageOpening(html_to_blocks("".join(linked))), {"a": half, "b": whole}) == "b"
 
 
 def test_letters_count_and_not_how_they_are_laid_out() -> None:
-    page = Page(html_to_blocks("<p>港口里的<a href=x>安静</a>灯笼</p><p>那年冬天账本</p>"))
+    page = PageOpening(html_to_blocks("<p>港口里的<a href=x>安静</a>灯笼</p><p>那年冬天账本</p>"))
 
     assert page.blocks_in("港口里的 安静 灯笼") == {0}
 
 
 def test_without_the_page_the_most_trusted_text_is_best() -> None:
-    assert choose(Page([]), {"a": STORY, "b": WHOLE}) == "a"
+    assert choose(PageOpening([]), {"a": STORY, "b": WHOLE}) == "a"
 
 
 def test_a_block_knows_which_of_its_words_are_links() -> None:
