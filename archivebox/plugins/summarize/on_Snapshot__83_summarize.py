@@ -11,7 +11,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from service import BusyError, Service, ServiceError
+from service import Service, ServiceBusyError, ServiceError
 
 from archivebox.plugins.base import (
     Settings,
@@ -96,7 +96,7 @@ def ask_service(settings: Settings, text: str) -> str:
     )
     try:
         return service.ask(settings.str("SUMMARIZE_PROMPT"), text)
-    except BusyError as error:
+    except ServiceBusyError as error:
         try_again(f"The service at SUMMARIZE_URL is not to be had now: {error}")
     except ServiceError as error:
         misconfigured(

@@ -14,7 +14,7 @@ class ServiceError(Exception):
     """The service answered, and not with a summary; asking again is of no use."""
 
 
-class BusyError(ServiceError):
+class ServiceBusyError(ServiceError):
     """The service did not answer, or is busy; later it may."""
 
 
@@ -48,9 +48,9 @@ class Service:
                 response = connection.getresponse()
                 answer = response.read(self.max_size + 1)
         except (OSError, HTTPException) as error:
-            raise BusyError(str(error) or type(error).__name__) from error
+            raise ServiceBusyError(str(error) or type(error).__name__) from error
         if response.status == HTTPStatus.TOO_MANY_REQUESTS or response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise BusyError(f"it answers {response.status} {response.reason}")
+            raise ServiceBusyError(f"it answers {response.status} {response.reason}")
         if response.status != HTTPStatus.OK:
             raise ServiceError(f"it answers {response.status} {response.reason}")
         return answer
