@@ -22,7 +22,7 @@ from rfc3161_client import (
 MAX_ANSWER = 1 << 18  # bytes
 
 
-class RefusedError(Exception):
+class TimestampRefusedError(Exception):
     """It answered, and not with a time stamp of what was asked."""
 
 
@@ -31,18 +31,18 @@ class AwayError(Exception):
 
 
 def stamp_of(data: bytes, url: str, timeout: float) -> TimeStampResponse:
-    """The time stamp of `data`, of which it gets the SHA-256. Raises RefusedError, AwayError."""
+    """The time stamp of `data`, of which it gets the SHA-256. Raises TimestampRefusedError, AwayError."""
     question = TimestampRequestBuilder().data(data).hash_algorithm(HashAlgorithm.SHA256).build()
     answer = _post(url, question.as_bytes(), timeout)
     try:
         stamp = _read(answer)
         status = PKIStatus(stamp.status)
     except (ValueError, TypeError) as error:
-        raise RefusedError(f"its answer is no time stamp ({error})") from error
+        raise TimestampRefusedError(f"its answer is no time stamp ({error})") from error
     if status is not PKIStatus.GRANTED:
-        raise RefusedError(f"it says {status.name}{''.join(f': {text}' for text in stamp.status_string)}")
+        raise TimestampRefusedError(f"it says {status.name}{''.join(f': {text}' for text in stamp.status_string)}")
     if not _answers(stamp, question, data):
-        raise RefusedError("its time stamp is of something else")
+        raise TimestampRefusedError("its time stamp is of something else")
     return stamp
 
 
@@ -78,6 +78,6 @@ def _post(url: str, body: bytes, timeout: float) -> bytes:
     except urllib.error.HTTPError as error:
         if error.code == HTTPStatus.TOO_MANY_REQUESTS or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise AwayError(f"it answers {error.code} {error.reason}") from None
-        raise RefusedError(f"it answers {error.code} {error.reason}") from None
+        raise TimestampRefusedError(f"it answers {error.code} {error.reason}") from None
     except (OSError, HTTPException) as error:
         raise AwayError(str(error) or type(error).__name__) from error

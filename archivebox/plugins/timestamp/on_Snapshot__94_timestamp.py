@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from authority import AwayError, RefusedError, stamp_of
+from authority import AwayError, TimestampRefusedError, stamp_of
 
 from archivebox.plugins.base import (
     Settings,
@@ -34,7 +34,7 @@ def main() -> None:
         stamp = stamp_of(HASHES.read_bytes(), url, settings.timeout("TIMESTAMP") * 0.9)
     except AwayError as error:
         try_again(f"The authority at TIMESTAMP_URL gave no time stamp now: {error}")
-    except RefusedError as error:
+    except TimestampRefusedError as error:
         failed(f"The authority at TIMESTAMP_URL gave no time stamp: {error}")
     write_atomically(OUTPUT, stamp.as_bytes())
     succeeded(OUTPUT, {"stamped_at": stamp.tst_info.gen_time.isoformat(timespec="seconds")})
