@@ -15,7 +15,7 @@ _ALONE = ["--ignore-config", "--no-cache-dir", "--no-update", "--no-exec", "--no
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DownloadPlan:
     """What one run may use: its program, bytes of one file (0: no limit), seconds for all, cookies or ""."""
 
     program: str
@@ -24,7 +24,7 @@ class Plan:
     cookies: str
 
 
-def build(plan: Plan, settings: Settings, url: str) -> list[str]:
+def build(plan: DownloadPlan, settings: Settings, url: str) -> list[str]:
     """The argv; the URL comes after `--`, so that it is never an option."""
     return [
         plan.program,
@@ -39,7 +39,7 @@ def build(plan: Plan, settings: Settings, url: str) -> list[str]:
     ]
 
 
-def _limits(plan: Plan, settings: Settings) -> list[str]:
+def _limits(plan: DownloadPlan, settings: Settings) -> list[str]:
     """The best that is known to be small enough; a size that nobody knows is limited by the system."""
     items = [
         f"--playlist-items=1:{settings.int('YTDLP_PLAYLIST_MAX')}",
@@ -51,7 +51,7 @@ def _limits(plan: Plan, settings: Settings) -> list[str]:
     return [*items, f"--max-filesize={plan.limit}", f"--format=(bv*+ba/b){fits}/b{fits}"]
 
 
-def _identity(plan: Plan, settings: Settings) -> list[str]:
+def _identity(plan: DownloadPlan, settings: Settings) -> list[str]:
     agent, ffmpeg = settings.str("YTDLP_USER_AGENT"), shutil.which(settings.str("FFMPEG_BINARY"))
     return [
         *([f"--add-headers=User-Agent:{agent}"] if agent else []),

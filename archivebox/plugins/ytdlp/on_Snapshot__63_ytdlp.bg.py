@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import players
-from command import DONE, Plan, build
+from command import DONE, DownloadPlan, build
 from outcome import judge
 from subtitles import text_of
 
@@ -41,7 +41,7 @@ def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
     on_stop(lambda: try_again("Told to stop before it was downloaded."))
     with partial_folder() as folder:
-        plan = Plan(
+        plan = DownloadPlan(
             program=find_program(settings.str("YTDLP_BINARY")),
             limit=settings.size("YTDLP_MAX_SIZE"),
             seconds=time_to_download(settings, "YTDLP"),
@@ -50,7 +50,7 @@ def main() -> None:
         conclude(fetch(plan, settings, folder, hook.url), folder)
 
 
-def fetch(plan: Plan, settings: Settings, folder: Path, url: str) -> Finished:
+def fetch(plan: DownloadPlan, settings: Settings, folder: Path, url: str) -> Finished:
     """Ask for the page; where yt-dlp knows no such page, for the first playlist that its player fetched."""
     done = download(build(plan, settings, url), folder, limit=plan.limit, timeout=plan.seconds)
     fetched = players.manifest(Path(".."))
