@@ -26,7 +26,7 @@ _SECRET_OPTIONS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WgetPlan:
     """Where one run writes, relative to its folder: its log, and its WARC without `.warc.gz`."""
 
     program: str
@@ -37,7 +37,7 @@ class Plan:
     seconds: float  # for the whole run
 
 
-def build(plan: Plan, settings: Settings, url: str) -> list[str]:
+def build(plan: WgetPlan, settings: Settings, url: str) -> list[str]:
     """The argv; the URL comes after `--`, so that it is never an option."""
     return [
         plan.program,
@@ -68,13 +68,13 @@ def secrets(settings: Settings) -> tuple[list[str], list[str]] | None:
     return (names, values) if values or _cookies(settings) else None
 
 
-def _reporting(plan: Plan) -> list[str]:
+def _reporting(plan: WgetPlan) -> list[str]:
     """wget2 with --no-verbose says nothing of what it saves."""
     quiet = ["--progress=none"] if plan.is_wget2 else ["--no-verbose"]
     return ["--server-response", *quiet, f"--output-file={plan.log}"]
 
 
-def _limits(plan: Plan, settings: Settings) -> list[str]:
+def _limits(plan: WgetPlan, settings: Settings) -> list[str]:
     quota = [f"--quota={plan.limit}"] if plan.limit else []
     # A third of our time for one silent connection, so that one dead picture does not cost the page.
     waiting = f"--timeout={max(1.0, plan.seconds / 3):.0f}"
@@ -94,7 +94,7 @@ def _cookies(settings: Settings) -> str:
     return settings.path("WGET_COOKIES_FILE")
 
 
-def _permissions(plan: Plan, settings: Settings) -> list[str]:
+def _permissions(plan: WgetPlan, settings: Settings) -> list[str]:
     """wget2 would ask the issuers of certificates about them (OCSP); nobody but the site is asked by us."""
     words = ["--no-ocsp"] if plan.is_wget2 else []
     if not settings.bool("WGET_OBEY_ROBOTS"):
@@ -104,7 +104,7 @@ def _permissions(plan: Plan, settings: Settings) -> list[str]:
     return words
 
 
-def _warc(plan: Plan, settings: Settings) -> list[str]:
+def _warc(plan: WgetPlan, settings: Settings) -> list[str]:
     """wget2 writes no WARC."""
     if plan.is_wget2 or not settings.bool("WGET_SAVE_WARC"):
         return []

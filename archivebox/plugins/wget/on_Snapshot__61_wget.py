@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from command import Plan, build, secrets
+from command import WgetPlan, build, secrets
 from outcome import Fetch, judge, read_log, read_log_of_wget2
 
 from archivebox.plugins.base import (
@@ -41,7 +41,7 @@ def main() -> None:
     limit = settings.size("WGET_MAX_SIZE")
     seconds = settings.timeout("WGET")
     with partial_folder() as folder:
-        plan = Plan(
+        plan = WgetPlan(
             program=program,
             is_wget2=is_wget2(program, settings, seconds),
             log=LOG,
@@ -62,7 +62,9 @@ def is_wget2(program: str, settings: Settings, seconds: float) -> bool:
     return "Wget2" in run_program([program, "--version"], timeout=seconds).stdout[:80]
 
 
-def conclude(hook: Hook, plan: Plan, folder: Path, done: Finished, hidden: tuple[list[str], list[str]] | None) -> None:
+def conclude(
+    hook: Hook, plan: WgetPlan, folder: Path, done: Finished, hidden: tuple[list[str], list[str]] | None
+) -> None:
     """Keep what is worth it and end the hook with its result."""
     log_file = folder / plan.log
     fetch = read(log_file, plan, hook.url)
@@ -97,7 +99,7 @@ def conclude(hook: Hook, plan: Plan, folder: Path, done: Finished, hidden: tuple
     succeeded(fetch.path, facts)
 
 
-def read(log_file: Path, plan: Plan, url: str) -> Fetch:
+def read(log_file: Path, plan: WgetPlan, url: str) -> Fetch:
     if not log_file.is_file():
         return Fetch()
     with log_file.open(encoding="utf-8", errors="surrogateescape") as lines:
@@ -116,7 +118,7 @@ def give_up(done: Finished) -> None:
     try_again("Nothing was saved in time" if done.timed_out else f"wget was ended by signal {-done.returncode}")
 
 
-def mend(folder: Path, plan: Plan, *, whole: bool) -> str:
+def mend(folder: Path, plan: WgetPlan, *, whole: bool) -> str:
     """The WARC's path, "" when there is none."""
     path = folder / f"{plan.warc}.warc.gz"
     if not path.is_file():
