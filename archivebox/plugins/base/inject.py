@@ -77,7 +77,7 @@ FREE = """() => {
 ANSWER = "(name, id, answer) => globalThis[name].answer(id, answer)"
 
 
-class Node:
+class PageNode:
     """A node of the document, as a world knows it."""
 
     __slots__ = ("object_id",)
@@ -145,14 +145,14 @@ class World:
                 self._answer(event.params)
         return script_value(reply)
 
-    def node(self, number: int) -> Node | None:
+    def node(self, number: int) -> PageNode | None:
         """Return the node of the browser's number (backend node id), None where it is gone."""
         wanted = {"backendNodeId": number, "executionContextId": self._context}
         try:
             found = self._tab.call("DOM.resolveNode", wanted)
         except CommandFailed:
             return None
-        return Node(found["object"]["objectId"]) if "objectId" in found["object"] else None
+        return PageNode(found["object"]["objectId"]) if "objectId" in found["object"] else None
 
     def _answer(self, params: Params) -> None:
         answer = self._answers.get(params["name"])
@@ -166,7 +166,7 @@ class World:
             "functionDeclaration": function,
             "executionContextId": self._context,
             "arguments": [
-                {"objectId": each.object_id} if isinstance(each, Node) else {"value": each} for each in arguments
+                {"objectId": each.object_id} if isinstance(each, PageNode) else {"value": each} for each in arguments
             ],
             "returnByValue": True,
             "awaitPromise": True,

@@ -16,7 +16,7 @@ from archivebox.plugins.base.tab import read_json
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from archivebox.plugins.base.cdp import Params
-    from archivebox.plugins.base.inject import Node
+    from archivebox.plugins.base.inject import PageNode
     from archivebox.plugins.base.tab import Tab
 
 CLOSED_ROOTS = "closed_roots.json"
@@ -64,7 +64,7 @@ class ShownPage:
             self._tell_of_frames(its, each.get("childFrames", []))
             world.call("(node, inside) => shown.tell(node, inside)", element, its.call(INSIDE, MAX_LINKS))
 
-    def _element_of(self, world: World, frame: str) -> Node | None:
+    def _element_of(self, world: World, frame: str) -> PageNode | None:
         try:
             return world.node(self._tab.call("DOM.getFrameOwner", {"frameId": frame})["backendNodeId"])
         except CommandFailed:  # it has gone meanwhile
