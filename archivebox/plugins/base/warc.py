@@ -30,7 +30,7 @@ class Member(NamedTuple):
     head: bytes
 
 
-class Secrets(NamedTuple):
+class RequestSecrets(NamedTuple):
     """What is not to be kept: request headers, in lower case, and values as they stand in wget's arguments."""
 
     headers: frozenset[bytes]
@@ -47,7 +47,7 @@ def cut_to_whole_records(path: Path) -> int:
     return whole
 
 
-def leave_out(path: Path, secrets: Secrets) -> None:
+def leave_out(path: Path, secrets: RequestSecrets) -> None:
     """Rewrite a whole WARC without the secrets: in requests the headers, in wget's own arguments the values."""
     temporary = path.with_name(f".{path.name}.tmp")
     with path.open("rb") as source, temporary.open("wb") as target:
@@ -61,7 +61,7 @@ def leave_out(path: Path, secrets: Secrets) -> None:
     os.replace(temporary, path)
 
 
-def _without(record: bytes, secrets: Secrets) -> bytes | None:
+def _without(record: bytes, secrets: RequestSecrets) -> bytes | None:
     """Return a record without the secrets, None where it has none."""
     head, _, rest = record.partition(b"\r\n\r\n")
     length = re.search(rb"^Content-Length: (\d+)", head, re.MULTILINE)

@@ -26,7 +26,7 @@ from archivebox.plugins.base import (
     write_atomically,
 )
 from archivebox.plugins.base.download import file_size_limit, partial_folder
-from archivebox.plugins.base.warc import Secrets, cut_to_whole_records, leave_out
+from archivebox.plugins.base.warc import RequestSecrets, cut_to_whole_records, leave_out
 
 LOG = "wget.log"
 LOG_TAIL = 2000  # characters shown to people when something went wrong
@@ -81,7 +81,7 @@ def conclude(
     warc = mend(folder, plan, whole=done.returncode >= 0 and not done.timed_out)
     if warc and hidden is not None:
         names, values = hidden
-        leave_out(folder / warc, Secrets(frozenset(map(str.encode, names)), tuple(map(str.encode, values))))
+        leave_out(folder / warc, RequestSecrets(frozenset(map(str.encode, names)), tuple(map(str.encode, values))))
     facts = {
         "path": fetch.path,
         "original": original_of(folder, fetch.path),
