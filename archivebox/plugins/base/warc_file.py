@@ -18,7 +18,7 @@ COPY_SIZE = 1 << 20  # bytes
 _FIELD = re.compile(rb"^([A-Za-z0-9-]+): (.*)\r$", re.MULTILINE)
 
 
-class Record:
+class WarcRecord:
     """One record as it lies in a file: `offset` and `length` of all of it, `fields` of its header."""
 
     __slots__ = ("body_offset", "fields", "length", "offset")
@@ -51,13 +51,15 @@ class WarcWriter:
         self.path = path
         self._file = open(path, "ab")  # noqa: SIM115  (closed by `close`)
 
-    def write(self, kind: str, fields: Mapping[str, str], head: bytes = b"", body: IO[bytes] | None = None) -> Record:
+    def write(
+        self, kind: str, fields: Mapping[str, str], head: bytes = b"", body: IO[bytes] | None = None
+    ) -> WarcRecord:
         """Append a record of a type whose block is `head` and then all of `body`; `fields` with an empty value are
         left out. `WARC-Record-ID`, `WARC-Date` and `Content-Length` come by themselves.
         """
         size = len(head) + (body.seek(0, os.SEEK_END) if body else 0)
         header = _header(kind, fields, size)
-        record = Record(self._file.tell(), header)
+        record = WarcRecord(self._file.tell(), header)
         self._file.write(header + head)
         if body:
             body.seek(0)
@@ -81,7 +83,7 @@ def new_record_id() -> str:
     return f"<urn:uuid:{uuid.uuid4()}>"
 
 
-def read_records(path: str) -> Iterator[Record]:
+def read_records(path: str) -> Iterator[WarcRecord]:
     """Yield the whole records from the start of a file up to what is none."""
     with open(path, "rb") as file:
         size, offset = os.fstat(file.fileno()).st_size, 0
@@ -105,9 +107,9 @@ def _header(kind: str, fields: Mapping[str, str], size: int) -> bytes:
     return VERSION + "\r\n".join([*lines, f"Content-Length: {size}", "", ""]).encode()
 
 
-def _record_at(file: BinaryIO, offset: int) -> Record | None:
+def _record_at(file: BinaryIO, offset: int) -> WarcRecord | None:
     file.seek(offset)
     head, end, _ = file.read(HEAD_MAX).partition(b"\r\n\r\n")
     if not (head.startswith(VERSION) and end and b"\r\nContent-Length: " in head):
         return None
-    return Record(offset, head + end)
+    return WarcRecord(offset, head + end)

@@ -12,7 +12,7 @@ from archivebox.plugins.base.warc_file import WarcWriter, cut_to_whole_records, 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from archivebox.plugins.base.cdp import Params
-    from archivebox.plugins.base.warc_file import Record
+    from archivebox.plugins.base.warc_file import WarcRecord
 
     from .addresses import Addresses
     from .exchange import RecordedExchange
@@ -125,7 +125,7 @@ class Store:
             self._warc.write("request", self._common(exchange) | related, self._request_block(exchange))
         self.size += exchange.body.size
 
-    def _response(self, exchange: RecordedExchange, fields: dict[str, str], entry: Params) -> Record:
+    def _response(self, exchange: RecordedExchange, fields: dict[str, str], entry: Params) -> WarcRecord:
         digest, fields["Content-Type"] = exchange.body.sha256, HTTP["response"]
         head = self._response_head(exchange)
         former = self._bodies.get(digest) if exchange.body.size and not exchange.truncated else None

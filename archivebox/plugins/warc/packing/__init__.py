@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from archivebox.plugins.base.warc_file import Record
+    from archivebox.plugins.base.warc_file import WarcRecord
 
 GZIP = 16 + zlib.MAX_WBITS  # zlib manual, deflateInit2
 LEVEL = 6
@@ -36,7 +36,7 @@ def pack(source: str, target: str) -> list[str]:
     return lines
 
 
-def _pack_one(plain: BinaryIO, record: Record, packed: BinaryIO) -> None:
+def _pack_one(plain: BinaryIO, record: WarcRecord, packed: BinaryIO) -> None:
     plain.seek(record.offset)
     left, packer = record.length, zlib.compressobj(LEVEL, zlib.DEFLATED, GZIP)
     while left and (piece := plain.read(min(left, COPY_SIZE))):

@@ -13,7 +13,7 @@ import urllib.parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from archivebox.plugins.base.warc_file import Record
+    from archivebox.plugins.base.warc_file import WarcRecord
 
 SHOWN = frozenset({"response", "revisit", "resource"})
 _STATUS = re.compile(rb"^HTTP/[\d.]+ (\d{3})")
@@ -32,7 +32,7 @@ def sort_key(url: str) -> str:
     return f"{turned}{port}){parts.path or '/'}{'?' if query else ''}{query}".lower()
 
 
-def line(record: Record, head: bytes, filename: str, offset: int, length: int) -> str:
+def line(record: WarcRecord, head: bytes, filename: str, offset: int, length: int) -> str:
     """Return the line of a record whose block begins with `head`, packed at that place of a file."""
     url, date = record.fields["WARC-Target-URI"], re.sub(r"\D", "", record.fields["WARC-Date"])[:14]
     fields = {"url": url, "mime": _mime(record, head), "digest": record.fields.get("WARC-Payload-Digest", "")}
@@ -42,7 +42,7 @@ def line(record: Record, head: bytes, filename: str, offset: int, length: int) -
     return f"{sort_key(url)} {date} {json.dumps(fields)}\n"
 
 
-def _mime(record: Record, head: bytes) -> str:
+def _mime(record: WarcRecord, head: bytes) -> str:
     if record.type == "revisit":
         return "warc/revisit"
     if record.type == "resource":
