@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from archivebox.contract.discovery import BUNDLED
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
-from archivebox.plugins.base.cdp import Connection
+from archivebox.plugins.base.cdp import CDPConnection
 from archivebox.plugins.base.html_text import html_to_text
 from archivebox.plugins.base.settings import Settings
 from archivebox.plugins.chrome.launch import PIPE, browser_pipe, find_chromium, flags
@@ -110,7 +110,7 @@ def in_one_process(urls: list[str]) -> list[float]:
 class Chromium(NamedTuple):
     """A browser, and the pipe to it."""
 
-    connection: Connection
+    connection: CDPConnection
     pipe: socket.socket
     pid: int
 
@@ -124,7 +124,7 @@ def browser() -> Iterator["Chromium"]:
         env = {**os.environ, "TMPDIR": folder}
         with browser_pipe() as pipe:
             popen = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL, pass_fds=PIPE)
-        connection = Connection(pipe)
+        connection = CDPConnection(pipe)
         try:
             connection.call("Browser.getVersion", timeout=PATIENCE)
             yield Chromium(connection, pipe, popen.pid)
@@ -134,11 +134,11 @@ def browser() -> Iterator["Chromium"]:
             popen.wait(PATIENCE)
 
 
-def agent_of(connection: Connection) -> str:
+def agent_of(connection: CDPConnection) -> str:
     return str(connection.call("Browser.getVersion")["userAgent"]).replace("HeadlessChrome", "Chrome")
 
 
-def archive(connection: Connection, url: str, folder: Path, agent: str) -> None:
+def archive(connection: CDPConnection, url: str, folder: Path, agent: str) -> None:
     """All that the plugins keep of a page, in files of ``folder``."""
     with open_tab(connection, agent) as tab:
         files = everything(tab, url)
@@ -151,7 +151,7 @@ def archive(connection: Connection, url: str, folder: Path, agent: str) -> None:
 
 
 @contextmanager
-def open_tab(connection: Connection, agent: str) -> Iterator["Tab"]:
+def open_tab(connection: CDPConnection, agent: str) -> Iterator["Tab"]:
     target = connection.call("Target.createTarget", {"url": "about:blank", "newWindow": True})["targetId"]
     session = connection.call("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
     tab = Tab(connection, target, session)
@@ -203,7 +203,7 @@ def everything(tab: "Tab", url: str) -> dict[str, bytes]:
 class Tab:
     """One page over the browser's own connection."""
 
-    def __init__(self, connection: Connection, target: str, session: str) -> None:
+    def __init__(self, connection: CDPConnection, target: str, session: str) -> None:
         self._connection, self._target, self._session = connection, target, session
 
     def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from django.db.models import Max, Min
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.machine.process import Process
-from archivebox.plugins.base.cdp import Connection
+from archivebox.plugins.base.cdp import CDPConnection
 from archivebox.plugins.chrome.relay import Relay
 from benchmarks import page, trees
 from benchmarks.commands import local_site
@@ -131,7 +131,7 @@ def work_off(
     waiting: "queue.SimpleQueue[str]", address: str, agent: str, take: Callable[[dict[str, bytes]], None]
 ) -> None:
     """Take page after page, in a tab of its own each, and hand on what came of them."""
-    connection = Connection.open(address)
+    connection = CDPConnection.open(address)
     with suppress(queue.Empty):
         while url := waiting.get_nowait():
             with page.open_tab(connection, agent) as tab:

@@ -14,7 +14,7 @@ from typing import Any
 
 from PIL import Image
 
-from archivebox.plugins.base.cdp import CDPError, Connection
+from archivebox.plugins.base.cdp import CDPConnection, CDPError
 from archivebox.plugins.chrome.visible_words import OPTIONS, visible_words
 from tests.webserver.browser import Browser, Tab
 
@@ -89,7 +89,7 @@ class Sight:
 
     def _whole(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         """Call the browser itself."""
-        return Connection.call(self._tab, method, params or {}, timeout=CALL_S)
+        return CDPConnection.call(self._tab, method, params or {}, timeout=CALL_S)
 
     def call(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         return self._tab.call(method, params or {}, timeout=CALL_S, session=self.session)

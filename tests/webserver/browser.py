@@ -13,13 +13,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from archivebox.plugins.base.cdp import Connection
+from archivebox.plugins.base.cdp import CDPConnection
 from archivebox.plugins.chrome.launch import PIPE, browser_pipe
 
 PROGRAM = shutil.which("chromium") or ""
 
 
-class Tab(Connection):
+class Tab(CDPConnection):
     """The browser's own connection, with calls meant for one tab unless they name another session."""
 
     session = ""

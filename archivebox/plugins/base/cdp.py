@@ -51,7 +51,7 @@ class Event:
         self.method, self.params, self.session = method, params, session
 
 
-class Connection:
+class CDPConnection:
     """One conversation with the browser or with one of its tabs. Single-threaded.
 
     Messages end with a NUL, as on Chromium's own pipe; the relay of the crawl's browser takes them at a unix socket.
@@ -68,7 +68,7 @@ class Connection:
         self._events: collections.deque[Event] = collections.deque()
 
     @classmethod
-    def open(cls, path: str, target: str = "") -> Connection:
+    def open(cls, path: str, target: str = "") -> CDPConnection:
         """Connect to the browser whose socket is there, or to one of its tabs.
 
         Raises TargetGone where nothing listens there; where there is no such tab, the first call does.

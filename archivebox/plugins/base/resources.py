@@ -9,7 +9,7 @@ import base64
 import os
 
 from archivebox.plugins import base
-from archivebox.plugins.base.cdp import CommandFailed, Connection
+from archivebox.plugins.base.cdp import CDPConnection, CommandFailed
 from archivebox.plugins.base.responses import Archive
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ class Resources:
         return _load_elsewhere(self._tab, url, limit)
 
 
-def _load(connection: Connection, frame: str, url: str, limit: int) -> Resource | None:
+def _load(connection: CDPConnection, frame: str, url: str, limit: int) -> Resource | None:
     options = {"disableCache": False, "includeCredentials": True}
     asked: Params = {"frameId": frame, "url": url, "options": options}
     answer = connection.call("Network.loadNetworkResource", asked)["resource"]
@@ -71,7 +71,7 @@ def _load(connection: Connection, frame: str, url: str, limit: int) -> Resource 
     return None if body is None else Resource(answer["httpStatusCode"], headers.get("content-type", ""), body)
 
 
-def _read(connection: Connection, handle: str, limit: int) -> bytes | None:
+def _read(connection: CDPConnection, handle: str, limit: int) -> bytes | None:
     body = bytearray()
     while len(body) <= limit:
         part = connection.call("IO.read", {"handle": handle})
@@ -85,7 +85,7 @@ def _load_elsewhere(tab: Tab, url: str, limit: int) -> Resource | None:
     """Fetch from a tab of our own, which the crawl's browser closes should we not come to it (`HOLDER` there)."""
     mark = f"about:blank#archivebox-{os.getpid()}-{base.start_ticks(os.getpid())}"
     target = tab.call("Target.createTarget", {"url": mark, "background": True})["targetId"]
-    connection = Connection.open(tab.socket, target)
+    connection = CDPConnection.open(tab.socket, target)
     try:
         agent = tab.evaluate("navigator.userAgent")
         connection.call("Network.setUserAgentOverride", {"userAgent": agent})

@@ -22,9 +22,9 @@ from archivebox.plugins import base
 from archivebox.plugins.base.cdp import (
     CALL_TIMEOUT,
     CallTimeout,
+    CDPConnection,
     CDPError,
     CommandFailed,
-    Connection,
     TargetGone,
     TooLong,
 )
@@ -79,7 +79,7 @@ class Navigation:
 class Tab:
     """A connection to the Snapshot's tab."""
 
-    def __init__(self, connection: Connection, record: Params, lock: TextIO, navigation: Navigation | None) -> None:
+    def __init__(self, connection: CDPConnection, record: Params, lock: TextIO, navigation: Navigation | None) -> None:
         self.connection, self.target_id, self._lock = connection, record["target_id"], lock
         self.socket: str = record["socket"]
         self._holder: tuple[int, int] = record["holder_pid"], record["holder_start_ticks"]
@@ -95,7 +95,7 @@ class Tab:
         """
         folder = folder or sibling("chrome")
         lock, record = _lock(folder, exclusive=not read_only)
-        connection = Connection.open(record["socket"], record["target_id"])
+        connection = CDPConnection.open(record["socket"], record["target_id"])
         connection.send("Inspector.enable")
         return cls(connection, record, lock, Navigation.read(folder))
 

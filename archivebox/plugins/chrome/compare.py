@@ -33,7 +33,7 @@ from memory import LOOK_AGAIN, MB, end_the_greedy
 from visible_words import CAPTURE, OPTIONS, visible_words, words_found
 
 from archivebox.plugins.base import Settings, emit, log, misconfigured, start_program
-from archivebox.plugins.base.cdp import CallTimeout, CDPError, CommandFailed, Connection, TargetGone
+from archivebox.plugins.base.cdp import CallTimeout, CDPConnection, CDPError, CommandFailed, TargetGone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class IsolatedBrowser:
         with browser_pipe() as pipe:
             environment = {**os.environ, "TMPDIR": self._folder.name}
             self._program = start_program(command, env=environment, stderr=subprocess.DEVNULL, pass_fds=PIPE)
-        self.connection = Connection(pipe)
+        self.connection = CDPConnection(pipe)
         self.window = window(settings)
         self.memory_max = settings.int("CHROME_MEMORY_MAX") * MB
 

@@ -8,7 +8,7 @@ from archivebox.plugins.base.cdp import CommandFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from archivebox.plugins.base.cdp import Connection, Params
+    from archivebox.plugins.base.cdp import CDPConnection, Params
 
 FIRST_LOOK = 0.1  # seconds after the navigation
 LOOK_EVERY = 0.25  # seconds; a page that waits keeps the next one from its tab until two looks have found nothing
@@ -23,7 +23,7 @@ class Idleness:
     to come before the navigation, during which such calls wait for the new document.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: CDPConnection) -> None:
         self._connection = connection
         self._look_at = time.monotonic() + FIRST_LOOK
         self._asked = 0

@@ -38,7 +38,7 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.base.cdp import CDPError, Connection, Event
+from archivebox.plugins.base.cdp import CDPConnection, CDPError, Event
 from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.media_types import is_file_url
 from archivebox.plugins.base.programs import open_process, start_ticks
@@ -88,7 +88,7 @@ class Browser:
     def version(self) -> dict[str, str]:
         """Wait until it answers."""
         try:
-            return Connection(self.pipe).call("Browser.getVersion", timeout=LAUNCH_TIME)
+            return CDPConnection(self.pipe).call("Browser.getVersion", timeout=LAUNCH_TIME)
         except CDPError as error:
             raise CDPError(
                 f"Chromium did not start ({error}); its own words are above. If they speak of a sandbox: "

@@ -33,7 +33,7 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.base.cdp import CallTimeout, CDPError, CommandFailed, Connection, Event, TargetGone
+from archivebox.plugins.base.cdp import CallTimeout, CDPConnection, CDPError, CommandFailed, Event, TargetGone
 from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.programs import start_ticks
 from archivebox.plugins.base.tab import PROBE, Navigation, read_json, script_value
@@ -66,7 +66,7 @@ def want_browser(folder: str) -> None:
         write_atomically(os.path.join(folder, WANTED), "")
 
 
-def wait_for_browser(deadline: float, stop: StopRequest) -> tuple[Connection, dict[str, object]]:
+def wait_for_browser(deadline: float, stop: StopRequest) -> tuple[CDPConnection, dict[str, object]]:
     """Connect to the crawl's browser and say where it is; it may still be starting, or again after a crash."""
     folder = browser_folder()
     want_browser(folder)
@@ -74,7 +74,7 @@ def wait_for_browser(deadline: float, stop: StopRequest) -> tuple[Connection, di
         session = read_json(os.path.join(folder, "session.json"))
         if session:
             try:
-                return Connection.open(session["socket"]), session
+                return CDPConnection.open(session["socket"]), session
             except TargetGone:
                 session = None  # the file of one that was killed
         time.sleep(POLL_AGAIN)
@@ -99,7 +99,7 @@ class Plea:
 class OwnTab:
     """The tab as it is looked at by the connection that holds it."""
 
-    def __init__(self, connection: Connection, session: str) -> None:
+    def __init__(self, connection: CDPConnection, session: str) -> None:
         self._connection, self._session = connection, session
         self.navigation = Navigation.read(".")
 
@@ -113,7 +113,7 @@ class OwnTab:
 class TabHolder:
     """One tab, and what is done in it without being asked."""
 
-    def __init__(self, connection: Connection, settings: Settings, agent: str, hook: Hook) -> None:
+    def __init__(self, connection: CDPConnection, settings: Settings, agent: str, hook: Hook) -> None:
         self.connection, self._url = connection, hook.url
         connection.send("Target.setDiscoverTargets", {"discover": True})
         # The browser's hook watches us by this.

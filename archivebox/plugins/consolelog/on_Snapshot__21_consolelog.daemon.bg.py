@@ -8,7 +8,7 @@ import os
 import select
 
 from archivebox.plugins.base import Settings, StopRequest, noresults, ready, sibling, succeeded, try_again
-from archivebox.plugins.base.cdp import CDPError, Connection, TargetGone
+from archivebox.plugins.base.cdp import CDPConnection, CDPError, TargetGone
 from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.tab import read_json
 
@@ -70,7 +70,7 @@ def _text(argument: Params) -> str:
     return str(argument.get("description") or argument.get("unserializableValue") or argument["type"])
 
 
-def listen(console: Console, connection: Connection, stop: StopRequest) -> str:
+def listen(console: Console, connection: CDPConnection, stop: StopRequest) -> str:
     """Take what is said until told to stop; return why it ended before that, '' where it did not."""
     try:
         while not stop:
@@ -91,7 +91,7 @@ def main() -> None:
         try_again("No tab is open for this Snapshot: the chrome plugin's hooks have to run first.")
     console = Console(Settings().int("CONSOLELOG_MAX_ENTRIES"))
     try:
-        connection = Connection.open(target["socket"], target["target_id"])
+        connection = CDPConnection.open(target["socket"], target["target_id"])
         for method in ("Runtime.enable", "Log.enable"):
             connection.call(method)
     except CDPError as error:

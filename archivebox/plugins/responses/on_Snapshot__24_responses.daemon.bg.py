@@ -17,7 +17,7 @@ from recorder.sockets import Sockets
 from recorder.store import Store, mend, new_name
 
 from archivebox.plugins.base import Settings, StopRequest, ready, sibling, succeeded, try_again
-from archivebox.plugins.base.cdp import CDPError, Connection, TargetGone
+from archivebox.plugins.base.cdp import CDPConnection, CDPError, TargetGone
 from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.responses import INDEX
 from archivebox.plugins.base.tab import read_json
@@ -29,7 +29,7 @@ FILE_TIME = 5.0  # seconds that a navigation waits for the file that it leads to
 STOP_TIME = 1.0  # seconds between the end of the tab and the TERM that says that it was meant
 
 
-def record(recorder: Recorder, connection: Connection, stop: StopRequest) -> str:
+def record(recorder: Recorder, connection: CDPConnection, stop: StopRequest) -> str:
     """Take what is told until told to stop; return why it ended before that, '' where it did not."""
     try:
         while not stop:
@@ -44,7 +44,7 @@ def record(recorder: Recorder, connection: Connection, stop: StopRequest) -> str
     return ""
 
 
-def take_one(recorder: Recorder, connection: Connection, timeout: float) -> None:
+def take_one(recorder: Recorder, connection: CDPConnection, timeout: float) -> None:
     """Take the next event, after the answers that came before it: what has been buffered precedes what is streamed."""
     event = connection.next_event(timeout)
     recorder.take_answers()
@@ -70,7 +70,7 @@ def main() -> None:
     )
     sockets = Sockets(settings.size("RESPONSES_MAX_SOCKETS"))
     try:
-        connection = Connection.open(target["socket"])
+        connection = CDPConnection.open(target["socket"])
         recorder = Recorder(connection, target["target_id"], store, limits, sockets)
         recorder.listen()
     except CDPError as error:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from archivebox.plugins.base import Hook, Settings
-from archivebox.plugins.base.cdp import Connection
+from archivebox.plugins.base.cdp import CDPConnection
 from archivebox.plugins.base.programs import new_id, start_ticks
 from tests.plugins_bundled.browser.chain import CHECKOUT, wait_for_end
 
@@ -247,7 +247,7 @@ def test_what_is_asked_together_is_asked_before_any_answer_is_waited_for() -> No
     with ours, theirs:
         for number in (2, 1):  # what the browser answers is there, in whatever order
             theirs.sendall(json.dumps({"id": number, "result": {"number": number}}).encode() + b"\0")
-        answers = Connection(ours).call_all([("Page.enable", {}), ("Network.enable", {})], "tab")
+        answers = CDPConnection(ours).call_all([("Page.enable", {}), ("Network.enable", {})], "tab")
         asked = [json.loads(line) for line in theirs.recv(1 << 16).split(b"\0") if line]
     assert [answer["number"] for answer in answers] == [1, 2]
     assert [(call["method"], call["sessionId"]) for call in asked] == [

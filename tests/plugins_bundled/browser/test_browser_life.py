@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.plugins.base.cdp import CDPError, Connection
+from archivebox.plugins.base.cdp import CDPConnection, CDPError
 from archivebox.plugins.base.tab import Tab
 from tests.plugins_bundled.browser.chain import NAVIGATE, PAGE_HOOKS, TAB_HOOK, Crawl, Snapshot, wait_for_end
 from tests.site.serve import Site
@@ -31,14 +31,14 @@ def opened(crawl: Crawl, site: Site, path: str = "/colour") -> Snapshot:
 
 
 def targets(crawl: Crawl) -> set[str]:
-    connection = Connection.open(crawl.session()["socket"])
+    connection = CDPConnection.open(crawl.session()["socket"])
     infos = connection.call("Target.getTargets")["targetInfos"]
     connection.close()
     return {each["targetId"] for each in infos}
 
 
 def kill_renderers(crawl: Crawl) -> None:
-    connection = Connection.open(crawl.session()["socket"])
+    connection = CDPConnection.open(crawl.session()["socket"])
     for process in connection.call("SystemInfo.getProcessInfo")["processInfo"]:
         if process["type"] == "renderer":
             os.kill(process["id"], signal.SIGKILL)
@@ -180,7 +180,7 @@ def test_the_tab_waits_for_a_browser_that_is_still_starting(own_crawl: Crawl) ->
 def test_a_page_that_comes_while_its_tab_is_busy_is_seen_and_asked_for_once(crawl: Crawl, site: Site) -> None:
     snapshot = crawl.snapshot("snapshot", site.url.rstrip("/") + "/colour?busy").open_tab()
     tab = snapshot.json("chrome/target.json")
-    script = Connection.open(tab["socket"], tab["target_id"])
+    script = CDPConnection.open(tab["socket"], tab["target_id"])
     script.send("Runtime.evaluate", {"expression": "{ const start = Date.now(); while (Date.now() - start < 2000); }"})
     assert snapshot.run(NAVIGATE).status == "succeeded"
     script.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.plugins.base.cdp import Connection
+from archivebox.plugins.base.cdp import CDPConnection
 from tests.plugins_bundled.browser.chain import NAVIGATE, PAGE_HOOKS, Crawl, Snapshot
 from tests.site.serve import Site
 from tests.webserver.server import free_ports
@@ -27,7 +27,7 @@ def page(crawl: Crawl, site: Site, path: str) -> Snapshot:
 
 def tabs(crawl: Crawl) -> list[dict[str, str]]:
     """All pages that the browser has open, as it lists them itself."""
-    connection = Connection.open(crawl.session()["socket"])
+    connection = CDPConnection.open(crawl.session()["socket"])
     listed: list[dict[str, str]] = connection.call("Target.getTargets")["targetInfos"]
     connection.close()
     return [each for each in listed if each["type"] == "page"]
@@ -45,7 +45,7 @@ def test_a_page_that_got_busy_for_ever_after_it_had_settled_is_freed(crawl: Craw
     busy = page(crawl, site, "/colour")
     assert busy.navigate().status == "succeeded"
     tab = busy.json("chrome/target.json")
-    script = Connection.open(tab["socket"], tab["target_id"])
+    script = CDPConnection.open(tab["socket"], tab["target_id"])
     script.call("Runtime.evaluate", {"expression": "setTimeout(() => { for (;;); })"})
     outcome = busy.run(hook)
     script.close()
@@ -55,7 +55,7 @@ def test_a_page_that_got_busy_for_ever_after_it_had_settled_is_freed(crawl: Craw
 @contextlib.contextmanager
 def standing_still(crawl: Crawl, page: Snapshot) -> Iterator[None]:
     """The page's process answers nothing any more, whatever is done to it: its state is stopped (T)."""
-    browser = Connection.open(crawl.session()["socket"])
+    browser = CDPConnection.open(crawl.session()["socket"])
     listed = browser.call("SystemInfo.getProcessInfo")["processInfo"]
     known = {process["id"] for process in listed if process["type"] == "renderer"}
     page.navigate()

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from archivebox.plugins.base.cdp import Connection
+from archivebox.plugins.base.cdp import CDPConnection
 from archivebox.plugins.chrome.idleness import Idleness, is_idle
 from tests.plugins_bundled.browser.chain import NAVIGATE, Crawl
 from tests.site.serve import Site
@@ -34,7 +34,7 @@ def test_a_page_at_work_is_found_idle_only_when_it_has_done(crawl: Crawl, site: 
     page = crawl.snapshot("works", site.url_for("/colour"))
     assert page.navigate().status == "succeeded"
     tab = page.json("chrome/target.json")
-    connection = Connection.open(tab["socket"], tab["target_id"])
+    connection = CDPConnection.open(tab["socket"], tab["target_id"])
     connection.call("Performance.enable")
     work = "const until = performance.now() + 2500; while (performance.now() < until); document.title"
     script = connection.begin("Runtime.evaluate", {"expression": f"{{ {work} }}"})

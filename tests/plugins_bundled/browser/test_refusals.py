@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from archivebox.plugins.base.cdp import Connection
+from archivebox.plugins.base.cdp import CDPConnection
 from archivebox.plugins.chrome.answers import check_of, refresh_of
 from archivebox.plugins.chrome.login_walls import is_login_wall
 from archivebox.plugins.chrome.refusals import check_in_the_way, may_go_on
@@ -107,7 +107,7 @@ def visited(crawl: Crawl, site: Site, path: str, **settings: str) -> tuple[Snaps
 def go_on(page: Snapshot, url: str) -> None:
     """Have a script of the page replace it, and wait until that has loaded."""
     tab = page.json("chrome/target.json")
-    script = Connection.open(tab["socket"], tab["target_id"])
+    script = CDPConnection.open(tab["socket"], tab["target_id"])
     script.call("Page.enable")
     script.call("Runtime.evaluate", {"expression": f"void (location.href = {url!r})"})
     while (event := script.next_event(10.0)) is not None and event.method != "Page.loadEventFired":
@@ -232,7 +232,7 @@ def test_what_replaces_the_page_after_its_load_is_known_as_what_it_is(
 def test_a_check_that_a_script_puts_in_place_of_the_page_is_a_check(crawl: Crawl, site: Site) -> None:
     page, _ = visited(crawl, site, "/colour", CHROME_CHECK_TIME="1")
     tab = page.json("chrome/target.json")
-    script = Connection.open(tab["socket"], tab["target_id"])
+    script = CDPConnection.open(tab["socket"], tab["target_id"])
     check = "document.body.innerHTML = '<form id=challenge-form><h1>Just a moment</h1></form>'"
     script.call("Runtime.evaluate", {"expression": check})
     script.close()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import websocket
 
-from archivebox.plugins.base.cdp import CommandFailed, Connection, TargetGone
+from archivebox.plugins.base.cdp import CDPConnection, CommandFailed, TargetGone
 from tests.plugins_bundled.browser.chain import Crawl, Snapshot
 from tests.site.serve import Site
 
@@ -25,8 +25,8 @@ LARGE = 8_000_000  # characters: more than any buffer on the way
 
 
 @contextlib.contextmanager
-def talk(crawl: Crawl, target: str = "") -> Iterator[Connection]:
-    connection = Connection.open(crawl.session()["socket"], target)
+def talk(crawl: Crawl, target: str = "") -> Iterator[CDPConnection]:
+    connection = CDPConnection.open(crawl.session()["socket"], target)
     yield connection
     connection.close()
 
@@ -40,7 +40,7 @@ def page(crawl: Crawl) -> Iterator[str]:
         browser.call("Target.closeTarget", {"targetId": target})
 
 
-def evaluate(connection: Connection, expression: str, session: str = "") -> Any:
+def evaluate(connection: CDPConnection, expression: str, session: str = "") -> Any:
     asked = {"expression": expression, "returnByValue": True}
     return connection.call("Runtime.evaluate", asked, session=session)["result"].get("value")
 
@@ -172,7 +172,7 @@ def test_a_tab_that_is_not_there_is_gone(crawl: Crawl) -> None:
 
 def test_the_end_of_a_tab_is_told_to_who_speaks_to_it(crawl: Crawl) -> None:
     with page(crawl) as target:
-        connection = Connection.open(crawl.session()["socket"], target)
+        connection = CDPConnection.open(crawl.session()["socket"], target)
         connection.call("Runtime.enable")
     with pytest.raises(TargetGone):
         list(iter(lambda: connection.next_event(SOON), None))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageChops
 
-from archivebox.plugins.base.cdp import Connection
+from archivebox.plugins.base.cdp import CDPConnection
 from tests.plugins_bundled.browser.chain import NAVIGATE, Crawl, Snapshot
 from tests.programs import Programs
 from tests.site.serve import Site
@@ -31,11 +31,11 @@ def program(programs: Programs) -> str:
 
 
 @pytest.fixture
-def reader(crawl: Crawl) -> Iterator[Connection]:
+def reader(crawl: Crawl) -> Iterator[CDPConnection]:
     """A tab of nobody's."""
-    browser = Connection.open(crawl.session()["socket"])
+    browser = CDPConnection.open(crawl.session()["socket"])
     target = browser.call("Target.createTarget", {"url": "about:blank"})["targetId"]
-    yield Connection.open(crawl.session()["socket"], target)
+    yield CDPConnection.open(crawl.session()["socket"], target)
     browser.call("Target.closeTarget", {"targetId": target})
     browser.close()
 
@@ -56,7 +56,7 @@ def saved(crawl: Crawl, site: Site, path: str, program: str, **settings: str) ->
 
 @pytest.mark.parametrize("path", ["/article", "/csp"])
 def test_the_file_shows_the_page_and_asks_the_site_for_nothing(
-    crawl: Crawl, site: Site, program: str, reader: Connection, path: str
+    crawl: Crawl, site: Site, program: str, reader: CDPConnection, path: str
 ) -> None:
     file = saved(crawl, site, path, program)
     site.forget()
@@ -87,7 +87,7 @@ def test_the_file_holds_frames_of_other_sites(crawl: Crawl, site: Site, program:
 
 @pytest.mark.parametrize("path", DRAWN)
 def test_a_drawing_is_seen_where_scripts_are_off(
-    crawl: Crawl, site: Site, program: str, reader: Connection, path: str
+    crawl: Crawl, site: Site, program: str, reader: CDPConnection, path: str
 ) -> None:
     file = saved(crawl, site, path, program)
     reader.call("Emulation.setScriptExecutionDisabled", {"value": True})
@@ -98,13 +98,13 @@ def test_a_drawing_is_seen_where_scripts_are_off(
     assert pixels_of(reader, DRAWN[path]) > 5000
 
 
-def is_loaded(reader: Connection) -> bool:
+def is_loaded(reader: CDPConnection) -> bool:
     """Whether the page is loaded; asked for, as no listener is called where scripts are off."""
     answer = reader.call("Runtime.evaluate", {"expression": "document.readyState"})
     return bool(answer["result"]["value"] == "complete")
 
 
-def pixels_of(reader: Connection, colour: tuple[int, int, int]) -> int:
+def pixels_of(reader: CDPConnection, colour: tuple[int, int, int]) -> int:
     """How many pixels of the window have a colour, give or take two shades."""
     shot = base64.b64decode(reader.call("Page.captureScreenshot")["data"])
     with Image.open(io.BytesIO(shot)) as picture:
@@ -121,7 +121,7 @@ def test_a_video_that_a_script_feeds_has_its_frame_as_poster_and_the_page_is_as_
 ) -> None:
     page = navigated(crawl, site, "/apps/hls", program)
     outcome = page.run(SINGLEFILE)
-    tab = Connection.open(crawl.session()["socket"], page.json("chrome/target.json")["target_id"])
+    tab = CDPConnection.open(crawl.session()["socket"], page.json("chrome/target.json")["target_id"])
     left = tab.call("Runtime.evaluate", {"expression": "document.querySelector('video').hasAttribute('poster')"})
     page.close()
     assert outcome.status == "succeeded", outcome

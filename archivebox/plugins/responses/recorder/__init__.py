@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import json
 
-from archivebox.plugins.base.cdp import CommandFailed, Connection, TargetGone
+from archivebox.plugins.base.cdp import CDPConnection, CommandFailed, TargetGone
 from archivebox.plugins.base.media_types import is_page
 
 from .documents import WISHES as OF_DOCUMENTS
@@ -53,7 +53,7 @@ class Recorder:
     """Listens on a connection to the browser, to the tab whose main frame is named; `store` keeps what is whole."""
 
     def __init__(
-        self, connection: Connection, main_frame: str, store: Store, limits: RecorderLimits, sockets: Sockets
+        self, connection: CDPConnection, main_frame: str, store: Store, limits: RecorderLimits, sockets: Sockets
     ) -> None:
         self._connection, self._main_frame, self._store, self._limits = connection, main_frame, store, limits
         self._shared_workers: dict[str, str] = {}  # by session
