@@ -42,7 +42,7 @@ class TargetGone(CDPError):  # noqa: N818
     """The tab crashed or was closed, or the browser ended."""
 
 
-class Event:
+class CDPEvent:
     """Something the browser told without being asked; `session` is '' in the connection's own."""
 
     __slots__ = ("method", "params", "session")
@@ -65,7 +65,7 @@ class CDPConnection:
         self._last_id = 0
         self._wanted: set[int] = set()
         self._replies: dict[int, Params] = {}
-        self._events: collections.deque[Event] = collections.deque()
+        self._events: collections.deque[CDPEvent] = collections.deque()
 
     @classmethod
     def open(cls, path: str, target: str = "") -> CDPConnection:
@@ -132,7 +132,7 @@ class CDPConnection:
                 self._wanted.discard(identifier)
                 raise CallTimeout(f"{method} was not answered within {timeout:.3g} s")
 
-    def next_event(self, timeout: float) -> Event | None:
+    def next_event(self, timeout: float) -> CDPEvent | None:
         """Return the next event, or None when an answer to `begin` came first or the time is over."""
         if not self._events:
             self._read(timeout)
@@ -190,4 +190,4 @@ class CDPConnection:
         session = message.get("sessionId", "")
         if message["method"] == "Inspector.targetCrashed" and session == self.tab:
             raise TargetGone("the tab crashed")
-        self._events.append(Event(message["method"], message.get("params", {}), session))
+        self._events.append(CDPEvent(message["method"], message.get("params", {}), session))

@@ -6,7 +6,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from archivebox.plugins.base.cdp import Event, Params
+    from archivebox.plugins.base.cdp import CDPEvent, Params
 
 REQUEST_TIME = 1.0  # seconds between a script's wish to go elsewhere and the request for it
 REFRESH_MAX = 5.0  # seconds; a page that sends itself elsewhere later than this is content, not a way station
@@ -42,7 +42,7 @@ class Arrival:
         """Return for how many seconds no request has been under way."""
         return 0.0 if self._open_requests else now - self.busy_at
 
-    def take(self, event: Event) -> None:
+    def take(self, event: CDPEvent) -> None:
         params = event.params
         if event.method == "Page.lifecycleEvent":
             if params["name"] == "load" and params["frameId"] == self._frame and params["loaderId"] == self.loader:

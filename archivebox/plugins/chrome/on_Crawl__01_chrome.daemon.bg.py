@@ -38,7 +38,7 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.base.cdp import CDPConnection, CDPError, Event
+from archivebox.plugins.base.cdp import CDPConnection, CDPError, CDPEvent
 from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.media_types import is_file_url
 from archivebox.plugins.base.programs import open_process, start_ticks
@@ -117,7 +117,7 @@ class TabWatch:
         relay.told = self.take
         relay.send("Target.setDiscoverTargets", {"discover": True})
 
-    def take(self, event: Event) -> None:
+    def take(self, event: CDPEvent) -> None:
         """Take what the browser told."""
         if event.method in ("Target.targetCreated", "Target.targetInfoChanged"):
             self._look_at(event.params["targetInfo"])

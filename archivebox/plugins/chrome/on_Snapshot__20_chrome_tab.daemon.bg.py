@@ -33,7 +33,7 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
-from archivebox.plugins.base.cdp import CallTimeout, CDPConnection, CDPError, CommandFailed, Event, TargetGone
+from archivebox.plugins.base.cdp import CallTimeout, CDPConnection, CDPError, CDPEvent, CommandFailed, TargetGone
 from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.programs import start_ticks
 from archivebox.plugins.base.tab import PROBE, Navigation, read_json, script_value
@@ -147,7 +147,7 @@ class TabHolder:
             if not self.connection.pending:
                 return
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: CDPEvent) -> None:
         if event.method == "Page.javascriptDialogOpening":
             accept = event.params["type"] == "beforeunload"  # refuse all others: a page may ask for ever
             self.connection.send("Page.handleJavaScriptDialog", {"accept": accept}, self.session)

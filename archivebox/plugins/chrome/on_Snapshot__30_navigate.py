@@ -35,7 +35,7 @@ from archivebox.plugins.base import (
     waiting,
     write_atomically,
 )
-from archivebox.plugins.base.cdp import CallTimeout, CDPError, CommandFailed, Event, TargetGone
+from archivebox.plugins.base.cdp import CallTimeout, CDPError, CDPEvent, CommandFailed, TargetGone
 from archivebox.plugins.base.files import remove
 from archivebox.plugins.base.media_types import is_page
 from archivebox.plugins.base.stopping import TimeIsOver
@@ -282,7 +282,7 @@ class PageNavigation:
         except CommandFailed:
             return None
 
-    def _take(self, event: Event | None) -> None:
+    def _take(self, event: CDPEvent | None) -> None:
         if event is None:
             return
         if event.method == "Fetch.requestPaused":

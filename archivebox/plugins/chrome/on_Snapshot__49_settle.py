@@ -23,7 +23,7 @@ from archivebox.plugins.base.tab import PROBE, Navigation, Tab, open_page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from archivebox.plugins.base.cdp import Event, Params
+    from archivebox.plugins.base.cdp import CDPEvent, Params
 
 PAUSE = 0.04  # seconds between two looks, more than two frames: within one they would see the same picture
 AGAIN = 0.2  # seconds, once the page is known to be moving
@@ -42,7 +42,7 @@ class Calm:
         self.waits_for: list[str] = []
         self.waited_for: set[str] = set()
 
-    def take(self, event: Event, now: float) -> None:
+    def take(self, event: CDPEvent, now: float) -> None:
         """A request is a movement from its beginning to its end; those that began before we came are navigation's."""
         if event.method == "Network.requestWillBeSent":
             self._open.add(event.params["requestId"])

@@ -14,7 +14,7 @@ from archivebox.plugins.base.tab import read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from archivebox.plugins.base.cdp import Event, Params
+    from archivebox.plugins.base.cdp import CDPEvent, Params
 
 FILE = "console.jsonl"
 TEXT_MAX = 10_000  # characters of one entry
@@ -30,7 +30,7 @@ class Console:
         self._most = most
         self.count = self.errors = 0
 
-    def take(self, event: Event) -> None:
+    def take(self, event: CDPEvent) -> None:
         """Write down an event, if it is something that was said."""
         entry = _entry(event)
         if entry is None:
@@ -41,7 +41,7 @@ class Console:
             self._file.write(json.dumps(entry).encode() + b"\n")
 
 
-def _entry(event: Event) -> Params | None:
+def _entry(event: CDPEvent) -> Params | None:
     params = event.params
     if event.method == "Runtime.consoleAPICalled":
         text = " ".join(_text(argument) for argument in params["args"])

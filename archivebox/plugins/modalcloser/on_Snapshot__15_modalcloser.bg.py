@@ -12,7 +12,7 @@ import selectors
 from world import NAME, TELL, library, script
 
 from archivebox.plugins.base import StopRequest, log, noresults, ready, succeeded, try_again
-from archivebox.plugins.base.cdp import CDPError, Event, TargetGone
+from archivebox.plugins.base.cdp import CDPError, CDPEvent, TargetGone
 from archivebox.plugins.base.lifeline import end_with_engine
 from archivebox.plugins.base.tab import Tab
 
@@ -52,7 +52,7 @@ def listen(tab: Tab, stop: StopRequest) -> list[dict[str, object]]:
     return facts
 
 
-def take(event: Event, facts: list[dict[str, object]]) -> None:
+def take(event: CDPEvent, facts: list[dict[str, object]]) -> None:
     if event.method == "Runtime.bindingCalled" and event.params["name"] == TELL and len(facts) < MOST:
         facts.append(json.loads(event.params["payload"]))
 

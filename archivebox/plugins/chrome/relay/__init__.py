@@ -16,7 +16,7 @@ import secrets
 import selectors
 import socket
 
-from archivebox.plugins.base.cdp import Event
+from archivebox.plugins.base.cdp import CDPEvent
 
 from .channel import PeerChannel
 from .framing import Plain, WebSocket
@@ -69,7 +69,7 @@ class Relay:
 
     def __init__(self, browser: socket.socket, folder: str, selector: selectors.BaseSelector) -> None:
         self.selector = selector
-        self.told: Callable[[Event], None] = lambda event: None  # noqa: ARG005  (nobody has asked to be told yet)
+        self.told: Callable[[CDPEvent], None] = lambda event: None  # noqa: ARG005  (nobody has asked to be told yet)
         self.ended = False
         self._last_id = 0
         self._arriving: dict[int, Client] = {}  # by the call that asks for their session
@@ -156,7 +156,7 @@ class Relay:
             if gone is not None:
                 gone.channel.close()
         elif "method" in message:
-            self.told(Event(message["method"], message.get("params", {}), ""))
+            self.told(CDPEvent(message["method"], message.get("params", {}), ""))
 
     def _begin(self, client: Client, session: str) -> None:
         if not session:  # there is no such tab

@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from archivebox.plugins.base.cdp import Event, Params
+    from archivebox.plugins.base.cdp import CDPEvent, Params
 
     from .sockets import Sockets
     from .store import Store
@@ -65,7 +65,7 @@ class Recorder:
         self._documents = Documents(self._ask)
         self._fetched_again: set[str] = set()
         self._early: dict[tuple[str, str], bytes] = {}  # bodies of errors whose request is not told of yet
-        self._takers: dict[str, Callable[[Event], None]] = {
+        self._takers: dict[str, Callable[[CDPEvent], None]] = {
             "Target.attachedToTarget": self._attached,
             "Target.detachedFromTarget": self._detached,
             "Page.frameRequestedNavigation": self._going,
@@ -94,7 +94,7 @@ class Recorder:
             self._connection.call(method, params, session=self._connection.tab)
         self._connection.call("Target.setAutoAttach", ATTACH | {"filter": SHARED_WORKERS})
 
-    def take(self, event: Event) -> None:
+    def take(self, event: CDPEvent) -> None:
         """Take an event, if it is one that matters."""
         taker = self._takers.get(event.method)
         if taker is not None and self._is_ours(event.session):
@@ -133,7 +133,7 @@ class Recorder:
             ("Target.setAutoAttach", ATTACH),
         )
 
-    def _attached(self, event: Event) -> None:
+    def _attached(self, event: CDPEvent) -> None:
         """A frame or a worker is about to begin; it waits until we listen."""
         its, about = event.params["sessionId"], event.params["targetInfo"]
         if its == self._connection.tab:
@@ -147,7 +147,7 @@ class Recorder:
             self._connection.send("Fetch.enable", EVERY_RESPONSE, its)
         self._connection.send("Runtime.runIfWaitingForDebugger", {}, its)
 
-    def _detached(self, event: Event) -> None:
+    def _detached(self, event: CDPEvent) -> None:
         if event.params["sessionId"] == self._connection.tab:
             raise TargetGone("the tab was closed")
         self._shared_workers.pop(event.params["sessionId"], None)
@@ -162,23 +162,23 @@ class Recorder:
 
     # --- the life of a request ----------------------------------------------------------------------------------
 
-    def _going(self, event: Event) -> None:
+    def _going(self, event: CDPEvent) -> None:
         params = event.params
         if params["frameId"] == self._main_frame:
             self._because = params["reason"]
 
-    def _arrived(self, event: Event) -> None:
+    def _arrived(self, event: CDPEvent) -> None:
         """Another document is there: of the one before no end is told, even where all of it came."""
         frame = event.params["frame"]
         if frame["id"] == self._main_frame:
             self._ask_for_what_is_there(lambda hop: hop.main and hop.loader != frame["loaderId"] and not hop.is_file)
 
-    def _stopped(self, event: Event) -> None:
+    def _stopped(self, event: CDPEvent) -> None:
         """No more comes of a document whose loading was stopped."""
         if event.params["frameId"] == self._main_frame:
             self._ask_for_what_is_there(lambda hop: hop.main and not hop.is_file)
 
-    def _removed(self, event: Event) -> None:
+    def _removed(self, event: CDPEvent) -> None:
         """A frame is gone, and no end is told of what it was loading."""
         self._ask_for_what_is_there(lambda hop: hop.frame == event.params["frameId"])
 
@@ -187,7 +187,7 @@ class Recorder:
             if chain.hops and not chain.last.complete and chain.last.status and wanted(chain.last):
                 self._ask_for_body(identifier, chain.last, self._connection.tab)
 
-    def _request(self, event: Event) -> None:
+    def _request(self, event: CDPEvent) -> None:
         session, params = event.session, event.params
         identifier, url = params["requestId"], params["request"]["url"]
         if not url.startswith(("http://", "https://")):
@@ -227,11 +227,11 @@ class Recorder:
         hop.answered(params["redirectResponse"], wire_headers=params.get("redirectHasExtraInfo", False))
         hop.redirected_to, hop.complete = url, True
 
-    def _sent_headers(self, event: Event) -> None:
+    def _sent_headers(self, event: CDPEvent) -> None:
         params = event.params
         self._chains.setdefault(params["requestId"], Chain()).sent.append(params["headers"])
 
-    def _received_headers(self, event: Event) -> None:
+    def _received_headers(self, event: CDPEvent) -> None:
         params = event.params
         self._chains.setdefault(params["requestId"], Chain()).received.append(params)
         self._save(params["requestId"])
@@ -241,18 +241,18 @@ class Recorder:
         chain = self._chains.get(params["requestId"])
         return chain.last if chain and chain.hops and not chain.last.complete else None
 
-    def _response(self, event: Event) -> None:
+    def _response(self, event: CDPEvent) -> None:
         params = event.params
         hop = self._hop(params)
         if hop and not hop.is_file:
             hop.answered(params["response"], wire_headers=params.get("hasExtraInfo", False))
 
-    def _from_cache(self, event: Event) -> None:
+    def _from_cache(self, event: CDPEvent) -> None:
         hop = self._hop(event.params)
         if hop:
             hop.source = "cache"
 
-    def _data(self, event: Event) -> None:
+    def _data(self, event: CDPEvent) -> None:
         params = event.params
         hop = self._hop(params)
         if hop and not hop.taken:
@@ -260,7 +260,7 @@ class Recorder:
             if "data" in params:
                 hop.body.write(base64.b64decode(params["data"]))
 
-    def _finished(self, event: Event) -> None:
+    def _finished(self, event: CDPEvent) -> None:
         session, params = event.session, event.params
         hop = self._hop(params)
         if hop is None:
@@ -310,7 +310,7 @@ class Recorder:
         wish = {"expression": FETCH_AGAIN % json.dumps(hop.url), "awaitPromise": True, "returnByValue": True}
         self._ask("Runtime.evaluate", wish, session, take)
 
-    def _failed(self, event: Event) -> None:
+    def _failed(self, event: CDPEvent) -> None:
         params = event.params
         hop = self._hop(params)
         if hop is None or hop.is_file:
@@ -370,7 +370,7 @@ class Recorder:
 
     # --- bodies that are taken before the page gets them --------------------------------------------------------
 
-    def _paused(self, event: Event) -> None:
+    def _paused(self, event: CDPEvent) -> None:
         session, params = event.session, event.params
         hop, status = self._hop_at(params), params.get("responseStatusCode", 0)
         if hop is None and not self._is_main(params) and (status >= ERRORS or is_short_frame(params)):

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from archivebox.plugins.base.cdp import Event, Params
+    from archivebox.plugins.base.cdp import CDPEvent, Params
 
     Ask = Callable[[str, Params, str, Callable[[Params | None], None]], None]
 
@@ -38,7 +38,7 @@ class Documents:
         """Take note of a request for a document, or of where it was redirected to."""
         self._urls[loader] = url
 
-    def took(self, event: Event) -> None:
+    def took(self, event: CDPEvent) -> None:
         """Take Page.lifecycleEvent."""
         params, session = event.params, event.session
         url = self._urls.pop(params["loaderId"], "") if params["name"] == "DOMContentLoaded" else ""

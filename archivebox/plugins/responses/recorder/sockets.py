@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from archivebox.plugins.base.cdp import Event, Params
+    from archivebox.plugins.base.cdp import CDPEvent, Params
 
 FILE = "sockets.jsonl"
 TEXT = 1  # opcode of a message of text (RFC 6455, 5.2); all others come in base64
@@ -28,7 +28,7 @@ class Sockets:
         self._urls: dict[str, str] = {}
         self._names: dict[str, str] = {}  # what tells two connections to one URL apart, also those of another session
         self._clock = 0.0  # what the time of day is beyond the browser's own clock
-        self.takers: dict[str, Callable[[Event], None]] = {
+        self.takers: dict[str, Callable[[CDPEvent], None]] = {
             "Network.webSocketCreated": lambda event: self._opened(event.params),
             "Network.webSocketWillSendHandshakeRequest": lambda event: self._set_clock(event.params),
             "Network.webSocketFrameSent": lambda event: self._message("sent", event.params),
