@@ -15,7 +15,7 @@ from packages import Apt, in_one_command, is_here, packages_of
 from archivebox.plugins.base import Hook, emit
 from archivebox.plugins.base.providers.library import Library
 from archivebox.plugins.base.providers.programs import find_all, search_path
-from archivebox.plugins.base.providers.request import Request, install_timeout
+from archivebox.plugins.base.providers.request import InstallRequest, install_timeout
 
 if TYPE_CHECKING:
     from archivebox.plugins.base.invocation import JSON
@@ -27,7 +27,7 @@ def main() -> None:
     programs = Hook.from_argv().options.get("programs")
     wanted = [Hook(record) for record in programs if isinstance(record, dict)] if isinstance(programs, list) else []
     apt = Apt(install_timeout(), [])
-    missing = {hook.text("name"): Request.from_hook(hook, PROVIDER) for hook in wanted if not is_found(hook)}
+    missing = {hook.text("name"): InstallRequest.from_hook(hook, PROVIDER) for hook in wanted if not is_found(hook)}
     packages = {name: packages_of(request) for name, request in missing.items()} if is_here() else {}
     packages = {name: brought for name, brought in packages.items() if not apt.has(brought)}
     if not packages or apt.as_root() is not None:
@@ -40,10 +40,10 @@ def is_found(hook: Hook) -> bool:
     providers: JSON = hook.options.get("binproviders")
     if not isinstance(providers, list) or "env" not in providers:
         return False
-    return any(find_all(Request.from_hook(hook, "env").names, search_path(Library.current())))
+    return any(find_all(InstallRequest.from_hook(hook, "env").names, search_path(Library.current())))
 
 
-def calls(packages: dict[str, list[str]], missing: dict[str, Request]) -> list[tuple[Apt, list[str]]]:
+def calls(packages: dict[str, list[str]], missing: dict[str, InstallRequest]) -> list[tuple[Apt, list[str]]]:
     """Packages by what is said to apt-get for them: those that need no words of their own go in one call."""
     by_arguments: dict[tuple[str, ...], list[str]] = {}
     for name, brought in packages.items():

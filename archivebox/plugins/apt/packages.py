@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from archivebox.plugins.base import Finished
-    from archivebox.plugins.base.providers.request import Request
+    from archivebox.plugins.base.providers.request import InstallRequest
 
 ASKING = 120.0  # seconds for a question to dpkg or apt, which only reads
 UNLIMITED = 7 * 86400.0  # seconds; dpkg is let finish, whatever our own time
@@ -29,7 +29,7 @@ class AptError(Exception):
     """The packages are not installed; the message is what a person should read, or type."""
 
 
-def packages_of(request: Request) -> list[str]:
+def packages_of(request: InstallRequest) -> list[str]:
     """The packages that bring the program, the first of them in the version that is wanted."""
     packages = request.packages
     if request.version:

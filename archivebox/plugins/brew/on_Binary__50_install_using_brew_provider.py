@@ -7,7 +7,7 @@ from pathlib import Path
 from archivebox.plugins.base import Hook, Settings, on_stop, run_program
 from archivebox.plugins.base.providers.library import Library
 from archivebox.plugins.base.providers.programs import answer_with_first, find_all, search_path
-from archivebox.plugins.base.providers.request import Request, give_up, install_timeout
+from archivebox.plugins.base.providers.request import InstallRequest, give_up, install_timeout
 
 PROVIDER = "brew"
 # Where Homebrew's installer puts it: Apple silicon, Intel, Linux (docs.brew.sh/Installation).
@@ -17,7 +17,7 @@ QUIET = {"NONINTERACTIVE": "1", "HOMEBREW_NO_ANALYTICS": "1", "HOMEBREW_NO_ENV_H
 
 
 def main() -> None:
-    request = Request.from_hook(Hook.from_argv(), PROVIDER)
+    request = InstallRequest.from_hook(Hook.from_argv(), PROVIDER)
     on_stop(lambda: give_up(f"Told to stop before {request.name} was installed."))
     library = Library.current()
     brew = next(find_all([Settings().str("BREW_BINARY")], [*search_path(library), *PLACES]), None)
@@ -30,16 +30,16 @@ def main() -> None:
     answer_with_first(request, candidates, library, f"brew installed {request.name}, but no such program runs.")
 
 
-def formulas(request: Request) -> list[str]:
+def formulas(request: InstallRequest) -> list[str]:
     return request.texts("formula") or request.texts("cask") or request.packages
 
 
-def kegs(request: Request, brew: Path) -> list[str]:
+def kegs(request: InstallRequest, brew: Path) -> list[str]:
     """Where formulas keep their programs that are not linked (curl, openjdk and others of the system's names)."""
     return [str(brew.parent.parent / "opt" / formula.rpartition("/")[2] / "bin") for formula in formulas(request)]
 
 
-def install(request: Request, brew: Path) -> None:
+def install(request: InstallRequest, brew: Path) -> None:
     kind = ["--cask"] if request.texts("cask") else []
     command = [
         str(brew),

@@ -4,13 +4,13 @@
 from archivebox.plugins.base import Hook
 from archivebox.plugins.base.providers.library import Library
 from archivebox.plugins.base.providers.programs import answer_with_first, find_all, search_path
-from archivebox.plugins.base.providers.request import Request
+from archivebox.plugins.base.providers.request import InstallRequest
 
 PROVIDER = "env"
 
 
 def main() -> None:
-    request = Request.from_hook(Hook.from_argv(), PROVIDER)
+    request = InstallRequest.from_hook(Hook.from_argv(), PROVIDER)
     library = Library.current()
     candidates = find_all(request.names, search_path(library))
     wanted = " or ".join(request.names)

@@ -13,13 +13,13 @@ from wishes import Wish, take_all, wished
 from archivebox.plugins.base import Hook, Settings, on_stop, run_program
 from archivebox.plugins.base.providers.library import Library
 from archivebox.plugins.base.providers.programs import answer_with_first, find_all, report, search_path
-from archivebox.plugins.base.providers.request import Request, give_up, install_timeout
+from archivebox.plugins.base.providers.request import InstallRequest, give_up, install_timeout
 
 PROVIDER = "npm"
 
 
 def main() -> None:
-    request = Request.from_hook(Hook.from_argv(), PROVIDER)
+    request = InstallRequest.from_hook(Hook.from_argv(), PROVIDER)
     on_stop(lambda: give_up(f"Told to stop before {request.name} was installed."))
     library = Library.current()
     modules = Path(Settings().path("NODE_MODULES_DIR") or library.root / "npm" / "node_modules")
@@ -45,7 +45,7 @@ def main() -> None:
     answer_with_first(request, [link], library, f"npm installed {request.name}, but it does not run.", version)
 
 
-def install_files(request: Request, npm: Path, folder: Path, library: Library) -> Path:
+def install_files(request: InstallRequest, npm: Path, folder: Path, library: Library) -> Path:
     """Have the files of a package alone in a folder, which it returns: npm would take them out of its own."""
     (package,) = packages_of(request)
     with library.locked("npm"):
@@ -57,7 +57,7 @@ def install_files(request: Request, npm: Path, folder: Path, library: Library) -
     return folder
 
 
-def packages_of(request: Request) -> list[str]:
+def packages_of(request: InstallRequest) -> list[str]:
     """The packages as npm is asked for them: in the versions that are wanted, with those of what they depend on."""
     packages = request.packages
     if request.upgrade:
@@ -67,20 +67,20 @@ def packages_of(request: Request) -> list[str]:
     return [*packages, *hashes_of_dependencies(request)]
 
 
-def hashes_of_dependencies(request: Request) -> dict[str, str]:
+def hashes_of_dependencies(request: InstallRequest) -> dict[str, str]:
     """`name@version` of each package that the first one depends on, and its hash; empty where they are not known."""
     named = request.options.get("dependencies")
     known = named if isinstance(named, dict) and not request.upgrade else {}
     return {package: str(integrity) for package, integrity in known.items()}
 
 
-def hash_of(request: Request) -> str:
+def hash_of(request: InstallRequest) -> str:
     """The hash that the first package has to have, as npm writes it; empty where none is known: of newer versions."""
     value = request.options.get("integrity")
     return value if isinstance(value, str) and not request.upgrade else ""
 
 
-def check_hashes(request: Request, modules: Path) -> None:
+def check_hashes(request: InstallRequest, modules: Path) -> None:
     """End the hook where npm installed another package than the plugin was written for, also one that it depends on."""
     first = request.packages[0]
     dependencies = hashes_of_dependencies(request)
@@ -117,18 +117,18 @@ def newest(package: str) -> str:
     return package if "@" in package[1:] else f"{package}@latest"
 
 
-def wish_of(request: Request) -> Wish:
+def wish_of(request: InstallRequest) -> Wish:
     """Programs that packages want to run at their installation are run where they were asked for alone."""
     scripts = [] if request.options.get("scripts") is True else ["--ignore-scripts"]
     return Wish(packages_of(request), [*scripts, *request.arguments("args")])
 
 
-def has_all(request: Request, modules: Path) -> bool:
+def has_all(request: InstallRequest, modules: Path) -> bool:
     """Whether the registry need not be asked."""
     return all(is_there(package, modules) for package in packages_of(request))
 
 
-def install_with_others(request: Request, npm: Path, modules: Path, library: Library) -> None:
+def install_with_others(request: InstallRequest, npm: Path, modules: Path, library: Library) -> None:
     """Have it installed by whoever installs first, which may be ourselves; where that fails, alone."""
     wishes = modules.parent / "wishes"
     with wished(wishes, wish_of(request)), library.locked("npm"):
@@ -139,7 +139,7 @@ def install_with_others(request: Request, npm: Path, modules: Path, library: Lib
             install_alone(request, npm, modules)
 
 
-def install_alone(request: Request, npm: Path, modules: Path) -> None:
+def install_alone(request: InstallRequest, npm: Path, modules: Path) -> None:
     """Install it, or end the hook with the sentence that says why not."""
     if not install(wish_of(request), npm, modules):
         give_up(f"npm could not install {' '.join(packages_of(request))}; the reason stands above.")
@@ -178,7 +178,7 @@ def install(wish: Wish, npm: Path, modules: Path) -> bool:
     return done.returncode == 0
 
 
-def report_library(request: Request, modules: Path, library: Library) -> None:
+def report_library(request: InstallRequest, modules: Path, library: Library) -> None:
     """A package without a program is known by its package.json."""
     path = package_file((request.texts("names") or request.packages)[0], modules)
     if not path.is_file():

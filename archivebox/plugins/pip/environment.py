@@ -20,7 +20,7 @@ from archivebox.plugins.base.providers.library import replace_link
 
 if TYPE_CHECKING:
     from archivebox.plugins.base.providers.library import Library
-    from archivebox.plugins.base.providers.request import Request
+    from archivebox.plugins.base.providers.request import InstallRequest
 
 # Set by the engine for this plugin, but read by pip as options of its own (a limit per connection).
 _NOT_FOR_PIP = ("PIP_TIMEOUT", "PIP_ENABLED", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__")
@@ -41,7 +41,7 @@ class Environment:
     a link to it can, and is replaced in one step while the former build may still be running.
     """
 
-    def __init__(self, library: Library, request: Request, timeout: float) -> None:
+    def __init__(self, library: Library, request: InstallRequest, timeout: float) -> None:
         self._library, self._request, self._timeout = library, request, timeout
         self.folder = library.root / "pip" / request.short_name
 

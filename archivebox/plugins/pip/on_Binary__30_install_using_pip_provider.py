@@ -6,13 +6,13 @@ from environment import Environment, PipError
 from archivebox.plugins.base import Hook, on_stop
 from archivebox.plugins.base.providers.library import Library
 from archivebox.plugins.base.providers.programs import answer_with_first
-from archivebox.plugins.base.providers.request import Request, give_up, install_timeout
+from archivebox.plugins.base.providers.request import InstallRequest, give_up, install_timeout
 
 PROVIDER = "pip"
 
 
 def main() -> None:
-    request = Request.from_hook(Hook.from_argv(), PROVIDER)
+    request = InstallRequest.from_hook(Hook.from_argv(), PROVIDER)
     on_stop(lambda: give_up(f"Told to stop before {request.name} was installed."))
     library = Library.current()
     environment = Environment(library, request, install_timeout())

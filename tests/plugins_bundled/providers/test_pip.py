@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archivebox.plugins.base.providers.library import Library
-from archivebox.plugins.base.providers.request import Request
+from archivebox.plugins.base.providers.request import InstallRequest
 from archivebox.plugins.pip.environment import Environment
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def test_a_package_without_that_program_is_said(providers: "Provider") -> None:
 
 def test_an_interpreter_without_pip_uses_the_wheel_of_ensurepip(providers: "Provider", tmp_path: Path) -> None:
     """The wheel runs from inside its file, so that an application without pip of its own can install."""
-    request = Request("pysemver", "pip", {"packages": ["semver"]})
+    request = InstallRequest("pysemver", "pip", {"packages": ["semver"]})
     environment = Environment(Library(providers.lib), request, 100.0)
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from archivebox.plugins.base import emit, log, run_program
-from archivebox.plugins.base.providers.request import Request, give_up
+from archivebox.plugins.base.providers.request import InstallRequest, give_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,7 +40,7 @@ def find_all(names: Iterable[str], folders: Iterable[str]) -> Iterator[Path]:
 
 
 def answer_with_first(
-    request: Request, candidates: Iterable[Path], library: Library, nothing: str, version: str = ""
+    request: InstallRequest, candidates: Iterable[Path], library: Library, nothing: str, version: str = ""
 ) -> NoReturn:
     """Report the first candidate that can be started; with none, give up with the sentence `nothing`.
 
@@ -56,7 +56,7 @@ def answer_with_first(
     give_up(nothing)
 
 
-def report(request: Request, path: Path, version: str, library: Library) -> NoReturn:
+def report(request: InstallRequest, path: Path, version: str, library: Library) -> NoReturn:
     """End the hook with the record of the program at `path`."""
     emit(
         "Binary",

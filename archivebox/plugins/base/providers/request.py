@@ -28,7 +28,7 @@ def install_timeout() -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class InstallRequest:
     """One program wanted of one provider; `options` is what the overrides hold for that provider.
 
     `upgrade`: the newest version is wanted, whatever is there.
@@ -40,7 +40,7 @@ class Request:
     upgrade: bool = False
 
     @classmethod
-    def from_hook(cls, hook: Hook, provider: str) -> Request:
+    def from_hook(cls, hook: Hook, provider: str) -> InstallRequest:
         """Read the command line; ends the hook with status 0 and not a word when `provider` is not asked."""
         if not _is_asked(hook, provider):
             raise SystemExit(0)
