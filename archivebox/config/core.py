@@ -3,7 +3,7 @@
 from urllib.parse import urlsplit
 
 from archivebox.contract.schema import SettingSpec
-from archivebox.lib.networks import Opened
+from archivebox.lib.networks import OpenedNetworks
 
 MEGABYTE = 1_000_000
 
@@ -136,7 +136,7 @@ _CRAWLS = (
         [],
         "Private hosts and CIDRs pages may reach",
         items="string",
-        parse=Opened.parse,
+        parse=OpenedNetworks.parse,
     ),
     SettingSpec("ALLOW_DIRECT_NETWORK", "boolean", False, "Run hooks that connect past ArchiveBox's proxy"),
     SettingSpec(

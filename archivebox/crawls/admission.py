@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from archivebox.contract.reasons import Reason, action
-from archivebox.lib.networks import Opened, is_private
+from archivebox.lib.networks import OpenedNetworks, is_private
 from archivebox.lib.patterns import Pattern
 from archivebox.lib.urls import BadUrl, Url, parse_url, without_credentials
 
 SCHEMES = frozenset({"http", "https"})
 """What is archived unless a setting allows more."""
 
-NOTHING_OPENED = Opened()
+NOTHING_OPENED = OpenedNetworks()
 
 
 class Scope(StrEnum):
@@ -50,7 +50,7 @@ class Rules:
     max_depth: int | None = 0
     max_urls: int | None = None
     schemes: frozenset[str] = SCHEMES
-    opened: Opened = NOTHING_OPENED
+    opened: OpenedNetworks = NOTHING_OPENED
     own_ports: Container[int] = frozenset()
     is_named: Callable[[Url], bool] = lambda _url: False
     """Whether somebody who may do so gave this host and port to the crawl; asked for private ones alone."""
@@ -155,7 +155,7 @@ def _refuse(url: Url, code: Reason, why: str) -> Admission:
     return Admission(admitted=False, code=code, sentence=f"{shown(url.href)} was not taken: {why}.", url=url)
 
 
-def refuse_private(url: Url, opened: Opened, own_ports: Container[int]) -> Admission | None:
+def refuse_private(url: Url, opened: OpenedNetworks, own_ports: Container[int]) -> Admission | None:
     """The refusal of a URL whose host is on a private network; None where PRIVATE_NETWORK_ALLOWLIST opens it."""
     if opened.covers(url.host, url.effective_port, own_ports=own_ports):
         return None

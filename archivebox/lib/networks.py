@@ -88,7 +88,7 @@ def is_private(host: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedNetworks:
     """Private hosts that may be reached: PRIVATE_NETWORK_ALLOWLIST."""
 
     places: frozenset[tuple[str, int | None]] = frozenset()
@@ -117,14 +117,14 @@ class Opened:
         return (name, None) in self.places or (address is not None and any(address in net for net in self.networks))
 
 
-NOTHING_OPENED = Opened()
+NOTHING_OPENED = OpenedNetworks()
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
     """Where the programs of a crawl may connect to by settings: the public internet, and what was opened besides."""
 
-    opened: Opened = NOTHING_OPENED
+    opened: OpenedNetworks = NOTHING_OPENED
     own_ports: Container[int] = frozenset()
     """Ports of our own server and database, which have to be named themselves."""
 

@@ -36,7 +36,7 @@ from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.dates import moment_of
 from archivebox.lib.links.link import Link
-from archivebox.lib.networks import Opened, is_private, is_public, literal
+from archivebox.lib.networks import OpenedNetworks, is_private, is_public, literal
 from archivebox.lib.patterns import compile_patterns
 from archivebox.lib.resolver import resolve
 from archivebox.lib.urls import BadUrl, Url, parse_url
@@ -140,13 +140,13 @@ def _database_port() -> int | None:
     return int(known["PORT"] or known["OPTIONS"].get("port") or POSTGRES_PORT)
 
 
-def networks_of(settings: Resolved) -> tuple[Opened, Container[int]]:
+def networks_of(settings: Resolved) -> tuple[OpenedNetworks, Container[int]]:
     """Private hosts that settings open, and the ports of our own server and database, which have to be named.
 
     SettingError where an entry is neither host nor network.
     """
     try:
-        opened = Opened.parse(settings.get_list(_ALLOWLIST))
+        opened = OpenedNetworks.parse(settings.get_list(_ALLOWLIST))
     except ValueError as error:
         raise SettingError(settings.explain(_ALLOWLIST)[-1][0], _ALLOWLIST, str(error)) from None
     return opened, _OwnPorts()

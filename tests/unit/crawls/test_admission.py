@@ -4,7 +4,7 @@ import pytest
 
 from archivebox.contract.reasons import Reason
 from archivebox.crawls.admission import Rules, Scope, admit, check_url, shown
-from archivebox.lib.networks import Opened
+from archivebox.lib.networks import OpenedNetworks
 from archivebox.lib.patterns import compile_patterns
 from archivebox.lib.urls import parse_url
 
@@ -133,4 +133,4 @@ def test_links_into_private_networks_are_refused_unless_the_operator_named_them(
     assert answer.code is Reason.PRIVATE_ADDRESS
     assert "PRIVATE_NETWORK_ALLOWLIST" in answer.action
     assert admit(url, Rules(max_depth=1, is_named=lambda _url: True), depth=1).admitted
-    assert admit(url, Rules(max_depth=1, opened=Opened.parse([f"{host}:8000"])), depth=1).admitted
+    assert admit(url, Rules(max_depth=1, opened=OpenedNetworks.parse([f"{host}:8000"])), depth=1).admitted

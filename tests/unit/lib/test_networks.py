@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from archivebox.lib.networks import Opened, Reach, is_private, is_public, subscriber_of
+from archivebox.lib.networks import OpenedNetworks, Reach, is_private, is_public, subscriber_of
 from archivebox.lib.urls import parse_url
 
 
@@ -54,7 +54,7 @@ def test_hosts_of_the_web(host: str) -> None:
 
 
 def test_what_is_opened_is_a_host_a_port_or_a_network() -> None:
-    opened = Opened.parse(["NAS.local", "10.0.0.5:8080", "192.168.0.0/16", "[fd00::1]:80", "::1", " "])
+    opened = OpenedNetworks.parse(["NAS.local", "10.0.0.5:8080", "192.168.0.0/16", "[fd00::1]:80", "::1", " "])
     assert opened.covers("nas.local", 443)
     assert opened.covers("10.0.0.5", 8080)
     assert not opened.covers("10.0.0.5", 80)
@@ -67,19 +67,19 @@ def test_what_is_opened_is_a_host_a_port_or_a_network() -> None:
 
 def test_our_own_ports_are_opened_by_their_name_alone() -> None:
     own = frozenset({8000})
-    assert not Opened.parse(["127.0.0.0/8"]).covers("127.0.0.1", 8000, own_ports=own)
-    assert not Opened.parse(["127.0.0.1"]).covers("127.0.0.1", 8000, own_ports=own)
-    assert Opened.parse(["127.0.0.1:8000"]).covers("127.0.0.1", 8000, own_ports=own)
+    assert not OpenedNetworks.parse(["127.0.0.0/8"]).covers("127.0.0.1", 8000, own_ports=own)
+    assert not OpenedNetworks.parse(["127.0.0.1"]).covers("127.0.0.1", 8000, own_ports=own)
+    assert OpenedNetworks.parse(["127.0.0.1:8000"]).covers("127.0.0.1", 8000, own_ports=own)
 
 
 @pytest.mark.parametrize("entry", ["10.0.0.0/99", "a/b", "host:x", "host:0"])
 def test_a_bad_entry_is_named(entry: str) -> None:
     with pytest.raises(ValueError, match="is no"):
-        Opened.parse([entry])
+        OpenedNetworks.parse([entry])
 
 
 def test_programs_of_a_crawl_reach_the_web_and_what_was_opened() -> None:
-    reach = Reach(Opened.parse(["10.0.0.0/8", "nas.local", "127.0.0.0/8"]), own_ports=frozenset({8000}))
+    reach = Reach(OpenedNetworks.parse(["10.0.0.0/8", "nas.local", "127.0.0.0/8"]), own_ports=frozenset({8000}))
     assert reach.admits("example.com", 443, ip_address("93.184.216.34"))
     assert not reach.admits("example.com", 443, ip_address("192.168.0.1"))
     assert reach.admits("intranet.example.com", 80, ip_address("10.1.2.3"))
