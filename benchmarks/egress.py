@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from archivebox.lib.egress import Dialer, DialRules, Policy, ProxyListener, Record
-from archivebox.lib.networks import OpenedNetworks, Reach
+from archivebox.lib.networks import NetworkRules, OpenedNetworks
 from benchmarks.finding import Bound, Finding, interleaved
 from tests.site.serve import Site
 from tests.webserver.browser import Browser
@@ -84,7 +84,7 @@ def _serve(listener: socket.socket) -> None:
 
 async def _stay(listener: socket.socket) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        policy = Policy(Dialer(DialRules(Reach(OpenedNetworks.parse(["127.0.0.0/8"])))), Record(Path(folder)))
+        policy = Policy(Dialer(DialRules(NetworkRules(OpenedNetworks.parse(["127.0.0.0/8"])))), Record(Path(folder)))
 
         async def learn() -> Policy:
             return policy

@@ -121,7 +121,7 @@ NOTHING_OPENED = OpenedNetworks()
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class NetworkRules:
     """Where the programs of a crawl may connect to by settings: the public internet, and what was opened besides."""
 
     opened: OpenedNetworks = NOTHING_OPENED

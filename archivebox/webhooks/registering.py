@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from archivebox.base_models.transactions import write_transaction
-from archivebox.lib.networks import Reach
+from archivebox.lib.networks import NetworkRules
 from archivebox.lib.urls import BadUrl, parse_url
 from archivebox.webhooks.outbox import look_again
 from archivebox.webhooks.webhook import Event, Webhook, new_secret
@@ -20,7 +20,7 @@ class WebhookRefusedError(ValueError):
         self.field = field
 
 
-def put(webhook: Webhook, reach: Reach) -> None:
+def put(webhook: Webhook, reach: NetworkRules) -> None:
     """Write it down, new or changed. ``reach``: where messages of its owner may go. WebhookRefusedError."""
     webhook.url = _checked_url(webhook.url, reach)
     webhook.events = _checked_events(webhook.events)
@@ -48,7 +48,7 @@ def remove(webhook: Webhook) -> None:
     look_again()
 
 
-def _checked_url(text: str, reach: Reach) -> str:
+def _checked_url(text: str, reach: NetworkRules) -> str:
     try:
         url = parse_url(text)
     except BadUrl as error:

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from archivebox.lib.egress.asking import HEAD_MAX, Endpoint
 from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
-from archivebox.lib.networks import IPAddress, Reach, is_private, is_public, literal
+from archivebox.lib.networks import IPAddress, NetworkRules, is_private, is_public, literal
 
 Resolver = Callable[[str], Awaitable[Sequence[IPAddress]]]
 
@@ -33,7 +33,7 @@ async def nobody_listens(_address: IPAddress, _port: int) -> bool:
 class DialRules:
     """Where connections of a crawl may lead."""
 
-    reach: Reach = Reach()  # noqa: RUF009 - frozen itself
+    reach: NetworkRules = NetworkRules()  # noqa: RUF009 - frozen itself
     is_named: Callable[[Endpoint], Awaitable[bool]] = nothing_named
     """Whether the operator gave this private host and port to the crawl; asked for those alone."""
     upstream: "Upstream | None" = None

@@ -19,7 +19,7 @@ from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.egress import Dialer, DialRules, Endpoint, Policy, Record, Upstream
-from archivebox.lib.networks import NOTHING_OPENED, IPAddress, Reach
+from archivebox.lib.networks import NOTHING_OPENED, IPAddress, NetworkRules
 from archivebox.lib.quantities import size
 from archivebox.lib.urls import parse_url
 from archivebox.machine.process import Process
@@ -30,7 +30,7 @@ class Facts(NamedTuple):
     """What holds for one crawl."""
 
     folder: Path
-    reach: Reach
+    reach: NetworkRules
     upstream: Upstream | None
     max_size: int | None
 
@@ -55,13 +55,13 @@ def read_facts(crawl_id: UUID) -> Facts:
 
 def facts_of(folder: Path, settings: Resolved) -> Facts:
     """What settings say for a crawl whose folder this is; SettingError where one cannot be understood."""
-    return Facts(folder, Reach(*networks_of(settings)), _upstream_of(settings), settings.find_int("MAX_SIZE"))
+    return Facts(folder, NetworkRules(*networks_of(settings)), _upstream_of(settings), settings.find_int("MAX_SIZE"))
 
 
-def reach_of(person: User) -> Reach:
+def reach_of(person: User) -> NetworkRules:
     """Where messages that somebody wants sent may go; what settings open of private networks is for administrators."""
     opened, own_ports = networks_of(resolve_settings(base_layers()))
-    return Reach(opened if may(person, Action.ADMINISTER) else NOTHING_OPENED, own_ports)
+    return NetworkRules(opened if may(person, Action.ADMINISTER) else NOTHING_OPENED, own_ports)
 
 
 def dialer_of(person: User) -> Dialer:

@@ -15,11 +15,11 @@ import pytest
 
 from archivebox.lib.egress import DialRules, Endpoint, Upstream
 from archivebox.lib.egress.asking import ProxyRequest, read_asked
-from archivebox.lib.networks import OpenedNetworks, Reach
+from archivebox.lib.networks import NetworkRules, OpenedNetworks
 from tests.integration.egress.conftest import OpenDoor, Proxy, read_all
 from tests.site.serve import Site
 
-LOOPBACK_OPEN = DialRules(Reach(OpenedNetworks.parse(["127.0.0.0/8"])))
+LOOPBACK_OPEN = DialRules(NetworkRules(OpenedNetworks.parse(["127.0.0.0/8"])))
 PRIVATE = "it is on a private network"
 
 
@@ -77,7 +77,7 @@ def test_a_name_that_leads_inside_is_refused_though_it_was_given(site: Site, ope
 def test_what_was_checked_is_what_is_connected_to(site: Site, open_door: OpenDoor) -> None:
     """A name that answers otherwise the second time is checked the second time, and never asked in between."""
     answers = iter(["127.0.0.1", "127.0.0.2", "127.0.0.1"])
-    rules = DialRules(Reach(OpenedNetworks.parse([f"127.0.0.1:{site.port}"])))
+    rules = DialRules(NetworkRules(OpenedNetworks.parse([f"127.0.0.1:{site.port}"])))
     proxy = open_door(rules, names=lambda _name: [ip_address(next(answers))])
     url = f"http://rebinding.example:{site.port}/article"
     assert "On Keeping Pages" in curl(proxy, url)[1]
@@ -88,7 +88,7 @@ def test_what_was_checked_is_what_is_connected_to(site: Site, open_door: OpenDoo
 
 def test_of_several_addresses_only_those_that_may_be_are_tried(site: Site, open_door: OpenDoor) -> None:
     addresses = [ip_address("127.0.0.2"), ip_address("::ffff:127.0.0.1")]
-    rules = DialRules(Reach(OpenedNetworks.parse([f"127.0.0.1:{site.port}"])))
+    rules = DialRules(NetworkRules(OpenedNetworks.parse([f"127.0.0.1:{site.port}"])))
     proxy = open_door(rules, names=lambda _name: addresses)
     assert "On Keeping Pages" in curl(proxy, f"http://two.example:{site.port}/article")[1]
     assert proxy.log()[0]["address"] == "127.0.0.1"
@@ -127,15 +127,17 @@ def test_our_own_ports_have_to_be_opened_by_name(site: Site, open_door: OpenDoor
     own = frozenset({site.port})
     assert (
         PRIVATE
-        in curl(open_door(DialRules(Reach(OpenedNetworks.parse(["127.0.0.0/8"]), own))), site.url_for("/article"))[1]
+        in curl(
+            open_door(DialRules(NetworkRules(OpenedNetworks.parse(["127.0.0.0/8"]), own))), site.url_for("/article")
+        )[1]
     )
-    opened = Reach(OpenedNetworks.parse([f"127.0.0.1:{site.port}"]), own)
+    opened = NetworkRules(OpenedNetworks.parse([f"127.0.0.1:{site.port}"]), own)
     assert "On Keeping Pages" in curl(open_door(DialRules(opened)), site.url_for("/article"))[1]
 
 
 def test_the_proxy_does_not_ask_itself(open_door: OpenDoor) -> None:
     ours: set[int] = set()
-    proxy = open_door(DialRules(Reach(OpenedNetworks.parse(["127.0.0.0/8", "localhost"])), ours=ours))
+    proxy = open_door(DialRules(NetworkRules(OpenedNetworks.parse(["127.0.0.0/8", "localhost"])), ours=ours))
     ours.add(proxy.port)
     assert PRIVATE in curl(proxy, f"http://127.0.0.1:{proxy.port}/")[1]
     assert PRIVATE in curl(proxy, f"http://localhost:{proxy.port}/")[1]

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from archivebox.lib.egress import Dialer, DialRules, Message, NotConnected, PostResponse, post, posting
-from archivebox.lib.networks import OpenedNetworks, Reach
+from archivebox.lib.networks import NetworkRules, OpenedNetworks
 from archivebox.lib.urls import parse_url
 from tests.receiver import Receiver, receiver
 from tests.site import serve
 
-OPEN = Dialer(DialRules(Reach(OpenedNetworks.parse(["127.0.0.0/8", "localhost"]))))
+OPEN = Dialer(DialRules(NetworkRules(OpenedNetworks.parse(["127.0.0.0/8", "localhost"]))))
 CERTIFICATE = Path(serve.__file__).with_name("tls.pem")
 
 

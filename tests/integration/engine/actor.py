@@ -32,7 +32,7 @@ from archivebox.crawls.schedule import Template  # noqa: E402
 from archivebox.hooks import base_layers, resolve_settings  # noqa: E402
 from archivebox.jobs.begin import JobRequest, begin  # noqa: E402
 from archivebox.jobs.models import Job  # noqa: E402
-from archivebox.lib.networks import OpenedNetworks, Reach  # noqa: E402
+from archivebox.lib.networks import NetworkRules, OpenedNetworks  # noqa: E402
 from archivebox.machine.models import Binary, Machine, Process  # noqa: E402
 from archivebox.webhooks import registering  # noqa: E402
 from archivebox.webhooks.models import Delivery, Webhook  # noqa: E402
@@ -97,7 +97,7 @@ def webhook(url: str, events: list[str]) -> list[str]:
     """Have an address told of events; its key and secret."""
     owner = User.objects.create_superuser("admin")
     made = Webhook(url=url, events=events, created_by=owner)
-    registering.put(made, Reach(OpenedNetworks.parse(["127.0.0.0/8"])))
+    registering.put(made, NetworkRules(OpenedNetworks.parse(["127.0.0.0/8"])))
     return [str(made.pk), made.secret]
 
 

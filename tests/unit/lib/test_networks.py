@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from archivebox.lib.networks import OpenedNetworks, Reach, is_private, is_public, subscriber_of
+from archivebox.lib.networks import NetworkRules, OpenedNetworks, is_private, is_public, subscriber_of
 from archivebox.lib.urls import parse_url
 
 
@@ -79,7 +79,7 @@ def test_a_bad_entry_is_named(entry: str) -> None:
 
 
 def test_programs_of_a_crawl_reach_the_web_and_what_was_opened() -> None:
-    reach = Reach(OpenedNetworks.parse(["10.0.0.0/8", "nas.local", "127.0.0.0/8"]), own_ports=frozenset({8000}))
+    reach = NetworkRules(OpenedNetworks.parse(["10.0.0.0/8", "nas.local", "127.0.0.0/8"]), own_ports=frozenset({8000}))
     assert reach.admits("example.com", 443, ip_address("93.184.216.34"))
     assert not reach.admits("example.com", 443, ip_address("192.168.0.1"))
     assert reach.admits("intranet.example.com", 80, ip_address("10.1.2.3"))

@@ -23,7 +23,7 @@ from archivebox.jobs.begin import JobRequest, begin
 from archivebox.jobs.carrying_out import put_down
 from archivebox.jobs.models import Job
 from archivebox.lib.egress import Dialer, DialRules
-from archivebox.lib.networks import Reach
+from archivebox.lib.networks import NetworkRules
 from archivebox.webhooks import registering
 from archivebox.webhooks.delivery import AGAIN_AFTER
 from archivebox.webhooks.models import Delivery, Webhook
@@ -43,7 +43,7 @@ def webhook(*events: Event, role: str = "viewer", query: str = "") -> Webhook:
     owner = User.objects.create_user(f"{role}{User.objects.count()}")
     Account.objects.create(user=owner, role=role)
     made = Webhook(url="https://example.org/", events=list(events or Event), query=query, created_by=owner)
-    registering.put(made, Reach())
+    registering.put(made, NetworkRules())
     return made
 
 
