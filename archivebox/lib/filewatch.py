@@ -19,8 +19,8 @@ from archivebox.lib.inotify import (
     MOVE_SELF,
     MOVED_TO,
     OVERFLOW,
-    Event,
     Inotify,
+    InotifyEvent,
 )
 from archivebox.lib.processes.platform import PORTABLE
 
@@ -107,7 +107,7 @@ class FileWatcher:
         changed = map(self._changed_by, events)
         return [path for path in dict.fromkeys(changed) if path is not None]
 
-    def _changed_by(self, event: Event) -> str | None:
+    def _changed_by(self, event: InotifyEvent) -> str | None:
         """The file of which an event tells; None for what nobody asked for."""
         folder = self._paths.get(event.watch, self._awaited.get(event.watch))
         if folder is None:

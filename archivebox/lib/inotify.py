@@ -23,7 +23,7 @@ _NONBLOCK_CLOEXEC = os.O_NONBLOCK | os.O_CLOEXEC
 _HEADER = struct.Struct("iIII")
 
 
-class Event(NamedTuple):
+class InotifyEvent(NamedTuple):
     """One change: its watch, and the name of the file in a watched folder ("" for the watched file itself)."""
 
     watch: int
@@ -49,7 +49,7 @@ class Inotify:
         """Stop watching; a folder that is gone took its watch with it."""
         self._libc.inotify_rm_watch(self._fd, watch)
 
-    def read(self) -> list[Event]:
+    def read(self) -> list[InotifyEvent]:
         """Every event that is there; never blocks."""
         try:
             data = os.read(self._fd, 65536)
@@ -59,7 +59,7 @@ class Inotify:
         while at < len(data):
             watch, mask, _, length = _HEADER.unpack_from(data, at)
             at += _HEADER.size
-            events.append(Event(watch, mask, os.fsdecode(data[at : at + length].rstrip(b"\0"))))
+            events.append(InotifyEvent(watch, mask, os.fsdecode(data[at : at + length].rstrip(b"\0"))))
             at += length
         return events
 
