@@ -29,7 +29,7 @@ from archivebox.crawls.models import Crawl
 from archivebox.hooks import plugins as all_plugins
 from archivebox.hooks import resolve_settings
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.links.formats import Format
+from archivebox.lib.links.formats import ListFormat
 from archivebox.workers.supervise.watch import orchestrator_is_running
 
 
@@ -88,7 +88,7 @@ def run(
     depth = resolved.get_int("MAX_DEPTH") if depth is None else depth
     options = AddOptions(depth, tags, own, label[:255], update, overwrite, index_only, persona or "")
     with ExitStack() as stack:
-        given = _read(Reader(session.out, resolved, Format(parser), stack), urls, file)
+        given = _read(Reader(session.out, resolved, ListFormat(parser), stack), urls, file)
         session.open(create=True)
         crawl, others = _accept(session, given, options)
     _tell_of_plugins(session, resolved, depth)

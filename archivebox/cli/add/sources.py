@@ -15,7 +15,7 @@ from archivebox.config.resolve import Resolved
 from archivebox.contract.reasons import Reason
 from archivebox.core.intake.add_urls import Refusal, Seed, check_seeds
 from archivebox.lib.batches import batches
-from archivebox.lib.links.formats import Format
+from archivebox.lib.links.formats import ListFormat
 from archivebox.lib.links.given import read_given
 from archivebox.lib.links.link import Link, LinkFileError
 
@@ -39,7 +39,7 @@ class Given:
 class Reader:
     """Reads everything that was given to one `add`; its files are closed with the stack."""
 
-    def __init__(self, out: Output, settings: Resolved, parser: Format, stack: ExitStack) -> None:
+    def __init__(self, out: Output, settings: Resolved, parser: ListFormat, stack: ExitStack) -> None:
         self.out = out
         self.settings = settings
         self.parser = parser

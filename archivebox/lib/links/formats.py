@@ -16,7 +16,7 @@ HEAD = 65_536
 Reader = Callable[[BinaryIO, str], Iterator[Link]]
 
 
-class Format(StrEnum):
+class ListFormat(StrEnum):
     """How a file is read."""
 
     AUTO = "auto"
@@ -33,26 +33,26 @@ class Format(StrEnum):
 
 
 _READERS = {
-    Format.URL_LIST: "text:read_list",
-    Format.TXT: "text:read_prose",
-    Format.HTML: "pages:read",
-    Format.RSS: "feeds:read",
-    Format.NETSCAPE: "bookmarks:read",
-    Format.JSONL: "records:read",
-    Format.CSV: "tables:read",
-    Format.MD: "markdown:read",
-    Format.SITEMAP: "sitemaps:read",
-    Format.WARC: "archives:read",
+    ListFormat.URL_LIST: "text:read_list",
+    ListFormat.TXT: "text:read_prose",
+    ListFormat.HTML: "pages:read",
+    ListFormat.RSS: "feeds:read",
+    ListFormat.NETSCAPE: "bookmarks:read",
+    ListFormat.JSONL: "records:read",
+    ListFormat.CSV: "tables:read",
+    ListFormat.MD: "markdown:read",
+    ListFormat.SITEMAP: "sitemaps:read",
+    ListFormat.WARC: "archives:read",
 }
 """Loaded when the format comes: feedparser alone costs 60 ms, and most that is given is a list."""
 
 
-def read_links(file: BinaryIO, kind: Format = Format.AUTO, base: str = "") -> Iterator[Link]:
+def read_links(file: BinaryIO, kind: ListFormat = ListFormat.AUTO, base: str = "") -> Iterator[Link]:
     """The entries of a seekable file in order; ``base``: the address of a page, against which its links are resolved.
 
     LinkFileError for what cannot be read that way.
     """
-    if kind is Format.AUTO:
+    if kind is ListFormat.AUTO:
         kind = detect(file.read(HEAD))
         file.seek(0)
     module, _, name = _READERS[kind].partition(":")
@@ -73,10 +73,10 @@ _NOT_IN_TEXT = bytes(set(range(32)) - set(b"\b\t\n\f\r\x1b"))
 _MARKDOWN = re.compile(r"\]\(https?://|^\[[^\]]+\]:\s", re.MULTILINE | re.IGNORECASE)
 
 
-def detect(head: bytes) -> Format:
+def detect(head: bytes) -> ListFormat:
     """What kind of file begins with ``head``; LinkFileError if it is no text at all."""
     if _is_web_archive(head):
-        return Format.WARC
+        return ListFormat.WARC
     encoding = encoding_of(head)
     if encoding != "utf-16" and _is_binary(head):
         raise LinkFileError("holds no text, but bytes of some other kind. Give a list of URLs, one a line")
@@ -84,27 +84,27 @@ def detect(head: bytes) -> Format:
     if text.startswith("<"):
         return _detect_markup(text)
     if _JSON_START.match(text):
-        return Format.JSONL
+        return ListFormat.JSONL
     return _detect_text(text)
 
 
-def _detect_markup(text: str) -> Format:
+def _detect_markup(text: str) -> ListFormat:
     if text[:100].upper().startswith("<!DOCTYPE NETSCAPE"):
-        return Format.NETSCAPE
+        return ListFormat.NETSCAPE
     if _FEED.search(text):
-        return Format.RSS
+        return ListFormat.RSS
     if _SITEMAP.search(text):
-        return Format.SITEMAP
-    return Format.HTML if _HTML.search(text) else Format.TXT
+        return ListFormat.SITEMAP
+    return ListFormat.HTML if _HTML.search(text) else ListFormat.TXT
 
 
-def _detect_text(text: str) -> Format:
+def _detect_text(text: str) -> ListFormat:
     lines = text.splitlines()
     if lines and len(lines) > 1 and re.search(r"[,;\t]", lines[0]) and _TABLE_HEAD.fullmatch(lines[0].strip()):
-        return Format.CSV
+        return ListFormat.CSV
     if _is_list(lines):
-        return Format.URL_LIST
-    return Format.MD if _MARKDOWN.search(text) else Format.TXT
+        return ListFormat.URL_LIST
+    return ListFormat.MD if _MARKDOWN.search(text) else ListFormat.TXT
 
 
 def _is_web_archive(head: bytes) -> bool:

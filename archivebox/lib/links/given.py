@@ -4,20 +4,20 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from archivebox.lib.htmltrial import TangledError, check
-from archivebox.lib.links.formats import HEAD, Format, detect, read_links
+from archivebox.lib.links.formats import HEAD, ListFormat, detect, read_links
 from archivebox.lib.links.link import Link, LinkFileError
 from archivebox.lib.links.text import whole_text
 
 
-def read_given(file: BinaryIO, kind: Format = Format.AUTO) -> Iterator[Link]:
+def read_given(file: BinaryIO, kind: ListFormat = ListFormat.AUTO) -> Iterator[Link]:
     """The entries of a seekable file in order.
 
     LinkFileError for what cannot be read that way, and for HTML whose reading would hold up everybody else.
     """
-    if kind is Format.AUTO:
+    if kind is ListFormat.AUTO:
         kind = detect(file.read(HEAD))
         file.seek(0)
-    if kind is Format.HTML:
+    if kind is ListFormat.HTML:
         try:
             check(whole_text(file))
         except TangledError as error:

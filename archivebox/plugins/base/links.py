@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from archivebox.lib.links.address import resolve
-from archivebox.lib.links.formats import HEAD, Format, detect, read_links
+from archivebox.lib.links.formats import HEAD, ListFormat, detect, read_links
 from archivebox.lib.links.link import Link, LinkFileError
 from archivebox.plugins.base.files import sibling, write_atomically
 from archivebox.plugins.base.invocation import Hook
@@ -26,16 +26,25 @@ if TYPE_CHECKING:
 
     from archivebox.plugins.base.stored_html import StoredDocument
 
-__all__ = ["Format", "Link", "LinkFileError", "feed_title", "read_links", "report", "report_document", "report_page"]
+__all__ = [
+    "Link",
+    "LinkFileError",
+    "ListFormat",
+    "feed_title",
+    "read_links",
+    "report",
+    "report_document",
+    "report_page",
+]
 
 FILE = "urls.jsonl"
 LINKS_MAX = 50_000  # links of one page
 URL_MAX = 8_000  # characters; longer ones are state of a script, not addresses
-_AS_BYTES = frozenset({Format.RSS, Format.SITEMAP})  # XML says its encoding itself; sitemaps may be packed
+_AS_BYTES = frozenset({ListFormat.RSS, ListFormat.SITEMAP})  # XML says its encoding itself; sitemaps may be packed
 
 
 def report_document(
-    plugin: str, kind: Format, also: Callable[[StoredDocument, Iterable[Link]], object] | None = None
+    plugin: str, kind: ListFormat, also: Callable[[StoredDocument, Iterable[Link]], object] | None = None
 ) -> NoReturn:
     """Report the links of the document as it was sent, and end the hook: the whole `main` of a format's plugin.
 
@@ -45,13 +54,13 @@ def report_document(
     document = find_document(Path(".."))
     if document is None:
         _end_without("No document of this page is stored")
-    if kind is Format.TXT and _is_markup(document.data):
+    if kind is ListFormat.TXT and _is_markup(document.data):
         noresults("It is markup, whatever its type says")
     data = document.data if kind in _AS_BYTES else document.html.encode("utf-8", "replace")
     url = document.url or Hook.from_argv().url
     links = read_links(io.BytesIO(data), kind, url)
     keep_more = partial(also, document) if also is not None else None
-    report(links, url, source=document.source, titles=kind is not Format.MD, also=keep_more)
+    report(links, url, source=document.source, titles=kind is not ListFormat.MD, also=keep_more)
 
 
 def feed_title(content: bytes) -> str:
@@ -64,7 +73,7 @@ def feed_title(content: bytes) -> str:
 def _is_markup(data: bytes) -> bool:
     """Chromium calls feeds plain text, as it shows them."""
     head = data[:HEAD]
-    return head.lstrip()[:1] == b"<" and b"\0" not in head and detect(head) is not Format.TXT
+    return head.lstrip()[:1] == b"<" and b"\0" not in head and detect(head) is not ListFormat.TXT
 
 
 def report_page(plugin: str) -> NoReturn:
@@ -76,7 +85,7 @@ def report_page(plugin: str) -> NoReturn:
     url = page.url or Hook.from_argv().url
     data = io.BytesIO(page.html.encode("utf-8", "replace"))
     with within_memory(len(page.html)):
-        report(read_links(data, Format.HTML, url), url, source=page.source, titles=False)
+        report(read_links(data, ListFormat.HTML, url), url, source=page.source, titles=False)
 
 
 def _end_without(sentence: str) -> NoReturn:

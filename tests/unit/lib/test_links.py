@@ -12,7 +12,7 @@ import pytest
 from archivebox.lib.links import archives
 from archivebox.lib.links.dates import iso
 from archivebox.lib.links.feeds import title_of
-from archivebox.lib.links.formats import Format, detect, read_links
+from archivebox.lib.links.formats import ListFormat, detect, read_links
 from archivebox.lib.links.link import Link, LinkFileError
 from archivebox.lib.links.text import LONGEST_LINE
 
@@ -25,24 +25,24 @@ def page(name: str) -> BinaryIO:
     return io.BytesIO((PAGES / name).read_bytes().replace(b"%SITE%", SITE.encode()))
 
 
-def read(text: str | bytes, kind: Format = Format.AUTO) -> list[Link]:
+def read(text: str | bytes, kind: ListFormat = ListFormat.AUTO) -> list[Link]:
     return list(read_links(io.BytesIO(text.encode() if isinstance(text, str) else text), kind))
 
 
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("urls.txt", Format.URL_LIST),
-        ("urls.csv", Format.CSV),
-        ("links.md", Format.MD),
-        ("feed.rss", Format.RSS),
-        ("feed.atom", Format.RSS),
-        ("feed.json", Format.JSONL),
-        ("urls.jsonl", Format.JSONL),
-        ("bookmarks.html", Format.NETSCAPE),
+        ("urls.txt", ListFormat.URL_LIST),
+        ("urls.csv", ListFormat.CSV),
+        ("links.md", ListFormat.MD),
+        ("feed.rss", ListFormat.RSS),
+        ("feed.atom", ListFormat.RSS),
+        ("feed.json", ListFormat.JSONL),
+        ("urls.jsonl", ListFormat.JSONL),
+        ("bookmarks.html", ListFormat.NETSCAPE),
     ],
 )
-def test_files_of_every_kind_are_recognised_and_give_the_same_five_pages(name: str, kind: Format) -> None:
+def test_files_of_every_kind_are_recognised_and_give_the_same_five_pages(name: str, kind: ListFormat) -> None:
     assert detect(page(name).read()) is kind
     assert [entry.url for entry in read_links(page(name))] == FIVE
 
@@ -84,12 +84,12 @@ def test_an_entry_of_a_feed_says_what_it_is_about() -> None:
 
 
 def test_an_outline_of_feeds_gives_them_with_the_folders_they_are_in() -> None:
-    assert detect(page("feeds.opml").read()) is Format.RSS
+    assert detect(page("feeds.opml").read()) is ListFormat.RSS
     entries = [(entry.url, entry.title, entry.tags) for entry in read_links(page("feeds.opml"))]
     assert entries[0] == (f"{SITE}/feed.rss", "RSS", ("Feeds",))
     assert len(entries) == 3
     with pytest.raises(LinkFileError, match="is no OPML"):
-        read("<x><!-- <opml> --></x>", Format.RSS)
+        read("<x><!-- <opml> --></x>", ListFormat.RSS)
 
 
 @pytest.mark.parametrize("name", ["feed.rss", "feed.atom", "feed.json", "feeds.opml"])
@@ -99,7 +99,7 @@ def test_a_feed_says_what_it_is_called(name: str) -> None:
 
 def test_links_of_a_page_are_resolved_as_a_browser_does() -> None:
     html = b'<base href="/sub/"><a href="one?a=1&amp;b#x">1</a><a href=" HTTP://B.test ">2</a><frame src=//c.test/f>'
-    found = read_links(io.BytesIO(html), Format.HTML, "http://a.test/page")
+    found = read_links(io.BytesIO(html), ListFormat.HTML, "http://a.test/page")
     assert [entry.url for entry in found] == ["http://a.test/sub/one?a=1&b#x", "http://b.test/"]
 
 
@@ -115,7 +115,7 @@ def test_links_of_a_page_are_resolved_as_a_browser_does() -> None:
 def test_the_columns_of_a_table_are_told_by_name_or_content(
     table: str, found: list[tuple[str, str, tuple[str, ...]]]
 ) -> None:
-    assert [(entry.url, entry.title, entry.tags) for entry in read(table, Format.CSV)] == found
+    assert [(entry.url, entry.title, entry.tags) for entry in read(table, ListFormat.CSV)] == found
 
 
 def test_links_of_markdown_are_found_in_every_form_and_not_in_code() -> None:
@@ -123,7 +123,7 @@ def test_links_of_markdown_are_found_in_every_form_and_not_in_code() -> None:
         "# [One](https://a.test/ 'x')\n\n<https://b.test/> and https://c.test/x.\n\n[Two][r] `https://no.test/`\n\n"
         "    https://no.test/\n\n[r]: https://d.test/\n"
     )
-    assert [(entry.line, entry.url, entry.title) for entry in read(text, Format.MD)] == [
+    assert [(entry.line, entry.url, entry.title) for entry in read(text, ListFormat.MD)] == [
         (1, "https://a.test/", "One"),
         (3, "https://b.test/", ""),
         (3, "https://c.test/x", ""),
@@ -143,15 +143,15 @@ def test_a_sitemap_and_an_index_of_them_give_their_addresses() -> None:
     assert (entries[0].url, entries[0].date) == (f"{SITE}/article", "2023-11-14T00:00:00+00:00")
     index = b"<sitemapindex xmlns='x'><sitemap><loc>\nhttps://a.test/s.xml </loc></sitemap></sitemapindex>"
     packed = io.BytesIO(gzip.compress(index))
-    assert [entry.url for entry in read_links(packed, Format.SITEMAP)] == ["https://a.test/s.xml"]
+    assert [entry.url for entry in read_links(packed, ListFormat.SITEMAP)] == ["https://a.test/s.xml"]
     for wrong in (b"<rss/>", b"no", gzip.compress(index)[:-20], b'<!DOCTYPE x [<!ENTITY a "b">]><urlset>&a;</urlset>'):
         with pytest.raises(LinkFileError):
-            list(read_links(io.BytesIO(wrong), Format.SITEMAP))
+            list(read_links(io.BytesIO(wrong), ListFormat.SITEMAP))
 
 
 def test_a_packed_file_is_not_unpacked_beyond_what_is_read_as_one_document() -> None:
     with pytest.raises(LinkFileError, match="64 MB"):
-        read(gzip.compress(b" " * 65_000_000, 1), Format.SITEMAP)
+        read(gzip.compress(b" " * 65_000_000, 1), ListFormat.SITEMAP)
 
 
 def test_a_page_gives_its_http_links_with_their_words() -> None:
@@ -169,12 +169,12 @@ def test_lines_keep_their_numbers_and_comments_are_passed_over() -> None:
 
 
 def test_a_wrong_line_among_urls_does_not_make_the_list_prose() -> None:
-    assert detect(b"javascript:alert(1)\nnot a url\nhttps://a.test/\nhttps://b.test/\n") is Format.URL_LIST
+    assert detect(b"javascript:alert(1)\nnot a url\nhttps://a.test/\nhttps://b.test/\n") is ListFormat.URL_LIST
 
 
 def test_a_sentence_among_urls_gives_those_in_it() -> None:
     given = "https://a.test/\nSeen: https://b.test/, and https://c.test/.\nhttps://d e.test/\nno url\nhttps://f.test/"
-    assert [(link.line, link.url) for link in read(given, Format.URL_LIST)] == [
+    assert [(link.line, link.url) for link in read(given, ListFormat.URL_LIST)] == [
         (1, "https://a.test/"), (2, "https://b.test/"), (2, "https://c.test/"), (3, "https://d e.test/"), (4, "no url"),
         (5, "https://f.test/"),
     ]  # fmt: skip
@@ -184,7 +184,7 @@ def test_several_urls_on_a_line_are_several() -> None:
     given = (
         "https://a.example/1 https://b.example/2\n<https://c.example/3>, https://d.example/4\nhttps://e.example/a b\n"
     )
-    assert [(link.line, link.url) for link in read(given, Format.URL_LIST)] == [
+    assert [(link.line, link.url) for link in read(given, ListFormat.URL_LIST)] == [
         (1, "https://a.example/1"),
         (1, "https://b.example/2"),
         (2, "https://c.example/3"),
@@ -197,7 +197,7 @@ def test_urls_are_found_inside_prose() -> None:
     text = (
         "See https://a.test/x_(y), (or https://b.test/z). And\n“https://c.test/”; [https://d.test/](https://e.test/)!"
     )
-    assert [(entry.line, entry.url) for entry in read(text, Format.TXT)] == [
+    assert [(entry.line, entry.url) for entry in read(text, ListFormat.TXT)] == [
         (1, "https://a.test/x_(y)"),
         (1, "https://b.test/z"),
         (2, "https://c.test/"),
@@ -207,12 +207,12 @@ def test_urls_are_found_inside_prose() -> None:
 
 def test_a_url_across_two_pieces_of_a_long_line_is_whole() -> None:
     padding = "x" * (LONGEST_LINE - 20)
-    found = read(f"{padding} https://a.test/some/long/path and more", Format.TXT)
+    found = read(f"{padding} https://a.test/some/long/path and more", ListFormat.TXT)
     assert [entry.url for entry in found] == ["https://a.test/some/long/path"]
 
 
 def test_a_line_without_end_is_cut_and_the_next_one_is_read() -> None:
-    found = read("x" * 1_000_000 + "\nhttps://a.test/\n", Format.URL_LIST)
+    found = read("x" * 1_000_000 + "\nhttps://a.test/\n", ListFormat.URL_LIST)
     assert len(found[0].url) == LONGEST_LINE
     assert found[1] == Link(2, "https://a.test/")
 
@@ -233,7 +233,7 @@ def test_a_stray_nul_is_a_bad_line_and_a_file_full_of_them_no_text() -> None:
 
 
 def test_bad_lines_of_json_say_why() -> None:
-    found = read('{"url": "https://a.test/"}\n{"title": "no address"}\nrubbish\n', Format.JSONL)
+    found = read('{"url": "https://a.test/"}\n{"title": "no address"}\nrubbish\n', ListFormat.JSONL)
     assert [entry.problem for entry in found] == ["", 'it names no "url"', "it is no JSON object"]
 
 
@@ -258,7 +258,7 @@ def test_a_broken_feed_is_read_as_far_as_it_goes() -> None:
         ("", "", "it names no page"),
     ]
     with pytest.raises(LinkFileError, match="is no feed"):
-        read("<html><p>x", Format.RSS)
+        read("<html><p>x", ListFormat.RSS)
 
 
 def test_items_without_links_use_their_permanent_address() -> None:
@@ -273,7 +273,14 @@ def test_items_without_links_use_their_permanent_address() -> None:
 def test_hostile_lines_cost_no_more_than_their_length() -> None:
     """Each would take minutes if it were read in time quadratic in its length; pytest's limit is the judge."""
     for line in ("<a " * 20_000, "https://" + ")" * 60_000, "(" * 60_000, '"' * 60_000, "https://a" * 7_000):
-        for kind in (Format.TXT, Format.NETSCAPE, Format.HTML, Format.URL_LIST, Format.MD, Format.CSV):
+        for kind in (
+            ListFormat.TXT,
+            ListFormat.NETSCAPE,
+            ListFormat.HTML,
+            ListFormat.URL_LIST,
+            ListFormat.MD,
+            ListFormat.CSV,
+        ):
             assert len(list(read_links(io.BytesIO(line.encode()), kind))) <= 7_000
 
 
