@@ -26,7 +26,7 @@ _LISTS = ("pages/pages.jsonl", "pages/extraPages.jsonl")
 
 def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
     """Each page that was answered with 200, and when; LinkFileError where it cannot be read."""
-    left = _Budget(file.seek(0, io.SEEK_END))
+    left = _ReadBudget(file.seek(0, io.SEEK_END))
     file.seek(0)
     try:
         if _begins(file, ZIPPED):
@@ -45,7 +45,7 @@ def _begins(file: BinaryIO, start: bytes) -> bool:
     return found == start
 
 
-def _read_wacz(wacz: BinaryIO, left: "_Budget") -> Iterator[Link]:
+def _read_wacz(wacz: BinaryIO, left: "_ReadBudget") -> Iterator[Link]:
     """It lists its pages; where it does not, they are in its WARCs."""
     with zipfile.ZipFile(wacz) as archive:
         names = archive.namelist()
@@ -68,7 +68,7 @@ def _read_list(file: BinaryIO) -> Iterator[Link]:
             yield Link(0, url, title, date=iso(str(page.get("ts") or "")))
 
 
-def _read_warc(file: BinaryIO, left: "_Budget", *, packed: bool) -> Iterator[Link]:
+def _read_warc(file: BinaryIO, left: "_ReadBudget", *, packed: bool) -> Iterator[Link]:
     plain = _bounded(gzip.GzipFile(fileobj=file), left) if packed else file
     for record, content in records(plain, _HEAD):
         if record.get("warc-type") == "response" and _is_page(content):
@@ -82,7 +82,7 @@ def _is_page(content: bytes) -> bool:
     return status == [b"200"] and read_headers(answer).get("content-type", "").lower().startswith(_PAGES)
 
 
-class _Budget:
+class _ReadBudget:
     """Bytes that may still be unpacked, of all parts together."""
 
     def __init__(self, size: int) -> None:
@@ -100,7 +100,7 @@ class _Budget:
 class _Bounded(io.RawIOBase):
     """What is unpacked from a file, as far as that may be."""
 
-    def __init__(self, file: BinaryIO, left: _Budget) -> None:
+    def __init__(self, file: BinaryIO, left: _ReadBudget) -> None:
         self._file, self._left = file, left
 
     def readable(self) -> bool:
@@ -113,5 +113,5 @@ class _Bounded(io.RawIOBase):
         return len(data)
 
 
-def _bounded(file: object, left: _Budget) -> BinaryIO:
+def _bounded(file: object, left: _ReadBudget) -> BinaryIO:
     return cast("BinaryIO", io.BufferedReader(_Bounded(cast("BinaryIO", file), left)))
