@@ -48,7 +48,7 @@ class Pause(NamedTuple):
     seconds: float
 
 
-class Group(ABC):
+class ProcessGroup(ABC):
     """Processes that are ended together; who they are is read anew after each step."""
 
     root: Identity | None = None
@@ -178,7 +178,7 @@ class Group(ABC):
                 os.close(fd)
 
 
-class Strays(Group):
+class Strays(ProcessGroup):
     """Whomever ``find`` finds each time, with their descendants, ended side by side."""
 
     def __init__(self, find: Callable[[], Iterable[Identity]]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from archivebox.lib.processes.children import unreaped
-from archivebox.lib.processes.ending import Group, Kinship
+from archivebox.lib.processes.ending import Kinship, ProcessGroup
 from archivebox.lib.processes.identity import Identity
 from archivebox.lib.processes.marks import mark_of, marked
 from archivebox.lib.processes.platform import PORTABLE
@@ -17,7 +17,7 @@ else:
     from archivebox.lib.processes.procfs import inspect, kinship
 
 
-class Tree(Group):
+class Tree(ProcessGroup):
     """Everything that belongs to one started process.
 
     That is its descendants, and those reparented to one of ``reapers`` (or to an ancestor of ours) in a session or with
