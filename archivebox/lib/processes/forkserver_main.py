@@ -45,7 +45,7 @@ def beside(name: str) -> ModuleType:
 linux = beside("linux")
 
 
-class Job(NamedTuple):
+class ForkRequest(NamedTuple):
     """What a forked child is to become; ``fds``: stdout, stderr, folder, go, then those to pass on."""
 
     request: dict[str, object]
@@ -94,7 +94,7 @@ class Server:
         self.children: dict[int, int] = {}  # pidfd -> pid
         self.codes: dict[str, tuple[tuple[int, int], CodeType]] = {}
 
-    def serve(self) -> Job:
+    def serve(self) -> ForkRequest:
         patience = LATER_AFTER
         while True:
             ready = self.poll.poll(patience if self.later else None)
@@ -108,7 +108,7 @@ class Server:
                 preload([self.later.pop(0)])
                 keep_out_of_collections()
 
-    def take(self) -> Job | None:
+    def take(self) -> ForkRequest | None:
         """Take one message: a request to run, or leave to reap."""
         flags = socket.MSG_CMSG_CLOEXEC
         data, fds, _, _ = socket.recv_fds(self.channel, MESSAGE_SIZE, 256, flags)
@@ -120,7 +120,7 @@ class Server:
             return None
         return self.fork(message, fds)
 
-    def fork(self, request: dict[str, object], fds: list[int]) -> Job | None:
+    def fork(self, request: dict[str, object], fds: list[int]) -> ForkRequest | None:
         code = self.compiled(str(request["script"]))
         try:
             pid = os.fork()
@@ -128,7 +128,7 @@ class Server:
             self.send({"refused": str(error)})
             pid = -1
         if pid == 0:
-            return Job(request, code, fds)
+            return ForkRequest(request, code, fds)
         for fd in fds:
             os.close(fd)
         if pid > 0:
@@ -171,7 +171,7 @@ def compile_script(script: str) -> CodeType:
         return compile(file.read(), script, "exec", dont_inherit=True)
 
 
-def become(server: Server, job: Job) -> ModuleType:
+def become(server: Server, job: ForkRequest) -> ModuleType:
     """Turn this freshly forked child into the hook: everything short of its code. Returns its ``__main__``."""
     request, fds = job.request, job.fds
     server.channel.close()  # at once: held open here, a dead server would never be an end of file to the worker
