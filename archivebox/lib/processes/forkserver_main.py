@@ -53,7 +53,7 @@ class ForkRequest(NamedTuple):
     fds: list[int]
 
 
-class Memory(NamedTuple):
+class ProcessMemory(NamedTuple):
     """Where in its own memory the kernel reads a process's command line and mark (proc_pid_stat(5), 48 to 51)."""
 
     title: int
@@ -68,11 +68,11 @@ def stat_fields() -> list[bytes]:
     return data[data.rfind(b")") + 2 :].split()
 
 
-def find_memory() -> Memory:
+def find_memory() -> ProcessMemory:
     """Find the mark in the environment that this process was started with; ValueError: it has none."""
     arg_start, arg_end, env_start, env_end = map(int, stat_fields()[45:49])
     block = b"\0" + ctypes.string_at(env_start, env_end - env_start)
-    return Memory(arg_start, arg_end - arg_start, env_start + block.index(b"\0" + MARK) + len(MARK))
+    return ProcessMemory(arg_start, arg_end - arg_start, env_start + block.index(b"\0" + MARK) + len(MARK))
 
 
 def start_ticks(pid: int) -> int:
@@ -84,7 +84,7 @@ def start_ticks(pid: int) -> int:
 class Server:
     """One client, any number of children; ``serve`` returns in a child only."""
 
-    def __init__(self, channel: socket.socket, spawn_log: int | None, memory: Memory, later: list[str]) -> None:
+    def __init__(self, channel: socket.socket, spawn_log: int | None, memory: ProcessMemory, later: list[str]) -> None:
         self.channel = channel
         self.spawn_log = spawn_log
         self.memory = memory
@@ -207,7 +207,7 @@ def dict_of(value: object) -> dict[str, str]:
     return value if isinstance(value, dict) else {}
 
 
-def write_memory(memory: Memory, process_id: str, title: list[object]) -> None:
+def write_memory(memory: ProcessMemory, process_id: str, title: list[object]) -> None:
     """Write mark and command line where the kernel reads them; what os.environ says is never read.
 
     A command line whose very last byte is not NUL is one string up to its first NUL (fs/proc/base.c, get_mm_cmdline).
