@@ -34,7 +34,7 @@ from archivebox.hooks import (
 )
 from archivebox.lib import jsonl
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.processes import ExitStatus, Identity
+from archivebox.lib.processes import ExitStatus, ProcessIdentity
 from archivebox.machine.host import Machine
 from archivebox.machine.models import Binary, Process
 from archivebox.workers.execute.binary_executor import provider_hooks
@@ -191,7 +191,7 @@ def _run_at_terminal(session: Session, provider: str, command: list[str]) -> int
     process.save(force_insert=True)
     with _ctrl_c_is_for_others():
         child = subprocess.Popen(process.cmd, stdout=sys.stderr.fileno())  # stdout is for programs that read ours
-        identity = Identity.of(child.pid)
+        identity = ProcessIdentity.of(child.pid)
         if identity is not None:
             process.take_identity(identity)
             process.save()

@@ -11,7 +11,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.config.early import early_settings
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.files import atomic_write, locked
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import ProcessIdentity
 
 _NAMES = UUID("6f0b1f4e-52a1-4b55-9c3e-0a6a1d6f9c11")
 """The namespace (RFC 9562, 5.5) of names that people give to machines."""
@@ -26,7 +26,7 @@ class Place(NamedTuple):
     @classmethod
     def of(cls, folder: Path) -> Self:
         status = folder.stat()
-        return cls(Identity.current().boot_id, f"{status.st_dev}:{status.st_ino}")
+        return cls(ProcessIdentity.current().boot_id, f"{status.st_dev}:{status.st_ino}")
 
 
 class Known(NamedTuple):

@@ -16,7 +16,7 @@ from archivebox.base_models.work import Request
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import register
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.processes import UNSEEN, ExitJournal, ExitStatus, Identity
+from archivebox.lib.processes import UNSEEN, ExitJournal, ExitStatus, ProcessIdentity
 from archivebox.machine.host import Machine, NetworkInterface
 from archivebox.machine.process_current import OwnProcess
 from archivebox.machine.process_row import end_reason_of, exited_columns, is_gone
@@ -77,7 +77,7 @@ class ProcessQuerySet(TabledQuerySet["Process"]):
         machine = machine or Machine.current()
         if machine.pk != Machine.current().pk:
             return None
-        identity = Identity.of(pid)
+        identity = ProcessIdentity.of(pid)
         if identity is None:
             return None
         rows = self.on(machine).running().filter(pid=pid, start_ticks=identity.start_ticks)

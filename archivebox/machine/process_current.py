@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.contract.records import EndReason
-from archivebox.lib.processes import ExitStatus, Identity
+from archivebox.lib.processes import ExitStatus, ProcessIdentity
 from archivebox.lib.urls import without_credentials
 from archivebox.machine.host import Machine
 from archivebox.machine.logtail import TAIL
@@ -47,7 +47,7 @@ class OwnProcess(StartedProcess):
             pwd=str(Path.cwd()),
         )
         row.take(fields if "parent_id" in fields else {"parent_id": cls._find_parent_id(), **fields})
-        row.take_identity(Identity.current())
+        row.take_identity(ProcessIdentity.current())
         row.save(force_insert=True)
         return row
 
@@ -59,7 +59,7 @@ class OwnProcess(StartedProcess):
             row = cls._record_self(process_id, **fields)
         else:
             row.take(fields)
-            row.take_identity(Identity.current())
+            row.take_identity(ProcessIdentity.current())
             row.save(update_fields=[*fields, *IDENTITY, "modified_at"])
         _current["process"] = row
         return row
@@ -75,7 +75,7 @@ class OwnProcess(StartedProcess):
                 pass  # set by somebody else; the walk below finds the truth
         ancestors = [ancestor.pid for ancestor in psutil.Process().parents()]
         known = {row.identity: row.pk for row in cls.objects.here().running().filter(pid__in=ancestors)}
-        return next((known[identity] for identity in map(Identity.of, ancestors) if identity in known), None)
+        return next((known[identity] for identity in map(ProcessIdentity.of, ancestors) if identity in known), None)
 
     @classmethod
     def _detect_type(cls) -> str:

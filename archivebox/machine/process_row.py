@@ -14,7 +14,7 @@ from archivebox.base_models.work import Request
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib import processes
-from archivebox.lib.processes import ExitStatus, Identity, Launch
+from archivebox.lib.processes import ExitStatus, Launch, ProcessIdentity
 from archivebox.lib.redaction import redacted
 from archivebox.machine.host import Machine
 from archivebox.machine.statemachines import ProcessMachine
@@ -104,7 +104,7 @@ class ProcessRow(TabledRow):
 
     # --- who it is to the operating system --------------------------------------------------------------------
 
-    def take_identity(self, identity: Identity) -> None:
+    def take_identity(self, identity: ProcessIdentity) -> None:
         """Fill in who this is to the operating system; the row is RUNNING from here on."""
         self.take(started_columns(identity, self.started_at))
 
@@ -114,10 +114,10 @@ class ProcessRow(TabledRow):
             setattr(self, name, value)
 
     @property
-    def identity(self) -> Identity | None:
+    def identity(self) -> ProcessIdentity | None:
         if self.pid is None or self.start_ticks is None:
             return None
-        return Identity(self.boot_id, self.pid_ns or 0, self.pid, self.start_ticks)
+        return ProcessIdentity(self.boot_id, self.pid_ns or 0, self.pid, self.start_ticks)
 
     # --- files ------------------------------------------------------------------------------------------------
 
@@ -198,7 +198,7 @@ class ProcessRow(TabledRow):
         return ((self.ended_at or timezone.now()) - self.started_at).total_seconds()
 
 
-def started_columns(identity: Identity, started_at: datetime | None = None) -> dict[str, Any]:
+def started_columns(identity: ProcessIdentity, started_at: datetime | None = None) -> dict[str, Any]:
     """What a row says of a process from its start on: the one place where a row becomes RUNNING."""
     return {
         "status": ProcessRow.StatusChoices.RUNNING,
@@ -228,9 +228,9 @@ def exited_columns(
     }
 
 
-def is_gone(identity: Identity) -> bool:
+def is_gone(identity: ProcessIdentity) -> bool:
     """Whether it has surely ended: of an earlier boot, or looked for in our own pid namespace and not found."""
-    return identity.boot_id != Identity.current().boot_id or (identity.is_here() and not identity.is_alive())
+    return identity.boot_id != ProcessIdentity.current().boot_id or (identity.is_here() and not identity.is_alive())
 
 
 def end_reason_of(exit_code: int | None) -> EndReason:

@@ -7,7 +7,7 @@ from typing import Self
 from uuid import UUID
 
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import ProcessIdentity
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class ProgramReport:
         )
 
 
-def start_of_descendant(pid: int, hook: Identity | None) -> int | None:
+def start_of_descendant(pid: int, hook: ProcessIdentity | None) -> int | None:
     """When the live process with this pid started, if it can be the hook's: of its namespace, and not older than it."""
-    identity = Identity.of(pid)
+    identity = ProcessIdentity.of(pid)
     if identity is None or hook is None or identity[:2] != hook[:2] or identity.start_ticks < hook.start_ticks:
         return None
     return identity.start_ticks

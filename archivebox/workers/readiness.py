@@ -6,7 +6,7 @@ from django.db import DatabaseError, connection
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import base_layers, resolve_settings
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import ProcessIdentity
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
@@ -53,6 +53,6 @@ def _orchestrator() -> str:
     return ""
 
 
-def _workers() -> Iterator[Identity | None]:
+def _workers() -> Iterator[ProcessIdentity | None]:
     rows = Process.objects.here().running().of_type(Process.TypeChoices.WORKER).filter(worker_type="worker")
     return (row.identity for row in rows)

@@ -8,7 +8,7 @@ from archivebox.lib.processes.children import Child, unreaped, waited_for
 from archivebox.lib.processes.ending import EXEC_SECONDS, Strays
 from archivebox.lib.processes.exits import UNSEEN, ExitJournal, ExitStatus
 from archivebox.lib.processes.forkserver import ForkedChild, ForkServer, ForkServerGone
-from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.identity import ProcessIdentity
 from archivebox.lib.processes.launch import MARK, Launch
 from archivebox.lib.processes.linux import punch_hole
 from archivebox.lib.processes.listening import marks_of_listeners
@@ -36,8 +36,8 @@ __all__ = [
     "ForkServer",
     "ForkServerGone",
     "ForkedChild",
-    "Identity",
     "Launch",
+    "ProcessIdentity",
     "SpawnEntry",
     "SpawnLog",
     "Strays",

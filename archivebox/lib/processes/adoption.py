@@ -6,7 +6,7 @@ from pathlib import Path
 
 from archivebox.lib.processes.children import Child, block_on_pidfd, keep
 from archivebox.lib.processes.exits import UNSEEN, ExitStatus, read_exit_record
-from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.identity import ProcessIdentity
 from archivebox.lib.processes.linux import P_PIDFD, exit_code_of, waitid
 from archivebox.lib.processes.platform import PORTABLE
 
@@ -17,7 +17,7 @@ POLL_SECONDS = 0.01
 """How often the record is polled for within that second; on the portable path, how often the process is."""
 
 
-def adopt(process_id: str, identity: Identity, exit_record: Path) -> "AdoptedChild | None":
+def adopt(process_id: str, identity: ProcessIdentity, exit_record: Path) -> "AdoptedChild | None":
     """Go on with a process that somebody else started; None: it is gone, and left no exit record."""
     child = AdoptedChild(process_id, identity, exit_record)
     if not child.holds_something():
@@ -33,7 +33,7 @@ class AdoptedChild(Child):
     all the while, without resource usage); else nobody saw it.
     """
 
-    def __init__(self, process_id: str, identity: Identity, exit_record: Path) -> None:
+    def __init__(self, process_id: str, identity: ProcessIdentity, exit_record: Path) -> None:
         self.process_id = process_id
         self.identity = identity
         self.exit_record = exit_record

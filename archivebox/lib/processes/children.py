@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from threading import Lock
 
 from archivebox.lib.processes.exits import ExitStatus
-from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.identity import ProcessIdentity
 
 
 class Child(ABC):
     """A process we started or adopted; its status can be read many times and is reaped once."""
 
     process_id: str
-    identity: Identity
+    identity: ProcessIdentity
 
     @abstractmethod
     def peek(self) -> ExitStatus | None:
@@ -42,7 +42,7 @@ class Child(ABC):
         """Sleep until the status may have changed, or ``seconds`` are over (None: no limit)."""
 
 
-_unreaped: dict[Identity, Child] = {}
+_unreaped: dict[ProcessIdentity, Child] = {}
 
 
 def keep(child: Child) -> None:
@@ -50,7 +50,7 @@ def keep(child: Child) -> None:
     _unreaped[child.identity] = child
 
 
-def unreaped() -> dict[Identity, Child]:
+def unreaped() -> dict[ProcessIdentity, Child]:
     """Every process this one has started or adopted, and not yet let go."""
     return dict(_unreaped)
 
@@ -86,7 +86,7 @@ def block_on(fds: list[int], seconds: float | None) -> None:
     poll.poll(None if seconds is None else max(0.0, seconds) * 1000)
 
 
-def block_on_pidfd(identity: Identity, seconds: float | None, also: tuple[int, ...] = ()) -> bool:
+def block_on_pidfd(identity: ProcessIdentity, seconds: float | None, also: tuple[int, ...] = ()) -> bool:
     """Sleep until the process ends; False: it has ended before and there was nothing to sleep for."""
     fd = identity.open_pidfd()
     if fd is None:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable
 from typing import NamedTuple
 
-from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.identity import ProcessIdentity
 from archivebox.lib.processes.platform import PORTABLE
 from archivebox.lib.processes.process_info import ProcessInfo
 
@@ -51,18 +51,20 @@ class Pause(NamedTuple):
 class ProcessGroup(ABC):
     """Processes that are ended together; who they are is read anew after each step."""
 
-    root: Identity | None = None
+    root: ProcessIdentity | None = None
     """Who may be told before the others."""
     since = 0
     """Nobody older belongs to it, in ticks."""
 
     def __init__(self) -> None:
-        self._leaders: dict[int, Identity] = {}  # sessions seen in the group, known by them when the leader is gone
-        self._dead: set[Identity] = set()
+        self._leaders: dict[
+            int, ProcessIdentity
+        ] = {}  # sessions seen in the group, known by them when the leader is gone
+        self._dead: set[ProcessIdentity] = set()
         self._missed = False
 
     @abstractmethod
-    def members(self) -> set[Identity]:
+    def members(self) -> set[ProcessIdentity]:
         """Its live processes; a zombie is none, it waits for its reaper alone."""
 
     @property
@@ -70,13 +72,15 @@ class ProcessGroup(ABC):
         """Whether every process group that a member leads is within."""
         return True
 
-    def _living(self, found: dict[int, tuple[Identity, ProcessInfo]]) -> set[Identity]:
+    def _living(self, found: dict[int, tuple[ProcessIdentity, ProcessInfo]]) -> set[ProcessIdentity]:
         self._dead |= {identity for identity, seen in found.values() if seen.zombie}
         return {identity for identity, seen in found.values() if not seen.zombie}
 
-    def _walk(self, pids: Iterable[int], found: dict[int, tuple[Identity, ProcessInfo]], children_of: Kinship) -> None:
+    def _walk(
+        self, pids: Iterable[int], found: dict[int, tuple[ProcessIdentity, ProcessInfo]], children_of: Kinship
+    ) -> None:
         """Add ``pids`` and all their descendants to ``found``."""
-        here = Identity.current()
+        here = ProcessIdentity.current()
         waiting = [pid for pid in pids if pid != here.pid]
         while waiting:
             pid = waiting.pop()
@@ -121,7 +125,7 @@ class ProcessGroup(ABC):
 
     def _end(self, grace: float, first_signal: int, root_first: float = 0.0) -> Generator[Pause, None, bool]:
         """The ending as a row of steps; whoever drives it waits as each pause says."""
-        told: set[Identity] = set()
+        told: set[ProcessIdentity] = set()
         deadline = time.monotonic() + grace
         if self.root is not None and root_first:
             yield from self._tell_root(self.root, first_signal, min(root_first, grace))
@@ -139,7 +143,7 @@ class ProcessGroup(ABC):
             yield from self._signal(members, members, signal.SIGKILL, 0.2)
         return True
 
-    def _tell_root(self, root: Identity, signum: int, seconds: float) -> Generator[Pause, None, None]:
+    def _tell_root(self, root: ProcessIdentity, signum: int, seconds: float) -> Generator[Pause, None, None]:
         """Signal the root alone and wait until it has ended or ``seconds`` are over."""
         targets = {root}
         deadline = time.monotonic() + seconds
@@ -147,7 +151,7 @@ class ProcessGroup(ABC):
             yield from self._signal({root}, targets, signum, left)
             targets = set()
 
-    def _members_for_sure(self) -> Generator[Pause, None, set[Identity]]:
+    def _members_for_sure(self) -> Generator[Pause, None, set[ProcessIdentity]]:
         """Its live processes; none only if two readings found nobody alive, and the second nobody who went in between.
 
         Who passes execve bears no mark for a moment, and of a daemon that forks and exits all the while one may find
@@ -163,7 +167,7 @@ class ProcessGroup(ABC):
         return members
 
     def _signal(
-        self, members: set[Identity], targets: set[Identity], signum: int, seconds: float
+        self, members: set[ProcessIdentity], targets: set[ProcessIdentity], signum: int, seconds: float
     ) -> Generator[Pause, None, None]:
         """Open all descriptors first, then signal, then wait: nobody slips away between the two."""
         opened = (identity.open_pidfd() for identity in list(members)[:_MAX_WAIT_FDS])
@@ -181,18 +185,18 @@ class ProcessGroup(ABC):
 class Strays(ProcessGroup):
     """Whomever ``find`` finds each time, with their descendants, ended side by side."""
 
-    def __init__(self, find: Callable[[], Iterable[Identity]]) -> None:
+    def __init__(self, find: Callable[[], Iterable[ProcessIdentity]]) -> None:
         super().__init__()
         self._find = find
 
-    def members(self) -> set[Identity]:
-        found: dict[int, tuple[Identity, ProcessInfo]] = {}
+    def members(self) -> set[ProcessIdentity]:
+        found: dict[int, tuple[ProcessIdentity, ProcessInfo]] = {}
         self._dead, self._missed = set(), False
         self._walk((identity.pid for identity in self._find() if identity.is_alive()), found, kinship())
         return self._living(found)
 
 
-def _try_signal(identity: Identity, signum: int, *, group: bool) -> None:
+def _try_signal(identity: ProcessIdentity, signum: int, *, group: bool) -> None:
     try:
         if not group or not identity.signal_group(signum):
             identity.signal(signum)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.identity import ProcessIdentity
 
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes in which ru_maxrss counts (getrusage(2))."""
@@ -41,7 +41,7 @@ UNSEEN = ExitStatus(None)
 """The status of a process whose end nobody saw."""
 
 
-def write_exit_record(path: Path, identity: Identity, status: ExitStatus) -> None:
+def write_exit_record(path: Path, identity: ProcessIdentity, status: ExitStatus) -> None:
     """Write one exit record; by rename, so that a reader sees all of it or nothing. Not fsynced: a boot voids it."""
     body = {"identity": list(identity), "status": _fields(status)}
     draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
@@ -49,11 +49,11 @@ def write_exit_record(path: Path, identity: Identity, status: ExitStatus) -> Non
     draft.replace(path)
 
 
-def read_exit_record(path: Path) -> tuple[Identity, ExitStatus] | None:
+def read_exit_record(path: Path) -> tuple[ProcessIdentity, ExitStatus] | None:
     """The record in ``path``; None: not there, or not a record."""
     try:
         body = json.loads(path.read_bytes())
-        return Identity(*body["identity"]), ExitStatus(**body["status"])
+        return ProcessIdentity(*body["identity"]), ExitStatus(**body["status"])
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError):  # not ours: whatever wrote it, it tells nothing
@@ -75,22 +75,22 @@ class ExitJournal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def path(self, identity: Identity) -> Path:
+    def path(self, identity: ProcessIdentity) -> Path:
         return self.folder / f"{identity.pid}-{identity.start_ticks}.json"
 
-    def write(self, identity: Identity, status: ExitStatus) -> None:
+    def write(self, identity: ProcessIdentity, status: ExitStatus) -> None:
         write_exit_record(self.path(identity), identity, status)
 
-    def read(self, identity: Identity) -> ExitStatus | None:
+    def read(self, identity: ProcessIdentity) -> ExitStatus | None:
         """The status on record for exactly this process (another boot's record of the same name does not count)."""
         record = read_exit_record(self.path(identity))
         return record[1] if record is not None and record[0] == identity else None
 
-    def forget(self, identity: Identity) -> None:
+    def forget(self, identity: ProcessIdentity) -> None:
         """Delete the record, after what it says was committed."""
         self.path(identity).unlink(missing_ok=True)
 
-    def all(self) -> dict[Identity, ExitStatus]:
+    def all(self) -> dict[ProcessIdentity, ExitStatus]:
         """Every record there is; half-written drafts are not records."""
         records = (read_exit_record(path) for path in self.folder.glob("*.json"))
         return dict(record for record in records if record is not None)

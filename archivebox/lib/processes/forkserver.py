@@ -14,7 +14,7 @@ from pathlib import Path
 
 from archivebox.lib.processes.children import Child, block_on, block_on_pidfd, keep
 from archivebox.lib.processes.exits import ExitStatus
-from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.identity import ProcessIdentity
 from archivebox.lib.processes.launch import MARK, Launch
 from archivebox.lib.processes.marks import NOBODY
 from archivebox.lib.processes.platform import PORTABLE
@@ -105,9 +105,9 @@ class ForkServer:
         return None if self._popen is None else self._popen.returncode
 
     @property
-    def identity(self) -> Identity | None:
+    def identity(self) -> ProcessIdentity | None:
         """The server's own process; None when it is not running."""
-        return Identity.of(self._popen.pid) if self._popen is not None and self.alive else None
+        return ProcessIdentity.of(self._popen.pid) if self._popen is not None and self.alive else None
 
     def start(self, timeout: float = WARM_UP_SECONDS) -> None:
         """Start it and wait until it is warm (0.1 s); ForkServerGone when that fails, its log says why."""
@@ -216,7 +216,7 @@ class ForkServer:
             "env": env,
             "limit": launch.file_size_limit,
             "pass_fds": launch.pass_fds,
-            "started": started_template(launch.process_id, Identity.current()),
+            "started": started_template(launch.process_id, ProcessIdentity.current()),
         }
         data = json.dumps(message).encode()
         if len(data) > _MESSAGE_MAX:
@@ -232,7 +232,7 @@ class ForkServer:
         pid, ticks = answer.get("started"), answer.get("ticks")
         if not isinstance(pid, int) or not isinstance(ticks, int):
             raise ForkServerGone(f"the fork server refused: {answer.get('refused')}")
-        child = ForkedChild(launch.process_id, Identity.current().of_neighbour(pid, ticks), self)
+        child = ForkedChild(launch.process_id, ProcessIdentity.current().of_neighbour(pid, ticks), self)
         self._children[pid] = child
         keep(child)
         return child
@@ -358,7 +358,7 @@ class ForkServer:
 class ForkedChild(Child):
     """A child of the fork server; once that is dead, a child of the nearest subreaper, which may be us."""
 
-    def __init__(self, process_id: str, identity: Identity, server: ForkServer) -> None:
+    def __init__(self, process_id: str, identity: ProcessIdentity, server: ForkServer) -> None:
         self.process_id = process_id
         self.identity = identity
         self._server = server

@@ -19,7 +19,7 @@ PIDFD_SIGNAL_PROCESS_GROUP = 4
 """Flag of pidfd_send_signal(2), Linux 6.9: the signal goes to the whole process group."""
 
 
-class Identity(NamedTuple):
+class ProcessIdentity(NamedTuple):
     """(boot, pid namespace, pid, start), compared exactly: no tolerance, no time window.
 
     ``start_ticks`` is field 22 of proc_pid_stat(5), in clock ticks since boot; on the portable path microseconds, since
@@ -32,19 +32,19 @@ class Identity(NamedTuple):
     start_ticks: int
 
     @classmethod
-    def of(cls, pid: int) -> "Identity | None":
+    def of(cls, pid: int) -> "ProcessIdentity | None":
         """The process that has ``pid`` now; None: no such process. A zombie still has its identity."""
         seen = inspect(pid)
         return None if seen is None else cls(boot_id(), pid_namespace(), pid, seen.start_ticks)
 
     @classmethod
-    def current(cls) -> "Identity":
+    def current(cls) -> "ProcessIdentity":
         """The calling process."""
         return _current(os.getpid())
 
-    def of_neighbour(self, pid: int, start_ticks: int) -> "Identity":
+    def of_neighbour(self, pid: int, start_ticks: int) -> "ProcessIdentity":
         """Another process of the same boot and pid namespace, whose start is known already."""
-        return Identity(self.boot_id, self.pid_ns, pid, start_ticks)
+        return ProcessIdentity(self.boot_id, self.pid_ns, pid, start_ticks)
 
     def is_here(self) -> bool:
         """Whether it was started under this boot and in this pid namespace; others cannot be looked up."""
@@ -133,9 +133,9 @@ class Identity(NamedTuple):
 
 
 @cache
-def _current(pid: int) -> Identity:
+def _current(pid: int) -> ProcessIdentity:
     """Keyed by pid, so that a fork asks anew."""
-    identity = Identity.of(pid)
+    identity = ProcessIdentity.of(pid)
     if identity is None:
         raise psutil.NoSuchProcess(pid)
     return identity

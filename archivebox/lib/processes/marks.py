@@ -4,7 +4,7 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
-from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.identity import ProcessIdentity
 from archivebox.lib.processes.launch import MARK
 from archivebox.lib.processes.platform import PORTABLE
 
@@ -25,10 +25,10 @@ def mark_environment(process_id: str, data_dir: Path) -> dict[str, str]:
     return {MARK: process_id, "DATA_DIR": str(data_dir)}
 
 
-def marked(data_dir: Path) -> dict[Identity, str]:
+def marked(data_dir: Path) -> dict[ProcessIdentity, str]:
     """Live processes that bear a mark of this data folder, and the process id each names: one scan of all there are."""
     folder = os.path.realpath(data_dir)
-    found: dict[Identity, str] = {}
+    found: dict[ProcessIdentity, str] = {}
     for pid in all_pids():
         process_id = _mark_in(environment_of(pid), folder)
         if process_id is not None and (identity := _same(pid, process_id, folder)) is not None:
@@ -41,9 +41,9 @@ def mark_of(pid: int, data_dir: Path) -> str | None:
     return _mark_in(environment_of(pid), _real(str(data_dir)))
 
 
-def _same(pid: int, process_id: str, folder: str) -> Identity | None:
+def _same(pid: int, process_id: str, folder: str) -> ProcessIdentity | None:
     """Identity of the process whose mark was read: it, not a successor in its pid, still bears the mark afterwards."""
-    identity = Identity.of(pid)
+    identity = ProcessIdentity.of(pid)
     return identity if _mark_in(environment_of(pid), folder) == process_id else None
 
 

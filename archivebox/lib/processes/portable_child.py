@@ -8,7 +8,7 @@ from pathlib import Path
 
 from archivebox.lib.processes.children import Child
 from archivebox.lib.processes.exits import UNSEEN, ExitStatus
-from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.identity import ProcessIdentity
 from archivebox.lib.processes.launch import Launch
 
 POLL_SECONDS = 0.02
@@ -45,7 +45,7 @@ def _refuse_missing(program: Path) -> None:
 class PortableChild(Child):
     """A direct child; if this process dies between its exit and ``reap()``, its status dies with us."""
 
-    def __init__(self, process_id: str, identity: Identity, popen: "subprocess.Popen[bytes]") -> None:
+    def __init__(self, process_id: str, identity: ProcessIdentity, popen: "subprocess.Popen[bytes]") -> None:
         self.process_id = process_id
         self.identity = identity
         self._popen = popen

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from archivebox.lib.processes.children import Child, block_on_pidfd, keep
 from archivebox.lib.processes.exits import UNSEEN, ExitStatus
-from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.identity import ProcessIdentity
 from archivebox.lib.processes.launch import Launch
 from archivebox.lib.processes.linux import P_PID, waitid
 from archivebox.lib.processes.platform import PORTABLE
@@ -68,7 +68,7 @@ def _null() -> int:
 
 
 def _known(launch: Launch, popen: "subprocess.Popen[bytes]") -> Child:
-    identity = Identity.of(popen.pid)
+    identity = ProcessIdentity.of(popen.pid)
     if identity is None:  # an unreaped child has its entry in /proc, dead or alive
         raise ProcessLookupError(f"pid {popen.pid} was reaped by somebody else in this process")
     if PORTABLE:
@@ -100,7 +100,7 @@ def fork(launch: Launch, body: Callable[[], int]) -> Child:
     pid = os.fork()
     if pid == 0:
         _be_the_child(launch, body)
-    identity = Identity.of(pid)
+    identity = ProcessIdentity.of(pid)
     if identity is None:
         raise ProcessLookupError(f"pid {pid} was reaped by somebody else in this process")
     child = OwnChild(launch.process_id, identity, None)
@@ -133,7 +133,7 @@ def _be_the_child(launch: Launch, body: Callable[[], int]) -> NoReturn:
 class OwnChild(Child):
     """A direct child of this process, started cold or forked."""
 
-    def __init__(self, process_id: str, identity: Identity, popen: "subprocess.Popen[bytes] | None") -> None:
+    def __init__(self, process_id: str, identity: ProcessIdentity, popen: "subprocess.Popen[bytes] | None") -> None:
         self.process_id = process_id
         self.identity = identity
         self._popen = popen

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.identity import ProcessIdentity
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -19,7 +19,7 @@ class SpawnEntry(NamedTuple):
 
     process_id: str
     row: Mapping[str, JSON]
-    identity: Identity | None
+    identity: ProcessIdentity | None
 
 
 class SpawnLog:
@@ -37,7 +37,7 @@ class SpawnLog:
         """Say that ``process_id`` is about to be started, with all columns of its row."""
         self._write({"intent": process_id, "row": row})
 
-    def started(self, process_id: str, identity: Identity) -> None:
+    def started(self, process_id: str, identity: ProcessIdentity) -> None:
         """Say who it became, if there is room; otherwise its mark tells."""
         with suppress(OSError):
             self._write({"started": process_id, "identity": list(identity)})
@@ -62,7 +62,7 @@ class SpawnLog:
         except FileNotFoundError:
             return []
         rows: dict[str, Mapping[str, JSON]] = {}
-        identities: dict[str, Identity] = {}
+        identities: dict[str, ProcessIdentity] = {}
         for line in filter(None, map(_parse, lines)):
             process_id = line.get("intent") or line.get("started")
             if not isinstance(process_id, str):
@@ -80,15 +80,15 @@ def open_spawn_log(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
 
-def started_template(process_id: str, like: Identity) -> str:
+def started_template(process_id: str, like: ProcessIdentity) -> str:
     """The ``started`` line of a child still to be forked here, to be filled with ``% (pid, start_ticks)``."""
     line = json.dumps({"started": process_id, "identity": [like.boot_id, like.pid_ns, "PID", "TICKS"]})
     return "\n" + line.replace("%", "%%").replace('"PID"', "%d").replace('"TICKS"', "%d")
 
 
-def _identity(values: list[JSON]) -> Identity:
+def _identity(values: list[JSON]) -> ProcessIdentity:
     boot, namespace, pid, ticks = values
-    return Identity(str(boot), int(str(namespace)), int(str(pid)), int(str(ticks)))
+    return ProcessIdentity(str(boot), int(str(namespace)), int(str(pid)), int(str(ticks)))
 
 
 def _parse(line: bytes) -> dict[str, JSON] | None:

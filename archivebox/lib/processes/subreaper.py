@@ -5,7 +5,7 @@ from collections.abc import Container
 
 from archivebox.lib.processes.children import known_pids
 from archivebox.lib.processes.exits import NO_ROOM, UNSEEN, ExitJournal, ExitStatus
-from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.identity import ProcessIdentity
 from archivebox.lib.processes.linux import P_PID, P_PIDFD, set_child_subreaper, waitid
 from archivebox.lib.processes.platform import PORTABLE
 
@@ -20,7 +20,7 @@ def become_subreaper() -> bool:
     return not PORTABLE and set_child_subreaper()
 
 
-def orphans(own: Container[int] = ()) -> set[Identity]:
+def orphans(own: Container[int] = ()) -> set[ProcessIdentity]:
     """Children of this process that it has not started: dead workers' hooks, and strays that escaped their tree.
 
     ``own`` are pids of children started by other means than this package (a web server, a worker).
@@ -28,15 +28,15 @@ def orphans(own: Container[int] = ()) -> set[Identity]:
     pids = list(children_of(os.getpid()))
     known = known_pids()
     strangers = (pid for pid in pids if pid not in known and pid not in own)
-    return {identity for pid in strangers if (identity := Identity.of(pid)) is not None}
+    return {identity for pid in strangers if (identity := ProcessIdentity.of(pid)) is not None}
 
 
-def reap_orphans(journal: ExitJournal | None, own: Container[int] = ()) -> dict[Identity, ExitStatus]:
+def reap_orphans(journal: ExitJournal | None, own: Container[int] = ()) -> dict[ProcessIdentity, ExitStatus]:
     """Reap every foster child that has ended; its status goes to ``journal`` first. Call it on SIGCHLD.
 
     Checks each by pid: ``waitid(P_ALL, WNOWAIT)`` would return the same zombie for ever.
     """
-    buried: dict[Identity, ExitStatus] = {}
+    buried: dict[ProcessIdentity, ExitStatus] = {}
     for identity in orphans(own) if not PORTABLE else ():
         try:
             waited = waitid(P_PID, identity.pid, reap=False)
@@ -56,7 +56,7 @@ def reap_orphans(journal: ExitJournal | None, own: Container[int] = ()) -> dict[
     return buried
 
 
-def poll_directly(identity: Identity) -> ExitStatus | None:
+def poll_directly(identity: ProcessIdentity) -> ExitStatus | None:
     """Status of a process that may have become our child; UNSEEN when it is gone and was somebody else's."""
     fd = identity.open_pidfd()
     if fd is None:
@@ -70,7 +70,7 @@ def poll_directly(identity: Identity) -> ExitStatus | None:
         os.close(fd)
 
 
-def reap_directly(identity: Identity) -> None:
+def reap_directly(identity: ProcessIdentity) -> None:
     """Reap a zombie that became our child; one that did not is left to its parent."""
     fd = identity.open_pidfd()
     if fd is None:

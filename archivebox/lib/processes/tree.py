@@ -6,7 +6,7 @@ from pathlib import Path
 
 from archivebox.lib.processes.children import unreaped
 from archivebox.lib.processes.ending import Kinship, ProcessGroup
-from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.identity import ProcessIdentity
 from archivebox.lib.processes.marks import mark_of, marked
 from archivebox.lib.processes.platform import PORTABLE
 from archivebox.lib.processes.process_info import ProcessInfo
@@ -24,7 +24,9 @@ class Tree(ProcessGroup):
     a mark of it. ``root`` None: only what bears the mark.
     """
 
-    def __init__(self, *, root: Identity | None, process_id: str, data_dir: Path, reapers: Sequence[int] = ()) -> None:
+    def __init__(
+        self, *, root: ProcessIdentity | None, process_id: str, data_dir: Path, reapers: Sequence[int] = ()
+    ) -> None:
         super().__init__()
         self.root = root
         self.process_id = process_id
@@ -36,8 +38,8 @@ class Tree(ProcessGroup):
             self._leaders[root.pid] = root
             self._leads = self._owns_its_groups
 
-    def members(self) -> set[Identity]:
-        found: dict[int, tuple[Identity, ProcessInfo]] = {}
+    def members(self) -> set[ProcessIdentity]:
+        found: dict[int, tuple[ProcessIdentity, ProcessInfo]] = {}
         self._dead, self._missed = set(), False
         children_of = kinship()
         if self.root is None or PORTABLE:
@@ -49,7 +51,7 @@ class Tree(ProcessGroup):
             self._walk(self._reparented(self.root, children_of), found, children_of)
         return self._living(found)
 
-    def _reparented(self, root: Identity, children_of: Kinship) -> list[int]:
+    def _reparented(self, root: ProcessIdentity, children_of: Kinship) -> list[int]:
         """Children of the reapers that belong here: in a session of the tree or with its mark, not older than it.
 
         Those that we have started ourselves are no orphans.
@@ -58,7 +60,7 @@ class Tree(ProcessGroup):
         pids -= {root.pid, *(identity.pid for identity in unreaped())}
         return [pid for pid in pids if self._belongs(pid, root)]
 
-    def _belongs(self, pid: int, root: Identity) -> bool:
+    def _belongs(self, pid: int, root: ProcessIdentity) -> bool:
         seen = self._inspect(pid)
         if seen is None or seen.start_ticks < root.start_ticks:
             return False
@@ -77,7 +79,7 @@ class Tree(ProcessGroup):
         """Who bears no mark may be a stranger, or have died before it was read: that one may have left a child too."""
         seen = self._inspect(pid)
         if seen is not None and (seen.zombie or seen.start_ticks != before.start_ticks):
-            self._dead.add(Identity.current().of_neighbour(pid, before.start_ticks))
+            self._dead.add(ProcessIdentity.current().of_neighbour(pid, before.start_ticks))
 
     def _all_reapers(self) -> set[int]:
         """Who can have inherited an orphan: those named, and this process with its ancestors up to pid 1."""

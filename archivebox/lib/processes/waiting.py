@@ -4,7 +4,7 @@ import time
 
 from archivebox.lib.processes.children import Child, block_on_pidfd
 from archivebox.lib.processes.exits import ExitStatus
-from archivebox.lib.processes.identity import Identity
+from archivebox.lib.processes.identity import ProcessIdentity
 from archivebox.lib.processes.platform import PORTABLE
 
 
@@ -22,7 +22,7 @@ def wait(child: Child, timeout: float | None) -> ExitStatus:
     return status
 
 
-def wait_gone(identity: Identity, timeout: float | None) -> None:
+def wait_gone(identity: ProcessIdentity, timeout: float | None) -> None:
     """Sleep until a process that need not be our child has ended; a zombie has. Raises TimeoutError."""
     deadline = None if timeout is None else time.monotonic() + timeout
     while identity.is_alive() and not identity.is_zombie():

@@ -17,7 +17,7 @@ from granian.server.embed import Server
 
 from archivebox.lib import processes
 from archivebox.lib.addresses import ListenAddress
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import ProcessIdentity
 from archivebox.replay.listener import Listener
 from archivebox.replay.scripts.listener import ViewListener
 from archivebox.web import settings
@@ -66,7 +66,7 @@ def _server(target: Any, address: ListenAddress, interface: Interfaces) -> Serve
     )
 
 
-async def listen(bind: ListenAddress, replay: ListenAddress, starters: Sequence[Identity]) -> None:
+async def listen(bind: ListenAddress, replay: ListenAddress, starters: Sequence[ProcessIdentity]) -> None:
     """Answer on both until SIGTERM or SIGINT comes, or one of ``starters`` (supervisord first, the cli) is gone."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
@@ -91,7 +91,7 @@ async def listen(bind: ListenAddress, replay: ListenAddress, starters: Sequence[
 
 
 def _follow(
-    starter: Identity, starters: Sequence[Identity], loop: asyncio.AbstractEventLoop, stop: asyncio.Event
+    starter: ProcessIdentity, starters: Sequence[ProcessIdentity], loop: asyncio.AbstractEventLoop, stop: asyncio.Event
 ) -> None:
     """Sleep until ``starter`` is gone; then end, and end those between it and us, supervisord, which would restart us.
 

@@ -5,12 +5,12 @@ from contextlib import contextmanager
 
 from archivebox.base_models.rows import new_id
 from archivebox.config.collection import open_collection
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import ProcessIdentity
 from archivebox.machine.process import Process
 
 
 @contextmanager
-def recorded() -> Iterator[list[Identity]]:
+def recorded() -> Iterator[list[ProcessIdentity]]:
     """Begin our row, and end it on every way out that lets us; yields supervisord's and the cli's identity.
 
     An earlier web server that was killed could not write down its own end: that is done here.

@@ -15,7 +15,7 @@ from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.binaries import BinaryRequest
 from archivebox.lib import processes
-from archivebox.lib.processes import ExitStatus, Identity
+from archivebox.lib.processes import ExitStatus, ProcessIdentity
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
 from archivebox.workers.egress.crawl_proxies import CrawlProxies
@@ -123,7 +123,7 @@ class Engine:
         """Whether this worker was told to stop, and gives back what it holds."""
         self.on_capacity: Callable[[], None] = lambda: None
         """Called when this worker may take more than before, or has to look when it may."""
-        self.on_reaped: Callable[[Identity, ExitStatus], None] = lambda _identity, _status: None
+        self.on_reaped: Callable[[ProcessIdentity, ExitStatus], None] = lambda _identity, _status: None
         self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="files")
         self._tasks: set[asyncio.Task[None]] = set()
         loop.set_exception_handler(self.broke)
@@ -175,7 +175,7 @@ class Engine:
         for identity, status in processes.reap_orphans(None, own=self.starter.own_pids).items():
             self.on_reaped(identity, status)
 
-    def orphans(self) -> set[Identity]:
+    def orphans(self) -> set[ProcessIdentity]:
         """Live orphans that came to this worker, which is a subreaper."""
         adopted_children = processes.orphans(own=self.starter.own_pids)
         return {identity for identity in adopted_children if not identity.is_zombie()}

@@ -17,7 +17,7 @@ from archivebox.contract.reasons import Reason, split
 from archivebox.contract.records import EndReason, Record
 from archivebox.hooks import Call, lib_dir, prepare_hook
 from archivebox.lib import processes
-from archivebox.lib.processes import Identity, Strays
+from archivebox.lib.processes import ProcessIdentity, Strays
 from archivebox.machine.process import Process
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hook_process import HookProcess
@@ -392,10 +392,10 @@ class Executor(LeasedItem):
             ends.append(Strays(self._left_behind).end(grace=grace))
         await asyncio.gather(*ends, *self._leftovers)
 
-    def _left_behind(self) -> list[Identity]:
+    def _left_behind(self) -> list[ProcessIdentity]:
         """Where it may have come to others, or nobody is a subreaper, all that bear a mark are looked at."""
         if processes.PORTABLE or self.ended_before:
-            marks: dict[Identity, str | None] = dict(processes.marked(DATA_FOLDER.root))
+            marks: dict[ProcessIdentity, str | None] = dict(processes.marked(DATA_FOLDER.root))
         else:
             marks = {i: processes.mark_of(i.pid, DATA_FOLDER.root) for i in self.engine.orphans()}
         ours = self.process_ids | self.ended_before

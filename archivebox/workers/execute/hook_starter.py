@@ -20,8 +20,8 @@ from archivebox.lib.processes import (
     ExitWatcher,
     ForkServer,
     ForkServerGone,
-    Identity,
     Launch,
+    ProcessIdentity,
     SpawnLog,
 )
 from archivebox.machine.process import Process
@@ -116,7 +116,7 @@ class HookStarter:
         self._spawn_log.intent(process_id, row)
         self._in_log += 1
 
-    def started(self, process_id: str, identity: Identity) -> None:
+    def started(self, process_id: str, identity: ProcessIdentity) -> None:
         """Say who it became."""
         self._spawn_log.started(process_id, identity)
 

@@ -8,7 +8,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
 from archivebox.lib import processes
-from archivebox.lib.processes import ExitStatus, Identity, Strays
+from archivebox.lib.processes import ExitStatus, ProcessIdentity, Strays
 from archivebox.machine.process import Process
 from archivebox.machine.process_current import command_line
 from archivebox.machine.process_row import exited_columns, started_columns
@@ -23,8 +23,8 @@ class Orphans:
     def __init__(self, engine: Engine, is_idle: Callable[[], bool]) -> None:
         self.engine = engine
         self.is_idle = is_idle
-        self.listed: dict[Identity, UUID] = {}
-        self._told: set[Identity] = set()
+        self.listed: dict[ProcessIdentity, UUID] = {}
+        self._told: set[ProcessIdentity] = set()
         engine.on_reaped = self._close
 
     def record_new(self) -> None:
@@ -45,7 +45,7 @@ class Orphans:
             self._close(identity, processes.UNSEEN)
         self._told.clear()
 
-    def _to_end(self) -> list[Identity]:
+    def _to_end(self) -> list[ProcessIdentity]:
         """Those listed, and whomever they have forked meanwhile, until another Snapshot begins."""
         self.engine.reap_orphans()
         if self.is_idle():
@@ -53,7 +53,7 @@ class Orphans:
             self._told |= set(self.listed)
         return list(self._told)
 
-    def _close(self, identity: Identity, status: ExitStatus) -> None:
+    def _close(self, identity: ProcessIdentity, status: ExitStatus) -> None:
         """One has been reaped, whoever asked; of those that were not listed there is no row."""
         key = self.listed.pop(identity, None)
         if key is None:
@@ -61,7 +61,7 @@ class Orphans:
         reason = EndReason.SEALED if identity in self._told else None
         self.engine.journal.update(Process, key, exited_columns(status, reason))
 
-    def _record(self, identity: Identity) -> UUID:
+    def _record(self, identity: ProcessIdentity) -> UUID:
         key = new_id()
         columns = {
             "machine_id": self.engine.machine_id,

@@ -24,7 +24,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.lib import processes
 from archivebox.lib.lockfiles import is_at
-from archivebox.lib.processes import ExitJournal, ExitStatus, Identity, SpawnEntry, SpawnLog
+from archivebox.lib.processes import ExitJournal, ExitStatus, ProcessIdentity, SpawnEntry, SpawnLog
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns
@@ -135,7 +135,7 @@ def _machine_of(worker_id: UUID) -> UUID:
 _COLUMNS = frozenset(field.attname for field in Process._meta.concrete_fields)
 
 
-def _find_by_mark(process_id: str) -> Identity | None:
+def _find_by_mark(process_id: str) -> ProcessIdentity | None:
     """The oldest of its tree. Who passes execve(2) shows no mark for a moment: nobody is lost for that."""
     for pause in (processes.EXEC_SECONDS, 0.0):
         bearers = processes.marked(DATA_FOLDER.root).items()

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.lockfiles import hold
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import ProcessIdentity
 
 
 class Only(NamedTuple):
@@ -22,7 +22,7 @@ class Only(NamedTuple):
 class Watcher(NamedTuple):
     """Who waits, and for what; None: for all there is to do."""
 
-    identity: Identity
+    identity: ProcessIdentity
     only: Only | None
 
 
@@ -38,7 +38,7 @@ def begin(path: Path, only: Only | None = None) -> int:
     descriptor = hold(path)
     chosen = [str(key) for key in only or () if key is not None]
     try:
-        path.write_text(json.dumps({"identity": list(Identity.current()), "only": chosen}))
+        path.write_text(json.dumps({"identity": list(ProcessIdentity.current()), "only": chosen}))
     except OSError:  # no room for it: then this process does not watch
         path.unlink(missing_ok=True)
         os.close(descriptor)
@@ -51,7 +51,7 @@ def read(path: Path) -> Watcher | None:
     try:
         said = json.loads(path.read_text())
         only = [UUID(key) for key in said["only"]]
-        return Watcher(Identity(*said["identity"]), Only(*only) if only else None)
+        return Watcher(ProcessIdentity(*said["identity"]), Only(*only) if only else None)
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

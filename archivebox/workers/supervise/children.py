@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from archivebox.lib import processes
-from archivebox.lib.processes import ExitStatus, Identity
+from archivebox.lib.processes import ExitStatus, ProcessIdentity
 
 
 @dataclass(slots=True)
@@ -15,7 +15,7 @@ class WorkerHandle:
     """One worker, or the egress process, as its orchestrator knows it."""
 
     process_id: UUID
-    identity: Identity
+    identity: ProcessIdentity
     pulse: socket.socket
     started: float = field(default_factory=time.monotonic)
     heard: float = field(default_factory=time.monotonic)

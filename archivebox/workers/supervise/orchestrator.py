@@ -32,7 +32,7 @@ from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib import processes
 from archivebox.lib.filewatch import FileWatcher
 from archivebox.lib.inotify import CLOSE_WRITE, DELETE
-from archivebox.lib.processes import ExitJournal, ExitStatus, Identity
+from archivebox.lib.processes import ExitJournal, ExitStatus, ProcessIdentity
 from archivebox.machine.process import Process
 from archivebox.workers.egress import process as egress
 from archivebox.workers.execute import worker
@@ -221,7 +221,7 @@ class Orchestrator:
             self._become(body, key, theirs)
         theirs.close()
         ours.setblocking(False)
-        identity = Identity.of(pid)
+        identity = ProcessIdentity.of(pid)
         if identity is None:
             raise ProcessLookupError(f"process {pid} vanished before it was reaped")
         handle = WorkerHandle(key, identity, ours)

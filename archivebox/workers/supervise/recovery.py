@@ -17,7 +17,7 @@ from archivebox.contract.records import EndReason
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import CrawlRun
 from archivebox.lib import processes
-from archivebox.lib.processes import ExitJournal, Identity, Strays
+from archivebox.lib.processes import ExitJournal, ProcessIdentity, Strays
 from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
 from archivebox.machine.machine_id import is_fleet
@@ -86,11 +86,11 @@ def end_orphans(*, adopters: bool = True) -> int:
     return len(unwanted)
 
 
-def _bearers(marks: set[str]) -> list[Identity]:
+def _bearers(marks: set[str]) -> list[ProcessIdentity]:
     return [identity for identity, mark in processes.marked(DATA_FOLDER.root).items() if mark in marks]
 
 
-def _is_wanted(mark: str, identity: Identity, *, adopters: bool) -> bool:
+def _is_wanted(mark: str, identity: ProcessIdentity, *, adopters: bool) -> bool:
     """Whether a marked process is one of ours that is meant to run: a command, a server, or a hook to be adopted."""
     try:
         row = Process.objects.filter(pk=UUID(mark)).first()

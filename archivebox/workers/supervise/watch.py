@@ -26,7 +26,7 @@ from archivebox.lib import processes
 from archivebox.lib.filewatch import FileWatcher
 from archivebox.lib.inotify import ATTRIB, CLOSE_WRITE
 from archivebox.lib.openfiles import require_open_files
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import ProcessIdentity
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.workers.queue import watchers
@@ -109,7 +109,7 @@ class Watch:
         settings.check()
         self.disk = DiskSpaceGuard(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), tell)
         self.usable = SettingsCheck(tell)
-        self._not_ours: set[Identity] = set()
+        self._not_ours: set[ProcessIdentity] = set()
         self._early_deaths = 0
         self._signals_r, self._signals_w = wakeup_pipe()
         self._lock: int | None = None
@@ -241,7 +241,7 @@ class Watch:
         """What a dead orchestrator left comes to us, who are a subreaper; workers end by themselves."""
         processes.reap_orphans(processes.ExitJournal(DATA_FOLDER.exits))
 
-    def _left_to_us(self) -> set[Identity]:
+    def _left_to_us(self) -> set[ProcessIdentity]:
         return set() if processes.PORTABLE else processes.orphans(own=self._own_pids()) - self._not_ours
 
     def leave(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from archivebox.lib.processes import Identity, marked
+from archivebox.lib.processes import ProcessIdentity, marked
 
 PATIENCE = 240.0
 """Seconds in which a crawl of some pages ends on a loaded machine."""
@@ -52,14 +52,14 @@ class Home:
             row["url"]: self.data / row["output_dir"] for row in self.rows("SELECT url, output_dir FROM core_snapshot")
         }
 
-    def running(self) -> set[Identity]:
+    def running(self) -> set[ProcessIdentity]:
         """Live processes of this collection: those with a row, and those that bear its mark."""
         columns = "boot_id, pid_ns, pid, start_ticks"
         rows = self.rows(f"SELECT {columns} FROM machine_process WHERE status = 'running' AND start_ticks IS NOT NULL")
-        known = {Identity(*row) for row in rows} | set(marked(self.data))
+        known = {ProcessIdentity(*row) for row in rows} | set(marked(self.data))
         return {identity for identity in known if identity.is_alive() and not identity.is_zombie()}
 
-    def wait_until_nothing_runs(self, seconds: float = 15.0) -> set[Identity]:
+    def wait_until_nothing_runs(self, seconds: float = 15.0) -> set[ProcessIdentity]:
         deadline = time.monotonic() + seconds
         while (left := self.running()) and time.monotonic() < deadline:
             time.sleep(0.1)

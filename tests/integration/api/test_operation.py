@@ -17,7 +17,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.intake.add_urls import Seed, create_crawl
 from archivebox.core.snapshot import Snapshot
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import ProcessIdentity
 from archivebox.machine.host import Machine
 from archivebox.workers import metrics
 from tests import factories
@@ -50,7 +50,7 @@ def test_ready_says_what_is_in_the_way() -> None:
         answer = passer_by.ask("GET", "/ready/")
         assert (answer.status_code, "workers" in json.loads(answer.content)["orchestrator"]) == (503, True)
         worker = factories.row(process_type="worker", worker_type="worker", status="running")
-        worker.take_identity(Identity.current())
+        worker.take_identity(ProcessIdentity.current())
         worker.save()
         assert passer_by.get("/ready/") == {"status": "ready"}
         Machine.objects.update(config={"DISK_FREE_MIN": "much"})

@@ -14,7 +14,7 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any, TypeVar
 
-from archivebox.lib.processes import Identity, marked
+from archivebox.lib.processes import ProcessIdentity, marked
 from tests.databases import database_of, drop_database_of
 from tests.empty import make_empty
 from tests.integration.engine.tools import Tool
@@ -272,7 +272,7 @@ class Collection:
         self.wait("nothing of this collection runs", lambda: not self.live())
         self.wait("nobody orchestrates", lambda: not is_locked(self.root / "run" / "orchestrator.lock"))
 
-    def live(self) -> set[Identity]:
+    def live(self) -> set[ProcessIdentity]:
         """Processes that bear a mark of this collection, and those whose row says RUNNING and that do run."""
         rows = [identity_of(row) for row in self.processes(status="running") if row["pid"] and row["start_ticks"]]
         return {
@@ -330,11 +330,11 @@ def what(hook_name: str) -> str:
     return hook_name.partition("__")[2].partition("_")[2].partition(".")[0]
 
 
-def identity_of(row: Row) -> Identity:
+def identity_of(row: Row) -> ProcessIdentity:
     """Who a row speaks of, as the operating system knows it here: the portable path keeps other start times."""
     if row["pid_ns"] == 0:
-        return Identity.of(row["pid"]) or Identity.current()._replace(pid=row["pid"], start_ticks=0)
-    return Identity(row["boot_id"], row["pid_ns"], row["pid"], row["start_ticks"])
+        return ProcessIdentity.of(row["pid"]) or ProcessIdentity.current()._replace(pid=row["pid"], start_ticks=0)
+    return ProcessIdentity(row["boot_id"], row["pid_ns"], row["pid"], row["start_ticks"])
 
 
 def is_locked(path: Path) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import ProcessIdentity
 from tests.integration.engine.driver import Collection, identity_of
 from tests.site.serve import Site
 
@@ -71,7 +71,7 @@ def with_place(site: Site, script: str) -> str:
     return f"#!/bin/bash\nexport SEED={seed} OTHER={other}\n{script}"
 
 
-def proxy_of(collection: Collection) -> Identity:
+def proxy_of(collection: Collection) -> ProcessIdentity:
     rows = collection.wait("a proxy", lambda: collection.processes(worker_type="egress", status="running"))
     return identity_of(rows[-1])
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import ProcessIdentity
 from tests.integration.engine.driver import Collection, identity_of
 from tests.integration.engine.waiting import BY_ITSELF, CODES, alive, begin, codes, finish, on_record, one_alive, runs
 
@@ -44,7 +44,7 @@ def test_when_who_watches_is_killed_the_rest_ends_by_itself(each_mode: Collectio
 
 def test_all_killed_in_one_moment_then_one_start_finishes_everything(each_mode: Collection) -> None:
     begin(each_mode)
-    everything = [*each_mode.live(), Identity.of(each_mode.watchers[0].pid)]
+    everything = [*each_mode.live(), ProcessIdentity.of(each_mode.watchers[0].pid)]
     for signum in (signal.SIGSTOP, signal.SIGKILL):  # held still first: nobody sees another one die
         for identity in everything:
             assert identity is not None
@@ -70,7 +70,7 @@ def test_all_killed_in_one_moment_then_one_start_finishes_everything(each_mode: 
 def test_all_but_the_hooks_killed_then_one_start_adopts_or_ends_them(forked: Collection) -> None:
     begin(forked)
     rows = {row["pk"]: identity_of(row) for row in forked.wait("all on record", lambda: on_record(forked))}
-    everything = {*forked.live(), Identity.of(forked.watchers[0].pid)} - set(rows.values())
+    everything = {*forked.live(), ProcessIdentity.of(forked.watchers[0].pid)} - set(rows.values())
     for signum in (signal.SIGSTOP, signal.SIGKILL):  # held first: who is left for a moment starts or ends nothing
         for identity in everything:
             assert identity is not None
@@ -115,7 +115,7 @@ def test_a_daemon_of_ours_ends_with_the_last_of_the_engine(forked: Collection, m
     forked.wait("taken over", lambda: alive(forked, "worker") and forked.rows("Snapshot", "pk", owner__isnull=False))
     assert "daemon-ends" not in forked.ledger, "it goes on with the next worker"
     watcher = forked.watchers.pop()
-    everything = {*forked.live(), Identity.of(watcher.pid)} - hooks
+    everything = {*forked.live(), ProcessIdentity.of(watcher.pid)} - hooks
     for signum in (signal.SIGSTOP, signal.SIGKILL):
         for identity in everything:
             assert identity is not None

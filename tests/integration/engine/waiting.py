@@ -1,6 +1,6 @@
 """Owns three hooks that wait until a test lets them end, and what is asked of them after a death."""
 
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import ProcessIdentity
 from tests.integration.engine.driver import Collection, Row, identity_of
 
 WAITS = """
@@ -51,7 +51,7 @@ def alive(made: Collection, kind: str) -> list[Row]:
     return [row for row in rows if row["pid"] and runs(identity_of(row))]
 
 
-def runs(identity: Identity) -> bool:
+def runs(identity: ProcessIdentity) -> bool:
     """A zombie does not: who reaps an orphan, and when, is pid 1's affair where we are no subreaper."""
     return identity.is_alive() and not identity.is_zombie()
 
@@ -62,7 +62,7 @@ def on_record(made: Collection, count: int = len(CODES)) -> list[Row]:
     return rows if len(rows) == count else []
 
 
-def one_alive(made: Collection, kind: str) -> Identity:
+def one_alive(made: Collection, kind: str) -> ProcessIdentity:
     (row,) = made.wait(f"one live {kind}", lambda: alive(made, kind))
     return identity_of(row)
 

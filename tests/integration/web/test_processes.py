@@ -15,7 +15,7 @@ from archivebox.accounts.roles import Account
 from archivebox.base_models import paging
 from archivebox.base_models.work import Request
 from archivebox.core.models import ArchiveResult
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import ProcessIdentity
 from archivebox.machine.models import Machine, NetworkInterface, Process
 from tests import factories
 
@@ -50,7 +50,7 @@ def ended(**columns: Any) -> Process:
 def running_hook() -> Process:
     """A worker that runs (this very process), and its hook, for a page."""
     worker = factories.row(process_type="worker", worker_type="worker", cmd=["archivebox", "worker"])
-    worker.take_identity(Identity.current())
+    worker.take_identity(ProcessIdentity.current())
     worker.save()
     snapshot = factories.snapshot("https://example.org/tree")
     begun = timezone.now() - timedelta(seconds=80)

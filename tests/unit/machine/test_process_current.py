@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from archivebox.base_models.rows import new_id
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import ProcessIdentity
 from archivebox.machine.logtail import TAIL
 from archivebox.machine.models import Process
 from tests.factories import again, row
@@ -45,7 +45,7 @@ class TestCurrent:
             monkeypatch.setenv("ARCHIVEBOX_PROCESS_ID", named)
         ancestors = psutil.Process().parents()
         assert ancestors
-        identity = Identity.of(ancestors[-1].pid)
+        identity = ProcessIdentity.of(ancestors[-1].pid)
         assert identity is not None
         shell_of_ours = row()
         shell_of_ours.take_identity(identity)

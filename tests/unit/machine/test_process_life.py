@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from archivebox.lib.processes import ExitJournal, ExitStatus, Identity
+from archivebox.lib.processes import ExitJournal, ExitStatus, ProcessIdentity
 from archivebox.machine.logtail import TAIL
 from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
@@ -46,7 +46,7 @@ class TestLaunch:
         assert kept.seconds >= 0
         assert kept.max_rss
         assert kept.identity is not None
-        assert kept.identity.boot_id == Identity.current().boot_id
+        assert kept.identity.boot_id == ProcessIdentity.current().boot_id
 
     @pytest.mark.parametrize(
         ("script", "code", "reason"),
@@ -163,7 +163,7 @@ class TestWaiting:
         """A process that another one of ours started: its row is written by that one, before it reaps."""
         with subprocess.Popen(["/bin/sh", "-c", "read line"], stdin=subprocess.PIPE) as popen:
             known = row()
-            identity = Identity.of(popen.pid)
+            identity = ProcessIdentity.of(popen.pid)
             assert identity is not None
             known.take_identity(identity)
             known.save()
@@ -178,7 +178,7 @@ class TestWaiting:
 
     def test_what_the_journal_of_exits_says_is_taken(self, collection: DataFolder) -> None:
         known = row()
-        gone_long_ago = Identity.current()._replace(start_ticks=1)
+        gone_long_ago = ProcessIdentity.current()._replace(start_ticks=1)
         known.take_identity(gone_long_ago)
         known.save()
         ExitJournal(collection.exits).write(gone_long_ago, ExitStatus(7, 0.5, 0.25, 4096))
@@ -187,7 +187,7 @@ class TestWaiting:
 
     def test_a_zombie_waits_for_its_reaper(self) -> None:
         with subprocess.Popen(["/bin/true"]) as popen:
-            identity = Identity.of(popen.pid)
+            identity = ProcessIdentity.of(popen.pid)
             assert identity is not None
             known = row()
             known.take_identity(identity)
@@ -202,7 +202,7 @@ class TestWaiting:
     def test_the_reapers_word_is_not_overwritten(self) -> None:
         """Its row was committed after this object was read, before the process was reaped."""
         stale = row(pid=1)
-        stale.take_identity(Identity.current()._replace(start_ticks=1))
+        stale.take_identity(ProcessIdentity.current()._replace(start_ticks=1))
         stale.save()
         Process.objects.filter(pk=stale.pk).update(status="exited", exit_code=0, end_reason="exited")
         assert stale.poll() == 0
@@ -217,7 +217,7 @@ class TestWaiting:
     def test_a_process_of_another_machine_is_never_judged(self) -> None:
         other = Machine.objects.create(hostname="other")
         far = Process.objects.create(machine=other)
-        far.take_identity(Identity.current()._replace(start_ticks=1))
+        far.take_identity(ProcessIdentity.current()._replace(start_ticks=1))
         far.save()
         assert far.poll() is None
         assert far.proc is None
@@ -260,7 +260,7 @@ class TestEnding:
     def test_a_stranger_with_its_pid_is_never_signalled(self) -> None:
         with subprocess.Popen(["sleep", "60"]) as stranger:
             known = row()
-            identity = Identity.of(stranger.pid)
+            identity = ProcessIdentity.of(stranger.pid)
             assert identity is not None
             known.take_identity(identity._replace(start_ticks=identity.start_ticks - 1))
             known.save()

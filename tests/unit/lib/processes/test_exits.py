@@ -16,7 +16,7 @@ from archivebox.lib.processes import (
     Child,
     ExitJournal,
     ExitStatus,
-    Identity,
+    ProcessIdentity,
     adopt,
     orphans,
     reap_orphans,
@@ -134,24 +134,24 @@ time.sleep(60)
 """
 
 
-def hook_of_a_dead_worker(folder: Path, body: str, mode: str) -> Identity:
+def hook_of_a_dead_worker(folder: Path, body: str, mode: str) -> ProcessIdentity:
     """A hook whose worker was killed after it had started it (``run``), or had looked at its end (``peek``)."""
     argv = [sys.executable, "-c", WORKER, str(folder), body, mode]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as worker:
         assert worker.stdout is not None
         pid, ticks = worker.stdout.readline().split()
         worker.kill()
-    return Identity.current()._replace(pid=int(pid), start_ticks=int(ticks))
+    return ProcessIdentity.current()._replace(pid=int(pid), start_ticks=int(ticks))
 
 
-def buried_status(identity: Identity, journal: ExitJournal) -> ExitStatus | None:
+def buried_status(identity: ProcessIdentity, journal: ExitJournal) -> ExitStatus | None:
     """What the subreaper above journals of a dead worker's hook, once that has ended."""
     wait_gone(identity, LIMIT)
     assert identity in reap_orphans(journal)
     return journal.read(identity)
 
 
-def adopted_status(identity: Identity, journal: ExitJournal) -> ExitStatus | None:
+def adopted_status(identity: ProcessIdentity, journal: ExitJournal) -> ExitStatus | None:
     """What the subreaper sees if it goes on with the hook itself; nobody buries it meanwhile."""
     child = adopt("w", identity, journal.path(identity))
     assert child is not None
@@ -166,7 +166,7 @@ def adopted_status(identity: Identity, journal: ExitJournal) -> ExitStatus | Non
 @pytest.mark.parametrize(("mode", "body"), [("peek", "exit 7"), ("run", "sleep 0.3; exit 7")])
 @pytest.mark.parametrize("see", [buried_status, adopted_status])
 def test_status_survives_a_worker_that_dies_before_it_reaped(
-    tmp_path: Path, mode: str, body: str, see: Callable[[Identity, ExitJournal], ExitStatus | None]
+    tmp_path: Path, mode: str, body: str, see: Callable[[ProcessIdentity, ExitJournal], ExitStatus | None]
 ) -> None:
     identity = hook_of_a_dead_worker(tmp_path, body, mode)
     assert identity in orphans()
@@ -189,7 +189,7 @@ def test_own_children_are_never_buried(cold: Starter, tmp_path: Path) -> None:
 def test_a_child_that_is_waited_for_is_no_orphan() -> None:
     """Else its status is gone when its starter asks for it, and Popen says that all is well."""
     with waited_for(lambda: subprocess.Popen(["bash", "-c", "exit 7"])) as popen:
-        identity = Identity.of(popen.pid)
+        identity = ProcessIdentity.of(popen.pid)
         assert identity is not None
         deadline = time.monotonic() + LIMIT
         while not identity.is_zombie() and time.monotonic() < deadline:
@@ -233,7 +233,7 @@ def test_adopted_hook_under_another_parent(tmp_path: Path, writes: str) -> None:
         try:
             assert orchestrator.stdout is not None
             pid, ticks = map(int, orchestrator.stdout.readline().split())
-            identity = Identity.current()._replace(pid=pid, start_ticks=ticks)
+            identity = ProcessIdentity.current()._replace(pid=pid, start_ticks=ticks)
             child: Child | None = adopt("w", identity, ExitJournal(tmp_path).path(identity))
             assert child is not None
             assert child.peek() is None
@@ -257,7 +257,7 @@ def test_nothing_is_adopted_that_is_gone_without_a_record(cold: Starter, tmp_pat
 
 
 def test_journal_knows_exactly_the_process_it_was_told_of(tmp_path: Path) -> None:
-    journal, identity = ExitJournal(tmp_path), Identity.current()
+    journal, identity = ExitJournal(tmp_path), ProcessIdentity.current()
     status = ExitStatus(-15, 0.25, 0.5, 4096)
     journal.write(identity, status)
     assert journal.all() == {identity: status}

@@ -14,7 +14,7 @@ from archivebox.lib.processes import (
     ExitStatus,
     ForkServer,
     ForkServerGone,
-    Identity,
+    ProcessIdentity,
     SpawnLog,
     marked,
     orphans,
@@ -182,7 +182,7 @@ time.sleep(60)
         assert process.stdout is not None
         numbers = list(map(int, process.stdout.readline().split()))
         process.kill()
-    here = Identity.current()
+    here = ProcessIdentity.current()
     hook, server = (here._replace(pid=pid, start_ticks=ticks) for pid, ticks in (numbers[:2], numbers[2:]))
     wait_gone(server, LIMIT)
     assert hook.is_alive()
@@ -190,7 +190,7 @@ time.sleep(60)
     assert status_of(hook).exit_code == 6
 
 
-def status_of(orphan: Identity) -> ExitStatus:
+def status_of(orphan: ProcessIdentity) -> ExitStatus:
     """How an orphan ended that came to this process."""
     wait_gone(orphan, LIMIT)
     return reap_orphans(None)[orphan]

@@ -11,15 +11,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from archivebox.lib.processes import PORTABLE, Identity, Tree, portable, wait
+from archivebox.lib.processes import PORTABLE, ProcessIdentity, Tree, portable, wait
 from tests.unit.lib.processes.starting import LIMIT, Starter
 
 LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
 
 
 def test_current_process_has_an_identity_that_lives() -> None:
-    here = Identity.current()
-    assert here == Identity.of(os.getpid())
+    here = ProcessIdentity.current()
+    assert here == ProcessIdentity.of(os.getpid())
     assert here.is_alive()
     assert not here.is_zombie()
 
@@ -46,7 +46,7 @@ def test_a_zombie_is_alive_until_it_is_reaped(cold: Starter) -> None:
 @pytest.mark.parametrize("change", [{"boot_id": "another"}, {"pid_ns": 1}, {"start_ticks": 1}])
 def test_same_pid_is_not_enough(cold: Starter, change: dict[str, str | int]) -> None:
     child = cold.hook("#!/bin/bash\nsleep 60")
-    stranger = Identity(**{**child.identity._asdict(), **change})
+    stranger = ProcessIdentity(**{**child.identity._asdict(), **change})
     assert not stranger.is_alive()
     assert not stranger.signal(signal.SIGKILL)
     assert stranger.open_pidfd() is None
@@ -68,7 +68,7 @@ def test_a_step_of_the_clock_makes_nobody_a_stranger(tmp_path: Path, monkeypatch
 def test_its_age_is_the_time_that_it_runs(cold: Starter) -> None:
     child = cold.hook("#!/bin/bash\nsleep 60")
     assert 0 <= child.identity.age() <= LIMIT, "by the clock that the kernel counts starts by"
-    assert Identity.current().age() > child.identity.age()
+    assert ProcessIdentity.current().age() > child.identity.age()
     assert child.identity._replace(boot_id="another").age() == float("inf")
 
 
@@ -103,7 +103,7 @@ def test_a_stranger_with_our_old_pid_lives(cold: Starter) -> None:
         time.sleep(0.02)  # two clock ticks
         stranger = reuse(child.identity.pid)
     try:
-        assert Identity.of(stranger.pid) != child.identity
+        assert ProcessIdentity.of(stranger.pid) != child.identity
         assert not child.identity.is_alive()
         assert not child.identity.signal(signal.SIGKILL)
         tree = Tree(root=child.identity, process_id=child.process_id, data_dir=cold.folder)

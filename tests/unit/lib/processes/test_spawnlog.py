@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from archivebox.lib.processes import Identity, SpawnEntry, SpawnLog
+from archivebox.lib.processes import ProcessIdentity, SpawnEntry, SpawnLog
 
-HERE = Identity("boot", 1, 2, 3)
+HERE = ProcessIdentity("boot", 1, 2, 3)
 
 
 def test_entries_come_in_order_with_rows_and_identities(tmp_path: Path) -> None:

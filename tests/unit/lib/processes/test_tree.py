@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from archivebox.lib.processes import PORTABLE, Identity, Tree, orphans, reap_orphans, wait
+from archivebox.lib.processes import PORTABLE, ProcessIdentity, Tree, orphans, reap_orphans, wait
 from tests.unit.lib.processes.starting import LIMIT, Starter
 
 HEAD = """
@@ -75,15 +75,15 @@ def reaping() -> Iterator[None]:
         reap_orphans(None)
 
 
-def tree_of(starter: Starter, body: str) -> tuple[Tree, list[Identity]]:
+def tree_of(starter: Starter, body: str) -> tuple[Tree, list[ProcessIdentity]]:
     """A started shape, and the processes that it left behind."""
     child, pids = starter.until_ready(HEAD + body)
-    left = [identity for pid in pids if (identity := Identity.of(pid)) is not None]
+    left = [identity for pid in pids if (identity := ProcessIdentity.of(pid)) is not None]
     assert len(left) == len(pids)
     return Tree(root=child.identity, process_id=child.process_id, data_dir=starter.folder), left
 
 
-def assert_sees(tree: Tree, left: list[Identity]) -> None:
+def assert_sees(tree: Tree, left: list[ProcessIdentity]) -> None:
     """All of ``left`` are members; one that passes execve just now bears no mark for some microseconds."""
     for _ in range(200):
         if set(left) <= tree.members():
@@ -92,11 +92,11 @@ def assert_sees(tree: Tree, left: list[Identity]) -> None:
     assert set(left) <= tree.members()
 
 
-def living(left: list[Identity]) -> list[Identity]:
+def living(left: list[ProcessIdentity]) -> list[ProcessIdentity]:
     return [identity for identity in left if identity.is_alive() and not identity.is_zombie()]
 
 
-def survivors(left: list[Identity]) -> list[Identity]:
+def survivors(left: list[ProcessIdentity]) -> list[ProcessIdentity]:
     """Those that live on. On the portable path a mark alone tells who belongs here; one that is dying has given that
     back with its memory, and is a zombie a moment later.
     """
@@ -180,7 +180,7 @@ def test_other_hooks_and_other_folders_are_left_alone(starter: Starter, tmp_path
     elsewhere.mkdir()
     env = dict(os.environ) | {"ARCHIVEBOX_PROCESS_ID": tree.process_id, "DATA_DIR": str(elsewhere)}
     script = "setsid sleep 300 >/dev/null & echo $!"
-    stranger = Identity.of(int(subprocess.check_output(["bash", "-c", script], env=env)))
+    stranger = ProcessIdentity.of(int(subprocess.check_output(["bash", "-c", script], env=env)))
     assert stranger is not None
     try:
         assert tree.end_blocking(grace=0.3)

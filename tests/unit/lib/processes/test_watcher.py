@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.lib.processes import PORTABLE, Child, ExitJournal, ExitStatus, ExitWatcher, Identity, adopt, wait
+from archivebox.lib.processes import PORTABLE, Child, ExitJournal, ExitStatus, ExitWatcher, ProcessIdentity, adopt, wait
 from tests.unit.lib.processes.starting import LIMIT, Starter
 from tests.unit.lib.processes.test_exits import ORCHESTRATOR, WORKER, kernel_tells_exits
 
@@ -122,7 +122,7 @@ def test_codes_arrive_although_the_fork_server_is_killed(forked: Starter) -> Non
 def test_adopted_hook_is_reported(tmp_path: Path, writes: str) -> None:
     os.mkfifo(tmp_path / "go")
 
-    async def run(identity: Identity) -> None:
+    async def run(identity: ProcessIdentity) -> None:
         child = adopt("w", identity, ExitJournal(tmp_path).path(identity))
         assert child is not None
         seen, watcher = Seen(1), ExitWatcher(asyncio.get_running_loop())
@@ -136,6 +136,6 @@ def test_adopted_hook_is_reported(tmp_path: Path, writes: str) -> None:
         try:
             assert orchestrator.stdout is not None
             pid, ticks = map(int, orchestrator.stdout.readline().split())
-            asyncio.run(run(Identity.current()._replace(pid=pid, start_ticks=ticks)))
+            asyncio.run(run(ProcessIdentity.current()._replace(pid=pid, start_ticks=ticks)))
         finally:
             orchestrator.kill()

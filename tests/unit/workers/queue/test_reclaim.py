@@ -18,7 +18,7 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.lockfiles import hold
-from archivebox.lib.processes import ExitJournal, ExitStatus, Identity, SpawnLog, mark_environment
+from archivebox.lib.processes import ExitJournal, ExitStatus, ProcessIdentity, SpawnLog, mark_environment
 from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
 from archivebox.workers.queue.lease import Lease
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("collection")
 def dead(**fields: Any) -> Process:
     """A RUNNING row whose process is gone."""
     gone = row(**fields)
-    gone.take_identity(Identity.current()._replace(start_ticks=1))
+    gone.take_identity(ProcessIdentity.current()._replace(start_ticks=1))
     gone.save()
     return gone
 
@@ -43,7 +43,7 @@ def again(process: Process) -> Process:
 
 
 @contextmanager
-def sleeper(folder: DataFolder, process_id: object) -> Iterator[Identity]:
+def sleeper(folder: DataFolder, process_id: object) -> Iterator[ProcessIdentity]:
     """A live process that bears the mark of ``process_id``."""
     env = os.environ | mark_environment(str(process_id), folder.root)
     body = "import sys; print(flush=True); sys.stdin.read()"
@@ -52,7 +52,7 @@ def sleeper(folder: DataFolder, process_id: object) -> Iterator[Identity]:
     ) as popen:
         assert popen.stdout is not None
         popen.stdout.readline()  # Popen returns while execve(2) still goes on, when no mark is to be seen
-        identity = Identity.of(popen.pid)
+        identity = ProcessIdentity.of(popen.pid)
         assert identity is not None
         yield identity
         popen.kill()
@@ -194,7 +194,7 @@ class TestSweep:
     def test_a_process_whose_starter_died_before_starting_it_does_not_stay_queued(self) -> None:
         orphan, early = row(dead(process_type="cli")), row()
         living = row(process_type="cli")
-        living.take_identity(Identity.current())
+        living.take_identity(ProcessIdentity.current())
         living.save()
         child = row(living)
         sweep_machine()
@@ -203,7 +203,7 @@ class TestSweep:
 
     def test_a_living_worker_keeps_what_it_holds(self) -> None:
         worker = row(process_type="worker")
-        worker.take_identity(Identity.current())
+        worker.take_identity(ProcessIdentity.current())
         worker.save()
         page = leased(snapshot(), worker)
         sweep_machine()

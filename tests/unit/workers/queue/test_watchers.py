@@ -8,7 +8,7 @@ import pytest
 
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.processes import Identity
+from archivebox.lib.processes import ProcessIdentity
 from archivebox.workers.queue import watchers
 from archivebox.workers.queue.watchers import Only, Watcher
 
@@ -53,7 +53,7 @@ def test_who_finds_no_room_to_say_that_it_watches_does_not_watch() -> None:
 def test_a_file_says_who_wrote_it_and_a_torn_one_nothing() -> None:
     path, only = DATA_FOLDER.watcher_lock(new_id()), Only(new_id(), new_id())
     os.close(watchers.begin(path, only))
-    assert watchers.read(path) == Watcher(Identity.current(), only)
+    assert watchers.read(path) == Watcher(ProcessIdentity.current(), only)
     path.write_text(path.read_text()[:-5])
     assert watchers.read(path) is None
     assert watchers.scope() == {}
