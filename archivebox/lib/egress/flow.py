@@ -16,7 +16,7 @@ LEFT_TIME = 30.0
 """The same where one side has ended, as the client does that has gone."""
 
 
-class Link:
+class ProxiedConnection:
     """A client's connection, and the one that was made for it."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -43,7 +43,9 @@ class Link:
 class Flow:
     """The bytes of one link, counted for it and for its crawl; ``on_received`` is told after each part that came."""
 
-    def __init__(self, link: Link, far: DialedConnection, totals: Totals, on_received: Callable[[], None]) -> None:
+    def __init__(
+        self, link: ProxiedConnection, far: DialedConnection, totals: Totals, on_received: Callable[[], None]
+    ) -> None:
         self._link, self._far, self._totals, self._on_received = link, far, totals, on_received
         self._now = asyncio.get_running_loop().time
 

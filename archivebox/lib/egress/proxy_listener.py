@@ -10,7 +10,7 @@ from typing import Self
 
 from archivebox.lib.egress.asking import HEAD_MAX, Endpoint, ProxyRequest, connected, not_connected, read_asked
 from archivebox.lib.egress.dialing import DialedConnection, Dialer, Upstream
-from archivebox.lib.egress.flow import Flow, Link
+from archivebox.lib.egress.flow import Flow, ProxiedConnection
 from archivebox.lib.egress.record import Record, Totals
 from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
 
@@ -53,7 +53,7 @@ class ProxyListener:
         self._on_full, self._on_connected = on_full, on_connected
         self._policy: asyncio.Task[Policy] | None = None
         self._servers: list[asyncio.Server] = []
-        self._links: dict[Link, asyncio.Task[None]] = {}
+        self._links: dict[ProxiedConnection, asyncio.Task[None]] = {}
         self.is_full = False
 
     async def listen(self, listener: socket.socket) -> Self:
@@ -90,7 +90,7 @@ class ProxyListener:
     # --- one client -------------------------------------------------------------------------------------------
 
     async def _come_in(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        link = Link(reader, writer)
+        link = ProxiedConnection(reader, writer)
         task = asyncio.current_task()
         if task is None or len(self._links) >= CONNECTIONS_MAX:
             link.abort()
@@ -106,7 +106,7 @@ class ProxyListener:
             del self._links[link]
             writer.close()
 
-    async def _serve(self, link: Link) -> None:
+    async def _serve(self, link: ProxiedConnection) -> None:
         try:
             async with asyncio.timeout(HEAD_TIME):
                 asked = await read_asked(link.reader, link.writer)
@@ -136,7 +136,7 @@ class ProxyListener:
             return None
         return found.result()
 
-    async def _connect(self, link: Link, asked: ProxyRequest, policy: Policy) -> None:
+    async def _connect(self, link: ProxiedConnection, asked: ProxyRequest, policy: Policy) -> None:
         own = await self._own_process(asked, policy)
         if own is not None:
             link.far, link.stays = own, True
@@ -160,7 +160,7 @@ class ProxyListener:
 
     async def _pass_on(
         self,
-        link: Link,
+        link: ProxiedConnection,
         far: DialedConnection,
         asked: ProxyRequest,
         policy: Policy,
