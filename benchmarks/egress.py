@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from archivebox.lib.egress import Dialer, DialRules, Policy, ProxyListener, Record
+from archivebox.lib.egress import ConnectionLog, Dialer, DialRules, Policy, ProxyListener
 from archivebox.lib.networks import NetworkRules, OpenedNetworks
 from benchmarks.finding import Bound, Finding, interleaved
 from tests.site.serve import Site
@@ -84,7 +84,9 @@ def _serve(listener: socket.socket) -> None:
 
 async def _stay(listener: socket.socket) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        policy = Policy(Dialer(DialRules(NetworkRules(OpenedNetworks.parse(["127.0.0.0/8"])))), Record(Path(folder)))
+        policy = Policy(
+            Dialer(DialRules(NetworkRules(OpenedNetworks.parse(["127.0.0.0/8"])))), ConnectionLog(Path(folder))
+        )
 
         async def learn() -> Policy:
             return policy

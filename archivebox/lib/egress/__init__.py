@@ -4,10 +4,11 @@ from archivebox.lib.egress.asking import Endpoint
 from archivebox.lib.egress.dialing import Dialer, DialRules, Upstream
 from archivebox.lib.egress.posting import Message, PostResponse, post
 from archivebox.lib.egress.proxy_listener import Policy, ProxyListener
-from archivebox.lib.egress.record import Record, Totals, read_totals
+from archivebox.lib.egress.record import ConnectionLog, Totals, read_totals
 from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
 
 __all__ = [
+    "ConnectionLog",
     "DialRules",
     "Dialer",
     "Endpoint",
@@ -17,7 +18,6 @@ __all__ = [
     "Policy",
     "PostResponse",
     "ProxyListener",
-    "Record",
     "Totals",
     "Upstream",
     "post",

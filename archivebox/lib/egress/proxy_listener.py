@@ -11,7 +11,7 @@ from typing import Self
 from archivebox.lib.egress.asking import HEAD_MAX, Endpoint, ProxyRequest, connected, not_connected, read_asked
 from archivebox.lib.egress.dialing import DialedConnection, Dialer, Upstream
 from archivebox.lib.egress.flow import Flow, ProxiedConnection
-from archivebox.lib.egress.record import Record, Totals
+from archivebox.lib.egress.record import ConnectionLog, Totals
 from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
 
 HEAD_TIME = 30.0
@@ -25,7 +25,7 @@ class Policy:
     """What holds for the connections of one crawl."""
 
     dialer: Dialer
-    record: Record
+    record: ConnectionLog
     max_size: int | None = None
     """Bytes that the crawl may receive."""
     hook_password: str = ""

@@ -42,7 +42,7 @@ def read_totals(folder: Path) -> Totals:
     return Totals(**{name: value for name, value in found.items() if name in known and isinstance(value, int)})
 
 
-class Record:
+class ConnectionLog:
     """The log and the totals of one crawl. The log has each line before the first byte of its connection."""
 
     def __init__(self, folder: Path) -> None:

@@ -18,7 +18,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import base_layers, resolve_settings
-from archivebox.lib.egress import Dialer, DialRules, Endpoint, Policy, Record, Upstream
+from archivebox.lib.egress import ConnectionLog, Dialer, DialRules, Endpoint, Policy, Upstream
 from archivebox.lib.networks import NOTHING_OPENED, IPAddress, NetworkRules
 from archivebox.lib.quantities import size
 from archivebox.lib.urls import parse_url
@@ -36,7 +36,7 @@ class Facts(NamedTuple):
 
     def policy(self, is_named: Callable[[Endpoint], Awaitable[bool]], ours: AbstractSet[int], hooks: "Hooks") -> Policy:
         dialer = Dialer(DialRules(self.reach, is_named, self.upstream, ours, hooks.listen_alone))
-        return Policy(dialer, Record(egress_dir(self.folder)), self.max_size, hooks.password)
+        return Policy(dialer, ConnectionLog(egress_dir(self.folder)), self.max_size, hooks.password)
 
 
 class Hooks(NamedTuple):

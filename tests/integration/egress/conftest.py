@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from archivebox.lib.egress import Dialer, DialRules, Policy, ProxyListener, Record, Totals, read_totals
+from archivebox.lib.egress import ConnectionLog, Dialer, DialRules, Policy, ProxyListener, Totals, read_totals
 from archivebox.lib.networks import IPAddress
 
 Names = Callable[[str], Sequence[IPAddress]]
@@ -90,7 +90,7 @@ def open_door(tmp_path: Path) -> Iterator[OpenDoor]:
 
         async def learn() -> Policy:
             dialer = Dialer(rules) if names is None else Dialer(rules, _resolver(names))
-            return Policy(dialer, Record(folder), max_size)
+            return Policy(dialer, ConnectionLog(folder), max_size)
 
         listener = socket.create_server(("127.0.0.1", 0))
         door = ProxyListener(learn, lambda: full.append(True))

@@ -8,7 +8,7 @@ import pytest
 
 from archivebox.lib import jsonl
 from archivebox.lib.egress.asking import Endpoint
-from archivebox.lib.egress.record import CONNECTIONS, Record
+from archivebox.lib.egress.record import CONNECTIONS, ConnectionLog
 from tests.integration.engine.disks import small_disk
 
 PLACE = Endpoint("example.org", 80)
@@ -16,13 +16,13 @@ PLACE = Endpoint("example.org", 80)
 
 def test_after_a_torn_line_the_next_one_begins_on_its_own(tmp_path: Path) -> None:
     (tmp_path / CONNECTIONS).write_text('{"event": "connected", "hos')
-    record = Record(tmp_path)
+    record = ConnectionLog(tmp_path)
     assert [record.connected(PLACE, "192.0.2.1") for _ in range(2)] == [1, 2]
     record.close()
     assert [line["connection"] for line in jsonl.read(tmp_path / CONNECTIONS)] == [1, 2]
 
 
-def connect_often(record: Record) -> None:
+def connect_often(record: ConnectionLog) -> None:
     for _ in range(100):
         record.connected(PLACE, "192.0.2.1")
 
@@ -30,7 +30,7 @@ def connect_often(record: Record) -> None:
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="needs root and mount(8)")
 def test_what_a_full_disk_tears_costs_no_line_that_comes_after_it(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", 1) as disk:
-        record = Record(disk.path / "egress")
+        record = ConnectionLog(disk.path / "egress")
         record.connected(PLACE, "192.0.2.1")
         disk.fill()
         with pytest.raises(OSError, match="No space left"):
