@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from archivebox.lib.egress import ConnectionLog, Dialer, DialRules, Policy, ProxyListener
+from archivebox.lib.egress import ConnectionLog, ConnectionPolicy, Dialer, DialRules, ProxyListener
 from archivebox.lib.networks import NetworkRules, OpenedNetworks
 from benchmarks.finding import Bound, Finding, interleaved
 from tests.site.serve import Site
@@ -84,11 +84,11 @@ def _serve(listener: socket.socket) -> None:
 
 async def _stay(listener: socket.socket) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        policy = Policy(
+        policy = ConnectionPolicy(
             Dialer(DialRules(NetworkRules(OpenedNetworks.parse(["127.0.0.0/8"])))), ConnectionLog(Path(folder))
         )
 
-        async def learn() -> Policy:
+        async def learn() -> ConnectionPolicy:
             return policy
 
         await ProxyListener(learn).listen(listener)

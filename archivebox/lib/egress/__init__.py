@@ -3,19 +3,19 @@
 from archivebox.lib.egress.asking import Endpoint
 from archivebox.lib.egress.dialing import Dialer, DialRules, Upstream
 from archivebox.lib.egress.posting import Message, PostResponse, post
-from archivebox.lib.egress.proxy_listener import Policy, ProxyListener
+from archivebox.lib.egress.proxy_listener import ConnectionPolicy, ProxyListener
 from archivebox.lib.egress.record import ConnectionLog, Totals, read_totals
 from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
 
 __all__ = [
     "ConnectionLog",
+    "ConnectionPolicy",
     "DialRules",
     "Dialer",
     "Endpoint",
     "Message",
     "NotConnected",
     "NotConnectedReason",
-    "Policy",
     "PostResponse",
     "ProxyListener",
     "Totals",

@@ -21,7 +21,7 @@ CONNECTIONS_MAX = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class ConnectionPolicy:
     """What holds for the connections of one crawl."""
 
     dialer: Dialer
@@ -45,13 +45,13 @@ class ProxyListener:
 
     def __init__(
         self,
-        learn: Callable[[], Awaitable[Policy]],
+        learn: Callable[[], Awaitable[ConnectionPolicy]],
         on_full: Callable[[], None] = lambda: None,
         on_connected: Callable[[str, Endpoint, str], object] = lambda _user, _place, _local_address: None,
     ) -> None:
         self._learn = learn
         self._on_full, self._on_connected = on_full, on_connected
-        self._policy: asyncio.Task[Policy] | None = None
+        self._policy: asyncio.Task[ConnectionPolicy] | None = None
         self._servers: list[asyncio.Server] = []
         self._links: dict[ProxiedConnection, asyncio.Task[None]] = {}
         self.is_full = False
@@ -124,19 +124,19 @@ class ProxyListener:
             policy.record.not_connected(asked.place, problem)
             link.writer.write(not_connected(problem, socks=asked.socks))
 
-    async def _ask_policy(self) -> Policy:
+    async def _ask_policy(self) -> ConnectionPolicy:
         """What holds for this crawl, found once; NotConnected while it cannot be found."""
         if self._policy is None or (self._policy.done() and self._policy.exception() is not None):
             self._policy = asyncio.ensure_future(self._learn())
         return await asyncio.shield(self._policy)
 
-    def _known(self) -> Policy | None:
+    def _known(self) -> ConnectionPolicy | None:
         found = self._policy
         if found is None or not found.done() or found.cancelled() or found.exception() is not None:
             return None
         return found.result()
 
-    async def _connect(self, link: ProxiedConnection, asked: ProxyRequest, policy: Policy) -> None:
+    async def _connect(self, link: ProxiedConnection, asked: ProxyRequest, policy: ConnectionPolicy) -> None:
         own = await self._own_process(asked, policy)
         if own is not None:
             link.far, link.stays = own, True
@@ -152,7 +152,7 @@ class ProxyListener:
         self._on_connected(asked.user, asked.place, far.local_address)
         await self._pass_on(link, far, asked, policy, onward=onward, totals=policy.record.totals)
 
-    async def _own_process(self, asked: ProxyRequest, policy: Policy) -> DialedConnection | None:
+    async def _own_process(self, asked: ProxyRequest, policy: ConnectionPolicy) -> DialedConnection | None:
         """What a hook has asked for of its own crawl: it comes from nowhere else, so that nothing is counted."""
         if not policy.is_hook(asked):
             return None
@@ -163,7 +163,7 @@ class ProxyListener:
         link: ProxiedConnection,
         far: DialedConnection,
         asked: ProxyRequest,
-        policy: Policy,
+        policy: ConnectionPolicy,
         *,
         onward: Upstream | None,
         totals: Totals,
@@ -183,17 +183,17 @@ class ProxyListener:
 
     # --- the limit --------------------------------------------------------------------------------------------
 
-    def _check_size(self, policy: Policy) -> None:
+    def _check_size(self, policy: ConnectionPolicy) -> None:
         if policy.max_size is not None and policy.record.totals.received >= policy.max_size:
             self._fill(policy)
             sentence = f"The crawl has received {policy.max_size:,} bytes, the most it may. Raise MAX_SIZE to go on."
             raise NotConnected(NotConnectedReason.SIZE_REACHED, sentence)
 
-    def _check_received(self, policy: Policy) -> None:
+    def _check_received(self, policy: ConnectionPolicy) -> None:
         if policy.max_size is not None and policy.record.totals.received > policy.max_size:
             self._fill(policy)
 
-    def _fill(self, policy: Policy) -> None:
+    def _fill(self, policy: ConnectionPolicy) -> None:
         """The crawl has had all that it may: nothing more comes in."""
         if not self.is_full:
             self.is_full = True

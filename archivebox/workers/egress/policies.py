@@ -18,7 +18,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import base_layers, resolve_settings
-from archivebox.lib.egress import ConnectionLog, Dialer, DialRules, Endpoint, Policy, Upstream
+from archivebox.lib.egress import ConnectionLog, ConnectionPolicy, Dialer, DialRules, Endpoint, Upstream
 from archivebox.lib.networks import NOTHING_OPENED, IPAddress, NetworkRules
 from archivebox.lib.quantities import size
 from archivebox.lib.urls import parse_url
@@ -34,9 +34,11 @@ class Facts(NamedTuple):
     upstream: Upstream | None
     max_size: int | None
 
-    def policy(self, is_named: Callable[[Endpoint], Awaitable[bool]], ours: AbstractSet[int], hooks: "Hooks") -> Policy:
+    def policy(
+        self, is_named: Callable[[Endpoint], Awaitable[bool]], ours: AbstractSet[int], hooks: "Hooks"
+    ) -> ConnectionPolicy:
         dialer = Dialer(DialRules(self.reach, is_named, self.upstream, ours, hooks.listen_alone))
-        return Policy(dialer, ConnectionLog(egress_dir(self.folder)), self.max_size, hooks.password)
+        return ConnectionPolicy(dialer, ConnectionLog(egress_dir(self.folder)), self.max_size, hooks.password)
 
 
 class Hooks(NamedTuple):

@@ -21,7 +21,7 @@ from archivebox.base_models.transient import retry_transient
 from archivebox.base_models.work import RENEW_EVERY
 from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.egress import Endpoint, NotConnected, NotConnectedReason, Policy, ProxyListener
+from archivebox.lib.egress import ConnectionPolicy, Endpoint, NotConnected, NotConnectedReason, ProxyListener
 from archivebox.lib.networks import IPAddress
 from archivebox.lib.processes import marks_of_listeners
 from archivebox.machine.process import Process
@@ -198,7 +198,7 @@ class Egress:
         )
         return Gate(proxy_listener, workers)
 
-    async def _learn(self, crawl_id: UUID) -> Policy:
+    async def _learn(self, crawl_id: UUID) -> ConnectionPolicy:
         facts = await self._ask(partial(policies.read_facts, crawl_id))
 
         async def is_named(place: Endpoint) -> bool:

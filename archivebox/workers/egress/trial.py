@@ -10,7 +10,7 @@ from pathlib import Path
 from archivebox.config.resolve import Resolved
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import Proxy
-from archivebox.lib.egress import Endpoint, Policy, ProxyListener
+from archivebox.lib.egress import ConnectionPolicy, Endpoint, ProxyListener
 from archivebox.lib.networks import IPAddress
 from archivebox.lib.processes import marks_of_listeners
 from archivebox.lib.urls import parse_url
@@ -38,7 +38,7 @@ def way_out(url: str, folder: Path, settings: Resolved, is_hook: Callable[[str],
         sockets = await asyncio.to_thread(marks_of_listeners, address, port, DATA_FOLDER.root)
         return bool(sockets) and all(any(map(is_hook, marks)) for marks in sockets)
 
-    async def learn() -> Policy:
+    async def learn() -> ConnectionPolicy:
         return facts.policy(is_named, frozenset({port}), Hooks(password, listen_alone))
 
     listener = listen(0)

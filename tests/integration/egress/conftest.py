@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from archivebox.lib.egress import ConnectionLog, Dialer, DialRules, Policy, ProxyListener, Totals, read_totals
+from archivebox.lib.egress import ConnectionLog, ConnectionPolicy, Dialer, DialRules, ProxyListener, Totals, read_totals
 from archivebox.lib.networks import IPAddress
 
 Names = Callable[[str], Sequence[IPAddress]]
@@ -88,9 +88,9 @@ def open_door(tmp_path: Path) -> Iterator[OpenDoor]:
     def open_(rules: DialRules = DialRules(), names: Names | None = None, max_size: int | None = None) -> Proxy:  # noqa: B008
         folder, full = tmp_path / f"egress{len(doors)}", list[bool]()
 
-        async def learn() -> Policy:
+        async def learn() -> ConnectionPolicy:
             dialer = Dialer(rules) if names is None else Dialer(rules, _resolver(names))
-            return Policy(dialer, ConnectionLog(folder), max_size)
+            return ConnectionPolicy(dialer, ConnectionLog(folder), max_size)
 
         listener = socket.create_server(("127.0.0.1", 0))
         door = ProxyListener(learn, lambda: full.append(True))
