@@ -13,13 +13,13 @@ class NotWarcError(ValueError):
     """Where a record should begin stands something else."""
 
 
-class Lines(Protocol):
+class LineSource(Protocol):
     """What has lines: a file, or a part of one."""
 
     def readline(self, size: int, /) -> bytes: ...
 
 
-def read_headers(file: Lines) -> dict[str, str]:
+def read_headers(file: LineSource) -> dict[str, str]:
     """The lines up to the empty one, names in lower case; the first, which has no name, comes with its first word."""
     headers: dict[str, str] = {}
     for _ in range(_LINES_MOST):
