@@ -29,7 +29,7 @@ class Place(NamedTuple):
         return cls(ProcessIdentity.current().boot_id, f"{status.st_dev}:{status.st_ino}")
 
 
-class Known(NamedTuple):
+class KnownMachine(NamedTuple):
     """What the file of an id says."""
 
     key: UUID
@@ -68,19 +68,19 @@ def _kept_in(path: Path, here: Place) -> UUID:
     return known.key
 
 
-def _known_here(known: Known | None, here: Place) -> Known:
+def _known_here(known: KnownMachine | None, here: Place) -> KnownMachine:
     """A copy made since the boot is a machine of its own: its rows speak of processes that run for the original.
 
     Of an earlier boot nothing runs any more, and a disk may have another number since.
     """
     if known is None or (known.place.boot == here.boot and known.place != here):
-        return Known(new_id(), here)
-    return Known(known.key, here)
+        return KnownMachine(new_id(), here)
+    return KnownMachine(known.key, here)
 
 
-def _read(path: Path) -> Known | None:
+def _read(path: Path) -> KnownMachine | None:
     try:
         key, *place = path.read_text().split()
     except FileNotFoundError:
         return None
-    return Known(UUID(key), Place(*place))
+    return KnownMachine(UUID(key), Place(*place))
