@@ -17,7 +17,7 @@ _NAMES = UUID("6f0b1f4e-52a1-4b55-9c3e-0a6a1d6f9c11")
 """The namespace (RFC 9562, 5.5) of names that people give to machines."""
 
 
-class Place(NamedTuple):
+class FolderIdentity(NamedTuple):
     """Where an id was written down: a folder that is renamed stays the same one, its copy is another."""
 
     boot: str = ""
@@ -33,7 +33,7 @@ class KnownMachine(NamedTuple):
     """What the file of an id says."""
 
     key: UUID
-    place: Place
+    place: FolderIdentity
 
 
 def is_fleet() -> bool:
@@ -44,10 +44,10 @@ def is_fleet() -> bool:
 def machine_id() -> UUID:
     """The id of this machine, made on first use."""
     if not is_fleet():
-        return _kept_in(DATA_FOLDER.machine_id, Place.of(DATA_FOLDER.root))
+        return _kept_in(DATA_FOLDER.machine_id, FolderIdentity.of(DATA_FOLDER.root))
     if named := early_settings(DATA_FOLDER).get_text("MACHINE_ID"):
         return _id_of_name(named)
-    return _kept_in(platformdirs.user_state_path("archivebox") / "machine-id", Place())
+    return _kept_in(platformdirs.user_state_path("archivebox") / "machine-id", FolderIdentity())
 
 
 def _id_of_name(name: str) -> UUID:
@@ -58,7 +58,7 @@ def _id_of_name(name: str) -> UUID:
         return uuid5(_NAMES, name)
 
 
-def _kept_in(path: Path, here: Place) -> UUID:
+def _kept_in(path: Path, here: FolderIdentity) -> UUID:
     known = _read(path)
     if known is None or known.place != here:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ def _kept_in(path: Path, here: Place) -> UUID:
     return known.key
 
 
-def _known_here(known: KnownMachine | None, here: Place) -> KnownMachine:
+def _known_here(known: KnownMachine | None, here: FolderIdentity) -> KnownMachine:
     """A copy made since the boot is a machine of its own: its rows speak of processes that run for the original.
 
     Of an earlier boot nothing runs any more, and a disk may have another number since.
@@ -83,4 +83,4 @@ def _read(path: Path) -> KnownMachine | None:
         key, *place = path.read_text().split()
     except FileNotFoundError:
         return None
-    return KnownMachine(UUID(key), Place(*place))
+    return KnownMachine(UUID(key), FolderIdentity(*place))
