@@ -40,7 +40,7 @@ MOST_MEDIA_TYPES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class QueryContext:
     """What a condition is made with, beside the query."""
 
     sight: Sight
@@ -68,7 +68,7 @@ class Known:
         return Q(pk__in=self.near(rows, column).values(column))
 
 
-def condition(node: Node, known: Known) -> Q:
+def condition(node: Node, known: QueryContext) -> Q:
     """What has to be true of a Snapshot."""
     listed = listed_for(node)
     if listed is not None:
@@ -179,7 +179,7 @@ def _host(value: str) -> Q:
     return Q(domain=value)
 
 
-def _url(value: str, known: Known) -> Q:
+def _url(value: str, known: QueryContext) -> Q:
     if "://" not in value:
         return Q(url__icontains=value)
     if value.endswith("*"):
@@ -187,7 +187,7 @@ def _url(value: str, known: Known) -> Q:
     return Q(url=value)
 
 
-def _url_begins(beginning: str, known: Known) -> Q:
+def _url_begins(beginning: str, known: QueryContext) -> Q:
     """With the bounds that SQLite needs to use its index; elsewhere their order depends on the database's language."""
     begins = Q(url__startswith=beginning)
     if connection.vendor == "sqlite" and not known.is_near:
@@ -243,7 +243,7 @@ def _is_latest(sight: Sight) -> Q:
     return ~Q(Exists(newer))
 
 
-def _quality(value: str, known: Known) -> Q:
+def _quality(value: str, known: QueryContext) -> Q:
     """Bad pages are few, and looked up in their index; good ones are most of a list: Coalesce hides them from it."""
     if value == UNKNOWN:
         return Q(quality__isnull=True)
@@ -258,7 +258,7 @@ def _quality(value: str, known: Known) -> Q:
     return Q(quality=number)
 
 
-def _http(value: str, known: Known) -> Q:
+def _http(value: str, known: QueryContext) -> Q:
     """Answers that are no success are few, and listed by an index, whose condition SQLite is shown (Literal)."""
     if value == NO_ANSWER:
         return Q(status="sealed", http_status=0)

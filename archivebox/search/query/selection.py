@@ -10,7 +10,7 @@ from archivebox.base_models.paging import Order, Place
 from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.search.backend import SearchHit, chosen_backend
-from archivebox.search.query.conditions import Known, condition, listed_for
+from archivebox.search.query.conditions import QueryContext, condition, listed_for
 from archivebox.search.query.parser import parse
 from archivebox.search.query.tree import Either, Every, Field, Node, Not, QueryError, Result, Words
 
@@ -26,7 +26,7 @@ class Selection:
 
     among: SnapshotQuerySet
     tree: Node
-    known: Known
+    known: QueryContext
     words: tuple[str, ...] = ()
     hits: dict[UUID, list[SearchHit]] = field(default_factory=dict)
 
@@ -113,7 +113,7 @@ def chosen(
             hits.setdefault(hit.snapshot, []).append(hit)
     keys = {words: list(dict.fromkeys(hit.snapshot for hit in some)) for words, some in found.items()}
     notes = texts and (sight.is_whole or sight.account is not None)
-    return Selection(rows, tree, Known(sight, keys, notes=notes), tuple(_words(tree)), hits)
+    return Selection(rows, tree, QueryContext(sight, keys, notes=notes), tuple(_words(tree)), hits)
 
 
 def _among(tree: Node, *, removed: bool) -> SnapshotQuerySet:
