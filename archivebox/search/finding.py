@@ -43,14 +43,14 @@ class Match:
 
 
 @dataclass(slots=True)
-class Found:
+class FoundSnapshot:
     """A Snapshot that a query means."""
 
     snapshot: Snapshot
     matches: list[Match] = field(default_factory=list)
 
 
-def find(selection: Selection, limit: int, order: Order | None = None) -> list[Found]:
+def find(selection: Selection, limit: int, order: Order | None = None) -> list[FoundSnapshot]:
     """At most ``limit``, in an order, or those that are called so, the newest first, then the best texts.
 
     Last of all those that are meant for something else than words.
@@ -58,7 +58,7 @@ def find(selection: Selection, limit: int, order: Order | None = None) -> list[F
     if order is not None or not selection.words:
         listed = page_found(selection, Place(), limit, order or NEWEST).rows
         prefetch_related_objects(listed, "tags")
-        shown = [Found(one, _facts(one, selection.words)) for one in listed]
+        shown = [FoundSnapshot(one, _facts(one, selection.words)) for one in listed]
     else:
         shown = _best(selection, limit)
     notes = note_matches(selection, [one.snapshot.pk for one in shown])
@@ -69,14 +69,14 @@ def find(selection: Selection, limit: int, order: Order | None = None) -> list[F
     return shown
 
 
-def _best(selection: Selection, limit: int) -> list[Found]:
+def _best(selection: Selection, limit: int) -> list[FoundSnapshot]:
     rows, words, hits = selection.rows.prefetch_related("tags"), selection.words, selection.hits
     titled = rows.filter(called(words, notes=selection.known.notes)).order_by("-id")[:limit]
-    found = {one.pk: Found(one, _facts(one, words)) for one in titled}
+    found = {one.pk: FoundSnapshot(one, _facts(one, words)) for one in titled}
     others = {one.pk: one for one in rows.filter(pk__in=[key for key in hits if key not in found])}
-    found |= {key: Found(others[key]) for key in hits if key in others}
+    found |= {key: FoundSnapshot(others[key]) for key in hits if key in others}
     if len(found) < limit:
-        found |= {one.pk: Found(one) for one in rows.exclude(pk__in=list(found)).order_by("-id")[:limit]}
+        found |= {one.pk: FoundSnapshot(one) for one in rows.exclude(pk__in=list(found)).order_by("-id")[:limit]}
     return list(found.values())[:limit]
 
 

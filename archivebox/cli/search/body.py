@@ -11,7 +11,7 @@ from archivebox.cli.records import record_of
 from archivebox.cli.select import is_chosen, pointed_at, snapshots
 from archivebox.cli.session import Session
 from archivebox.search.backend import SearchUnavailableError
-from archivebox.search.finding import ORDERS, Found, find, sortable
+from archivebox.search.finding import ORDERS, FoundSnapshot, find, sortable
 from archivebox.search.query import QueryError, chosen
 from archivebox.search.query.selection import MOST_HITS
 
@@ -38,7 +38,7 @@ def run(session: Session, *, terms: tuple[str, ...], limit: int | None, sort: st
     return code
 
 
-def _show(out: Output, found: list[Found]) -> None:
+def _show(out: Output, found: list[FoundSnapshot]) -> None:
     if out.is_for_people:
         for one in found:
             _say(out, one)
@@ -52,7 +52,7 @@ def _show(out: Output, found: list[Found]) -> None:
         out.record(record_of(one.snapshot, tags=tags, matches=matches, **came_to[one.snapshot.pk]))
 
 
-def _say(out: Output, found: Found) -> None:
+def _say(out: Output, found: FoundSnapshot) -> None:
     """Title and URL, then where the words are, a line each."""
     snapshot = found.snapshot
     out.say(snapshot.title or snapshot.url)
