@@ -15,7 +15,7 @@ NOTHING = UUID(int=0)
 
 
 @dataclass(slots=True)
-class Progress:
+class ReindexProgress:
     """How far it is: Snapshots done of all that are to be, and the texts they had."""
 
     total: int
@@ -23,9 +23,9 @@ class Progress:
     texts: int = 0
 
 
-def reindex(backend: SearchBackend, only: SnapshotQuerySet) -> Iterator[Progress]:
+def reindex(backend: SearchBackend, only: SnapshotQuerySet) -> Iterator[ReindexProgress]:
     """Index these Snapshots again; the others stay as they are."""
-    progress = Progress(only.count())
+    progress = ReindexProgress(only.count())
     with backend.indexing() as indexing:
         for snapshot in _in_order(only, NOTHING):
             progress.texts += indexing.index(snapshot)
@@ -33,14 +33,14 @@ def reindex(backend: SearchBackend, only: SnapshotQuerySet) -> Iterator[Progress
             yield progress
 
 
-def rebuild(backend: SearchBackend) -> Iterator[Progress]:
+def rebuild(backend: SearchBackend) -> Iterator[ReindexProgress]:
     """Forget all and index every Snapshot; after an interruption, go on where that came."""
     rows = Snapshot.objects.kept()
     reached = _reached(backend)
     if reached is None:
         backend.flush()
         reached = _note(backend, NOTHING)
-    progress = Progress(rows.count(), done=rows.filter(id__lte=reached).count())
+    progress = ReindexProgress(rows.count(), done=rows.filter(id__lte=reached).count())
     with backend.indexing() as indexing:
         for snapshot in _in_order(rows, reached):
             progress.texts += indexing.index(snapshot)

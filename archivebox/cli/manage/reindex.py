@@ -8,7 +8,7 @@ from archivebox.cli.output import counted
 from archivebox.cli.select import snapshots
 from archivebox.cli.session import Session
 from archivebox.search.backend import SearchUnavailableError, chosen_backend
-from archivebox.search.reindexing import Progress, rebuild, reindex
+from archivebox.search.reindexing import ReindexProgress, rebuild, reindex
 
 TEXT = (
     "Make the search index anew from the files of every snapshot. Interrupted, it goes on where it was when it is "
@@ -42,8 +42,8 @@ def _reindex(session: Session, only: tuple[str, ...]) -> int:
     return 0
 
 
-def _show(session: Session, steps: Iterator[Progress]) -> Progress:
-    last = Progress(0)
+def _show(session: Session, steps: Iterator[ReindexProgress]) -> ReindexProgress:
+    last = ReindexProgress(0)
     with session.out.live() as draw:
         for last in steps:
             draw([f"{last.done:,} of {counted(last.total, 'snapshot')}"])
