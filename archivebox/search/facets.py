@@ -86,7 +86,7 @@ def _of_all(sight: Sight) -> list[Facet]:
     return [facet for facet in found if facet.choices]
 
 
-def _of_lines(lines: "list[_Line]", *, is_all: bool) -> list[Facet]:
+def _of_lines(lines: "list[_FacetRow]", *, is_all: bool) -> list[Facet]:
     types, hosts, years = Counter[str](), Counter[str](), Counter[int]()
     states = Counter("open" if line.status in ("queued", "started") else line.status for line in lines)
     for mimetype, count in Counter(line.mime_type for line in lines).items():
@@ -117,7 +117,7 @@ def _of_lines(lines: "list[_Line]", *, is_all: bool) -> list[Facet]:
 _COLUMNS = ("pk", "mime_type", "domain", "status", "is_lossy")
 
 
-class _Line(NamedTuple):
+class _FacetRow(NamedTuple):
     """What facets are counted by, of one page; ``key`` as the driver gives it."""
 
     key: Any
@@ -131,7 +131,7 @@ class _Line(NamedTuple):
         return _year_of(str(self.key).replace("-", "")[:8])
 
 
-def _lines(selection: Selection) -> list[_Line]:
+def _lines(selection: Selection) -> list[_FacetRow]:
     """Asked of the driver itself: Django makes an object of each of 10,000 keys, which takes as long as all else."""
     rows = selection.rows.order_by("-pk").values_list(*_COLUMNS)[: MOST_EXACT + 1]
     try:
@@ -140,7 +140,7 @@ def _lines(selection: Selection) -> list[_Line]:
         return []
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
-        return [_Line(*row) for row in cursor.fetchall()]
+        return [_FacetRow(*row) for row in cursor.fetchall()]
 
 
 @cache
