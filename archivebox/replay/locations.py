@@ -30,7 +30,7 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _CDXLine:
     """One line of the CDXJ. ``record``: WARC-Record-ID, empty in lines from before they had it."""
 
     record: str
@@ -110,7 +110,7 @@ def _key(response: Response, digest: str) -> tuple[str, str, str, str, bool]:
     return f"{record['warc']}.gz", response.url, moment, digest, bool(record.get("revisit"))
 
 
-def _cdxj_lines(folder: Path) -> Iterator[_Line]:
+def _cdxj_lines(folder: Path) -> Iterator[_CDXLine]:
     if not (folder / CDXJ).exists():
         return
     with (folder / CDXJ).open(encoding="utf-8") as lines:
@@ -118,7 +118,7 @@ def _cdxj_lines(folder: Path) -> Iterator[_Line]:
             _, moment, text = line.split(" ", 2)
             fields: dict[str, Any] = json.loads(text)
             name, digest = fields["filename"], fields["digest"].removeprefix("sha256:")
-            yield _Line(
+            yield _CDXLine(
                 fields.get("record", ""),
                 (name, fields["url"], moment, digest, fields["mime"] == _REVISIT),
                 Location("warc", name, int(fields["offset"]), int(fields["length"])),
