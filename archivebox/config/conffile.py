@@ -15,7 +15,7 @@ class ConfError(ValueError):
     """A conf file that cannot be understood; the message names file and line."""
 
 
-class _Line(NamedTuple):
+class _SettingLines(NamedTuple):
     """One setting of a file: the lines from ``start`` up to ``end`` (continuation lines included)."""
 
     key: str
@@ -56,24 +56,24 @@ def _lines(path: Path) -> list[str]:
         raise ConfError(f"{path} is no text in UTF-8 (at byte {error.start})") from None
 
 
-def _parse(path: Path, lines: list[str]) -> list[_Line]:
-    found: list[_Line] = []
+def _parse(path: Path, lines: list[str]) -> list[_SettingLines]:
+    found: list[_SettingLines] = []
     for number, line in enumerate(lines):
         stripped = line.strip()
         if not stripped or stripped.startswith(("#", ";")) or (stripped[0] == "[" and stripped[-1] == "]"):
             continue
         if line[0] in " \t" and found and "".join(lines[found[-1].end : number]).strip() == "":
             last = found[-1]
-            found[-1] = _Line(last.key, f"{last.value}\n{stripped}", last.start, number + 1)
+            found[-1] = _SettingLines(last.key, f"{last.value}\n{stripped}", last.start, number + 1)
             continue
         key, equals, value = stripped.partition("=")
         if not equals or not _KEY.fullmatch(key.strip()):
             raise ConfError(f"{path} line {number + 1} is no setting (KEY = value): {stripped[:60]!r}")
-        found.append(_Line(key.strip().upper(), _unquoted(value.strip()), number, number + 1))
+        found.append(_SettingLines(key.strip().upper(), _unquoted(value.strip()), number, number + 1))
     return found
 
 
-def _changed(lines: list[str], settings: list[_Line], changes: Mapping[str, str | None]) -> list[str]:
+def _changed(lines: list[str], settings: list[_SettingLines], changes: Mapping[str, str | None]) -> list[str]:
     result = list(lines)
     last_of = {setting.key: setting for setting in settings}
     for setting in reversed(settings):
