@@ -34,7 +34,7 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """One line of a listing."""
 
     name: str
@@ -84,15 +84,17 @@ def _described(descriptor: int, name: str) -> Opened:
     return Opened(descriptor, status.st_size, status.st_mtime, is_folder, mimetype)
 
 
-def list_folder(descriptor: int) -> list[Entry]:
+def list_folder(descriptor: int) -> list[FolderEntry]:
     """Folders first, then files, by name; links and the engine's own folder are left out."""
-    found: list[Entry] = []
+    found: list[FolderEntry] = []
     with os.scandir(descriptor) as entries:
         for entry in entries:
             if entry.name == HOOK_RUNS or entry.is_symlink() or len(found) >= LONGEST_LISTING:
                 continue
             is_folder = entry.is_dir(follow_symlinks=False)
-            found.append(Entry(entry.name, is_folder, 0 if is_folder else entry.stat(follow_symlinks=False).st_size))
+            found.append(
+                FolderEntry(entry.name, is_folder, 0 if is_folder else entry.stat(follow_symlinks=False).st_size)
+            )
     return sorted(found, key=lambda entry: (not entry.is_folder, entry.name))
 
 

@@ -6,7 +6,7 @@ from html import escape
 from urllib.parse import quote
 
 from archivebox.replay.addresses import Place
-from archivebox.replay.files import Entry
+from archivebox.replay.files import FolderEntry
 from archivebox.replay.scripts.place import ScriptPlace
 
 HTML = "text/html; charset=utf-8"
@@ -52,7 +52,7 @@ def missing_page(url: str, place: Place | ScriptPlace, failure: str) -> bytes:
     return _page("Not kept with this page", f"<p>{escape(url)}</p>{why}{further}")
 
 
-def listing_page(names: Sequence[str], entries: Sequence[Entry]) -> bytes:
+def listing_page(names: Sequence[str], entries: Sequence[FolderEntry]) -> bytes:
     """The files of one folder; any bytes may be in their names."""
     lines = [_line("..", "up", "")] if names else []
     lines += [
@@ -66,7 +66,7 @@ def _line(address: str, text: str, size: str) -> str:
     return f'<li><a href="{escape(address)}">{escape(text)}<span>{size}</span></a></li>'
 
 
-def _link(entry: Entry) -> str:
+def _link(entry: FolderEntry) -> str:
     return "./" + quote(os.fsencode(entry.name)) + ("/" if entry.is_folder else "")
 
 
@@ -74,5 +74,5 @@ def _shown(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-def _size(entry: Entry) -> str:
+def _size(entry: FolderEntry) -> str:
     return "" if entry.is_folder else f"{entry.size:,} B"
