@@ -10,7 +10,7 @@ from typing import Protocol
 from granian.rsgi import ProtocolClosed  # type: ignore[attr-defined]  # exported by use, not by name
 
 from archivebox.replay import capability
-from archivebox.replay.files import Opened, parse_range
+from archivebox.replay.files import OpenFile, parse_range
 from archivebox.replay.origins import NOBODY, policy
 from archivebox.replay.pages import HTML, error_page
 from archivebox.replay.recorded import Reply
@@ -99,7 +99,7 @@ class Answer:
     def redirect(self, address: str) -> None:
         self._exchange.response_empty(302, [*self._headers("text/html"), ("location", f"./{address}")])
 
-    async def file(self, opened: Opened, asked: Headers) -> None:
+    async def file(self, opened: OpenFile, asked: Headers) -> None:
         mimetype = _with_charset(opened.mimetype)
         more = {"etag": opened.etag, "accept_ranges": "bytes", "cache_control": self._kept}
         if asked.get("if-none-match") == opened.etag:
@@ -146,7 +146,7 @@ class Answer:
             left -= len(block)
 
 
-def _wanted_part(asked: Headers, opened: Opened) -> tuple[int, int] | None:
+def _wanted_part(asked: Headers, opened: OpenFile) -> tuple[int, int] | None:
     """What of the file is asked for; all of it when the reader's part is of another version (If-Range)."""
     header = asked.get("range")
     if not header or asked.get("if-range") not in {None, opened.etag}:

@@ -6,28 +6,28 @@ import os
 
 from archivebox.lib.mime_sniffing import is_xml_type
 from archivebox.replay.addresses import Place
-from archivebox.replay.files import Opened
+from archivebox.replay.files import OpenFile
 from archivebox.replay.recorded import DOCUMENTS, Reply, large, made
 from archivebox.replay.rewriting.document import LARGEST_TEXT, Document, Kind
 from archivebox.replay.rewritten import Source, is_large
 
 
-def is_xml_file(opened: Opened) -> bool:
+def is_xml_file(opened: OpenFile) -> bool:
     """Whether a file is XML that browsers may draw."""
     return not opened.is_folder and is_xml_type(opened.mimetype)
 
 
-def xml_copy(opened: Opened, place: Place, *, apart: bool = False) -> Reply:
+def xml_copy(opened: OpenFile, place: Place, *, apart: bool = False) -> Reply:
     """The file, or its source. Blocks. LargeDocumentError."""
     return _copy(Document(Kind.XML, opened.mimetype, "", "", place, False), opened, apart=apart)
 
 
-def has_links(opened: Opened) -> bool:
+def has_links(opened: OpenFile) -> bool:
     """Whether a file is a document."""
     return not opened.is_folder and opened.mimetype in DOCUMENTS
 
 
-def linked_copy(opened: Opened, place: Place, *, scripts: bool, apart: bool = False) -> Reply:
+def linked_copy(opened: OpenFile, place: Place, *, scripts: bool, apart: bool = False) -> Reply:
     """The document, or its beginning, with its links to the web led into the app; else its source. Blocks.
 
     ``apart``: a large one is rewritten in a process of its own; without, there is a LargeDocumentError for it.
@@ -35,7 +35,7 @@ def linked_copy(opened: Opened, place: Place, *, scripts: bool, apart: bool = Fa
     return _copy(Document(Kind.COPY, opened.mimetype, "", "", place, scripts), opened, apart=apart)
 
 
-def _copy(document: Document, opened: Opened, *, apart: bool) -> Reply:
+def _copy(document: Document, opened: OpenFile, *, apart: bool) -> Reply:
     if is_large(document.kind, opened.size):
         status = os.fstat(opened.descriptor)
         identity = f"{status.st_dev} {status.st_ino} {opened.etag}"

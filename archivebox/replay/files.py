@@ -19,7 +19,7 @@ class NotThereError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenFile:
     """An open file or folder. Whoever has it closes ``descriptor``."""
 
     descriptor: int
@@ -51,7 +51,7 @@ def split_path(path: str) -> list[str]:
     return names
 
 
-def open_beneath(folder: Path, names: Sequence[str]) -> Opened:
+def open_beneath(folder: Path, names: Sequence[str]) -> OpenFile:
     """Open what lies at ``names`` below ``folder``; NotThereError if nothing does, or if a link is on the way.
 
     Every name is opened relative to the one before, without following links (openat(2), O_NOFOLLOW): what a clone or
@@ -74,14 +74,14 @@ def open_beneath(folder: Path, names: Sequence[str]) -> Opened:
     return _described(descriptor, names[-1] if names else "")
 
 
-def _described(descriptor: int, name: str) -> Opened:
+def _described(descriptor: int, name: str) -> OpenFile:
     status = os.fstat(descriptor)
     is_folder = stat.S_ISDIR(status.st_mode)
     if not is_folder and not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         raise NotThereError
     mimetype = "text/html" if is_folder else mimetype_of(name)
-    return Opened(descriptor, status.st_size, status.st_mtime, is_folder, mimetype)
+    return OpenFile(descriptor, status.st_size, status.st_mtime, is_folder, mimetype)
 
 
 def list_folder(descriptor: int) -> list[FolderEntry]:
