@@ -13,7 +13,7 @@ from archivebox.lib.mime_sniffing import (
     type_in_use,
 )
 from archivebox.replay.files import NotThereError
-from archivebox.replay.index import Index, Recorded, indices
+from archivebox.replay.index import Recorded, RecordingIndex, indices
 from archivebox.replay.records import opened
 
 _IMPORTS_MOST = 5
@@ -24,7 +24,7 @@ _BEGINNING = 64 * 1024
 CSS, PDF = "text/css", "application/pdf"
 
 
-def media_type_of(folder: Path, index: Index, found: Recorded, headers: Mapping[str, str]) -> MediaType:
+def media_type_of(folder: Path, index: RecordingIndex, found: Recorded, headers: Mapping[str, str]) -> MediaType:
     """What the browser took the answer for when it was captured; where that is not known, what browsers do.
 
     Its charset is what the browser decided, or the header says; empty where neither did.
@@ -61,7 +61,7 @@ def is_pdf(folder: Path, url: str) -> bool:
         return False
 
 
-def inherited_charset(folder: Path, index: Index, found: Recorded) -> str:
+def inherited_charset(folder: Path, index: RecordingIndex, found: Recorded) -> str:
     """The charset of the document that uses a script or style sheet, as which it is read if it names none itself."""
     for _ in range(_IMPORTS_MOST):
         user = index.user_of(found)

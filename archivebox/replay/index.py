@@ -34,7 +34,7 @@ class Recorded:
     size: int
 
 
-class Index:
+class RecordingIndex:
     """The answers of one snapshot."""
 
     def __init__(
@@ -137,7 +137,7 @@ def _merit(one: Recorded) -> tuple[bool, bool, bool, bool, bool]:
     return response.status != 206, is_whole, not response.redirected_to, response.status < 400, is_document
 
 
-def load(folder: Path) -> Index:
+def load(folder: Path) -> RecordingIndex:
     """Read what was recorded in a snapshot's folder; nothing is there while nothing was recorded."""
     responses = [Response(record) for record in read_index(str(folder / "responses"))]
     failures = {one.url: one.error for one in responses if one.status == 0 and one.error}
@@ -145,7 +145,7 @@ def load(folder: Path) -> Index:
         if one.method == "GET" and one.status not in {0, 304}:
             failures.pop(one.url, None)
     documents = read_documents(str(folder / "responses"))
-    return Index(_recorded(responses, Locations(folder, responses)), failures, documents)
+    return RecordingIndex(_recorded(responses, Locations(folder, responses)), failures, documents)
 
 
 def _recorded(responses: Iterable[Response], locations: Locations) -> Iterable[Recorded]:
@@ -163,10 +163,10 @@ class Indices:
     """The indices of the snapshots that were looked at last, each read again when its files have changed."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[Path, tuple[object, Index]] = OrderedDict()
+        self._known: OrderedDict[Path, tuple[object, RecordingIndex]] = OrderedDict()
         self._lock = Lock()
 
-    def of(self, folder: Path) -> Index:
+    def of(self, folder: Path) -> RecordingIndex:
         """The index of a snapshot's folder. Blocks."""
         state = state_of(folder)
         with self._lock:

@@ -11,7 +11,7 @@ from archivebox.lib.mime_sniffing import MediaType, is_javascript_type, is_xml_t
 from archivebox.replay.addresses import Place
 from archivebox.replay.answer_type import CSS, inherited_charset, media_type_of
 from archivebox.replay.files import parse_range
-from archivebox.replay.index import Index, Recorded, indices
+from archivebox.replay.index import Recorded, RecordingIndex, indices
 from archivebox.replay.pages import HTML, circle_page, missing_page
 from archivebox.replay.records import RecordBlock, opened
 from archivebox.replay.rewriting.document import Document, Kind, Made
@@ -106,7 +106,7 @@ def _nothing(_size: int) -> bytes:
 
 
 def _recorded(
-    folder: Path, asked: RecordedRequest, index: Index, found: Recorded, stack: ExitStack, *, apart: bool
+    folder: Path, asked: RecordedRequest, index: RecordingIndex, found: Recorded, stack: ExitStack, *, apart: bool
 ) -> Reply:
     if found.response.status == 206:
         return _piece(folder, asked, index.pieces(found), stack)
@@ -142,7 +142,7 @@ def _kind_of(essence: str, asked: RecordedRequest) -> Kind | None:
     return Kind.XML if is_xml_type(essence) else None
 
 
-def _sent_type(folder: Path, index: Index, found: Recorded, media: MediaType) -> str:
+def _sent_type(folder: Path, index: RecordingIndex, found: Recorded, media: MediaType) -> str:
     """The type of what is not changed: a script is read as its document was, which is in UTF-8 now."""
     if is_javascript_type(media.essence) and not media.charset:
         media = MediaType(media.essence, inherited_charset(folder, index, found))

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 
-from archivebox.replay.index import Index, Recorded
+from archivebox.replay.index import Recorded, RecordingIndex
 from archivebox.replay.locations import Location
 from archivebox.replay.records import read_request_body
 from archivebox.replay.scripts.bodies import BODY_MOST, BodyNames, names_of
@@ -15,7 +15,7 @@ _NAMES_REMEMBERED = 2000
 """Recorded requests whose bodies are not read again."""
 
 
-def repeats(index: Index, url: str) -> Sequence[Recorded]:
+def repeats(index: RecordingIndex, url: str) -> Sequence[Recorded]:
     """All whole answers to GET requests of scripts for ``url``, in the order of the requests; else to those of the
     browser itself.
     """
@@ -23,7 +23,7 @@ def repeats(index: Index, url: str) -> Sequence[Recorded]:
     return [one for one in answers if one.response.record.get("type") != "Document"] or answers
 
 
-def posted(folder: Path, index: Index, method: str, url: str, body: bytes) -> Sequence[Recorded]:
+def posted(folder: Path, index: RecordingIndex, method: str, url: str, body: bytes) -> Sequence[Recorded]:
     """All answers to such requests with this body, else with one that differs in what is random. Blocks."""
     asked = names_of(body)
     recorded = [(one, _recorded_names(folder, one.head)) for one in index.answers(url, method)]

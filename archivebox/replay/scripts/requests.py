@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from archivebox.replay.index import Index, Recorded, indices
+from archivebox.replay.index import Recorded, RecordingIndex, indices
 from archivebox.replay.pages import HTML, error_page
 from archivebox.replay.recorded import RecordedRequest, Reply, reply_to, whole
 from archivebox.replay.scripts.bodies import names_of
@@ -105,7 +105,7 @@ class ScriptedPage:
         )
         return self._changed(request, url, found, reply_to(self.folder, asked, apart=apart))
 
-    def _find(self, index: Index, url: str, request: Request, *, counts: bool = True) -> Recorded | None:
+    def _find(self, index: RecordingIndex, url: str, request: Request, *, counts: bool = True) -> Recorded | None:
         """The recorded answer; of several to the same request of a script the one whose turn it is."""
         if request.method not in {"GET", "HEAD"}:
             answers = posted(self.folder, index, request.method, url, request.body)

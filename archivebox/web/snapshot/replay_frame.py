@@ -18,7 +18,7 @@ from archivebox.replay import capability
 from archivebox.replay.addresses import path_of
 from archivebox.replay.answer_type import is_pdf
 from archivebox.replay.capability import Purpose
-from archivebox.replay.index import Index, indices
+from archivebox.replay.index import RecordingIndex, indices
 from archivebox.replay.moments import moment_of
 from archivebox.replay.origins import sandbox
 from archivebox.replay.scripts.host import origin_of_view
@@ -60,7 +60,7 @@ def copy_to_prefer(quality: Quality, results: Sequence[ArchiveResult]) -> Format
     return next(copies, None)
 
 
-def index_of(snapshot: Snapshot) -> Index:
+def index_of(snapshot: Snapshot) -> RecordingIndex:
     """What was recorded of a snapshot."""
     return indices.of(snapshot.path)
 
