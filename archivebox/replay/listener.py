@@ -37,7 +37,7 @@ class EndedError(Exception):
     """The viewer to whom a capability was given has logged out, or may not look any more."""
 
 
-class Scope(Protocol):
+class RequestScope(Protocol):
     """What granian tells of a request."""
 
     method: str
@@ -63,7 +63,7 @@ class Listener:
         self._is_known_host = is_known_host
         self._app_url = app_url
 
-    async def __rsgi__(self, scope: Scope, exchange: BodyExchange) -> None:
+    async def __rsgi__(self, scope: RequestScope, exchange: BodyExchange) -> None:
         host = scope.headers.get("host") or scope.authority or ""
         is_known = self._is_known_host(host)
         label = label_of_host(host)
@@ -85,7 +85,7 @@ class Listener:
         except EndedError:
             answer.error(403, *_EXPIRED)
 
-    async def _answer(self, scope: Scope, host: str, answer: Answer) -> None:
+    async def _answer(self, scope: RequestScope, host: str, answer: Answer) -> None:
         token, _, path = scope.path.lstrip("/").partition("/")
         place, shown = addresses.read(token, path)
         names = [] if is_url(shown) else split_path(shown)
@@ -123,7 +123,7 @@ class Listener:
         finally:
             reply.close()
 
-    async def _file(self, answer: Answer, scope: Scope, folder: Path, names: list[str], place: Place) -> None:
+    async def _file(self, answer: Answer, scope: RequestScope, folder: Path, names: list[str], place: Place) -> None:
         if answer.is_shared and not is_article_picture(names):
             raise NotThereError
         opened = await asyncio.to_thread(open_beneath, folder, names)
