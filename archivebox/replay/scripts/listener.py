@@ -39,7 +39,7 @@ class BodyExchange(Exchange, Protocol):
     def __aiter__(self) -> AsyncIterator[bytes]: ...
 
 
-class Scope(Protocol):
+class ViewScope(Protocol):
     """What granian tells of a request."""
 
     method: str
@@ -83,7 +83,7 @@ class ViewListener:
         self._violations: Counter[UUID] = Counter()
         self._memories: OrderedDict[UUID, Memory] = OrderedDict()
 
-    async def answer(self, scope: Scope, exchange: BodyExchange, answer: ViewAnswer, label: str) -> None:
+    async def answer(self, scope: ViewScope, exchange: BodyExchange, answer: ViewAnswer, label: str) -> None:
         """Send the answer. EndedError, NotThereError."""
         headers = scope.headers
         if headers.get("service-worker") or headers.get("sec-fetch-dest") == "serviceworker":
