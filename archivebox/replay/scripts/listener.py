@@ -14,7 +14,7 @@ from archivebox.replay.large import in_turn
 from archivebox.replay.scripts.bodies import BODY_MOST
 from archivebox.replay.scripts.place import ScriptPlace
 from archivebox.replay.scripts.policy import VIOLATIONS, view_policy
-from archivebox.replay.scripts.requests import DOCUMENT, WORKERS, ForbiddenError, Memory, Request, ScriptedPage
+from archivebox.replay.scripts.requests import DOCUMENT, WORKERS, ForbiddenError, Request, ScriptedPage, ViewMemory
 
 _FORBIDDEN = ("Not here", "Nothing that was recorded has this address.")
 _TOO_LARGE = ("Too large", "A request may have 1 MB.")
@@ -81,7 +81,7 @@ class ViewListener:
         self._look_up = look_up
         self._add_violations = add_violations
         self._violations: Counter[UUID] = Counter()
-        self._memories: OrderedDict[UUID, Memory] = OrderedDict()
+        self._memories: OrderedDict[UUID, ViewMemory] = OrderedDict()
 
     async def answer(self, scope: ViewScope, exchange: BodyExchange, answer: ViewAnswer, label: str) -> None:
         """Send the answer. EndedError, NotThereError."""
@@ -128,8 +128,8 @@ class ViewListener:
                 count = self._violations.pop(key)
             await asyncio.to_thread(self._add_violations, key, count)
 
-    def _memory(self, key: UUID) -> Memory:
-        memory = self._memories.setdefault(key, Memory())
+    def _memory(self, key: UUID) -> ViewMemory:
+        memory = self._memories.setdefault(key, ViewMemory())
         self._memories.move_to_end(key)
         while len(self._memories) > VIEWS_MOST:
             self._memories.popitem(last=False)

@@ -61,7 +61,7 @@ class Request:
 
 
 @dataclass
-class Memory:
+class ViewMemory:
     """What is remembered of one view while it lasts: what its documents had, and which addresses its scripts made."""
 
     repeats: Repeats = field(default_factory=Repeats)
@@ -80,7 +80,7 @@ class ScriptedPage:
 
     folder: Path
     place: ScriptPlace
-    memory: Memory = field(default_factory=Memory)
+    memory: ViewMemory = field(default_factory=ViewMemory)
 
     def reply(self, request: Request, *, apart: bool = False) -> Reply:
         """The answer to a request. Blocks. ForbiddenError; LargeDocumentError: see :func:`reply_to`."""
