@@ -14,7 +14,7 @@ from archivebox.replay.large import in_turn
 from archivebox.replay.scripts.bodies import BODY_MOST
 from archivebox.replay.scripts.place import ScriptPlace
 from archivebox.replay.scripts.policy import VIOLATIONS, view_policy
-from archivebox.replay.scripts.requests import DOCUMENT, WORKERS, ForbiddenError, Request, ScriptedPage, ViewMemory
+from archivebox.replay.scripts.requests import DOCUMENT, WORKERS, ForbiddenError, ScriptedPage, ViewMemory, ViewRequest
 
 _FORBIDDEN = ("Not here", "Nothing that was recorded has this address.")
 _TOO_LARGE = ("Too large", "A request may have 1 MB.")
@@ -95,7 +95,7 @@ class ViewListener:
             answer.error(413, *_TOO_LARGE)
             return
         target = f"{scope.path}?{scope.query_string}" if scope.query_string else scope.path
-        request = Request(
+        request = ViewRequest(
             target,
             scope.method,
             headers.get("sec-fetch-dest") or "",

@@ -17,7 +17,7 @@ from archivebox.replay.recorded import Reply
 from archivebox.replay.scripts.host import LABEL_BYTES, origin_of_view
 from archivebox.replay.scripts.page_place import page_place
 from archivebox.replay.scripts.policy import VIOLATIONS, view_policy
-from archivebox.replay.scripts.requests import DOCUMENT, FRAMES, Request, ScriptedPage
+from archivebox.replay.scripts.requests import DOCUMENT, FRAMES, ScriptedPage, ViewRequest
 
 HTTP_PORT = 80
 APP = "localhost"
@@ -48,7 +48,7 @@ class OfflineView:
         ``kind``: the DevTools protocol's ResourceType. ``headers``: those of the request, names in any case.
         """
         given = {name.lower(): value for name, value in (headers or {}).items()}
-        request = Request(
+        request = ViewRequest(
             url.removeprefix(self._origin),
             method,
             DESTINATIONS.get(kind, kind.lower()),

@@ -41,7 +41,7 @@ class ForbiddenError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ViewRequest:
     """What a browser asks a view for. ``target``: path and query. ``destination``: the Fetch standard's, ``empty`` for
     what a script asks for; empty where the browser does not say.
     """
@@ -82,7 +82,7 @@ class ScriptedPage:
     place: ScriptPlace
     memory: ViewMemory = field(default_factory=ViewMemory)
 
-    def reply(self, request: Request, *, apart: bool = False) -> Reply:
+    def reply(self, request: ViewRequest, *, apart: bool = False) -> Reply:
         """The answer to a request. Blocks. ForbiddenError; LargeDocumentError: see :func:`reply_to`."""
         own = urlsplit(request.target).path
         url = self.place.url_at(request.target)
@@ -105,7 +105,7 @@ class ScriptedPage:
         )
         return self._changed(request, url, found, reply_to(self.folder, asked, apart=apart))
 
-    def _find(self, index: RecordingIndex, url: str, request: Request, *, counts: bool = True) -> Recorded | None:
+    def _find(self, index: RecordingIndex, url: str, request: ViewRequest, *, counts: bool = True) -> Recorded | None:
         """The recorded answer; of several to the same request of a script the one whose turn it is."""
         if request.method not in {"GET", "HEAD"}:
             answers = posted(self.folder, index, request.method, url, request.body)
@@ -124,7 +124,7 @@ class ScriptedPage:
             raise _StreamOverError
         return found
 
-    def _url_on_host_of_referrer(self, url: str, request: Request) -> str:
+    def _url_on_host_of_referrer(self, url: str, request: ViewRequest) -> str:
         """Where ``/x`` means the host of the module or document that names it; empty where that is the page's own."""
         if not url.startswith(f"{self.place.main}/"):
             return ""
@@ -132,7 +132,7 @@ class ScriptedPage:
         origin = origin_of(self.place.url_at(referrer.path)) if referrer.path.startswith(FOREIGN) else ""
         return f"{origin}{url[len(self.place.main) :]}" if origin else ""
 
-    def _changed(self, request: Request, url: str, found: Recorded | None, reply: Reply) -> Reply:
+    def _changed(self, request: ViewRequest, url: str, found: Recorded | None, reply: Reply) -> Reply:
         if found is None and reply.status == 404:
             reply.headers[MISSING] = "1"
         elif found is not None and found.response.status in _REDIRECTS:
@@ -158,7 +158,7 @@ class ScriptedPage:
 
     # --- the view's own addresses -------------------------------------------------------------------------------
 
-    def _own(self, path: str, request: Request) -> Reply:
+    def _own(self, path: str, request: ViewRequest) -> Reply:
         query = {name: values[0] for name, values in parse_qs(urlsplit(request.target).query).items()}
         if path == SHIM:
             return whole(_SCRIPT, self._shim(query.get("url", "")).encode())

@@ -20,7 +20,7 @@ from archivebox.replay.scripts.offline import OfflineView
 from archivebox.replay.scripts.page import rewrite_scripted
 from archivebox.replay.scripts.place import ScriptPlace, origin_of
 from archivebox.replay.scripts.policy import view_policy
-from archivebox.replay.scripts.requests import ForbiddenError, Request, ScriptedPage
+from archivebox.replay.scripts.requests import ForbiddenError, ScriptedPage, ViewRequest
 from archivebox.replay.scripts.sockets import sockets_to
 from tests.webserver.recording import Page, record_all
 
@@ -161,26 +161,26 @@ def scripted(tmp_path: Path) -> ScriptedPage:
 
 
 def test_a_stream_is_played_once(scripted: ScriptedPage) -> None:
-    asked = Request("/events", destination="empty", document="d")
+    asked = ViewRequest("/events", destination="empty", document="d")
     assert [scripted.reply(asked).status for _ in range(3)] == [200, 204, 204]
-    assert scripted.reply(Request("/events", destination="empty", document="e")).status == 200
+    assert scripted.reply(ViewRequest("/events", destination="empty", document="e")).status == 200
 
 
 def test_a_redirected_request_keeps_its_method(scripted: ScriptedPage) -> None:
-    reply = scripted.reply(Request("/moved", "POST", "empty", body=b"x"))
+    reply = scripted.reply(ViewRequest("/moved", "POST", "empty", body=b"x"))
     assert (reply.status, reply.headers["location"]) == (307, "/there")
 
 
 def test_an_address_that_a_script_made_shows_its_document_when_it_is_loaded_again(scripted: ScriptedPage) -> None:
-    deep = Request("/items/2", destination="iframe")
+    deep = ViewRequest("/items/2", destination="iframe")
     assert scripted.reply(deep).status == 404
     said = json.dumps({"url": f"{MAIN}/items/2", "document": f"{MAIN}/"}).encode()
-    assert scripted.reply(Request("/~/route", "POST", "empty", body=said)).status == 204
+    assert scripted.reply(ViewRequest("/~/route", "POST", "empty", body=said)).status == 204
     assert scripted.reply(deep).status == 200
-    assert scripted.reply(Request("/items/2", destination="empty")).status == 404, "only as a document"
+    assert scripted.reply(ViewRequest("/items/2", destination="empty")).status == 404, "only as a document"
     elsewhere = json.dumps({"url": "https://b.example/x", "document": f"{MAIN}/"}).encode()
-    scripted.reply(Request("/~/route", "POST", "empty", body=elsewhere))
-    assert scripted.reply(Request("/~/https://b.example/x", destination="iframe")).status == 404
+    scripted.reply(ViewRequest("/~/route", "POST", "empty", body=elsewhere))
+    assert scripted.reply(ViewRequest("/~/https://b.example/x", destination="iframe")).status == 404
 
 
 def test_a_browser_without_a_network_gets_what_the_listener_would_send(scripted: ScriptedPage) -> None:
@@ -201,7 +201,7 @@ def test_a_browser_without_a_network_gets_what_the_listener_would_send(scripted:
 @pytest.mark.parametrize("target", ["/~/", "/~/x", "/~/violations", "/~/route"])
 def test_nothing_else_is_answered(scripted: ScriptedPage, target: str) -> None:
     with pytest.raises(ForbiddenError):
-        scripted.reply(Request(target))
+        scripted.reply(ViewRequest(target))
 
 
 def test_messages_of_sockets_are_told_apart(tmp_path: Path) -> None:
