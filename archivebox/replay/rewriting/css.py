@@ -4,7 +4,7 @@ import re
 from re import Match
 
 from archivebox.replay.rewriting.image_sets import IMAGE_SET, recorded_choices
-from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewriting.links import LinkRewriter
 
 _QUOTED = r"""(?:"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+')"""
 _STRING = r"""(?:"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?)"""
@@ -22,7 +22,7 @@ _SPECIAL = re.compile(r"[\"\\<\r\n\f]")
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
 
 
-def rewrite_css(text: str, links: Links) -> str:
+def rewrite_css(text: str, links: LinkRewriter) -> str:
     """A style sheet, or the value of a ``style`` attribute, whose URLs lead into the archive."""
 
     def written(match: Match[str]) -> str:
@@ -37,7 +37,7 @@ def rewrite_css(text: str, links: Links) -> str:
     return _TOKEN.sub(written, text)
 
 
-def _quoted(text: str, links: Links) -> str:
+def _quoted(text: str, links: LinkRewriter) -> str:
     url = links.resource(_ESCAPE.sub(_unescaped, text[1:-1] if text[0] in "\"'" else text))
     return '"' + _SPECIAL.sub(lambda one: f"\\{ord(one[0]):x} ", url) + '"'
 

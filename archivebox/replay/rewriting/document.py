@@ -12,7 +12,7 @@ from archivebox.replay.addresses import Place
 from archivebox.replay.index import indices
 from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.html import lead_links, rewrite_html
-from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.rewriting.text import decode, decode_style
 from archivebox.replay.rewriting.xml import connects, is_xhtml
 from archivebox.replay.scripts.page import rewrite_scripted
@@ -77,7 +77,7 @@ class Document:
     def rewrite(self, data: bytes) -> bytes:
         """Its bytes in UTF-8, with URLs that lead into the archive. TangledError."""
         place = self.place.seen_from(self.url) if isinstance(self.place, ScriptPlace) else self.place
-        text, links = self._text(data), Links(place, self.url, self.url, self._is_kept(), self.scripts)
+        text, links = self._text(data), LinkRewriter(place, self.url, self.url, self._is_kept(), self.scripts)
         if self.kind is Kind.SCRIPTED:
             written = rewrite_scripted(text, links, indices.of(Path(self.folder)).origins)
         else:
@@ -115,7 +115,7 @@ class Document:
         return cls(**{**said, "kind": Kind(said["kind"]), "place": place})
 
 
-_WAYS: dict[Kind, Callable[[str, Links], str]] = {
+_WAYS: dict[Kind, Callable[[str, LinkRewriter], str]] = {
     Kind.HTML: rewrite_html,
     Kind.CSS: rewrite_css,
     Kind.COPY: lead_links,

@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from archivebox.lib import htmltrial
 from archivebox.replay.rewriting.css import rewrite_css
-from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.rewriting.sources import SELECTOR as SOURCES
 from archivebox.replay.rewriting.sources import candidates, keep_recorded_sources
 
@@ -64,13 +64,13 @@ _DEEPEST = 5
 """Documents within the ``srcdoc`` of one another."""
 
 
-def rewrite_html(text: str, links: Links, depth: int = 0) -> str:
+def rewrite_html(text: str, links: LinkRewriter, depth: int = 0) -> str:
     """The document, written anew. TangledError."""
     links, text = _rewritten(text, links, depth)
     return lead_links(text, links, depth)
 
 
-def _rewritten(text: str, links: Links, depth: int) -> tuple[Links, str]:
+def _rewritten(text: str, links: LinkRewriter, depth: int) -> tuple[LinkRewriter, str]:
     """The document with all that it names asked of the archive, and its links with its base.
 
     A function of its own, because a tree takes a hundred times the memory of its text: none waits for the next.
@@ -83,7 +83,7 @@ def _rewritten(text: str, links: Links, depth: int) -> tuple[Links, str]:
     return links, with_doctype_of(text, tree.html or "")
 
 
-def lead_links(text: str, links: Links, depth: int = 0) -> str:
+def lead_links(text: str, links: LinkRewriter, depth: int = 0) -> str:
     """Return a document whose links to the web lead into the app; the rest of it stays.
 
     Nothing is left by which a browser would connect elsewhere, or say where it comes from. Empty where that does not
@@ -97,7 +97,7 @@ def lead_links(text: str, links: Links, depth: int = 0) -> str:
     return ""
 
 
-def _cleaned_once(text: str, links: Links, depth: int) -> str | None:
+def _cleaned_once(text: str, links: LinkRewriter, depth: int) -> str | None:
     """The document without what is harmful in one reading of it; None where there is nothing."""
     tree, changed = _parsed(text), False
     for node in _elements(tree, _HARMFUL):
@@ -136,12 +136,12 @@ def with_doctype_of(text: str, html: str) -> str:
     return html[: written.start(1)] + was[1] + html[written.end(1) :] if was and written else html
 
 
-def _based(tree: LexborHTMLParser, links: Links) -> Links:
+def _based(tree: LexborHTMLParser, links: LinkRewriter) -> LinkRewriter:
     base = tree.css_first("base[href]")
     return links.with_base(base.attributes["href"] or "") if base else links
 
 
-def _rewrite(node: LexborNode, links: Links, depth: int) -> None:
+def _rewrite(node: LexborNode, links: LinkRewriter, depth: int) -> None:
     """Have all that an element names asked of the archive."""
     tag, attributes = node.tag or "", _attributes(node)
     if _is_left_out(tag, attributes, links):
@@ -168,7 +168,7 @@ def _animates(attributes: dict[str, str]) -> str:
     return next((value.strip().lower() for name, value in attributes.items() if name.lower() == "attributename"), "")
 
 
-def _clean(node: LexborNode, links: Links, depth: int) -> bool:
+def _clean(node: LexborNode, links: LinkRewriter, depth: int) -> bool:
     """Take out what is harmful in or about an element; whether there was anything."""
     tag, attributes = node.tag or "", _attributes(node)
     if _is_left_out(tag, attributes, links):
@@ -183,7 +183,7 @@ def _clean(node: LexborNode, links: Links, depth: int) -> bool:
     return wanted != attributes
 
 
-def _is_left_out(tag: str, attributes: dict[str, str], links: Links) -> bool:
+def _is_left_out(tag: str, attributes: dict[str, str], links: LinkRewriter) -> bool:
     if tag == "meta":
         return not _is_kept(attributes, links)
     if tag == "link":
@@ -191,7 +191,7 @@ def _is_left_out(tag: str, attributes: dict[str, str], links: Links) -> bool:
     return (tag == "base" and not links.keeps_base) or (tag in _ANIMATIONS and _animates(attributes) in _LEADING)
 
 
-def _cleaned(tag: str, attributes: dict[str, str], links: Links, depth: int) -> dict[str, str]:
+def _cleaned(tag: str, attributes: dict[str, str], links: LinkRewriter, depth: int) -> dict[str, str]:
     """The attributes that an element keeps."""
     wanted = {name: value for name, value in attributes.items() if name not in _DROPPED}
     if "srcdoc" in wanted:
@@ -208,7 +208,7 @@ def _cleaned(tag: str, attributes: dict[str, str], links: Links, depth: int) -> 
     return wanted
 
 
-def _written(tag: str, name: str, value: str, links: Links, depth: int) -> str | None:
+def _written(tag: str, name: str, value: str, links: LinkRewriter, depth: int) -> str | None:
     """The new value of an attribute; None where it stays as it is."""
     if tag == "base":
         return links.place.address(links.base) if name == "href" else None
@@ -225,7 +225,7 @@ def _written(tag: str, name: str, value: str, links: Links, depth: int) -> str |
     return None
 
 
-def _show_now(node: LexborNode, attributes: dict[str, str], links: Links) -> None:
+def _show_now(node: LexborNode, attributes: dict[str, str], links: LinkRewriter) -> None:
     """Put in what a script had put in by the time the page was kept; the script, where it runs, finds the same."""
     for late in _LATE.keys() & attributes.keys():
         name = _LATE[late]
@@ -241,7 +241,7 @@ def _kinds(attributes: dict[str, str]) -> str:
     return " ".join(kind for kind in kinds if kind in _SHOWN_LINKS | {"alternate"}) if is_shown else ""
 
 
-def _is_kept(attributes: dict[str, str], links: Links) -> bool:
+def _is_kept(attributes: dict[str, str], links: LinkRewriter) -> bool:
     pragma = attributes.get("http-equiv", "").strip().lower()
     if pragma == "refresh":
         if links.is_ours(_named_by_refresh(attributes)):
@@ -251,12 +251,12 @@ def _is_kept(attributes: dict[str, str], links: Links) -> bool:
     return attributes.get("name", "").strip().lower() != "referrer" and (not pragma or pragma in _KEPT_PRAGMAS)
 
 
-def _turn_refresh(node: LexborNode, attributes: dict[str, str], links: Links) -> None:
+def _turn_refresh(node: LexborNode, attributes: dict[str, str], links: LinkRewriter) -> None:
     if attributes.get("http-equiv", "").strip().lower() == "refresh":
         node.attrs["content"] = f"0; url={links.place.address(_refreshed_to(attributes, links))}"
 
 
-def _refreshed_to(attributes: dict[str, str], links: Links) -> str:
+def _refreshed_to(attributes: dict[str, str], links: LinkRewriter) -> str:
     return links.absolute(_named_by_refresh(attributes))
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewriting.links import LinkRewriter
 
 _QUOTED = r"""(?:"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+')"""
 _NESTED = rf"""\((?:[^"'()]|{_QUOTED})*+\)"""
@@ -13,7 +13,7 @@ _URL = re.compile(rf"""\s*(?:url\(\s*+)?(?P<url>{_QUOTED}|(?<=[(\s])[^"'()\\\s]+
 _IS_URL = re.compile(r"""\s*(?:url\(|["'])""", re.IGNORECASE)
 
 
-def recorded_choices(choices: str, links: Links) -> str:
+def recorded_choices(choices: str, links: LinkRewriter) -> str:
     """What stands between the parentheses, with ``url(…)`` for bare strings, and without what was not recorded.
 
     All of it where nothing was recorded: what is missing is asked for, and seen to be missing.
@@ -30,7 +30,7 @@ def _as_url(choice: str) -> str:
     return choice if found is None else f" url({found[0]}){text[found.end() :]}"
 
 
-def _is_recorded(choice: str, links: Links) -> bool:
+def _is_recorded(choice: str, links: LinkRewriter) -> bool:
     """Whether a choice needs nothing that is missing; a gradient needs nothing."""
     if _IS_URL.match(choice) is None:
         return True

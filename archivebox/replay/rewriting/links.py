@@ -14,7 +14,7 @@ _NOWHERE = tuple(f"{scheme}here.invalid/" for scheme in _WEB)
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class LinkRewriter:
     """How one document names others.
 
     ``base``: what its URLs are relative to. ``is_kept``: whether a URL is in this snapshot. ``scripts``: whether the
@@ -29,7 +29,7 @@ class Links:
     before: str = ""
     """What stands before a document within this one (``srcdoc``)."""
 
-    def with_base(self, href: str) -> "Links":
+    def with_base(self, href: str) -> "LinkRewriter":
         """The same for a document that names another base."""
         return replace(self, base=self.absolute(href) or self.base)
 

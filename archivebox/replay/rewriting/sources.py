@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from selectolax.lexbor import LexborNode
 
-from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewriting.links import LinkRewriter
 
 SELECTOR = "img,source[srcset],[imagesrcset],[data-srcset],[data-lazy-srcset]"
 """Elements that :func:`keep_recorded_sources` changes."""
@@ -31,7 +31,7 @@ def candidates(text: str) -> Iterator[tuple[str, str]]:
         yield url, rest[0].rstrip() if rest else ""
 
 
-def keep_recorded_sources(nodes: Iterable[LexborNode], links: Links) -> None:
+def keep_recorded_sources(nodes: Iterable[LexborNode], links: LinkRewriter) -> None:
     """Leave of each set of pictures those that were recorded, and have each picture fall back on one of them."""
     pictures: list[LexborNode] = []
     for node in nodes:
@@ -44,7 +44,7 @@ def keep_recorded_sources(nodes: Iterable[LexborNode], links: Links) -> None:
         _fall_back(picture, links)
 
 
-def _filter_set(node: LexborNode, name: str, text: str, links: Links) -> None:
+def _filter_set(node: LexborNode, name: str, text: str, links: LinkRewriter) -> None:
     """Take out of one ``srcset`` what was not recorded; a ``<source>`` that has nothing left is skipped by browsers."""
     every = list(candidates(text))
     kept = [(url, rest) for url, rest in every if _is_recorded(url, links)]
@@ -54,14 +54,14 @@ def _filter_set(node: LexborNode, name: str, text: str, links: Links) -> None:
         del node.attrs[name]
 
 
-def _has_other(node: LexborNode, links: Links) -> bool:
+def _has_other(node: LexborNode, links: LinkRewriter) -> bool:
     """Whether something else of the same picture was recorded."""
     parent = node.parent
     group = [node] if parent is None or parent.tag != "picture" else parent.css("img,source")
     return any(_is_recorded(url, links) for one in group for url in _urls(one))
 
 
-def _fall_back(picture: LexborNode, links: Links) -> None:
+def _fall_back(picture: LexborNode, links: LinkRewriter) -> None:
     """Have an ``<img>`` whose ``src`` was not recorded show what was: it is shown where no other candidate fits."""
     if _is_recorded(picture.attributes.get("src") or "", links):
         return
@@ -79,7 +79,7 @@ def _urls(node: LexborNode) -> list[str]:
     return [*([source] if source and node.tag == "img" else []), *urls]
 
 
-def _is_recorded(text: str, links: Links) -> bool:
+def _is_recorded(text: str, links: LinkRewriter) -> bool:
     """Whether a picture is there without asking anybody: recorded, or part of the document."""
     if text.strip().lower().startswith(("data:", "blob:")):
         return True

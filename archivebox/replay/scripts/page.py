@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.rewriting.html import DOCTYPE, rewrite_html, with_doctype_of
-from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.scripts.place import FOREIGN, ScriptPlace
 
 SHIM = f"{FOREIGN}shim.js"
@@ -19,7 +19,7 @@ HOSTS_MOST = 200
 _MAPS = 'script[type="importmap" i]'
 
 
-def rewrite_scripted(text: str, links: Links, origins: Iterable[str]) -> str:
+def rewrite_scripted(text: str, links: LinkRewriter, origins: Iterable[str]) -> str:
     """The document, written anew for a view in which its scripts run. ``origins``: of all that was recorded.
 
     What is put in stands before everything but the document type, where a browser begins the head with it.
@@ -48,7 +48,7 @@ def _without_maps(text: str) -> tuple[str, list[JSON]]:
     return with_doctype_of(text, tree.html or ""), found
 
 
-def module_map(own: Iterable[JSON], links: Links, place: ScriptPlace, origins: Iterable[str]) -> dict[str, JSON]:
+def module_map(own: Iterable[JSON], links: LinkRewriter, place: ScriptPlace, origins: Iterable[str]) -> dict[str, JSON]:
     """An import map (HTML 8.1.6.2) by which modules that name recorded hosts find them, with the page's own."""
     hosts = [origin for origin in sorted(origins) if origin != place.main][:HOSTS_MOST]
     imports: dict[str, JSON] = {f"{host}/": f"{FOREIGN}{host}/" for host in hosts}
@@ -65,7 +65,7 @@ def module_map(own: Iterable[JSON], links: Links, place: ScriptPlace, origins: I
     return {"imports": imports, "scopes": scopes}
 
 
-def _led(names: JSON, links: Links) -> dict[str, JSON]:
+def _led(names: JSON, links: LinkRewriter) -> dict[str, JSON]:
     """The names of modules with the addresses of the view instead of URLs; what is no URL stays."""
     if not isinstance(names, dict):
         return {}

@@ -15,7 +15,7 @@ from archivebox.replay.files import open_beneath
 from archivebox.replay.pages import HTML
 from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.html import lead_links, rewrite_html
-from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.rewriting.sources import candidates
 from archivebox.replay.rewriting.text import decode
 from archivebox.replay.rewriting.xml import connects
@@ -32,8 +32,8 @@ DEEP = "<div>" * 100_000
 LINKED = "http://127.0.0.1:8000/web/follow/20261122090000/"
 
 
-def links(*, scripts: bool = False) -> Links:
-    return Links(PLACE, HERE, HERE, lambda url: url == "https://site.example/next", scripts)
+def links(*, scripts: bool = False) -> LinkRewriter:
+    return LinkRewriter(PLACE, HERE, HERE, lambda url: url == "https://site.example/next", scripts)
 
 
 def body_of(html: str, *, scripts: bool = False) -> str:
@@ -172,7 +172,7 @@ def test_a_copy_that_no_parser_is_to_read_is_shown_as_its_source(tmp_path: Path)
 )  # fmt: skip
 @pytest.mark.parametrize("write", [rewrite_html, lead_links])
 def test_however_often_it_is_read_it_connects_nowhere_and_says_not_where_it_comes_from(
-    given: str, write: Callable[[str, Links], str]
+    given: str, write: Callable[[str, LinkRewriter], str]
 ) -> None:
     written = write(f"<body>{given}", links())
     assert lead_links(written, links()) == written, "a browser reads it as we did"

@@ -12,7 +12,7 @@ import pytest
 
 from archivebox.replay.origins import Replay
 from archivebox.replay.rewriting.document import Document, Kind
-from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.rewritten import Source, open_rewritten
 from archivebox.replay.scripts.bodies import names_of
 from archivebox.replay.scripts.host import label_of_host, origin_of_view
@@ -64,7 +64,9 @@ def test_addresses_of_the_view_stand_for_no_url_and_merged_slashes_are_parted() 
 
 
 def rewritten(html: str, url: str = f"{MAIN}/page/", origins: tuple[str, ...] = ()) -> str:
-    return rewrite_scripted(html, Links(PLACE.seen_from(url), url, url, lambda _url: False, scripts=True), origins)
+    return rewrite_scripted(
+        html, LinkRewriter(PLACE.seen_from(url), url, url, lambda _url: False, scripts=True), origins
+    )
 
 
 def test_the_shim_comes_before_all_scripts_with_what_it_needs_to_know() -> None:

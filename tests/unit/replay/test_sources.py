@@ -8,11 +8,11 @@ from selectolax.lexbor import LexborHTMLParser
 from archivebox.replay.addresses import Place
 from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.html import rewrite_html
-from archivebox.replay.rewriting.links import Links
+from archivebox.replay.rewriting.links import LinkRewriter
 
 PLACE = Place("token", "http://127.0.0.1:8000", "20261122090000")
 HERE = "https://site.example/"
-LINKS = Links(PLACE, HERE, HERE, lambda url: url in {f"{HERE}kept.png", f"{HERE}large.png"})
+LINKS = LinkRewriter(PLACE, HERE, HERE, lambda url: url in {f"{HERE}kept.png", f"{HERE}large.png"})
 
 
 def shown(html: str) -> list[dict[str, str | None]]:
