@@ -8,7 +8,7 @@ from archivebox.lib.mime_sniffing import is_xml_type
 from archivebox.replay.addresses import Place
 from archivebox.replay.files import OpenFile
 from archivebox.replay.recorded import DOCUMENTS, Reply, large, made
-from archivebox.replay.rewriting.document import LARGEST_TEXT, Document, Kind
+from archivebox.replay.rewriting.document import LARGEST_TEXT, Document, DocumentKind
 from archivebox.replay.rewritten import Source, is_large
 
 
@@ -19,7 +19,7 @@ def is_xml_file(opened: OpenFile) -> bool:
 
 def xml_copy(opened: OpenFile, place: Place, *, apart: bool = False) -> Reply:
     """The file, or its source. Blocks. LargeDocumentError."""
-    return _copy(Document(Kind.XML, opened.mimetype, "", "", place, False), opened, apart=apart)
+    return _copy(Document(DocumentKind.XML, opened.mimetype, "", "", place, False), opened, apart=apart)
 
 
 def has_links(opened: OpenFile) -> bool:
@@ -32,7 +32,7 @@ def linked_copy(opened: OpenFile, place: Place, *, scripts: bool, apart: bool = 
 
     ``apart``: a large one is rewritten in a process of its own; without, there is a LargeDocumentError for it.
     """
-    return _copy(Document(Kind.COPY, opened.mimetype, "", "", place, scripts), opened, apart=apart)
+    return _copy(Document(DocumentKind.COPY, opened.mimetype, "", "", place, scripts), opened, apart=apart)
 
 
 def _copy(document: Document, opened: OpenFile, *, apart: bool) -> Reply:

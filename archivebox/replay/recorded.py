@@ -14,7 +14,7 @@ from archivebox.replay.files import parse_range
 from archivebox.replay.index import Recorded, RecordingIndex, indices
 from archivebox.replay.pages import HTML, circle_page, missing_page
 from archivebox.replay.records import RecordBlock, opened
-from archivebox.replay.rewriting.document import Document, Kind, Made
+from archivebox.replay.rewriting.document import Document, DocumentKind, Made
 from archivebox.replay.rewritten import Source, is_large, open_rewritten
 from archivebox.replay.scripts.place import ScriptPlace
 
@@ -121,9 +121,9 @@ def _recorded(
     kind = _kind_of(media.essence, asked)
     if kind is None:
         return _as_it_came(asked, found, _sent_type(folder, index, found, media), body)
-    inherited = inherited_charset(folder, index, found) if kind is Kind.CSS and not media.charset else ""
+    inherited = inherited_charset(folder, index, found) if kind is DocumentKind.CSS and not media.charset else ""
     # A document that its scripts show under another address is relative to that.
-    is_scripted = isinstance(asked.place, ScriptPlace) and kind is not Kind.CSS
+    is_scripted = isinstance(asked.place, ScriptPlace) and kind is not DocumentKind.CSS
     url = asked.url if is_scripted else found.response.url
     document = Document(kind, str(media), str(folder), url, asked.place, asked.scripts, inherited)
     if is_large(kind, found.size):
@@ -133,13 +133,13 @@ def _recorded(
     return made(document.make(body.read(found.size)), found.response.status)
 
 
-def _kind_of(essence: str, asked: RecordedRequest) -> Kind | None:
+def _kind_of(essence: str, asked: RecordedRequest) -> DocumentKind | None:
     """How an answer of a type is rewritten; None where it comes as it came."""
     if essence in DOCUMENTS:
-        return Kind.SCRIPTED if isinstance(asked.place, ScriptPlace) else Kind.HTML
+        return DocumentKind.SCRIPTED if isinstance(asked.place, ScriptPlace) else DocumentKind.HTML
     if essence == CSS:
-        return Kind.CSS
-    return Kind.XML if is_xml_type(essence) else None
+        return DocumentKind.CSS
+    return DocumentKind.XML if is_xml_type(essence) else None
 
 
 def _sent_type(folder: Path, index: RecordingIndex, found: Recorded, media: MediaType) -> str:

@@ -21,10 +21,10 @@ from archivebox.replay.addresses import Place
 from archivebox.replay.files import NotThereError
 from archivebox.replay.index import state_of
 from archivebox.replay.locations import Location
-from archivebox.replay.rewriting.document import Document, Kind
+from archivebox.replay.rewriting.document import Document, DocumentKind
 from archivebox.replay.rewriting.template import Filled, UnfitPlaceError, fill
 
-LARGE = {Kind.CSS: 512 * 1024}
+LARGE = {DocumentKind.CSS: 512 * 1024}
 LARGE_DOCUMENT = 128 * 1024
 """Bytes beyond which a process of its own does it, which starts in 0.3 s: a document takes up to a hundred times its
 size in memory, a style sheet four times."""
@@ -62,7 +62,7 @@ class Rewritten:
     filled: Filled
 
 
-def is_large(kind: Kind, size: int) -> bool:
+def is_large(kind: DocumentKind, size: int) -> bool:
     """Whether so many bytes are rewritten apart from the server."""
     return size > LARGE.get(kind, LARGE_DOCUMENT)
 
@@ -143,7 +143,7 @@ def _make(document: Document, source: Source, path: Path) -> BinaryIO:
         try:
             _write(document, source, made)
         except LimitError:
-            _write(replace(document, kind=Kind.SOURCE), source, made)
+            _write(replace(document, kind=DocumentKind.SOURCE), source, made)
         opened = made.open("rb")
         if folder is not None:
             with suppress(OSError):  # whoever purges may empty it at this moment

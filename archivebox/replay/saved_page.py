@@ -8,7 +8,7 @@ from tempfile import TemporaryFile
 from archivebox.replay.addresses import Place
 from archivebox.replay.files import NotThereError
 from archivebox.replay.recorded import Reply, large, made
-from archivebox.replay.rewriting.document import LARGEST_TEXT, Document, Kind
+from archivebox.replay.rewriting.document import LARGEST_TEXT, Document, DocumentKind
 from archivebox.replay.rewritten import Source, is_large
 
 SAVED = "dom/output.html"
@@ -26,7 +26,7 @@ def has_saved_page(folder: Path) -> bool:
 def saved_page(folder: Path, url: str, place: Place) -> Reply:
     """The document, whose URLs lead into the archive. NotThereError. Blocks."""
     data = _WITHOUT_SCRIPTS.sub(b"", (folder / SAVED).read_bytes())
-    document = Document(Kind.HTML, "text/html; charset=utf-8", str(folder), url, place, False)
+    document = Document(DocumentKind.HTML, "text/html; charset=utf-8", str(folder), url, place, False)
     with TemporaryFile() as file:
         file.write(data)
         file.flush()

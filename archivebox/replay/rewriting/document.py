@@ -25,7 +25,7 @@ _DRAWN = re.compile(rb"<\?xml-stylesheet|http://www\.w3\.org/")
 """What says at the beginning of XML that browsers draw it: by a style sheet, or as SVG."""
 
 
-class Kind(StrEnum):
+class DocumentKind(StrEnum):
     """What is rewritten: a recorded document, without or with its scripts, a style sheet, XML, a document of a plugin;
     or what cannot be.
     """
@@ -54,7 +54,7 @@ class Document:
     ``mimetype``: with the charset that is known of it; ``inherited``: a style sheet's charset where nothing says it.
     """
 
-    kind: Kind
+    kind: DocumentKind
     mimetype: str
     folder: str
     url: str
@@ -64,21 +64,21 @@ class Document:
 
     def make(self, data: bytes) -> Made:
         """What is shown of it; its source where it cannot be rewritten."""
-        if self.kind is Kind.XML:
+        if self.kind is DocumentKind.XML:
             return self._make_xml(data)
-        if self.kind is Kind.SOURCE:
+        if self.kind is DocumentKind.SOURCE:
             return self._source(data)
         try:
             body = self.rewrite(data)
         except TangledError:
             return self._source(data)
-        return Made(f"text/{'css' if self.kind is Kind.CSS else 'html'}; charset=utf-8", body, is_clean=True)
+        return Made(f"text/{'css' if self.kind is DocumentKind.CSS else 'html'}; charset=utf-8", body, is_clean=True)
 
     def rewrite(self, data: bytes) -> bytes:
         """Its bytes in UTF-8, with URLs that lead into the archive. TangledError."""
         place = self.place.seen_from(self.url) if isinstance(self.place, ScriptPlace) else self.place
         text, links = self._text(data), LinkRewriter(place, self.url, self.url, self._is_kept(), self.scripts)
-        if self.kind is Kind.SCRIPTED:
+        if self.kind is DocumentKind.SCRIPTED:
             written = rewrite_scripted(text, links, indices.of(Path(self.folder)).origins)
         else:
             written = _WAYS[self.kind](text, links)
@@ -89,8 +89,8 @@ class Document:
         scripts; and what would connect elsewhere. XHTML is a document.
         """
         if is_xhtml(data):
-            of_page = Kind.SCRIPTED if isinstance(self.place, ScriptPlace) else Kind.HTML
-            return replace(self, kind=of_page if self.folder else Kind.COPY).make(data)
+            of_page = DocumentKind.SCRIPTED if isinstance(self.place, ScriptPlace) else DocumentKind.HTML
+            return replace(self, kind=of_page if self.folder else DocumentKind.COPY).make(data)
         is_drawn = self.mimetype.startswith(_SVG) or _DRAWN.search(data, 0, 1024)
         return Made(self.mimetype, data) if is_drawn and not connects(data) else self._source(data)
 
@@ -112,11 +112,11 @@ class Document:
     def from_json(cls, text: str) -> "Document":
         said = json.loads(text)
         place = ScriptPlace(**said["place"]) if "main" in said["place"] else Place(**said["place"])
-        return cls(**{**said, "kind": Kind(said["kind"]), "place": place})
+        return cls(**{**said, "kind": DocumentKind(said["kind"]), "place": place})
 
 
-_WAYS: dict[Kind, Callable[[str, LinkRewriter], str]] = {
-    Kind.HTML: rewrite_html,
-    Kind.CSS: rewrite_css,
-    Kind.COPY: lead_links,
+_WAYS: dict[DocumentKind, Callable[[str, LinkRewriter], str]] = {
+    DocumentKind.HTML: rewrite_html,
+    DocumentKind.CSS: rewrite_css,
+    DocumentKind.COPY: lead_links,
 }

@@ -14,7 +14,7 @@ from archivebox.replay.copies import linked_copy, xml_copy
 from archivebox.replay.files import NotThereError, open_beneath
 from archivebox.replay.index import load
 from archivebox.replay.recorded import RecordedRequest, Reply, reply_to
-from archivebox.replay.rewriting.document import Document, Kind
+from archivebox.replay.rewriting.document import Document, DocumentKind
 from archivebox.replay.rewriting.template import Template, fill
 from archivebox.replay.rewritten import LargeDocumentError
 from archivebox.storage.layout import DataFolder
@@ -64,7 +64,7 @@ def body_of(reply: Reply, step: int = 10_000) -> bytes:
 
 
 def directly(folder: Path, place: Place) -> bytes:
-    return Document(Kind.HTML, "text/html", str(folder), URL, place, scripts=False).rewrite(PAGE)
+    return Document(DocumentKind.HTML, "text/html", str(folder), URL, place, scripts=False).rewrite(PAGE)
 
 
 def test_it_is_made_once_and_is_for_each_viewer_what_it_would_be(folder: Path, processes: list[str]) -> None:
@@ -83,14 +83,14 @@ def test_it_is_made_once_and_is_for_each_viewer_what_it_would_be(folder: Path, p
 def test_words_are_filled_in_wherever_a_file_is_read_in_two(folder: Path, tmp_path: Path, step: int) -> None:
     small = PAGE[:2000] if step < 64 else PAGE
     file = tmp_path / "made"
-    document = Document(Kind.HTML, "text/html", str(folder), URL, PLACE, scripts=False)
+    document = Document(DocumentKind.HTML, "text/html", str(folder), URL, PLACE, scripts=False)
     with file.open("wb") as output:
         Template(document).write(small, output)
     with file.open("rb") as made:
         filled = fill(made, OTHER)
         body = b"".join(iter(lambda: filled.read(step), b""))
     assert len(body) == filled.size
-    other = Document(Kind.HTML, "text/html", str(folder), URL, OTHER, scripts=False)
+    other = Document(DocumentKind.HTML, "text/html", str(folder), URL, OTHER, scripts=False)
     assert body == other.rewrite(small)
 
 

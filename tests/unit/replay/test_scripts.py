@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from archivebox.replay.origins import Replay
-from archivebox.replay.rewriting.document import Document, Kind
+from archivebox.replay.rewriting.document import Document, DocumentKind
 from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.rewritten import Source, open_rewritten
 from archivebox.replay.scripts.bodies import names_of
@@ -121,7 +121,7 @@ def test_the_module_map_leads_to_recorded_hosts_and_has_the_pages_own() -> None:
 
 
 def test_a_large_document_is_rewritten_for_its_place_in_a_process_of_its_own(tmp_path: Path) -> None:
-    document = Document(Kind.SCRIPTED, "text/html", str(tmp_path), f"{MAIN}/", PLACE, scripts=True)
+    document = Document(DocumentKind.SCRIPTED, "text/html", str(tmp_path), f"{MAIN}/", PLACE, scripts=True)
     file = tmp_path / "page.html"
     file.write_bytes(b"<p>x<a href=/y>y</a>")
     with file.open("rb") as source:
