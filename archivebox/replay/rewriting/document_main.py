@@ -14,7 +14,7 @@ from archivebox.lib.limited import limit
 from archivebox.replay.locations import Location
 from archivebox.replay.records import opened
 from archivebox.replay.rewriting.document import LARGEST_TEXT, Document
-from archivebox.replay.rewriting.template import Template
+from archivebox.replay.rewriting.template import RewrittenTemplate
 
 MEMORY = 1024 * 1024 * 1024
 """Bytes of address space. A page of 20 MB of prose takes a fourth of it."""
@@ -30,7 +30,7 @@ def main() -> int:
     htmltrial.pass_all()  # this process is itself one that can be ended
     try:
         with os.fdopen(asked["output"], "wb") as output:
-            Template(document).write(_read(asked), output)
+            RewrittenTemplate(document).write(_read(asked), output)
     except (MemoryError, OSError):
         return 1
     return 0

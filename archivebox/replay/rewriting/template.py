@@ -25,7 +25,7 @@ class UnfitPlaceError(ValueError):
     """The viewer's place cannot be filled in: it would not be written everywhere in the same way."""
 
 
-class Template:
+class RewrittenTemplate:
     """A document that is rewritten for everybody."""
 
     def __init__(self, document: Document) -> None:

@@ -15,7 +15,7 @@ from archivebox.replay.files import NotThereError, open_beneath
 from archivebox.replay.index import load
 from archivebox.replay.recorded import RecordedRequest, Reply, reply_to
 from archivebox.replay.rewriting.document import Document, DocumentKind
-from archivebox.replay.rewriting.template import Template, fill
+from archivebox.replay.rewriting.template import RewrittenTemplate, fill
 from archivebox.replay.rewritten import LargeDocumentError
 from archivebox.storage.layout import DataFolder
 from tests.webserver.recording import Page, pack_recording, record
@@ -85,7 +85,7 @@ def test_words_are_filled_in_wherever_a_file_is_read_in_two(folder: Path, tmp_pa
     file = tmp_path / "made"
     document = Document(DocumentKind.HTML, "text/html", str(folder), URL, PLACE, scripts=False)
     with file.open("wb") as output:
-        Template(document).write(small, output)
+        RewrittenTemplate(document).write(small, output)
     with file.open("rb") as made:
         filled = fill(made, OTHER)
         body = b"".join(iter(lambda: filled.read(step), b""))
