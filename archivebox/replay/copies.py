@@ -9,7 +9,7 @@ from archivebox.replay.addresses import Place
 from archivebox.replay.files import OpenFile
 from archivebox.replay.recorded import DOCUMENTS, Reply, large, made
 from archivebox.replay.rewriting.document import LARGEST_TEXT, Document, DocumentKind
-from archivebox.replay.rewritten import Source, is_large
+from archivebox.replay.rewritten import DocumentSource, is_large
 
 
 def is_xml_file(opened: OpenFile) -> bool:
@@ -39,5 +39,5 @@ def _copy(document: Document, opened: OpenFile, *, apart: bool) -> Reply:
     if is_large(document.kind, opened.size):
         status = os.fstat(opened.descriptor)
         identity = f"{status.st_dev} {status.st_ino} {opened.etag}"
-        return large(document, Source(identity, opened.size, descriptor=opened.descriptor), apart=apart)
+        return large(document, DocumentSource(identity, opened.size, descriptor=opened.descriptor), apart=apart)
     return made(document.make(os.pread(opened.descriptor, LARGEST_TEXT, 0)))

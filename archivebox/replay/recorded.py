@@ -15,7 +15,7 @@ from archivebox.replay.index import Recorded, RecordingIndex, indices
 from archivebox.replay.pages import HTML, circle_page, missing_page
 from archivebox.replay.records import RecordBlock, opened
 from archivebox.replay.rewriting.document import Document, DocumentKind, Made
-from archivebox.replay.rewritten import Source, is_large, open_rewritten
+from archivebox.replay.rewritten import DocumentSource, is_large, open_rewritten
 from archivebox.replay.scripts.place import ScriptPlace
 
 DOCUMENTS = frozenset({"text/html", "application/xhtml+xml"})
@@ -88,7 +88,7 @@ def made(result: Made, status: int = 200) -> Reply:
     return whole(result.mimetype, result.body, status, is_clean=result.is_clean)
 
 
-def large(document: Document, source: Source, status: int = 200, *, apart: bool) -> Reply:
+def large(document: Document, source: DocumentSource, status: int = 200, *, apart: bool) -> Reply:
     """A large document, of which a part is in memory at a time. LargeDocumentError."""
     found = open_rewritten(document, source, apart=apart)
     filled = found.filled
@@ -128,7 +128,7 @@ def _recorded(
     document = Document(kind, str(media), str(folder), url, asked.place, asked.scripts, inherited)
     if is_large(kind, found.size):
         return large(
-            document, Source(found.response.sha256, found.size, found.body), found.response.status, apart=apart
+            document, DocumentSource(found.response.sha256, found.size, found.body), found.response.status, apart=apart
         )
     return made(document.make(body.read(found.size)), found.response.status)
 

@@ -42,7 +42,7 @@ class LargeDocumentError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DocumentSource:
     """Where a document of ``size`` bytes lies: in a record, or in an open file. ``identity`` changes with it.
 
     A record has its digest for it; a file its place, size and time.
@@ -67,7 +67,7 @@ def is_large(kind: DocumentKind, size: int) -> bool:
     return size > LARGE.get(kind, LARGE_DOCUMENT)
 
 
-def open_rewritten(document: Document, source: Source, *, apart: bool) -> Rewritten:
+def open_rewritten(document: Document, source: DocumentSource, *, apart: bool) -> Rewritten:
     """The document as it was kept, or as it is made now. Blocks.
 
     LargeDocumentError where it has to be made and is not to be, ``apart`` from the server. NotThereError.
@@ -115,7 +115,7 @@ def _folder() -> Path:
     return DATA_FOLDER.rewritten
 
 
-def _name_of(document: Document, source: Source) -> str:
+def _name_of(document: Document, source: DocumentSource) -> str:
     """A name that is another wherever something else would be written."""
     place = Place("", "", document.place.moment) if isinstance(document.place, Place) else document.place
     state = state_of(Path(document.folder)) if document.folder else []
@@ -132,7 +132,7 @@ def _version() -> str:
     return digest.hexdigest()
 
 
-def _make(document: Document, source: Source, path: Path) -> BinaryIO:
+def _make(document: Document, source: DocumentSource, path: Path) -> BinaryIO:
     """Have it rewritten, and kept where that is possible; what takes too much is kept as its source."""
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -156,7 +156,7 @@ def _make(document: Document, source: Source, path: Path) -> BinaryIO:
     return opened
 
 
-def _write(document: Document, source: Source, made: Path) -> None:
+def _write(document: Document, source: DocumentSource, made: Path) -> None:
     """LimitError."""
     with made.open("wb") as output:
         told = {

@@ -9,7 +9,7 @@ from archivebox.replay.addresses import Place
 from archivebox.replay.files import NotThereError
 from archivebox.replay.recorded import Reply, large, made
 from archivebox.replay.rewriting.document import LARGEST_TEXT, Document, DocumentKind
-from archivebox.replay.rewritten import Source, is_large
+from archivebox.replay.rewritten import DocumentSource, is_large
 
 SAVED = "dom/output.html"
 """The document after its scripts, in UTF-8, which the plugin ``dom`` keeps."""
@@ -30,7 +30,7 @@ def saved_page(folder: Path, url: str, place: Place) -> Reply:
     with TemporaryFile() as file:
         file.write(data)
         file.flush()
-        source = Source(hashlib.sha256(data).hexdigest(), len(data), descriptor=file.fileno())
+        source = DocumentSource(hashlib.sha256(data).hexdigest(), len(data), descriptor=file.fileno())
         is_apart = is_large(document.kind, len(data))
         reply = large(document, source, apart=True) if is_apart else made(document.make(data))
     if not reply.is_clean:  # its source

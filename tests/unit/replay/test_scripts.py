@@ -13,7 +13,7 @@ import pytest
 from archivebox.replay.origins import Replay
 from archivebox.replay.rewriting.document import Document, DocumentKind
 from archivebox.replay.rewriting.links import LinkRewriter
-from archivebox.replay.rewritten import Source, open_rewritten
+from archivebox.replay.rewritten import DocumentSource, open_rewritten
 from archivebox.replay.scripts.bodies import names_of
 from archivebox.replay.scripts.host import label_of_host, origin_of_view
 from archivebox.replay.scripts.offline import OfflineView
@@ -125,7 +125,9 @@ def test_a_large_document_is_rewritten_for_its_place_in_a_process_of_its_own(tmp
     file = tmp_path / "page.html"
     file.write_bytes(b"<p>x<a href=/y>y</a>")
     with file.open("rb") as source:
-        made = open_rewritten(document, Source("page", file.stat().st_size, descriptor=source.fileno()), apart=True)
+        made = open_rewritten(
+            document, DocumentSource("page", file.stat().st_size, descriptor=source.fileno()), apart=True
+        )
     with made.file:
         assert made.filled.read(1 << 20) == document.rewrite(file.read_bytes())
 
