@@ -25,7 +25,7 @@ from archivebox.base_models.rows import new_id
 from archivebox.plugins.base.responses import Response, read_index
 from archivebox.plugins.chrome.likeness import packed_alike, read_picture, tiles_alike
 from archivebox.replay import addresses, capability
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.capability import Purpose
 from archivebox.replay.index import indices
 from archivebox.replay.listener import EndedError, Listener
@@ -163,8 +163,8 @@ def ask(port: int, path: str, host: str) -> tuple[int, bytes]:
     return answer.status, body
 
 
-def place_of(one: Recording, purpose: Purpose = Purpose.FILES) -> Place:
-    return Place(capability.grant(one.key, "public", purpose), "http://127.0.0.1:8000", "20261122090000")
+def place_of(one: Recording, purpose: Purpose = Purpose.FILES) -> ReplayContext:
+    return ReplayContext(capability.grant(one.key, "public", purpose), "http://127.0.0.1:8000", "20261122090000")
 
 
 def share_found(one: Recording, port: int) -> float:

@@ -15,7 +15,7 @@ _URL = re.compile(r"\A(https?:)//?(?=[^/])")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ReplayContext:
     """Where a page is replayed: with which capability, for whom, and of which moment.
 
     ``app``: scheme, host and path by which the viewer reaches the app, to which links lead. ``moment``: YYYYMMDDhhmmss,
@@ -44,7 +44,7 @@ def path_of(app: str, moment: str, shown: str) -> str:
     return f"@{app.replace('://', ':', 1)}/{moment}/{shown}"
 
 
-def read(token: str, path: str) -> tuple[Place | None, str]:
+def read(token: str, path: str) -> tuple[ReplayContext | None, str]:
     """The place that is written in ``path``, after its capability, and what is shown there: a URL, or a file's path.
 
     None for the place where only a file is named.
@@ -53,7 +53,7 @@ def read(token: str, path: str) -> tuple[Place | None, str]:
     if found is None or not host_name(found[2]):
         return None, path
     scheme, host, below, moment, shown = found.groups()
-    return Place(token, f"{scheme}://{host}{below}", moment), whole_url(shown)
+    return ReplayContext(token, f"{scheme}://{host}{below}", moment), whole_url(shown)
 
 
 def whole_url(shown: str) -> str:

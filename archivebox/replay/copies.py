@@ -5,7 +5,7 @@ in it has a browser connect elsewhere.
 import os
 
 from archivebox.lib.mime_sniffing import is_xml_type
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.files import OpenFile
 from archivebox.replay.recorded import DOCUMENTS, Reply, large, made
 from archivebox.replay.rewriting.document import LARGEST_TEXT, Document, DocumentKind
@@ -17,7 +17,7 @@ def is_xml_file(opened: OpenFile) -> bool:
     return not opened.is_folder and is_xml_type(opened.mimetype)
 
 
-def xml_copy(opened: OpenFile, place: Place, *, apart: bool = False) -> Reply:
+def xml_copy(opened: OpenFile, place: ReplayContext, *, apart: bool = False) -> Reply:
     """The file, or its source. Blocks. LargeDocumentError."""
     return _copy(Document(DocumentKind.XML, opened.mimetype, "", "", place, False), opened, apart=apart)
 
@@ -27,7 +27,7 @@ def has_links(opened: OpenFile) -> bool:
     return not opened.is_folder and opened.mimetype in DOCUMENTS
 
 
-def linked_copy(opened: OpenFile, place: Place, *, scripts: bool, apart: bool = False) -> Reply:
+def linked_copy(opened: OpenFile, place: ReplayContext, *, scripts: bool, apart: bool = False) -> Reply:
     """The document, or its beginning, with its links to the web led into the app; else its source. Blocks.
 
     ``apart``: a large one is rewritten in a process of its own; without, there is a LargeDocumentError for it.

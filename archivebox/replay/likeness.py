@@ -26,7 +26,7 @@ from archivebox.machine.binary import binary_paths
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.replay import addresses
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.files import NotThereError
 from archivebox.replay.index import indices
 from archivebox.replay.moments import moment_of
@@ -121,8 +121,8 @@ class Comparing:
         host, moment = f"{snapshot.pk}.localhost", moment_of(snapshot)
         answers, plain = _Answers(snapshot.path, host, url, _scripted(snapshot, url)), sandbox(own=True, scripts=False)
         page: dict[str, JSON] = {
-            "replay": [f"http://{host}{Place(REPLAY, APP, moment).address(url)}", plain],
-            "saved": [f"http://{host}{Place(SAVED, APP, moment).address(url)}", plain] if is_saved else None,
+            "replay": [f"http://{host}{ReplayContext(REPLAY, APP, moment).address(url)}", plain],
+            "saved": [f"http://{host}{ReplayContext(SAVED, APP, moment).address(url)}", plain] if is_saved else None,
             "scripted": None if answers.scripted is None else [answers.scripted.address, OfflineView.sandbox],
             "picture": str(picture or ""),
         }
@@ -279,7 +279,7 @@ class _Answers:
         allowed = policy(self.host, reply.mimetype, links=True, is_clean=reply.is_clean)
         return _sent(reply, {"content-type": reply.mimetype, "content-security-policy": allowed, **reply.headers})
 
-    def _reply(self, place: Place, url: str, span: str) -> Reply:
+    def _reply(self, place: ReplayContext, url: str, span: str) -> Reply:
         if place.token == SAVED and url == self.url:
             return saved_page(self.folder, url, place)
         return reply_to(self.folder, RecordedRequest(place, url, range=span), apart=True)

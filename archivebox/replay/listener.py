@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from archivebox.replay import addresses, capability
-from archivebox.replay.addresses import Place, is_url
+from archivebox.replay.addresses import ReplayContext, is_url
 from archivebox.replay.answer import Answer, Headers
 from archivebox.replay.capability import Capability, Purpose
 from archivebox.replay.copies import has_links, is_xml_file, linked_copy, xml_copy
@@ -111,7 +111,7 @@ class Listener:
             url = f"{shown}?{scope.query_string}" if scope.query_string else shown
             await self._recorded(answer, folder, RecordedRequest(place, url, range=scope.headers.get("range") or ""))
         else:
-            await self._file(answer, scope, folder, names, place or Place(token, "", ""))
+            await self._file(answer, scope, folder, names, place or ReplayContext(token, "", ""))
 
     async def _recorded(self, answer: Answer, folder: Path, asked: RecordedRequest) -> None:
         await self._send(answer, partial(reply_to, folder, asked))
@@ -123,7 +123,9 @@ class Listener:
         finally:
             reply.close()
 
-    async def _file(self, answer: Answer, scope: RequestScope, folder: Path, names: list[str], place: Place) -> None:
+    async def _file(
+        self, answer: Answer, scope: RequestScope, folder: Path, names: list[str], place: ReplayContext
+    ) -> None:
         if answer.is_shared and not is_article_picture(names):
             raise NotThereError
         opened = await asyncio.to_thread(open_beneath, folder, names)

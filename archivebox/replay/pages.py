@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from urllib.parse import quote
 
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.files import FolderEntry
 from archivebox.replay.scripts.place import ScriptPlace
 
@@ -41,7 +41,7 @@ def circle_page(url: str) -> bytes:
     return _page("This address leads back to itself", f"<p>{escape(url)}</p><p>{sentence}</p>")
 
 
-def missing_page(url: str, place: Place | ScriptPlace, failure: str) -> bytes:
+def missing_page(url: str, place: ReplayContext | ScriptPlace, failure: str) -> bytes:
     """What stands for a URL that is not in this snapshot; ``failure``: why the browser got nothing, where it asked."""
     why = f"<p>The browser asked for it then, and got nothing: {escape(failure)}.</p>" if failure else ""
     if isinstance(place, ScriptPlace):

@@ -8,7 +8,7 @@ from io import BytesIO
 from pathlib import Path
 
 from archivebox.lib.mime_sniffing import MediaType, is_javascript_type, is_xml_type, parse_content_type
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.answer_type import CSS, inherited_charset, media_type_of
 from archivebox.replay.files import parse_range
 from archivebox.replay.index import Recorded, RecordingIndex, indices
@@ -33,7 +33,7 @@ class RecordedRequest:
     ``is_raw``: a script asks, and gets all bytes as they came. ``found``: the answer, where it was chosen already.
     """
 
-    place: Place | ScriptPlace
+    place: ReplayContext | ScriptPlace
     url: str
     scripts: bool = False
     range: str = ""

@@ -17,7 +17,7 @@ from typing import BinaryIO
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib import limited
 from archivebox.lib.limited import LimitError
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.files import NotThereError
 from archivebox.replay.index import state_of
 from archivebox.replay.locations import Location
@@ -117,7 +117,9 @@ def _folder() -> Path:
 
 def _name_of(document: Document, source: DocumentSource) -> str:
     """A name that is another wherever something else would be written."""
-    place = Place("", "", document.place.moment) if isinstance(document.place, Place) else document.place
+    place = (
+        ReplayContext("", "", document.place.moment) if isinstance(document.place, ReplayContext) else document.place
+    )
     state = state_of(Path(document.folder)) if document.folder else []
     told = [_version(), asdict(replace(document, place=place)), source.identity, source.size, state]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.files import NotThereError
 from archivebox.replay.recorded import Reply, large, made
 from archivebox.replay.rewriting.document import LARGEST_TEXT, Document, DocumentKind
@@ -23,7 +23,7 @@ def has_saved_page(folder: Path) -> bool:
     return path.is_file() and 0 < path.stat().st_size <= LARGEST_TEXT
 
 
-def saved_page(folder: Path, url: str, place: Place) -> Reply:
+def saved_page(folder: Path, url: str, place: ReplayContext) -> Reply:
     """The document, whose URLs lead into the archive. NotThereError. Blocks."""
     data = _WITHOUT_SCRIPTS.sub(b"", (folder / SAVED).read_bytes())
     document = Document(DocumentKind.HTML, "text/html; charset=utf-8", str(folder), url, place, False)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from archivebox.lib.htmltrial import TangledError
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.index import indices
 from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.html import lead_links, rewrite_html
@@ -58,7 +58,7 @@ class Document:
     mimetype: str
     folder: str
     url: str
-    place: Place | ScriptPlace
+    place: ReplayContext | ScriptPlace
     scripts: bool
     inherited: str = ""
 
@@ -111,7 +111,7 @@ class Document:
     @classmethod
     def from_json(cls, text: str) -> "Document":
         said = json.loads(text)
-        place = ScriptPlace(**said["place"]) if "main" in said["place"] else Place(**said["place"])
+        place = ScriptPlace(**said["place"]) if "main" in said["place"] else ReplayContext(**said["place"])
         return cls(**{**said, "kind": DocumentKind(said["kind"]), "place": place})
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import ada_url
 
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.scripts.place import ScriptPlace
 
 _WEB = ("https://", "http://")
@@ -21,7 +21,7 @@ class LinkRewriter:
     document's scripts run; its links stay in its frame then, because a script could click them.
     """
 
-    place: Place | ScriptPlace
+    place: ReplayContext | ScriptPlace
     document: str
     base: str
     is_kept: Callable[[str], bool]
@@ -40,7 +40,7 @@ class LinkRewriter:
 
     def leaves_frame(self, href: str) -> bool:
         """Whether a link leads into the app; while scripts run, links stay in the frame."""
-        return not self.scripts and isinstance(self.place, Place) and href.startswith(self.place.app)
+        return not self.scripts and isinstance(self.place, ReplayContext) and href.startswith(self.place.app)
 
     def absolute(self, text: str) -> str:
         """The URL that ``text`` means here; empty where it is none of the web's, or leads to a part of this page."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.rewriting.document import Document
 
 _READ = 64 * 1024
@@ -31,7 +31,7 @@ class RewrittenTemplate:
     def __init__(self, document: Document) -> None:
         self._secret = secrets.token_hex(10)
         self._document = document
-        if isinstance(document.place, Place):
+        if isinstance(document.place, ReplayContext):
             self._document = replace(document, place=_nobody(self._secret, document.place.moment))
 
     def write(self, data: bytes, output: BinaryIO) -> None:
@@ -68,14 +68,14 @@ def fill(file: BinaryIO, place: object) -> Filled:
     if os.fstat(file.fileno()).st_size != len(line) + head["size"]:
         raise ValueError("the document is not whole")
     address, app = _words(head["secret"])
-    own = _own(place) if isinstance(place, Place) else (address, app)
+    own = _own(place) if isinstance(place, ReplayContext) else (address, app)
     grown = head["addresses"] * (len(own[0]) - len(address)) + head["apps"] * (len(own[1]) - len(app))
     filling = _Filling(file, {address: own[0], app: own[1]})
     return Filled(head["mimetype"], head["is_clean"], head["size"] + grown, filling)
 
 
-def _nobody(secret: str, moment: str) -> Place:
-    return Place(f"t{secret}", f"https://a{secret}", moment)
+def _nobody(secret: str, moment: str) -> ReplayContext:
+    return ReplayContext(f"t{secret}", f"https://a{secret}", moment)
 
 
 def _words(secret: str) -> tuple[bytes, bytes]:
@@ -83,7 +83,7 @@ def _words(secret: str) -> tuple[bytes, bytes]:
     return f"/t{secret}/@https:a{secret}/".encode(), f"https://a{secret}/".encode()
 
 
-def _own(place: Place) -> tuple[bytes, bytes]:
+def _own(place: ReplayContext) -> tuple[bytes, bytes]:
     if not _PLAIN.fullmatch(place.token + place.app):
         raise UnfitPlaceError(place.app)
     address = f"/{place.token}/@{place.app.replace('://', ':', 1)}/" if place.app else f"/{place.token}/@/"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.recorded import RecordedRequest, Reply, reply_to
 from tests.webserver.recording import Page, record
 
-PLACE = Place("token", "http://127.0.0.1:8000", "20261122090000")
+PLACE = ReplayContext("token", "http://127.0.0.1:8000", "20261122090000")
 URL = "http://a.example/"
 WORD = "Съешь"
 CP1251 = WORD.encode("windows-1251")

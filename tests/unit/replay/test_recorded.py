@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.index import indices, load
 from archivebox.replay.matching import bare, loose
 from archivebox.replay.recorded import RecordedRequest, Reply, reply_to
 from tests.webserver.recording import WARC, Page, record
 
-PLACE = Place("token", "http://127.0.0.1:8000", "20261122090000")
+PLACE = ReplayContext("token", "http://127.0.0.1:8000", "20261122090000")
 CLIP = bytes(range(256)) * 10
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.files import NotThereError
 from archivebox.replay.index import load
 from archivebox.replay.locations import Location
@@ -16,7 +16,7 @@ from archivebox.replay.recorded import RecordedRequest, reply_to
 from archivebox.replay.records import opened, read_request_body
 from tests.webserver.recording import WARC, Page, pack_recording, record_all
 
-PLACE = Place("token", "http://127.0.0.1:8000", "20261122090000")
+PLACE = ReplayContext("token", "http://127.0.0.1:8000", "20261122090000")
 URL = "http://a.example/"
 PAGE = b"<title>Dup</title><h1>Hello</h1>" + b"<p>word</p>" * 500
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from archivebox.replay.addresses import Place, path_of, read
+from archivebox.replay.addresses import ReplayContext, path_of, read
 from archivebox.replay.copies import has_links, linked_copy
 from archivebox.replay.files import open_beneath
 from archivebox.replay.pages import HTML
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-PLACE = Place("token", "http://127.0.0.1:8000", "20261122090000")
+PLACE = ReplayContext("token", "http://127.0.0.1:8000", "20261122090000")
 HERE = "https://site.example/news/page"
 KEPT = "/token/@http:127.0.0.1:8000/20261122090000/"
 DEEP = "<div>" * 100_000

@@ -9,7 +9,7 @@ import pytest
 
 from archivebox.lib import limited
 from archivebox.replay import rewritten
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.copies import linked_copy, xml_copy
 from archivebox.replay.files import NotThereError, open_beneath
 from archivebox.replay.index import load
@@ -22,8 +22,8 @@ from tests.webserver.recording import Page, pack_recording, record
 
 URL = "http://a.example/"
 MOMENT = "20261122090000"
-PLACE = Place("11.22.a.public.sig_-nature", "http://127.0.0.1:8000", MOMENT)
-OTHER = Place("33", "https://archive.example/below", MOMENT)
+PLACE = ReplayContext("11.22.a.public.sig_-nature", "http://127.0.0.1:8000", MOMENT)
+OTHER = ReplayContext("33", "https://archive.example/below", MOMENT)
 LINE = (
     b'<p><a href="/next">Next</a> <img src="p.png" style="background:url(q.png)"> <a href="http://b.example/">B</a>\n'
 )
@@ -63,7 +63,7 @@ def body_of(reply: Reply, step: int = 10_000) -> bytes:
         reply.close()
 
 
-def directly(folder: Path, place: Place) -> bytes:
+def directly(folder: Path, place: ReplayContext) -> bytes:
     return Document(DocumentKind.HTML, "text/html", str(folder), URL, place, scripts=False).rewrite(PAGE)
 
 
@@ -105,7 +105,7 @@ def test_no_viewers_word_is_kept(folder: Path, kept: Path) -> None:
 @pytest.mark.parametrize("app", ['http://a"b', "http://a&b", "http://a<b>", "http://a b", "http://a'b"])
 def test_an_address_that_html_would_write_otherwise_is_not_filled_in(folder: Path, app: str) -> None:
     with pytest.raises(NotThereError):
-        reply_to(folder, RecordedRequest(Place("11", app, MOMENT), URL), apart=True)
+        reply_to(folder, RecordedRequest(ReplayContext("11", app, MOMENT), URL), apart=True)
 
 
 def test_what_is_lost_or_changed_is_made_again(folder: Path, kept: Path, processes: list[str]) -> None:
@@ -116,7 +116,7 @@ def test_what_is_lost_or_changed_is_made_again(folder: Path, kept: Path, process
     log = folder / "responses" / "index.jsonl"
     os.utime(log, ns=(0, 0))  # another resource may be there now
     body_of(reply_to(folder, RecordedRequest(PLACE, URL), apart=True))
-    body_of(reply_to(folder, RecordedRequest(Place("11", "http://a", "20270101000000"), URL), apart=True))
+    body_of(reply_to(folder, RecordedRequest(ReplayContext("11", "http://a", "20270101000000"), URL), apart=True))
     assert len(processes) == 4
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from archivebox.replay.addresses import Place
+from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.html import rewrite_html
 from archivebox.replay.rewriting.links import LinkRewriter
 
-PLACE = Place("token", "http://127.0.0.1:8000", "20261122090000")
+PLACE = ReplayContext("token", "http://127.0.0.1:8000", "20261122090000")
 HERE = "https://site.example/"
 LINKS = LinkRewriter(PLACE, HERE, HERE, lambda url: url in {f"{HERE}kept.png", f"{HERE}large.png"})
 
