@@ -31,7 +31,7 @@ class Transport(Protocol):
     async def send_bytes(self, data: bytes) -> None: ...
 
 
-class Exchange(Protocol):
+class HttpExchange(Protocol):
     """How granian takes an answer."""
 
     def response_empty(self, status: int, headers: list[tuple[str, str]]) -> None: ...
@@ -47,7 +47,7 @@ class Answer:
     :func:`archivebox.replay.origins.is_part`. ``is_clean``: see :class:`Reply`.
     """
 
-    def __init__(self, exchange: Exchange, host: str, app_url: str, *, head: bool) -> None:
+    def __init__(self, exchange: HttpExchange, host: str, app_url: str, *, head: bool) -> None:
         self._exchange = exchange
         self._host = host
         self._app_url = app_url

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
-from archivebox.replay.answer import Answer, Exchange, Headers
+from archivebox.replay.answer import Answer, Headers, HttpExchange
 from archivebox.replay.large import in_turn
 from archivebox.replay.scripts.bodies import BODY_MOST
 from archivebox.replay.scripts.place import ScriptPlace
@@ -33,7 +33,7 @@ class OpenView:
     place: ScriptPlace
 
 
-class BodyExchange(Exchange, Protocol):
+class BodyExchange(HttpExchange, Protocol):
     """How granian gives the body of a request."""
 
     def __aiter__(self) -> AsyncIterator[bytes]: ...
