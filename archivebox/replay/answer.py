@@ -39,7 +39,7 @@ class HttpExchange(Protocol):
     def response_stream(self, status: int, headers: list[tuple[str, str]]) -> Transport: ...
 
 
-class Answer:
+class ReplayResponse:
     """One answer. ``scripts``: whether the page's own may run; ``links``: whether those of the page leave its frame.
 
     ``is_picture``: whether it is one picture of a list. ``is_shared``: whether a share link shows it. ``is_part``:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from archivebox.replay import addresses, capability
 from archivebox.replay.addresses import ReplayContext, is_url
-from archivebox.replay.answer import Answer, Headers
+from archivebox.replay.answer import Headers, ReplayResponse
 from archivebox.replay.capability import Capability, Purpose
 from archivebox.replay.copies import has_links, is_xml_file, linked_copy, xml_copy
 from archivebox.replay.files import NotThereError, list_folder, open_beneath, split_path
@@ -67,7 +67,7 @@ class Listener:
         host = scope.headers.get("host") or scope.authority or ""
         is_known = self._is_known_host(host)
         label = label_of_host(host)
-        make = ViewAnswer if label else Answer
+        make = ViewAnswer if label else ReplayResponse
         answer = make(exchange, host if is_known else "", self._app_url, head=scope.method == "HEAD")
         if not is_known:
             answer.error(400, *_UNKNOWN)
@@ -85,7 +85,7 @@ class Listener:
         except EndedError:
             answer.error(403, *_EXPIRED)
 
-    async def _answer(self, scope: RequestScope, host: str, answer: Answer) -> None:
+    async def _answer(self, scope: RequestScope, host: str, answer: ReplayResponse) -> None:
         token, _, path = scope.path.lstrip("/").partition("/")
         place, shown = addresses.read(token, path)
         names = [] if is_url(shown) else split_path(shown)
@@ -113,10 +113,10 @@ class Listener:
         else:
             await self._file(answer, scope, folder, names, place or ReplayContext(token, "", ""))
 
-    async def _recorded(self, answer: Answer, folder: Path, asked: RecordedRequest) -> None:
+    async def _recorded(self, answer: ReplayResponse, folder: Path, asked: RecordedRequest) -> None:
         await self._send(answer, partial(reply_to, folder, asked))
 
-    async def _send(self, answer: Answer, make: Make) -> None:
+    async def _send(self, answer: ReplayResponse, make: Make) -> None:
         reply = await in_turn(make)
         try:
             await answer.reply(reply)
@@ -124,7 +124,7 @@ class Listener:
             reply.close()
 
     async def _file(
-        self, answer: Answer, scope: RequestScope, folder: Path, names: list[str], place: ReplayContext
+        self, answer: ReplayResponse, scope: RequestScope, folder: Path, names: list[str], place: ReplayContext
     ) -> None:
         if answer.is_shared and not is_article_picture(names):
             raise NotThereError

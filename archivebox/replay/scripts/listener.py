@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
-from archivebox.replay.answer import Answer, Headers, HttpExchange
+from archivebox.replay.answer import Headers, HttpExchange, ReplayResponse
 from archivebox.replay.large import in_turn
 from archivebox.replay.scripts.bodies import BODY_MOST
 from archivebox.replay.scripts.place import ScriptPlace
@@ -54,7 +54,7 @@ LookUpView = Callable[[str], OpenView]
 """The view with this label; EndedError: none any more. Blocks."""
 
 
-class ViewAnswer(Answer):
+class ViewAnswer(ReplayResponse):
     """One answer on the host of a view. ``destination``: what it is fetched for."""
 
     destination = ""
