@@ -143,7 +143,7 @@ class Warc(StreamWriter):
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ExportFormat:
     """One format: how its files end, their media type, and what people should know of it."""
 
     suffix: str
@@ -152,9 +152,9 @@ class Format:
     writer: Callable[[Path], Writer]
 
 
-FORMATS: dict[str, Format] = {
-    "zip": Format(".zip", "application/zip", "All files, with a page that lists them", ZipWriter),
-    "warc": Format(".warc.gz", "application/warc+gzip", "What was received, for replay elsewhere", Warc),
-    "jsonl": Format(".jsonl", "application/x-ndjson", "Pages and results as JSON, one a line", JsonLines),
-    "csv": Format(".csv", "text/csv", "A table of pages, with what failed", Csv),
+FORMATS: dict[str, ExportFormat] = {
+    "zip": ExportFormat(".zip", "application/zip", "All files, with a page that lists them", ZipWriter),
+    "warc": ExportFormat(".warc.gz", "application/warc+gzip", "What was received, for replay elsewhere", Warc),
+    "jsonl": ExportFormat(".jsonl", "application/x-ndjson", "Pages and results as JSON, one a line", JsonLines),
+    "csv": ExportFormat(".csv", "text/csv", "A table of pages, with what failed", Csv),
 }
