@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 from uuid import UUID
 
-from archivebox.export.pages import Page
+from archivebox.export.pages import ExportedPage
 from archivebox.export.zipped import ZipWriter
 from archivebox.lib import jsonl
 
@@ -29,7 +29,7 @@ class Writer(Protocol):
     def back_to(self, length: int) -> None:
         """Forget what was written behind ``length``: a part that is done again."""
 
-    def append(self, pages: Sequence[Page]) -> Failures: ...
+    def append(self, pages: Sequence[ExportedPage]) -> Failures: ...
 
     def finish(self) -> None:
         """All is there."""
@@ -52,7 +52,7 @@ class StreamWriter(ABC):
     def back_to(self, length: int) -> None:
         self.length = length
 
-    def append(self, pages: Sequence[Page]) -> Failures:
+    def append(self, pages: Sequence[ExportedPage]) -> Failures:
         failures: Failures = {}
         with self._path.open("r+b" if self._path.exists() else "w+b") as file:
             file.truncate(self.length)
@@ -71,7 +71,7 @@ class StreamWriter(ABC):
         return b""
 
     @abstractmethod
-    def write_page(self, page: Page, file: BinaryIO) -> str:
+    def write_page(self, page: ExportedPage, file: BinaryIO) -> str:
         """Write one page; why that could not be done."""
 
     def finish(self) -> None:
@@ -85,7 +85,7 @@ class StreamWriter(ABC):
 class JsonLines(StreamWriter):
     """One JSON object a page, its results in it; `archivebox add` reads it again."""
 
-    def write_page(self, page: Page, file: BinaryIO) -> str:
+    def write_page(self, page: ExportedPage, file: BinaryIO) -> str:
         file.write(jsonl.dumps(page.record()))
         return ""
 
@@ -99,7 +99,7 @@ class Csv(StreamWriter):
     def header(self) -> bytes:
         return line(COLUMNS)
 
-    def write_page(self, page: Page, file: BinaryIO) -> str:
+    def write_page(self, page: ExportedPage, file: BinaryIO) -> str:
         one, results = page.snapshot, page.results
         failed = [result for result in results if result.status == "failed"]
         file.write(
@@ -134,7 +134,7 @@ def line(cells: Sequence[str]) -> bytes:
 class Warc(StreamWriter):
     """The WARC files that pages have, one behind the other: records that are compressed one by one may be joined."""
 
-    def write_page(self, page: Page, file: BinaryIO) -> str:
+    def write_page(self, page: ExportedPage, file: BinaryIO) -> str:
         kept = [name for name in page.files() if name.endswith(".warc.gz")]
         for name in kept:
             with (page.snapshot.path / name).open("rb") as source:

@@ -12,7 +12,7 @@ from archivebox.storage.layout import HOOK_RUNS
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ExportedPage:
     """One Snapshot with all that belongs to it."""
 
     snapshot: Snapshot
@@ -64,11 +64,11 @@ def _result(result: ArchiveResult) -> dict[str, JSON]:
     }
 
 
-def pages_of(snapshots: "models.QuerySet[Snapshot]") -> list[Page]:
+def pages_of(snapshots: "models.QuerySet[Snapshot]") -> list[ExportedPage]:
     """The newest first; three queries for all of them."""
     rows = snapshots.order_by("-id").prefetch_related("tags", "archiveresult_set")
     return [
-        Page(row, sorted(tag.name for tag in row.tags.all()), sorted(row.archiveresult_set.all(), key=_order))
+        ExportedPage(row, sorted(tag.name for tag in row.tags.all()), sorted(row.archiveresult_set.all(), key=_order))
         for row in rows
     ]
 

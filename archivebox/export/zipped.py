@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import UUID
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from archivebox.export.pages import Page
+from archivebox.export.pages import ExportedPage
 
 FACTS = "page.json"
 INDEX = "index.html"
@@ -53,12 +53,12 @@ class ZipWriter:
     def back_to(self, length: int) -> None:
         """Within one process no part is done twice."""
 
-    def append(self, pages: Sequence[Page]) -> dict[UUID, str]:
+    def append(self, pages: Sequence[ExportedPage]) -> dict[UUID, str]:
         found = {page.snapshot.pk: self._append(page) for page in pages}
         self.length = self._open().start_dir
         return {key: problem for key, problem in found.items() if problem}
 
-    def _append(self, page: Page) -> str:
+    def _append(self, page: ExportedPage) -> str:
         folder, names = _folder_of(page), page.files()
         for name in names:
             self._add(page.snapshot.path / name, f"{folder}/{name_of(name)}")
@@ -95,7 +95,7 @@ def name_of(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace").replace("\\", "_")
 
 
-def _folder_of(page: Page) -> str:
+def _folder_of(page: ExportedPage) -> str:
     one = page.snapshot
     return f"{one.created_at:%Y%m%d}-{one.domain}-{str(one.pk)[-12:]}"
 
