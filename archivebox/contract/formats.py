@@ -13,7 +13,7 @@ FILES_SHOWN = 200
 """Files of one format that are shown."""
 
 
-class Kind(StrEnum):
+class FormatKind(StrEnum):
     """How a format is shown."""
 
     REPLAY = "replay"
@@ -61,7 +61,7 @@ class Format:
     """
 
     key: str
-    kind: Kind
+    kind: FormatKind
     label: str
     plugin: str
     status: str
@@ -78,13 +78,13 @@ class Format:
         return self.files[0] if self.files else None
 
 
-_ORDER: dict[Role, Kind | None] = {
+_ORDER: dict[Role, FormatKind | None] = {
     "preview": None,
-    "reader": Kind.READER,
-    "text": Kind.TEXT,
-    "headers": Kind.HEADERS,
-    "responses": Kind.RESPONSES,
-    "evidence": Kind.EVIDENCE,
+    "reader": FormatKind.READER,
+    "text": FormatKind.TEXT,
+    "headers": FormatKind.HEADERS,
+    "responses": FormatKind.RESPONSES,
+    "evidence": FormatKind.EVIDENCE,
 }
 """Roles that are formats, the best first; None: the type of the file says how it is shown."""
 _ASKED_FOR_STATUSES = frozenset({"failed", "backoff", "queued", "started"})
@@ -117,7 +117,7 @@ def _formats(plugin: str, results: list[Left], outputs: tuple[Output, ...]) -> I
         if form is None or (shown and not files):
             continue  # nothing was to be had, or that it is missing is said already
         shown.add(output.role)
-        has_words = has_words or form.kind in {Kind.READER, Kind.TEXT}
+        has_words = has_words or form.kind in {FormatKind.READER, FormatKind.TEXT}
         yield output, form
 
 
@@ -128,7 +128,7 @@ def _by_role(output: Output) -> tuple[int, int]:
 def _format(plugin: str, output: Output, files: tuple[File, ...], status: str) -> Format | None:
     if not files and (status not in _ASKED_FOR_STATUSES or output is UNDECLARED[0]):
         return None
-    kind = _ORDER[output.role] or (kind_of(files[0].mimetype) if files else Kind.OTHER)
+    kind = _ORDER[output.role] or (kind_of(files[0].mimetype) if files else FormatKind.OTHER)
     key = plugin if output.role == "preview" else f"{plugin}-{output.role}"
     return Format(key, kind, output.label or plugin, plugin, status, files, output.rank >= ASIDE_RANK)
 
@@ -149,19 +149,19 @@ def _files(kept: list[Left], output: Output) -> tuple[File, ...]:
     return tuple(file for file in files if kind_of(file.mimetype) in kinds)
 
 
-def kind_of(mimetype: str) -> Kind:
+def kind_of(mimetype: str) -> FormatKind:
     """How a file of this type is shown."""
     if mimetype in {"text/html", "application/xhtml+xml"}:
-        return Kind.PAGE
+        return FormatKind.PAGE
     if mimetype == "application/pdf":
-        return Kind.PDF
+        return FormatKind.PDF
     main = mimetype.partition("/")[0]
     if main == "image":
-        return Kind.PICTURE
+        return FormatKind.PICTURE
     if main in {"video", "audio"}:
-        return Kind.MEDIA
+        return FormatKind.MEDIA
     is_text = main == "text" or mimetype.endswith(("json", "xml", "yaml", "ndjson", "javascript"))
-    return Kind.TEXT if is_text else Kind.OTHER
+    return FormatKind.TEXT if is_text else FormatKind.OTHER
 
 
 def best_of(results: Iterable[Left], outputs_of: Callable[[str], tuple[Output, ...]], role: Role) -> Format | None:

@@ -9,7 +9,7 @@ from typing import Any
 from django.urls import get_script_prefix
 from django.utils.safestring import mark_safe
 
-from archivebox.contract.formats import File, Format, Kind, kind_of
+from archivebox.contract.formats import File, Format, FormatKind, kind_of
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.evidence import verification
 from archivebox.core.evidence.signature import STATEMENT, read_statement
@@ -128,13 +128,13 @@ def _evidence(snapshot: Snapshot, chosen: Format, main: File, _base: str) -> dic
 MANIFEST = 32 * 1024 * 1024
 """Bytes of a manifest that is shown: that of 100,000 files."""
 
-_MAKERS: Mapping[Kind, Callable[[Snapshot, Format, File, str], dict[str, Any]]] = {
-    Kind.PAGE: _page,
-    Kind.READER: _reader,
-    Kind.TEXT: _text,
-    Kind.HEADERS: _headers,
-    Kind.RESPONSES: _responses,
-    Kind.EVIDENCE: _evidence,
+_MAKERS: Mapping[FormatKind, Callable[[Snapshot, Format, File, str], dict[str, Any]]] = {
+    FormatKind.PAGE: _page,
+    FormatKind.READER: _reader,
+    FormatKind.TEXT: _text,
+    FormatKind.HEADERS: _headers,
+    FormatKind.RESPONSES: _responses,
+    FormatKind.EVIDENCE: _evidence,
 }
 
 

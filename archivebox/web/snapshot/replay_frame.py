@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.http import HttpRequest
 
-from archivebox.contract.formats import Format, Kind, formats_of
+from archivebox.contract.formats import Format, FormatKind, formats_of
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import outputs_of
@@ -56,7 +56,7 @@ def copy_to_prefer(quality: Quality, results: Sequence[ArchiveResult]) -> Format
     if not quality.why_poor:
         return None
     formats = [one for one in formats_of(results, outputs_of) if one.files and not one.is_aside]
-    copies = (one for kind in (Kind.PAGE, Kind.PICTURE) for one in formats if one.kind is kind)
+    copies = (one for kind in (FormatKind.PAGE, FormatKind.PICTURE) for one in formats if one.kind is kind)
     return next(copies, None)
 
 

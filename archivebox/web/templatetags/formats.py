@@ -5,25 +5,25 @@ from typing import Any
 
 from django import template
 
-from archivebox.contract.formats import Format, Kind
+from archivebox.contract.formats import Format, FormatKind
 from archivebox.contract.hooknames import parse_hook_name
 
 register = template.Library()
 
-_SIGNS: dict[Kind, str] = {
-    Kind.REPLAY: "archive",
-    Kind.PAGE: "globe",
-    Kind.PICTURE: "image",
-    Kind.PDF: "file-text",
-    Kind.MEDIA: "film",
-    Kind.READER: "book-open",
-    Kind.TEXT: "text",
-    Kind.HEADERS: "list",
-    Kind.RESPONSES: "network",
-    Kind.EVIDENCE: "shield",
-    Kind.FILES: "folder-tree",
-    Kind.DRAWN: "puzzle",
-    Kind.OTHER: "file",
+_SIGNS: dict[FormatKind, str] = {
+    FormatKind.REPLAY: "archive",
+    FormatKind.PAGE: "globe",
+    FormatKind.PICTURE: "image",
+    FormatKind.PDF: "file-text",
+    FormatKind.MEDIA: "film",
+    FormatKind.READER: "book-open",
+    FormatKind.TEXT: "text",
+    FormatKind.HEADERS: "list",
+    FormatKind.RESPONSES: "network",
+    FormatKind.EVIDENCE: "shield",
+    FormatKind.FILES: "folder-tree",
+    FormatKind.DRAWN: "puzzle",
+    FormatKind.OTHER: "file",
 }
 
 

@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from archivebox.accounts.permission import sight_of
-from archivebox.contract.formats import Format, Kind, best_of, formats_of
+from archivebox.contract.formats import Format, FormatKind, best_of, formats_of
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions.text_differences import compare
@@ -62,4 +62,4 @@ def _pictures(request: HttpRequest, old: Snapshot, new: Snapshot) -> dict[str, o
 
 
 def _picture_of(results: list[ArchiveResult]) -> Format | None:
-    return next((one for one in formats_of(results, outputs_of) if one.kind is Kind.PICTURE and one.files), None)
+    return next((one for one in formats_of(results, outputs_of) if one.kind is FormatKind.PICTURE and one.files), None)

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from archivebox.contract.formats import Kind, best_of
+from archivebox.contract.formats import FormatKind, best_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import outputs_of
 from archivebox.search.backend import SearchUnavailableError
@@ -73,7 +73,7 @@ def _page(request: HttpRequest, token: str, link: ShareLink, snapshot_id: UUID) 
 def _article(request: HttpRequest, snapshot: Snapshot, link: ShareLink) -> dict[str, object] | None:
     """The best article, whose links lead to the live web; None where none was kept."""
     best = best_of(list(snapshot.archiveresult_set.all()), outputs_of, "reader")
-    if best is None or best.file is None or best.kind is not Kind.PAGE:
+    if best is None or best.file is None or best.kind is not FormatKind.PAGE:
         return None
     return article_of(snapshot, best, best.file, shared_base(request, snapshot, link), "")
 

@@ -8,7 +8,7 @@ from django.shortcuts import render
 
 from archivebox.accounts.permission import may_show, reachable_snapshots, sight_of
 from archivebox.accounts.roles import Action
-from archivebox.contract.formats import File, Format, Kind, formats_of
+from archivebox.contract.formats import File, Format, FormatKind, formats_of
 from archivebox.contract.verdicts import State, judge
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.crawl_control.retry import RETRIABLE
@@ -86,7 +86,7 @@ class Showing:
         self._copy = copy_to_prefer(self._quality, results)
         self.formats = self._formats()
         self.chosen = self._choose(request.GET.get("view", ""))
-        if self.scripts and self.chosen and self.chosen.kind is Kind.REPLAY:
+        if self.scripts and self.chosen and self.chosen.kind is FormatKind.REPLAY:
             self._frame = scripted_frame(request, snapshot)
 
     def context(self) -> dict[str, Any]:
@@ -115,15 +115,15 @@ class Showing:
     @property
     def _may_run(self) -> bool:
         """Whether the chosen format is a page whose scripts may be switched on: only on an origin of its own."""
-        is_page = self.chosen is not None and self.chosen.kind in {Kind.REPLAY, Kind.PAGE}
+        is_page = self.chosen is not None and self.chosen.kind in {FormatKind.REPLAY, FormatKind.PAGE}
         return is_page and "allow-same-origin" in self._sandbox
 
     def _formats(self) -> list[Format]:
-        replayed = Format("replay", Kind.REPLAY, "Replay", "", "succeeded", (File("", 0, "text/html"),))
+        replayed = Format("replay", FormatKind.REPLAY, "Replay", "", "succeeded", (File("", 0, "text/html"),))
         first = [*([self._copy] if self._copy else []), *([replayed] if self._frame else [])]
         declared = formats_of(self._results, outputs_of)
         size = sum({one.plugin: one.output_size for one in self._results}.values())
-        files = Format("files", Kind.FILES, "Files", "", "succeeded", (File("", size, ""),))
+        files = Format("files", FormatKind.FILES, "Files", "", "succeeded", (File("", size, ""),))
         rest = [one for one in declared if one != self._copy]
         return [*first, *rest, *self._drawn_alone(declared), files]
 
@@ -132,7 +132,12 @@ class Showing:
         known = {one.plugin for one in declared}
         return [
             Format(
-                one.plugin, Kind.DRAWN, title_of(one.plugin), one.plugin, one.status, (File("", one.output_size, ""),)
+                one.plugin,
+                FormatKind.DRAWN,
+                title_of(one.plugin),
+                one.plugin,
+                one.status,
+                (File("", one.output_size, ""),),
             )
             for one in self._results
             if one.status == "succeeded" and one.plugin not in known and has_template(one.plugin, "embed")
@@ -142,17 +147,17 @@ class Showing:
         named = next((one for one in self.formats if one.key == wanted), None)
         if named is not None or self.verdict.state in {State.NOTHING, State.REFUSED}:
             return named
-        copies = (one for one in self.formats if one.files and not one.is_aside and one.kind is not Kind.FILES)
+        copies = (one for one in self.formats if one.files and not one.is_aside and one.kind is not FormatKind.FILES)
         return next(copies, self.formats[-1] if self.verdict.is_final else None)
 
     def _stage(self, chosen: Format) -> Stage:
         html = self._drawn_by_its_plugin(chosen)
-        if html or chosen.kind is Kind.DRAWN:
+        if html or chosen.kind is FormatKind.DRAWN:
             return Stage(chosen, "web/stages/drawn.html", {"html": html})
-        if chosen.kind is Kind.REPLAY and self._frame:
+        if chosen.kind is FormatKind.REPLAY and self._frame:
             values = {"address": self._frame.address, "sandbox": self._frame.sandbox}
             return Stage(chosen, "web/stages/page.html", values)
-        if chosen.kind is Kind.FILES:
+        if chosen.kind is FormatKind.FILES:
             return files_stage(self._snapshot, self._results, chosen, self._file, self.base)
         return stage_of(self._snapshot, chosen, self.base)
 

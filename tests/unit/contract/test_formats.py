@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from archivebox.contract.formats import Format, Kind, best_of, formats_of, kind_of
+from archivebox.contract.formats import Format, FormatKind, best_of, formats_of, kind_of
 from archivebox.contract.presentation import Output
 
 OUTPUTS = {
@@ -56,7 +56,7 @@ def test_the_best_copy_comes_first_and_what_is_for_few_last() -> None:
     )
 
     assert [one.label for one in found] == ["Single", "Copy", "Picture", "Reader", "Text", "Hashes", "Raw"]
-    assert [one.kind for one in found[2:4]] == [Kind.PICTURE, Kind.READER]
+    assert [one.kind for one in found[2:4]] == [FormatKind.PICTURE, FormatKind.READER]
     assert [one.key for one in found if one.is_aside] == ["raw"]
 
 
@@ -84,7 +84,7 @@ def test_what_was_not_to_be_had_is_not(status: str) -> None:
 def test_a_plugin_that_declares_nothing_shows_its_pages() -> None:
     (found,) = formats(Result("stranger", ("page.html", "notes.bin")))
 
-    assert (found.key, found.kind, found.label) == ("stranger", Kind.PAGE, "stranger")
+    assert (found.key, found.kind, found.label) == ("stranger", FormatKind.PAGE, "stranger")
     assert formats(Result("stranger", status="failed")) == []
 
 
@@ -100,17 +100,17 @@ def test_the_best_text_is_that_of_the_lowest_rank() -> None:
 @pytest.mark.parametrize(
     ("mimetype", "kind"),
     [
-        ("text/html", Kind.PAGE),
-        ("application/xhtml+xml", Kind.PAGE),
-        ("image/svg+xml", Kind.PICTURE),
-        ("application/pdf", Kind.PDF),
-        ("audio/mpeg", Kind.MEDIA),
-        ("text/csv", Kind.TEXT),
-        ("application/rss+xml", Kind.TEXT),
-        ("application/x-ndjson", Kind.TEXT),
-        ("application/zip", Kind.OTHER),
-        ("", Kind.OTHER),
+        ("text/html", FormatKind.PAGE),
+        ("application/xhtml+xml", FormatKind.PAGE),
+        ("image/svg+xml", FormatKind.PICTURE),
+        ("application/pdf", FormatKind.PDF),
+        ("audio/mpeg", FormatKind.MEDIA),
+        ("text/csv", FormatKind.TEXT),
+        ("application/rss+xml", FormatKind.TEXT),
+        ("application/x-ndjson", FormatKind.TEXT),
+        ("application/zip", FormatKind.OTHER),
+        ("", FormatKind.OTHER),
     ],
 )
-def test_the_type_of_a_file_says_how_it_is_shown(mimetype: str, kind: Kind) -> None:
+def test_the_type_of_a_file_says_how_it_is_shown(mimetype: str, kind: FormatKind) -> None:
     assert kind_of(mimetype) is kind
