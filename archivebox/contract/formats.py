@@ -31,7 +31,7 @@ class FormatKind(StrEnum):
     OTHER = "other"
 
 
-class Left(Protocol):
+class ResultOutput(Protocol):
     """A result, as far as its formats go."""
 
     @property
@@ -90,9 +90,9 @@ _ORDER: dict[Role, FormatKind | None] = {
 _ASKED_FOR_STATUSES = frozenset({"failed", "backoff", "queued", "started"})
 
 
-def formats_of(results: Iterable[Left], outputs_of: Callable[[str], tuple[Output, ...]]) -> list[Format]:
+def formats_of(results: Iterable[ResultOutput], outputs_of: Callable[[str], tuple[Output, ...]]) -> list[Format]:
     """The formats of one page, best first; those that are for few come last, and so marked."""
-    by_plugin: dict[str, list[Left]] = {}
+    by_plugin: dict[str, list[ResultOutput]] = {}
     for result in results:
         by_plugin.setdefault(result.plugin, []).append(result)
     found = [
@@ -105,7 +105,7 @@ def _place(output: Output, form: Format) -> tuple[bool, int, int, str]:
     return form.is_aside, *_by_role(output), form.plugin
 
 
-def _formats(plugin: str, results: list[Left], outputs: tuple[Output, ...]) -> Iterator[tuple[Output, Format]]:
+def _formats(plugin: str, results: list[ResultOutput], outputs: tuple[Output, ...]) -> Iterator[tuple[Output, Format]]:
     kept = [result for result in results if result.status == "succeeded"]
     shown: set[str] = set()
     has_words = False
@@ -133,13 +133,13 @@ def _format(plugin: str, output: Output, files: tuple[File, ...], status: str) -
     return Format(key, kind, output.label or plugin, plugin, status, files, output.rank >= ASIDE_RANK)
 
 
-def _status(results: list[Left]) -> str:
+def _status(results: list[ResultOutput]) -> str:
     """Of several hooks of one plugin, what is most worth knowing."""
     found = {result.status for result in results}
     return next((one for one in ("succeeded", "started", "queued", "backoff", "failed") if one in found), "")
 
 
-def _files(kept: list[Left], output: Output) -> tuple[File, ...]:
+def _files(kept: list[ResultOutput], output: Output) -> tuple[File, ...]:
     """What matches, the file that a hook named as its result first."""
     named = {result.output_str for result in kept}
     found = {name: about for result in kept for name, about in result.output_files.items() if output.matches(name)}
@@ -164,7 +164,9 @@ def kind_of(mimetype: str) -> FormatKind:
     return FormatKind.TEXT if is_text else FormatKind.OTHER
 
 
-def best_of(results: Iterable[Left], outputs_of: Callable[[str], tuple[Output, ...]], role: Role) -> Format | None:
+def best_of(
+    results: Iterable[ResultOutput], outputs_of: Callable[[str], tuple[Output, ...]], role: Role
+) -> Format | None:
     """The best output of one role, as its plugins rank them: the text that stands for the page, or its picture."""
     kept = [result for result in results if result.status == "succeeded" and result.output_files]
     found = [
