@@ -32,7 +32,7 @@ SEE_WHY = "Each says below why, and can be tried again."
 TRY_AGAIN = "Look whether the address opens in a browser, then capture it again."
 
 
-class Judged(Protocol):
+class AssessedResult(Protocol):
     """A result, as far as a verdict looks at it."""
 
     @property
@@ -97,7 +97,7 @@ class Verdict:
 
 
 def judge(
-    status: str, http_status: int, results: Iterable[Judged], outputs_of: Callable[[str], tuple[Output, ...]]
+    status: str, http_status: int, results: Iterable[AssessedResult], outputs_of: Callable[[str], tuple[Output, ...]]
 ) -> Verdict:
     """What ``results`` of a page with this status come to; ``outputs_of`` says what a plugin declares of its files."""
     count = _Count(outputs_of)
@@ -117,13 +117,13 @@ class _Count:
     def __init__(self, outputs_of: Callable[[str], tuple[Output, ...]]) -> None:
         self._outputs_of = outputs_of
         self.kept: set[str] = set()
-        self.missed: dict[str, Judged] = {}
+        self.missed: dict[str, AssessedResult] = {}
         self.has_content = False
         self.unfinished = 0
-        self.refusal: Judged | None = None
+        self.refusal: AssessedResult | None = None
         """The navigation that found something else than the page."""
 
-    def take(self, result: Judged) -> None:
+    def take(self, result: AssessedResult) -> None:
         self.unfinished += result.status in OPEN
         if result.status in MISSED and reasons.split(result.reason)[0] in NOT_THE_PAGE:
             self.refusal = self.refusal or result
@@ -144,22 +144,22 @@ class _Count:
         return len(self.missed) - self.retrying
 
     @property
-    def cause(self) -> Judged | None:
+    def cause(self) -> AssessedResult | None:
         """What went wrong first by itself: what came after it may have failed for its sake."""
         return min(self.missed.values(), key=_place, default=None)
 
 
-def is_consequence(result: Judged) -> bool:
+def is_consequence(result: AssessedResult) -> bool:
     """Whether another result of the page says why."""
     return reasons.split(result.reason)[0] in CONSEQUENCES
 
 
-def _place(result: Judged) -> tuple[bool, str]:
+def _place(result: AssessedResult) -> tuple[bool, str]:
     """Causes before consequences, in the order in which hooks run."""
     return is_consequence(result), result.hook_name or ""
 
 
-def is_missed(result: Judged) -> bool:
+def is_missed(result: AssessedResult) -> bool:
     """Whether something was to be had here, and was not."""
     if result.status == "skipped":
         return bool(result.reason) and reasons.split(result.reason)[0] not in APART
@@ -192,7 +192,7 @@ def _final(http_status: int, count: _Count) -> tuple[State, str, str]:
     return State.PARTLY, _missing(count), "" if count.failed == 0 else SEE_WHY
 
 
-def _refused(result: Judged) -> str:
+def _refused(result: AssessedResult) -> str:
     """What was shown in place of the page, and what becomes of that."""
     again = result.status == "backoff"
     rest = "It is tried again by itself." if again else "What was kept is that, not the page."
