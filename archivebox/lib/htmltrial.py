@@ -20,12 +20,12 @@ LENGTH = struct.Struct("!Q")
 PASSED = b"1"
 
 
-class TangledError(ValueError):
+class ParserLimitError(ValueError):
     """Reading this document would take too long, or too much memory."""
 
 
 def check(text: str) -> None:
-    """Raise TangledError for HTML that parsers cannot read within limits. Blocks.
+    """Raise ParserLimitError for HTML that parsers cannot read within limits. Blocks.
 
     For processes that nobody ends when they take too long.
     """
@@ -33,7 +33,7 @@ def check(text: str) -> None:
         return
     document = text.encode("utf-8", "replace")
     if len(document) > SHORT and not _trial.passes(document):
-        raise TangledError("it is nested so deeply, or closed so badly, that reading it would take too long")
+        raise ParserLimitError("it is nested so deeply, or closed so badly, that reading it would take too long")
 
 
 def pass_all() -> None:

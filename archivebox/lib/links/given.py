@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from archivebox.lib.htmltrial import TangledError, check
+from archivebox.lib.htmltrial import ParserLimitError, check
 from archivebox.lib.links.formats import HEAD, ListFormat, detect, read_links
 from archivebox.lib.links.link import Link, LinkFileError
 from archivebox.lib.links.text import whole_text
@@ -20,7 +20,7 @@ def read_given(file: BinaryIO, kind: ListFormat = ListFormat.AUTO) -> Iterator[L
     if kind is ListFormat.HTML:
         try:
             check(whole_text(file))
-        except TangledError as error:
+        except ParserLimitError as error:
             raise LinkFileError(f"cannot be read: {error}") from None
         file.seek(0)
     return read_links(file, kind)

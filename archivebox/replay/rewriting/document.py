@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from archivebox.lib.htmltrial import TangledError
+from archivebox.lib.htmltrial import ParserLimitError
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.index import indices
 from archivebox.replay.rewriting.css import rewrite_css
@@ -70,12 +70,12 @@ class Document:
             return self._source(data)
         try:
             body = self.rewrite(data)
-        except TangledError:
+        except ParserLimitError:
             return self._source(data)
         return Made(f"text/{'css' if self.kind is DocumentKind.CSS else 'html'}; charset=utf-8", body, is_clean=True)
 
     def rewrite(self, data: bytes) -> bytes:
-        """Its bytes in UTF-8, with URLs that lead into the archive. TangledError."""
+        """Its bytes in UTF-8, with URLs that lead into the archive. ParserLimitError."""
         place = self.place.seen_from(self.url) if isinstance(self.place, ScriptPlace) else self.place
         text, links = self._text(data), LinkRewriter(place, self.url, self.url, self._is_kept(), self.scripts)
         if self.kind is DocumentKind.SCRIPTED:

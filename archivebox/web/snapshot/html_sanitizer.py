@@ -50,7 +50,7 @@ def article(html: str, folder: str, follow: str) -> str:
     """
     try:
         htmltrial.check(html)
-    except htmltrial.TangledError:
+    except htmltrial.ParserLimitError:
         return f"<pre>{escape(html)}</pre>"
     return nh3.clean(
         html,
