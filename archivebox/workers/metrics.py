@@ -35,7 +35,7 @@ _OPEN = ("queued", "started")
 Measure = Callable[[], Iterator[GaugeMetricFamily]]
 
 
-class Sparing:
+class CachedMeasurement:
     """A measurement that is not made again at once; until then it says what it found the last time."""
 
     def __init__(self, measure: Measure) -> None:
@@ -112,4 +112,4 @@ REQUESTS = Histogram(
     registry=REGISTRY,
 )
 for measure in (work, traffic, disk):
-    REGISTRY.register(Sparing(measure))
+    REGISTRY.register(CachedMeasurement(measure))

@@ -97,7 +97,7 @@ def test_a_measurement_that_takes_long_is_not_made_again_at_once() -> None:
         time.sleep(0.2)
         yield GaugeMetricFamily("archivebox_trial", "A trial", len(made))
 
-    sparing = metrics.Sparing(measure)
+    sparing = metrics.CachedMeasurement(measure)
     assert sparing.collect() is sparing.collect()
     assert len(made) == 1
 
