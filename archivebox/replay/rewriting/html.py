@@ -65,7 +65,7 @@ _DEEPEST = 5
 
 
 def rewrite_html(text: str, links: LinkRewriter, depth: int = 0) -> str:
-    """The document, written anew. TangledError."""
+    """The document, written anew. ParserLimitError."""
     links, text = _rewritten(text, links, depth)
     return lead_links(text, links, depth)
 
@@ -87,7 +87,7 @@ def lead_links(text: str, links: LinkRewriter, depth: int = 0) -> str:
     """Return a document whose links to the web lead into the app; the rest of it stays.
 
     Nothing is left by which a browser would connect elsewhere, or say where it comes from. Empty where that does not
-    come to an end. Raises TangledError.
+    come to an end. Raises ParserLimitError.
     """
     for _ in range(_READINGS):
         cleaned = _cleaned_once(text, links, depth)
