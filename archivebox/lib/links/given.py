@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from archivebox.lib.htmltrial import ParserLimitError, check
+from archivebox.lib.html_probe import ParserLimitError, check
 from archivebox.lib.links.formats import HEAD, ListFormat, detect, read_links
 from archivebox.lib.links.link import Link, LinkFileError
 from archivebox.lib.links.text import whole_text

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from archivebox.lib.htmltrial import ParserLimitError
+from archivebox.lib.html_probe import ParserLimitError
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.index import indices
 from archivebox.replay.rewriting.css import rewrite_css

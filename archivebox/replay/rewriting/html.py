@@ -11,7 +11,7 @@ from itertools import chain
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from archivebox.lib import htmltrial
+from archivebox.lib import html_probe
 from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.rewriting.sources import SELECTOR as SOURCES
@@ -106,7 +106,7 @@ def _cleaned_once(text: str, links: LinkRewriter, depth: int) -> str | None:
 
 
 def _parsed(text: str) -> LexborHTMLParser:
-    htmltrial.check(text)
+    html_probe.check(text)
     return LexborHTMLParser(text)
 
 

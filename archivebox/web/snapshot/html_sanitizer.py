@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 import nh3
 
-from archivebox.lib import htmltrial
+from archivebox.lib import html_probe
 
 TEXT = {
     "a", "abbr", "article", "aside", "b", "bdi", "bdo", "blockquote", "br", "caption", "cite", "code", "col",
@@ -49,8 +49,8 @@ def article(html: str, folder: str, follow: str) -> str:
     that no parser is to read is shown as its source.
     """
     try:
-        htmltrial.check(html)
-    except htmltrial.ParserLimitError:
+        html_probe.check(html)
+    except html_probe.ParserLimitError:
         return f"<pre>{escape(html)}</pre>"
     return nh3.clean(
         html,

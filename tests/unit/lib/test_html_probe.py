@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from archivebox.lib.htmltrial import LARGE, ParserLimitError, check
+from archivebox.lib.html_probe import LARGE, ParserLimitError, check
 
 DEEP = "<div>" * 100_000
 TANGLED = {

@@ -1,4 +1,4 @@
-"""Parses what it is sent, within limits, and says that it could: the process of :mod:`archivebox.lib.htmltrial`."""
+"""Parses what it is sent, within limits, and says that it could: the process of :mod:`archivebox.lib.html_probe`."""
 
 import resource
 import signal

@@ -59,7 +59,7 @@ class _Trial:
 
     def _running(self) -> "subprocess.Popen[bytes]":
         if self._process is None or self._owner != os.getpid():  # that of the process that we were forked from
-            program = Path(__file__).with_name("htmltrial_main.py")
+            program = Path(__file__).with_name("html_probe_main.py")
             self._process = subprocess.Popen(
                 [sys.executable, "-I", str(program)],
                 stdin=subprocess.PIPE,
