@@ -18,7 +18,7 @@ from archivebox.cli.session import Session
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Snapshot
 from archivebox.crawls.models import Crawl
-from archivebox.lib.filewatch import FileWatcher
+from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import ATTRIB, MODIFY
 from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import PACKED_RUNS

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from django.db import DatabaseError, connection
 
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.lib.filewatch import FileWatcher
+from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import ATTRIB
 
 log = logging.getLogger("archivebox.web")

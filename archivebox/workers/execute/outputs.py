@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from archivebox.lib.filewatch import FileWatcher
+from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import MODIFY
 
 READ_AFTER = 0.02

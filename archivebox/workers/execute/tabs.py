@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from archivebox.lib.filewatch import FileWatcher
+from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import ATTRIB
 from archivebox.workers.execute.slots import Tell
 

@@ -25,7 +25,7 @@ from archivebox.hooks import base_layers, resolve_settings
 from archivebox.jobs.measuring import measure_when_idle
 from archivebox.jobs.purging import purge_today
 from archivebox.lib import processes
-from archivebox.lib.filewatch import FileWatcher
+from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import ATTRIB
 from archivebox.lib.lockfiles import hold
 from archivebox.machine.process import Process

@@ -30,7 +30,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.crawl_control.process_retention import cleanup_today
 from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib import processes
-from archivebox.lib.filewatch import FileWatcher
+from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import CLOSE_WRITE, DELETE
 from archivebox.lib.processes import ExitJournal, ExitStatus, ProcessIdentity
 from archivebox.machine.process import Process

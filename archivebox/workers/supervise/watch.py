@@ -23,7 +23,7 @@ from archivebox.base_models.transient import transient_problem
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.hooks import APPLICATION, base_layers, resolve_settings
 from archivebox.lib import processes
-from archivebox.lib.filewatch import FileWatcher
+from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import ATTRIB, CLOSE_WRITE
 from archivebox.lib.openfiles import require_open_files
 from archivebox.lib.processes import ProcessIdentity

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from archivebox.lib import processes
-from archivebox.lib.filewatch import FileWatcher
+from archivebox.lib.file_watch import FileWatcher
 from archivebox.workers.execute.outputs import POLL_EVERY, Outputs
 from tests.factories import LIMIT
 

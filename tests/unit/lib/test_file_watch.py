@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.lib.filewatch import FileWatcher
+from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import ATTRIB, CLOSE_WRITE, DELETE
 from archivebox.lib.processes import PORTABLE
 
