@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from archivebox.lib.egress.asking import Endpoint
 from archivebox.lib.egress.dialing import DialedConnection, Dialer
+from archivebox.lib.egress.proxy_requests import Endpoint
 from archivebox.lib.retry_after import seconds_of
 from archivebox.lib.urls import Url
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from archivebox.lib.egress import DialRules, Endpoint, Upstream
-from archivebox.lib.egress.asking import ProxyRequest, read_asked
+from archivebox.lib.egress.proxy_requests import ProxyRequest, read_asked
 from archivebox.lib.networks import NetworkRules, OpenedNetworks
 from tests.integration.egress.conftest import OpenDoor, Proxy, read_all
 from tests.site.serve import Site

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from archivebox.lib import jsonl
-from archivebox.lib.egress.asking import Endpoint
+from archivebox.lib.egress.proxy_requests import Endpoint
 from archivebox.lib.egress.record import CONNECTIONS, ConnectionLog
 from tests.integration.engine.disks import small_disk
 
