@@ -1,10 +1,10 @@
 """The one way out: a proxy on loopback that resolves, checks, connects, counts and writes down. It knows no rows."""
 
+from archivebox.lib.egress.connection_log import ConnectionLog, Totals, read_totals
 from archivebox.lib.egress.dialing import Dialer, DialRules, Upstream
 from archivebox.lib.egress.posting import Message, PostResponse, post
 from archivebox.lib.egress.proxy_listener import ConnectionPolicy, ProxyListener
 from archivebox.lib.egress.proxy_requests import Endpoint
-from archivebox.lib.egress.record import ConnectionLog, Totals, read_totals
 from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
 
 __all__ = [

@@ -7,8 +7,8 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
+from archivebox.lib.egress.connection_log import Totals
 from archivebox.lib.egress.dialing import DialedConnection
-from archivebox.lib.egress.record import Totals
 
 IDLE_TIME = 300.0
 """Seconds without a byte in either direction after which a connection is closed."""

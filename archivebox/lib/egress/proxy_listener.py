@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
+from archivebox.lib.egress.connection_log import ConnectionLog, Totals
 from archivebox.lib.egress.dialing import DialedConnection, Dialer, Upstream
 from archivebox.lib.egress.flow import Flow, ProxiedConnection
 from archivebox.lib.egress.proxy_requests import HEAD_MAX, Endpoint, ProxyRequest, connected, not_connected, read_asked
-from archivebox.lib.egress.record import ConnectionLog, Totals
 from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
 
 HEAD_TIME = 30.0

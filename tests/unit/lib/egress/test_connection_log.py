@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from archivebox.lib import jsonl
+from archivebox.lib.egress.connection_log import CONNECTIONS, ConnectionLog
 from archivebox.lib.egress.proxy_requests import Endpoint
-from archivebox.lib.egress.record import CONNECTIONS, ConnectionLog
 from tests.integration.engine.disks import small_disk
 
 PLACE = Endpoint("example.org", 80)
