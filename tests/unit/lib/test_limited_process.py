@@ -5,7 +5,7 @@ from __future__ import annotations
 import psutil
 import pytest
 
-from archivebox.lib.limited import LimitError, run_limited
+from archivebox.lib.limited_process import LimitError, run_limited
 
 PROGRAM = "tests.unit.lib.greedy"
 
