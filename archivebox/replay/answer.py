@@ -42,9 +42,9 @@ class HttpExchange(Protocol):
 class ReplayResponse:
     """One answer. ``scripts``: whether the page's own may run; ``links``: whether those of the page leave its frame.
 
-    ``is_picture``: whether it is one picture of a list. ``is_shared``: whether a share link shows it. ``is_part``:
-    whether a page whose origin is nobody's asks for it, as something to show: see
-    :func:`archivebox.replay.origins.is_part`. ``is_clean``: see :class:`Reply`.
+    ``is_picture``: whether it is one picture of a list. ``is_shared``: whether a share link shows it.
+    ``is_shared_font_or_mask``: whether a page whose origin is nobody's asks for it, as something to show: see
+    :func:`archivebox.replay.origins.is_shared_font_or_mask`. ``is_clean``: see :class:`Reply`.
     """
 
     def __init__(self, exchange: HttpExchange, host: str, app_url: str, *, head: bool) -> None:
@@ -56,7 +56,7 @@ class ReplayResponse:
         self.links = False
         self.is_picture = False
         self.is_shared = False
-        self.is_part = False
+        self.is_shared_font_or_mask = False
         self.is_clean = False
 
     def _headers(self, mimetype: str, **more: str) -> list[tuple[str, str]]:
@@ -70,7 +70,7 @@ class ReplayResponse:
             ("x-dns-prefetch-control", "off"),
             ("permissions-policy", "camera=(), microphone=(), geolocation=(), clipboard-read=()"),
             *((name.replace("_", "-"), value) for name, value in more.items()),
-            *([("access-control-allow-origin", NOBODY)] if self.is_part else []),
+            *([("access-control-allow-origin", NOBODY)] if self.is_shared_font_or_mask else []),
         ]
 
     def _policy(self, mimetype: str) -> str:

@@ -17,7 +17,7 @@ from archivebox.replay.capability import Capability, Purpose
 from archivebox.replay.copies import has_links, is_xml_file, linked_copy, xml_copy
 from archivebox.replay.files import NotThereError, list_folder, open_beneath, split_path
 from archivebox.replay.large import Make, in_turn
-from archivebox.replay.origins import is_part, snapshot_of_host
+from archivebox.replay.origins import is_shared_font_or_mask, snapshot_of_host
 from archivebox.replay.pages import listing_page
 from archivebox.replay.recorded import RecordedRequest, reply_to
 from archivebox.replay.scripts.host import label_of_host
@@ -99,7 +99,9 @@ class Listener:
         answer.scripts = right.purpose is Purpose.SCRIPTS and is_framed and not is_url(shown)
         answer.is_picture = right.purpose is Purpose.FILE
         answer.is_shared = right.purpose is Purpose.SHARED
-        answer.is_part = is_part(host, scope.headers.get("origin") or "", scope.headers.get("sec-fetch-dest") or "")
+        answer.is_shared_font_or_mask = is_shared_font_or_mask(
+            host, scope.headers.get("origin") or "", scope.headers.get("sec-fetch-dest") or ""
+        )
         folder = await asyncio.to_thread(self._look_up, right)
         if folder is None:
             raise NotThereError

@@ -82,7 +82,7 @@ def snapshot_of_host(host: str) -> UUID | None:
         return None
 
 
-def is_part(host: str, origin: str, destination: str) -> bool:
+def is_shared_font_or_mask(host: str, origin: str, destination: str) -> bool:
     """Whether a page on a host that all share asks for a font, or a picture to mask with.
 
     Those are asked for across origins by standard (CSS Fonts 4, 4.9; CSS Masking 1, 7.1), and the origin of such a page
