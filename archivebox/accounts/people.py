@@ -49,7 +49,7 @@ def make(by: User | None, name: str, role: Role, action: str, **detail: str) -> 
 
 def invitation(user: User) -> str:
     """The secret of a link that logs this account in once, within an hour, and lets it choose a password."""
-    return keys.make_login_link(DATA_FOLDER, user.pk)
+    return keys.make_login_token(DATA_FOLDER, user.pk)
 
 
 def give_role(by: User | None, user: User, role: Role) -> None:

@@ -29,7 +29,7 @@ def secret_key(folder: DataFolder) -> str:
     return path.read_text().strip()
 
 
-def make_login_link(folder: DataFolder, user_id: int, lifetime: float = LINK_LIFETIME) -> str:
+def make_login_token(folder: DataFolder, user_id: int, lifetime: float = LINK_LIFETIME) -> str:
     """A secret that logs ``user_id`` in once within ``lifetime`` seconds; on disk is only its hash.
 
     Files, not rows: they work before the web's own tables exist, and unlink(2) decides who used one.

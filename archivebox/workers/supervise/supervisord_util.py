@@ -149,7 +149,7 @@ def _tell_how_to_log_in(base_url: str, tell: Tell) -> None:
     """To a collection that nobody can log in to yet."""
     try:
         if not somebody_can_log_in():
-            token = keys.make_login_link(DATA_FOLDER, admin_to_log_in().pk)
+            token = keys.make_login_token(DATA_FOLDER, admin_to_log_in().pk)
             tell(f"Log in as administrator, once, within an hour: {login_address(base_url, token)}")
     except (DatabaseError, OSError) as error:  # what passes by itself ends no server
         if not (sentence := transient_problem(error)):

@@ -106,10 +106,10 @@ def test_the_printed_link_makes_an_administrator_and_works_once(library: Library
 def test_only_the_hash_of_a_link_is_on_disk(library: Library) -> None:
     code = (
         "import sys\n"
-        "from archivebox.config.keys import make_login_link\n"
+        "from archivebox.config.keys import make_login_token\n"
         "from archivebox.config.settings import DATA_FOLDER\n"
         "from django.contrib.auth.models import User\n"
-        "print(make_login_link(DATA_FOLDER, User.objects.get(username='reader').pk, float(sys.argv[1])))"
+        "print(make_login_token(DATA_FOLDER, User.objects.get(username='reader').pk, float(sys.argv[1])))"
     )
     token = in_collection(library.server.folder, code, "60")
     links = library.server.folder / "run" / "login-links"

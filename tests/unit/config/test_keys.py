@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from archivebox.config.keys import make_login_link, peek_login_link, redeem_login_link, secret_key
+from archivebox.config.keys import make_login_token, peek_login_link, redeem_login_link, secret_key
 from archivebox.storage.layout import DataFolder
 
 
@@ -22,7 +22,7 @@ def test_the_key_is_made_once_and_is_ours_alone(tmp_path: Path) -> None:
 
 def test_a_link_can_be_looked_at_and_is_used_up_by_the_first(tmp_path: Path) -> None:
     data = folder(tmp_path)
-    token = make_login_link(data, 7)
+    token = make_login_token(data, 7)
     assert peek_login_link(data, token) == 7
     assert peek_login_link(data, token) == 7
     assert redeem_login_link(data, token) == 7
@@ -32,10 +32,10 @@ def test_a_link_can_be_looked_at_and_is_used_up_by_the_first(tmp_path: Path) -> 
 
 def test_an_expired_link_is_worth_nothing_and_is_cleared_away(tmp_path: Path) -> None:
     data = folder(tmp_path)
-    token = make_login_link(data, 7, lifetime=-1)
+    token = make_login_token(data, 7, lifetime=-1)
     assert redeem_login_link(data, token) is None
-    make_login_link(data, 8, lifetime=-1)
-    make_login_link(data, 9)
+    make_login_token(data, 8, lifetime=-1)
+    make_login_token(data, 9)
     assert len(list(data.login_links.iterdir())) == 1
 
 

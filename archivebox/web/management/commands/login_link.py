@@ -30,7 +30,7 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"There is no account {name}.")
         base = options["url"] or settings.BASE_URL or self._served()
-        self.stdout.write(login_address(base, keys.make_login_link(DATA_FOLDER, user.pk)))
+        self.stdout.write(login_address(base, keys.make_login_token(DATA_FOLDER, user.pk)))
 
     def _served(self) -> str:
         """Where the server is, or will be when it is started as it is set."""
