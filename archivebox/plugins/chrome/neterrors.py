@@ -73,7 +73,7 @@ def problem_of(code: str, url: str, status: int = 0) -> Problem:
     if status >= 400 or status in WITHOUT_BODY:
         may_pass = status >= 500 or status in MAY_PASS
         return Problem(f"the server answered {status} without a page", transient=may_pass, reason="no_page")
-    if code.startswith(OF_PROXY) and (said := _last_word_of_the_way_out(url)):
+    if code.startswith(OF_PROXY) and (said := _last_egress_failure(url)):
         reason, transient = OF_THE_WAY_OUT.get(said["reason"], ("", True))
         return Problem(said["message"], transient=transient, reason=reason)
     for table, transient in ((_PERMANENT, False), (_TRANSIENT, True)):
@@ -83,7 +83,7 @@ def problem_of(code: str, url: str, status: int = 0) -> Problem:
     return Problem(code, transient=True)
 
 
-def _last_word_of_the_way_out(url: str) -> dict[str, Any] | None:
+def _last_egress_failure(url: str) -> dict[str, Any] | None:
     """Return the latest refusal or failure that the crawl's log of connections has for the place of a URL."""
     path = os.path.join(os.environ.get("CRAWL_OUTPUT_DIR", ""), "egress", "connections.jsonl")
     parts = urllib.parse.urlsplit(url)
