@@ -2,10 +2,14 @@
 
 import signal
 import sys
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from archivebox import __version__
 from archivebox.lib.leaving import leave
+
+if TYPE_CHECKING:
+    from socket import socket
+    from uuid import UUID
 
 
 def main() -> int:
@@ -18,10 +22,20 @@ def main() -> int:
     if sys.argv[1:2] == ["orchestrator"]:
         from archivebox.workers.supervise import entry  # the first of every crawl waits for it: no click, no rich
 
-        return entry.orchestrate(sys.argv[2:])
+        return entry.orchestrate(sys.argv[2:], commands=_take_commands)
+    from archivebox.cli.handover import hand_over  # sockets and JSON: what `version` need not pay
+
+    if (code := hand_over(sys.argv[1:])) is not None:
+        return code
     from archivebox.cli.main import main as run_command  # Django and click: what `version` need not pay
 
     return run_command()
+
+
+def _take_commands(process_id: "UUID", orchestrator_id: "UUID", pulse: "socket") -> int:
+    from archivebox.cli import command_server  # only the process that the orchestrator forks for it
+
+    return command_server.main(process_id, orchestrator_id, pulse)
 
 
 def main_and_leave() -> NoReturn:

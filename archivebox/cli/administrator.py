@@ -87,6 +87,13 @@ def ask_for_crawls(session: Session, crawls: Any) -> None:
     _look_again(installed)
 
 
+def may_have_to_ask() -> bool:
+    """Whether the collection's settings want a program that is not there, and that nobody has given up yet."""
+    rows = {row.name: row for row in Binary.objects.here()}
+    known = (name for name, row in rows.items() if row.is_there or row.status == Binary.StatusChoices.FAILED)
+    return bool(wanted_programs(resolve_settings(base_layers())).keys() - set(known))
+
+
 def ask_for(session: Session, requests: Iterable[BinaryRequest]) -> None:
     """Ask for these programs, whatever was said before; the caller queues them then."""
     if _somebody_can_be_asked():

@@ -222,9 +222,12 @@ def _signals() -> Iterator[None]:
 
 
 def _pause(signum: int, _frame: FrameType | None) -> None:
-    """Ctrl-Z: a handler runs between two statements, so that no lock of SQLite's is held while we are stopped."""
+    """Ctrl-Z: a handler runs between two statements, so that no lock of SQLite's is held while we are stopped.
+
+    The kernel stops none by that signal whose session has no terminal, as one that is carried out for another process.
+    """
     handler = signal.signal(signum, signal.SIG_DFL)
-    os.kill(os.getpid(), signum)
+    os.kill(os.getpid(), signal.SIGSTOP if os.getsid(0) == os.getpid() else signum)
     signal.signal(signum, handler)
 
 

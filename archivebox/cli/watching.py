@@ -84,14 +84,16 @@ def is_idle() -> bool:
 class Watched:
     """The Crawls that one command waits for; without any: all that is open, also what comes while it waits.
 
-    ``only``: that nothing else is worked on meanwhile, unless somebody else waits too.
+    ``only``: that nothing else is worked on meanwhile, unless somebody else waits too. ``began``: when; else now.
     """
 
-    def __init__(self, crawl_ids: Iterable[UUID] | None = None, only: Only | None = None) -> None:
+    def __init__(
+        self, crawl_ids: Iterable[UUID] | None = None, only: Only | None = None, *, began: datetime | None = None
+    ) -> None:
         self.everything = crawl_ids is None and only is None
         self.only = only
         self.crawl_ids: set[UUID] = {only.crawl} if only is not None else set(crawl_ids or ())
-        self.began = timezone.now()
+        self.began = began or timezone.now()
 
     def is_done(self) -> bool:
         if self.everything:

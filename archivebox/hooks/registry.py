@@ -126,6 +126,12 @@ def forget_plugins() -> None:
     _base_layers.cache_clear()
 
 
+def forget_environment() -> None:
+    """Read the environment again: after it was replaced by that of another process."""
+    _base_layers.cache_clear()
+    path_of_program.cache_clear()
+
+
 def base_layers() -> list[Layer]:
     """The layers that hold for everything on this machine, weakest first; read again when file or machine changed.
 

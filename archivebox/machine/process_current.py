@@ -19,6 +19,8 @@ from archivebox.machine.process_life import StartedProcess
 from archivebox.machine.process_row import IDENTITY, exited_columns
 
 _current: dict[str, StartedProcess] = {}
+_typed: list[str] = []
+"""The command line of one that was forked to carry out what was typed elsewhere: the kernel shows its parent's."""
 
 
 class OwnProcess(StartedProcess):
@@ -43,7 +45,7 @@ class OwnProcess(StartedProcess):
             id=process_id or new_id(),
             machine=Machine.current(),
             process_type=cls._detect_type(),
-            cmd=[without_credentials(word) for word in command_line(os.getpid()) or sys.argv],
+            cmd=[without_credentials(word) for word in _typed or command_line(os.getpid()) or sys.argv],
             pwd=str(Path.cwd()),
         )
         row.take(fields if "parent_id" in fields else {"parent_id": cls._find_parent_id(), **fields})
@@ -98,6 +100,11 @@ class OwnProcess(StartedProcess):
 def forget_current_process() -> None:
     """Drop the cached row: after a fork to another collection, or between tests."""
     _current.clear()
+
+
+def set_command_line(words: list[str]) -> None:
+    """Have this process recorded as started by these words."""
+    _typed[:] = words
 
 
 def command_line(pid: int) -> list[str]:

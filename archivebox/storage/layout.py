@@ -158,6 +158,11 @@ class DataFolder:
         return self.run / "supervisord.sock"
 
     @property
+    def commands_socket(self) -> Path:
+        """Where a running server's process takes commands of this user (:mod:`archivebox.cli.handover`)."""
+        return self.run / "commands.sock"
+
+    @property
     def workers(self) -> Path:
         return self.run / "workers"
 

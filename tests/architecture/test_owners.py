@@ -115,6 +115,8 @@ LINUX_ALONE = re.compile(
 )
 """What Python has on Linux, and does not have on macOS."""
 LOOK_FIRST = {
+    "cli/command_server.py",
+    "cli/handover.py",
     "plugins/base/programs.py",
     "plugins/base/tab.py",
     "plugins/chrome/memory.py",

@@ -14,6 +14,7 @@ from archivebox.cli import personas, settings
 from archivebox.cli.add.kept import kept_source
 from archivebox.cli.add.sources import Given, Reader
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.handover import CALLER
 from archivebox.cli.output import counted
 from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
@@ -93,13 +94,17 @@ def run(
         crawl, others = _accept(session, given, options)
     _tell_of_plugins(session, resolved, depth)
     crawl_ids = others | ({crawl.pk} if crawl else set())
+    watched = Watched(crawl_ids)
     if index_only:
         session.out.say(f"On record. `archivebox crawl resume {crawl.pk if crawl else ''}` runs it.")
         return 0
     if bg:
         session.out.say(_who_runs_it())
         return 0
-    return watch(session, Watched(crawl_ids)) if crawl_ids else 0
+    if not crawl_ids:
+        return 0
+    CALLER.tell_accepted(crawl_ids=sorted(map(str, crawl_ids)), began=watched.began.isoformat())
+    return watch(session, watched)
 
 
 def _tell_of_plugins(session: Session, resolved: Resolved, depth: int) -> None:

@@ -3,11 +3,15 @@
 import os
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from archivebox.lib import processes
 from archivebox.lib.processes import ExitStatus, ProcessIdentity
+
+TakeCommands = Callable[[UUID, UUID, socket.socket], int]
+"""Be the process that takes commands: its row's key, the orchestrator's, and the socket to that; the exit status."""
 
 
 @dataclass(slots=True)

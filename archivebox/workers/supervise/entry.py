@@ -11,13 +11,18 @@ import django
 from archivebox.config.collection import CollectionError, choose_data_dir, open_collection
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
+from archivebox.workers.supervise.children import TakeCommands
 
 
-def orchestrate(arguments: Sequence[str]) -> int:
-    """``archivebox orchestrator [--process-id ID] [--wait] [--data-dir FOLDER]``; returns the exit status."""
+def orchestrate(arguments: Sequence[str], commands: TakeCommands | None = None) -> int:
+    """``archivebox orchestrator [--process-id ID] [--wait] [--commands] [--data-dir FOLDER]``; the exit status.
+
+    ``commands``: what the process does that takes commands of people who type them.
+    """
     parser = argparse.ArgumentParser("archivebox orchestrator", description="Start and watch the workers.")
     parser.add_argument("--process-id", type=UUID, help="row that the starter made for it")
     parser.add_argument("--wait", action="store_true", help="wait while another orchestrator is at work")
+    parser.add_argument("--commands", action="store_true", help="keep a process that carries out commands")
     parser.add_argument("--data-dir", help="the collection")
     given = parser.parse_args(arguments)
     choose_data_dir(given.data_dir)
@@ -30,4 +35,4 @@ def orchestrate(arguments: Sequence[str]) -> int:
         return 2
     from archivebox.workers.supervise import orchestrator  # models can be imported only now
 
-    return orchestrator.main(given.process_id, wait=given.wait)
+    return orchestrator.main(given.process_id, wait=given.wait, commands=commands if given.commands else None)

@@ -14,6 +14,7 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from uuid import UUID
@@ -40,7 +41,7 @@ from archivebox.workers.execute.engine import WorkerCount
 from archivebox.workers.queue import watchers
 from archivebox.workers.signals import OrchestratorSignal, WorkerSignal
 from archivebox.workers.supervise import recovery
-from archivebox.workers.supervise.children import WorkerHandle, status_of
+from archivebox.workers.supervise.children import TakeCommands, WorkerHandle, status_of
 from archivebox.workers.supervise.restarts import Restarts
 from archivebox.workers.supervise.wakeup import wakeup_pipe
 
@@ -66,16 +67,22 @@ class Orchestrator:
     """Keeps up to ``count`` workers alive while somebody watches.
 
     ``as_needed``: one after the other, when those that are there do not keep up; else all, for more than one page.
+    ``commands``: what one more process does, which carries out commands that people type.
     """
 
-    def __init__(self, process: Process, count: int, lock: int, *, as_needed: bool) -> None:
+    def __init__(
+        self, process: Process, count: int, lock: int, *, as_needed: bool, commands: TakeCommands | None = None
+    ) -> None:
         self.process = process
+        self.take_commands = commands if os.environ.get("ARCHIVEBOX_FORK") != "0" and not processes.PORTABLE else None
         self.count = count
         self.as_needed = as_needed
         self.lock = lock
         self.workers: dict[int, WorkerHandle] = {}
         self.egress: dict[int, WorkerHandle] = {}
         """The one process by which crawls go out, once a worker has asked for it."""
+        self.commands: dict[int, WorkerHandle] = {}
+        """The one process that takes commands."""
         # The way from all workers to that process; it outlives both, and what waits in it goes to the next one.
         self.ports_in, self.ports_out = socket.socketpair()
         self.watchers: dict[Path, int | None] = {}
@@ -84,7 +91,7 @@ class Orchestrator:
         self.stopping = False
         self.wanted = 1
         """How many workers are kept at work: never fewer again."""
-        self._of_workers, self._of_egress = Restarts(), Restarts()
+        self._of_workers, self._of_egress, self._of_commands = Restarts(), Restarts(), Restarts()
         self._way_is_wanted = False
         self._born = time.monotonic()
         self._was_watched = False
@@ -147,6 +154,8 @@ class Orchestrator:
             waits.append(self._of_workers.at - time.monotonic())
         if self._way_is_wanted:
             waits.append(self._of_egress.at - time.monotonic())
+        if self.take_commands is not None and not self.commands:
+            waits.append(self._of_commands.at - time.monotonic())
         if not self.watchers:
             waits.append(self._born + FIRST_WATCHER - time.monotonic())
         return max(0.01, min(waits, default=SILENCE))
@@ -194,7 +203,7 @@ class Orchestrator:
 
     @property
     def _children(self) -> dict[int, WorkerHandle]:
-        return {**self.workers, **self.egress}
+        return {**self.workers, **self.egress, **self.commands}
 
     def _start_missing(self) -> None:
         while len(self.workers) < self.wanted and not self.stopping and self._of_workers.is_time:
@@ -203,6 +212,8 @@ class Orchestrator:
         if self._way_is_wanted and not self.stopping and self._of_egress.is_time:
             self._fork(self.egress, self._be_egress)
             self._way_is_wanted = False
+        if self.take_commands is not None and not (self.commands or self.stopping) and self._of_commands.is_time:
+            self._fork(self.commands, partial(self._be_commands, self.take_commands))
 
     def _listen_for_ways(self) -> None:
         """Until somebody hands over a port: no other process is there that would take it."""
@@ -255,6 +266,11 @@ class Orchestrator:
         self.ports_in.close()
         processes.set_title("archivebox egress")
         return egress.main(key, self.process.pk, ports_in=self.ports_out, pulse=pulse)
+
+    def _be_commands(self, take: TakeCommands, key: UUID, pulse: socket.socket) -> int:
+        self.ports_in.close()
+        self.ports_out.close()
+        return take(key, self.process.pk, pulse)
 
     def _close_inherited(self) -> None:
         self.selector.close()
@@ -311,6 +327,10 @@ class Orchestrator:
             status = status_of(pid)
             if status is not None and pid in self.workers:
                 self._of_workers.one_died(lived=self._reap_child(self.workers, pid, status), exit_code=status.exit_code)
+            elif status is not None and pid in self.commands:
+                self._of_commands.one_died(
+                    lived=self._reap_child(self.commands, pid, status), exit_code=status.exit_code
+                )
             elif status is not None:
                 self._of_egress.one_died(lived=self._reap_child(self.egress, pid, status), exit_code=status.exit_code)
                 self._listen_for_ways()
@@ -337,8 +357,9 @@ class Orchestrator:
     # --- the end ----------------------------------------------------------------------------------------------
 
     def _wind_down(self) -> None:
-        """The workers first: what their hooks still have to fetch goes out until then."""
+        """The workers before their way out: what their hooks still have to fetch goes out until then."""
         self._watched.unwatch_all()
+        self._end(self.commands)
         self._end(self.workers)
         self._end(self.egress)
         processes.Strays(processes.orphans).end_blocking(grace=0.5)
@@ -387,7 +408,7 @@ def _leave(key: UUID) -> None:
     connection.close()
 
 
-def main(process_id: UUID | None = None, *, wait: bool = False) -> int:
+def main(process_id: UUID | None = None, *, wait: bool = False, commands: TakeCommands | None = None) -> int:
     """Be the orchestrator until nobody watches; returns the exit status, 0 also when another one is at work."""
     processes.become_subreaper()
     logs.set_up(early_settings(DATA_FOLDER).get_text("LOG_LEVEL"), DATA_FOLDER.logs / "orchestrator.log")
@@ -404,7 +425,7 @@ def main(process_id: UUID | None = None, *, wait: bool = False) -> int:
         settings = resolve_settings(base_layers())
         wish = settings.find_int("WORKERS")
         connections.close_all()
-        Orchestrator(process, wish or os.cpu_count() or 1, lock, as_needed=wish is None).run()
+        Orchestrator(process, wish or os.cpu_count() or 1, lock, as_needed=wish is None, commands=commands).run()
         retry_transient(recovery.close_the_last)
         # Who only adds now and then has no worker that lives for ten seconds.
         cleanup_today(settings.get_int("PROCESS_RETENTION_DAYS"))

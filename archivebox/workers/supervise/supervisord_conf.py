@@ -65,7 +65,9 @@ def conf_text(bind: ListenAddress, replay: ListenAddress, *, socket_path: str) -
     """
     web = ["-m", "archivebox.web.server", "--bind", str(bind), "--replay", str(replay)]
     text = _CONF.format(
-        files=LEAST, web=_command(web), orchestrator=_command(["-m", "archivebox", "orchestrator", "--wait"])
+        files=LEAST,
+        web=_command(web),
+        orchestrator=_command(["-m", "archivebox", "orchestrator", "--wait", "--commands"]),
     )
     return text + (_SOCKET if len(socket_path.encode()) <= LONGEST_SOCKET else "")
 
