@@ -14,6 +14,8 @@ from tests.architecture import source
 RULES: Mapping[str, Mapping[str, str]] = tomllib.loads((Path(__file__).parent / "names.toml").read_text())
 LONGEST_SUBJECT = 72
 """Characters that `git log --oneline` and the pages of code hosts show."""
+LONGEST_TEST = 80
+"""Characters of a test's name: with its indent and ``def`` it fits a line, and it is read at once."""
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 DOCUMENTED = ast.Module | ast.ClassDef | FUNCTIONS
 TEXTS = (".html", ".js", ".json", ".txt")
@@ -51,6 +53,12 @@ def banned_words(text: str, banned: Mapping[str, str]) -> list[str]:
     return [f"{word!r}: write {banned[word]!r}" for word in found]
 
 
+def long_test_names(tree: ast.Module) -> list[str]:
+    """Tests of a module whose names are too long."""
+    tests = (node.name for node in ast.walk(tree) if isinstance(node, FUNCTIONS) and node.name.startswith("test_"))
+    return [name for name in tests if len(name) > LONGEST_TEST]
+
+
 def long_subjects(repository: Path, after: str, since: str) -> list[str]:
     """Subjects of commits that are too long; none where there is no history to read."""
     known = _git(repository, "cat-file", "-e", f"{after}^{{commit}}") is not None
@@ -81,6 +89,9 @@ def findings() -> Iterator[str]:
     for path in sorted(path for path in source.PACKAGE.rglob("*") if path.suffix in TEXTS):
         said = banned_words(path.read_text(encoding="utf-8", errors="replace"), RULES["messages"])
         yield from (f"{source.shown(path)}: {sentence}" for sentence in said)
+    for path in sorted((source.ROOT / "tests").rglob("test_*.py")):
+        for name in long_test_names(source.parse(path)):
+            yield f"{source.shown(path)}: {name} has {len(name)} characters, at most {LONGEST_TEST} are allowed"
     for subject in long_subjects(source.ROOT, **RULES["commits"]):
         yield f"A commit's subject has {len(subject)} characters, at most {LONGEST_SUBJECT} are allowed: {subject}"
 

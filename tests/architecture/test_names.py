@@ -39,6 +39,11 @@ def test_messages_are_all_strings_but_docstrings() -> None:
     assert names.banned_words("Let us go one", {"go on": "continue"}) == []
 
 
+def test_tests_with_long_names_are_found() -> None:
+    short, long = "test_" + "x" * 75, "test_" + "x" * 76
+    assert names.long_test_names(ast.parse(f"def {short}(): ...\ndef {long}(): ...\ndef y{long}(): ...")) == [long]
+
+
 @pytest.mark.parametrize("depth", ["1", "9"])
 def test_long_subjects_are_found_in_shallow_clones_too(tmp_path: Path, depth: str) -> None:
     def git(*words: str) -> str:

@@ -194,7 +194,7 @@ def test_a_picture_of_words_is_much_smaller_and_the_same_pixel_by_pixel() -> Non
         assert ImageChops.difference(picture.convert("RGB"), view).getbbox() is None
 
 
-def test_a_picture_of_photographs_is_as_small_as_the_eye_needs_it_and_a_small_one_stays() -> None:
+def test_large_photographic_screenshots_are_compressed_and_small_ones_are_not() -> None:
     noise = Image.frombytes("RGB", (600, 500), random.Random("view").randbytes(600 * 500 * 3))
     png = packed(noise, "PNG")
     assert len(drawn.packed(png, noise) or png) < len(png) / 2

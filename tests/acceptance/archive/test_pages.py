@@ -44,7 +44,7 @@ def test_one_page_is_kept_as_it_looked(home: Home, site: Site) -> None:
     assert home.wait_until_nothing_runs() == set()
 
 
-def test_what_is_known_of_a_page_before_it_is_opened_has_nothing_look_for_it_too_early(home: Home, site: Site) -> None:
+def test_programs_are_not_looked_for_before_a_page_is_known_to_need_them(home: Home, site: Site) -> None:
     code, _ = home.type("add", "--plugins", "precheck,robots,favicon,title", site.url_for("/article"))
     assert code == 0
     results = home.rows("SELECT hook_name, status, attempts FROM core_archiveresult WHERE status != 'skipped'")

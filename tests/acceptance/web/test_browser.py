@@ -41,7 +41,7 @@ def address(library: Library, host: str) -> str:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_an_archived_script_that_was_switched_on_reaches_neither_cookie_nor_api_nor_the_page_around_it(
+def test_an_archived_script_reaches_no_cookie_no_api_and_not_the_page_around_it(
     inside: Browser, library: Library, host: str
 ) -> None:
     inside.go(f"http://{host}:{library.server.port}/snapshots/{library.snapshot}/?view=singlefile")

@@ -78,9 +78,7 @@ def captured(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest.mark.parametrize("name", SHOPS)
-def test_a_shop_shows_its_items_gives_details_changes_its_route_and_loads_there_again(
-    captured: Captured, name: str
-) -> None:
+def test_a_shop_shows_items_and_details_changes_its_route_and_reloads_there(captured: Captured, name: str) -> None:
     captured.run(f"/apps/{name}/")
     frame = captured.browser.in_frame
     assert frame("document.querySelectorAll('#items li img').length") == 6

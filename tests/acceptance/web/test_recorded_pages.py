@@ -119,9 +119,7 @@ def test_of_pictures_for_several_windows_the_recorded_ones_are_shown_in_each(
         browser.size(1280, 800)
 
 
-def test_a_link_that_a_person_clicks_leads_through_the_app_to_what_is_kept_or_to_an_offer(
-    browser: Browser, recorded: str
-) -> None:
+def test_a_clicked_link_leads_through_the_app_to_the_archived_page_or_an_offer(browser: Browser, recorded: str) -> None:
     browser.size(1280, 800)
     browser.go(recorded)
     browser.in_frame("document.querySelector('#there').click(), document.images[0].naturalWidth")

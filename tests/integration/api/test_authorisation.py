@@ -247,7 +247,7 @@ def test_a_token_opens_no_page(caller: Make) -> None:
     assert [one for one in asked if one[2] is not OPEN and not is_refused(admin.ask(one[1], example(one[0])))] == []
 
 
-def test_a_method_that_an_address_of_the_api_does_not_have_is_refused_in_problem_details(caller: Make) -> None:
+def test_an_unsupported_method_of_the_api_is_refused_with_problem_details(caller: Make) -> None:
     admin = caller("admin", "admin")
     for address, row in API.items():
         for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - set(row):

@@ -66,7 +66,7 @@ def test_files_are_listed_and_saved_and_never_drawn(caller: Make) -> None:
         assert viewer.ask("GET", f"/api/v1/snapshots/{page.pk}/files/{wrong}").status_code == 404, wrong
 
 
-def test_settings_are_read_without_secrets_and_changed_but_for_what_leads_to_programs(caller: Make) -> None:
+def test_settings_are_read_without_secrets_and_those_naming_programs_not_changed(caller: Make) -> None:
     admin = caller("admin")
     changed = admin.ask("PATCH", "/api/v1/settings", {"changes": {"TIMEOUT": 90, "SAVE_WGET": "false"}})
     assert changed.status_code == 200, changed.content

@@ -53,7 +53,7 @@ def test_only_what_becomes_final_counts_as_progress(forked: Collection) -> None:
 
 
 @pytest.mark.slow
-def test_a_crawl_that_kills_its_workers_is_paused_with_the_reason_and_the_others_go_on(forked: Collection) -> None:
+def test_a_crawl_that_kills_its_workers_is_paused_and_the_others_continue(forked: Collection) -> None:
     forked.plugin(
         "deadly", {"on_Crawl__10_deadly.sh": 'case "$CRAWL_DIR" in *$(cat "$DATA_DIR/bad")*) kill -9 $PPID $$;; esac\n'}
     )

@@ -15,7 +15,7 @@ def crawls_of(forked: Collection, key: str) -> list[Row]:
     return forked.rows("Crawl", "status", schedule_id=key)
 
 
-def test_each_time_of_each_schedule_makes_one_crawl_though_workers_race_and_everybody_is_killed(
+def test_each_due_time_makes_one_crawl_though_workers_race_and_are_killed(
     forked: Collection,
 ) -> None:
     forked.plugin("tiny", {"on_Snapshot__20_tiny.sh": "exit 0\n"})

@@ -97,7 +97,7 @@ PACKED = (
 )
 
 
-def test_a_hook_that_has_done_with_its_page_works_on_without_and_fails_for_itself_alone(forked: Collection) -> None:
+def test_a_hook_that_released_its_page_continues_and_fails_alone(forked: Collection) -> None:
     browser(forked, PACKED, ready=True)
     forked.run(forked.add())
     assert forked.ledger == ["tab-opens", "navigates", "shoots", "tab-closes", "packs", "afterwards"]

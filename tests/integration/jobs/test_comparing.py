@@ -123,7 +123,7 @@ def test_words_and_tiles_of_a_replay_are_counted_and_the_lower_one_is_its_qualit
 
 
 @pytest.mark.browser
-def test_a_browser_that_is_to_make_way_ends_with_its_processes_and_nothing_is_written() -> None:
+def test_a_preempted_browser_ends_with_its_processes_and_writes_nothing() -> None:
     (page,) = sealed("same")
     keep(page, HTML.format(WORDS))
     comparing = Comparing(is_preempted=lambda: bool(Process.objects.running().filter(plugin="chrome").count() > 1))
@@ -226,7 +226,7 @@ def test_what_has_changed_since_it_was_measured_is_measured_again() -> None:
     ("percent", "estimate", "missing", "lossy"),
     [(100, 100, 0, False), (100, 100, 1, True), (40, 100, 0, True), (40, 30, 0, False), (None, 30, 0, False)],
 )
-def test_worth_capturing_again_is_what_lacks_files_or_is_poor_though_no_script_built_it(
+def test_pages_that_lack_files_or_replay_poorly_are_worth_recapturing(
     percent: int | None, estimate: int, missing: int, lossy: bool
 ) -> None:
     (page,) = sealed("one")

@@ -49,7 +49,7 @@ def test_everybody_sees_what_is_for_them_and_nobody_more() -> None:
     assert visible_snapshots(Token(user=admin, scopes=["admin"])).count() == 3
 
 
-def test_pages_are_seen_by_those_who_see_their_crawl_as_settings_say_unless_somebody_does() -> None:
+def test_pages_have_the_visibility_of_their_crawl_unless_a_person_sets_it() -> None:
     assert crawl("https://a.example/").snapshot_set.get().visibility == "members"
     DATA_FOLDER.conf.write_text("[SERVER_CONFIG]\nVISIBILITY = private\n")
     made = crawl("https://b.example/")

@@ -47,7 +47,7 @@ def test_new_versions_are_of_a_crawl_of_their_own_with_the_tags_of_the_old(keys:
     assert not crawl.snapshot_set.filter(pk__in=keys).exists()
 
 
-def test_a_new_version_is_captured_with_the_settings_of_the_old_but_for_the_scope_of_its_crawl() -> None:
+def test_a_new_version_has_the_old_ones_settings_except_the_crawls_scope() -> None:
     own: dict[str, JSON] = {"TIMEOUT": 7, "USER_AGENT": "x", "PLUGINS": ["title"], "URL_SCOPE": "host", "MAX_URLS": 3}
     one = factories.crawl(A, config={**own, "ACTIVE_PERSONA": "Reader"})
     other = factories.crawl(B, config={"TIMEOUT": 7, "KEEP_UNCHANGED": False})

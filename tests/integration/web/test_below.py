@@ -66,7 +66,7 @@ def test_what_pages_need_is_there(below: Library) -> None:
     assert events.group(1).startswith("/archive/events/")
 
 
-def test_coming_in_leads_below_the_path_and_is_put_on_record_with_the_visitors_address(below: Library) -> None:
+def test_signing_in_leads_below_the_path_and_logs_the_visitors_address(below: Library) -> None:
     somebody = Visitor(below.server, headers={"X-Forwarded-For": "198.51.100.1, 192.0.2.9"})
     assert somebody.log_in(NAME, PASSWORD).headers["location"] == "/archive/"
     record = below.visitor.get("/archive/people/record/").text

@@ -87,7 +87,7 @@ def sentence_of(answer: Any) -> str:
     return str(answer.context["problem"])
 
 
-def test_somebody_new_comes_in_with_the_role_that_is_set_and_is_the_same_one_next_time(
+def test_a_new_person_gets_the_configured_role_and_the_same_account_next_time(
     provider: StandIn, client: Client
 ) -> None:
     assert "Log in with Home" in client.get("/login/").content.decode()
@@ -273,9 +273,7 @@ def test_a_refusal_of_the_provider_is_a_sentence(answer: str, words: str, provid
     assert "weird<b>" not in page.content.decode()
 
 
-def test_a_provider_that_is_away_or_leads_elsewhere_is_a_sentence_and_the_password_still_works(
-    provider: StandIn, client: Client
-) -> None:
+def test_a_failing_provider_is_explained_and_the_password_still_works(provider: StandIn, client: Client) -> None:
     User.objects.create_user("anna", password="swordfish swordfish")
     back = return_address(client)
     provider.metadata = {

@@ -109,7 +109,7 @@ def test_who_is_asked_with_a_secret_is_set_from_a_terminal_alone(client: Client)
     assert "archivebox config set SUMMARIZE_URL=…" in client.get("/plugins/summarize/").content.decode()
 
 
-def test_a_file_of_settings_that_cannot_be_read_is_a_sentence_with_its_line_for_administrators_alone(
+def test_an_unreadable_settings_file_is_explained_to_administrators_only(
     client: Client,
 ) -> None:
     editor = Client(SERVER_NAME="localhost")

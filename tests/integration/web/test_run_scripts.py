@@ -46,7 +46,7 @@ def test_beside_the_button_stands_what_scripts_could_do(client: Client, snapshot
         assert "WebRTC" in page
 
 
-def test_where_each_snapshot_has_no_host_of_its_own_scripts_stay_off_and_the_page_says_why(
+def test_without_a_host_per_snapshot_scripts_stay_off_and_the_page_says_why(
     client: Client, snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "REPLAY_URL", "https://replay.example")

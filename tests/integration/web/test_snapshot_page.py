@@ -263,9 +263,7 @@ def test_verifying_names_what_changed(client: Client, snapshot: Snapshot) -> Non
     assert "The list of hashes is not the one that was signed" in verified(client, snapshot)
 
 
-def test_of_a_page_that_its_scripts_build_the_copy_that_was_saved_with_them_comes_first(
-    client: Client, snapshot: Snapshot
-) -> None:
+def test_the_saved_copy_of_a_page_built_by_scripts_comes_first(client: Client, snapshot: Snapshot) -> None:
     record(snapshot.path, {snapshot.url: Page(b"<p>Loading")})
     picture = left(snapshot, "screenshot", {"screenshot.png": "picture"})
     copy = left(snapshot, "singlefile", {"singlefile.html": "<p>whole</p>"})
@@ -357,7 +355,7 @@ def test_an_order_in_which_no_page_has_a_place_says_so(client: Client, snapshot:
     assert "Nothing was measured yet" in client.get("/?sort=worst").content.decode()
 
 
-def test_that_a_page_was_looked_at_again_and_had_not_changed_stands_beside_its_version(client: Client) -> None:
+def test_a_version_shows_when_the_page_was_checked_and_had_not_changed(client: Client) -> None:
     version, dropped = kept(URL), kept(URL)
     give_up(dropped, version)
     shown = page(client, version)

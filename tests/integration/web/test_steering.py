@@ -29,7 +29,7 @@ def open_urls() -> set[str]:
     return set(Snapshot.objects.filter(status__in=Snapshot.OPEN).values_list("url", flat=True))
 
 
-def test_what_a_pattern_would_leave_out_is_struck_through_and_let_go_when_it_is_applied(client: Client) -> None:
+def test_pages_that_a_pattern_excludes_are_struck_through_and_released_by_it(client: Client) -> None:
     path = f"/crawls/{factories.crawl(*URLS).pk}/"
     tried = client.get(f"{path}?show=queue&deny=/tag/").content.decode()
     assert set(re.findall(r"<s>([^<]+)</s>", tried)) == set(URLS[1:])

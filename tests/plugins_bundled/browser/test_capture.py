@@ -101,9 +101,7 @@ def test_the_whole_length_has_a_limited_number_of_pixels(crawl: Crawl, site: Sit
         assert like(picture, (10, picture.height - 10), (0x83, 0x38, 0xEC))
 
 
-def test_what_stays_in_place_is_once_in_the_whole_length_and_the_first_screen_keeps_its_height(
-    crawl: Crawl, site: Site
-) -> None:
+def test_fixed_parts_appear_once_in_a_full_page_screenshot(crawl: Crawl, site: Site) -> None:
     page = captured(crawl, site, "/fixed")
     assert page.run(SCREENSHOT).status == "succeeded"
     with Image.open(page.folder / "screenshot" / "full.jpg") as picture:

@@ -116,9 +116,7 @@ def pixels_of(reader: CDPConnection, colour: tuple[int, int, int]) -> int:
     return sum(first.histogram()[:3])
 
 
-def test_a_video_that_a_script_feeds_has_its_frame_as_poster_and_the_page_is_as_it_was(
-    crawl: Crawl, site: Site, program: str
-) -> None:
+def test_a_video_fed_by_a_script_gets_its_frame_as_poster(crawl: Crawl, site: Site, program: str) -> None:
     page = navigated(crawl, site, "/apps/hls", program)
     outcome = page.run(SINGLEFILE)
     tab = CDPConnection.open(crawl.session()["socket"], page.json("chrome/target.json")["target_id"])

@@ -74,7 +74,7 @@ def test_only_media_type_and_status_wait_for_a_navigation() -> None:
         ({"dom/a.html": "\udcff words"}, False),
     ],
 )
-def test_a_hook_for_certain_content_is_for_pages_that_have_it_or_of_which_nothing_is_stored(
+def test_a_hook_for_content_applies_to_pages_that_contain_it_or_stored_nothing(
     tmp_path: Path, files: dict[str, str], is_for: bool
 ) -> None:
     for name, text in files.items():

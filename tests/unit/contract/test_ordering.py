@@ -126,7 +126,7 @@ def test_after_may_name_a_hook_of_a_later_step_that_needs_the_page() -> None:
     assert after_of(waits([hook("51_shot.js", after=("links",)), hook("61_wget.js"), waiting]))["shot"] == []
 
 
-def test_a_background_hook_that_needs_the_page_may_be_after_what_opens_it_in_a_later_step() -> None:
+def test_a_background_page_hook_may_follow_what_opens_the_page_in_a_later_step() -> None:
     tab = replace(hook("20_tab.daemon.bg.js"), session=True)
     listener = replace(hook("15_listener.daemon.bg.js", after=("tab",)), page=True)
     found = waits([listener, tab, hook("16_early.py"), hook("30_navigate.js")])

@@ -67,7 +67,7 @@ class TestOutcomes:
         assert result.process is not None
         assert result.process.status == "exited"
 
-    def test_a_failure_is_grouped_by_the_reason_that_its_hook_says_and_may_be_tried_again(self) -> None:
+    def test_failures_are_grouped_by_the_reason_of_their_hook_and_can_be_retried(self) -> None:
         says = '{"type": "ArchiveResult", "status": "failed", "output_str": "no a.example", "reason": "%s"}'
         result = ran(f"echo '{says % 'no_such_host'}'\n")
         assert (result.status, result.reason, result.sentence) == ("failed", "no_such_host", "no a.example")

@@ -104,7 +104,7 @@ def test_a_page_of_which_only_its_connection_was_kept_counts_as_nothing() -> Non
 
 
 @pytest.mark.once
-def test_a_page_at_work_tells_what_each_plugin_came_to_and_one_that_is_done_what_failed() -> None:
+def test_a_running_page_lists_each_plugins_result_and_a_sealed_one_its_failures() -> None:
     pills = [Pill(name, status, "", None, None, 0) for name, status in SHOWN.items()]
     key = new_id()
     page = PageNow(key, key, URLS[0], "", "started", 0, "members", 1, 200, tuple(pills))

@@ -184,7 +184,7 @@ def test_one_whose_time_cannot_be_understood_any_more_is_paused_and_stops_nobody
     assert Crawl.objects.get().schedule == other
 
 
-def test_one_of_a_setting_that_cannot_be_understood_is_left_out_says_why_and_stops_nobody() -> None:
+def test_a_schedule_with_an_invalid_setting_is_skipped_and_says_why() -> None:
     template = Template(urls=[FEED], max_depth=1, tags=[], persona="", config={"URL_DENYLIST": "(?!news)"})
     one, other = schedule(template=template), schedule()
     one, other = come(one), come(other)

@@ -15,7 +15,7 @@ def test_after_five_attempts_the_next_waits_until_the_first_is_old() -> None:
     assert throttle.attempt("eve", now=100 + WINDOW) > 0, "the second is not old yet"
 
 
-def test_a_right_password_is_not_held_against_its_owner_nor_forgives_the_guesses_of_others() -> None:
+def test_a_right_password_neither_counts_as_a_guess_nor_resets_those_of_others() -> None:
     throttle = Throttle()
     for _ in range(4):
         throttle.attempt("eve", now=1)

@@ -44,7 +44,7 @@ def test_on_paper_words_that_touch_are_two_all_the_same() -> None:
     assert lost_on_paper(words_of("at"), "that") == 100.0
 
 
-def test_a_view_is_scored_by_its_tiles_its_words_and_what_it_lacks_beyond_the_live_page() -> None:
+def test_a_view_is_scored_by_tiles_words_and_what_the_live_page_has_besides() -> None:
     live = view(10, "one two three four", {"http://a/404"})
     assert score_of(live, live) == Score(0.0, 0.0, 0)
     score = score_of(live, view(9, "one two three", {"http://a/404", "http://a/b", "http://a/c"}))

@@ -78,7 +78,7 @@ def test_what_a_page_names_is_in_the_archive(given: str, written: str) -> None:
     assert body_of(given) == written
 
 
-def test_with_scripts_links_stay_in_the_frame_where_no_script_can_lead_the_window_away() -> None:
+def test_with_scripts_links_stay_in_the_frame() -> None:
     assert body_of('<a href="/b" target="_top">c</a>', scripts=True) == f'<a href="{KEPT}https://site.example/b">c</a>'
 
 
@@ -171,7 +171,7 @@ def test_a_copy_that_no_parser_is_to_read_is_shown_as_its_source(tmp_path: Path)
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("write", [rewrite_html, lead_links])
-def test_however_often_it_is_read_it_connects_nowhere_and_says_not_where_it_comes_from(
+def test_a_cleaned_document_connects_nowhere_and_sends_no_referrer(
     given: str, write: Callable[[str, LinkRewriter], str]
 ) -> None:
     written = write(f"<body>{given}", links())

@@ -119,7 +119,7 @@ def test_a_sealed_page_is_told_with_what_came_of_it(status: str, event: str) -> 
 
 
 @pytest.mark.usefixtures("collection")
-def test_a_message_whose_query_cannot_be_understood_any_more_says_so_and_harms_no_worker() -> None:
+def test_a_message_with_an_invalid_query_says_so_and_stops_no_worker() -> None:
     made = webhook()
     Webhook.objects.filter(pk=made.pk).update(query="(of another version")
     page, worker = factories.snapshot(), factories.row(process_type="worker", status="running").pk
@@ -164,7 +164,7 @@ def test_a_message_is_for_pages_that_its_owner_may_see_and_asked_for() -> None:
 
 
 @pytest.mark.usefixtures("collection")
-def test_what_is_not_taken_is_tried_for_three_days_and_its_webhook_is_switched_off_then() -> None:
+def test_a_refused_message_is_retried_for_three_days_then_the_webhook_is_off() -> None:
     made = webhook()
     first, other = tell_test(made), tell_test(made)
     for count, wait in enumerate(AGAIN_AFTER, start=1):
@@ -223,7 +223,7 @@ def test_who_answers_gone_is_asked_no_more() -> None:
 
 
 @pytest.mark.usefixtures("collection")
-def test_what_was_settled_long_ago_is_forgotten_and_what_is_removed_in_the_middle_too() -> None:
+def test_old_settled_messages_are_deleted_also_of_removed_webhooks() -> None:
     made = webhook()
     old = first_id(timezone.now() - KEPT - SOON)
     Delivery.objects.create(pk=old, webhook=made, created_by=made.created_by, event="x", body="", retry_at=None)

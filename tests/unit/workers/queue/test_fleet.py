@@ -79,7 +79,7 @@ def test_a_clock_that_goes_wrong_takes_no_work_from_the_living(monkeypatch: pyte
     assert reclaim_elsewhere() == 1
 
 
-def test_what_a_dead_worker_of_ours_holds_again_is_taken_back_though_its_lock_is_gone() -> None:
+def test_items_of_a_dead_worker_are_reclaimed_though_its_lock_is_gone() -> None:
     """A failover has lost that it had been taken back; its own row may be lost as well."""
     for owner in (Process.objects.create(machine=Machine.current(), status="exited"), Process(pk=new_id())):
         page = leased(snapshot(f"https://{owner.pk}.example/"), owner)
