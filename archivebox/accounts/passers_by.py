@@ -34,7 +34,7 @@ def is_passer_by(who: Who) -> bool:
 
 
 def most_depth() -> int:
-    """Links that may be followed of the URLs of a passer-by."""
+    """Links that may be followed of the URLs of anonymous."""
     return _setting("PUBLIC_ADD_DEPTH")
 
 

@@ -27,7 +27,7 @@ def invite(by: User, username: str, role: Role) -> User:
     try:
         return make(by, name, role, "user.invited")
     except IntegrityError:
-        raise PeopleError(f"There is an account {name} already.") from None
+        raise PeopleError(f"An account named {name} already exists.") from None
 
 
 def make(by: User | None, name: str, role: Role, action: str, **detail: str) -> User:
@@ -95,4 +95,4 @@ def _set_active(user: User, *, is_active: bool) -> None:
 def _keep_an_admin(user: User) -> None:
     others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk).exclude(username=SYSTEM)
     if user.is_superuser and not others.exists():
-        raise PeopleError("Nobody would be left to administer this collection: make somebody else an admin first.")
+        raise PeopleError("You are the only administrator. Make another account an admin first.")

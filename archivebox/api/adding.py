@@ -51,7 +51,7 @@ def add(request: HttpRequest, wanted: CrawlIn, seeds: Sequence[Seed] = ()) -> Cr
 
 
 def _limit(request: HttpRequest, wanted: CrawlIn, seeds: Sequence[Seed]) -> None:
-    """ProblemError 403 where a passer-by chooses more than URLs and a depth, 429 where these are too many."""
+    """ProblemError 403 where anonymous chooses more than URLs and a depth, 429 where these are too many."""
     others = wanted.dict(exclude_defaults=True).keys() - {"urls", "depth"}
     if any(seed.title or seed.bookmarked_at for seed in seeds):
         others |= {"title"}

@@ -32,7 +32,7 @@ def _identify(request: HttpRequest) -> Who:
     if text is not None:
         return _token(text)
     if request.user.is_authenticated and request.method not in SAFE and check_csrf(request) is not None:
-        raise ProblemError(403, "With a log-in instead of a token, every change needs the header X-CSRFToken.")
+        raise ProblemError(403, "Changes made with a session instead of a token require the header X-CSRFToken.")
     return request.user
 
 
@@ -47,7 +47,7 @@ def _token_in(request: HttpRequest) -> str | None:
 def _token(text: str) -> Token:
     token = tokens.find(text)
     if token is None:
-        raise ProblemError(401, "This token opens nothing: it is not known, has expired, or was revoked.")
+        raise ProblemError(401, "Invalid token: unknown, expired or revoked.")
     token.touch()
     return token
 
@@ -74,7 +74,7 @@ class Bearer(AuthBase):
 def _why_not(who: Token | User, action: Action) -> str:
     if isinstance(who, Token) and may(who.user, action):
         return f"The token {who.label!r} may not {action.value}: it is for {', '.join(who.scopes)}."
-    return f"Your account may not {action.value}: an administrator gives it another role."
+    return f"Your account may not {action.value}. Ask an administrator for another role."
 
 
 def whoever(request: HttpRequest) -> Who:
@@ -84,11 +84,11 @@ def whoever(request: HttpRequest) -> Who:
 
 
 def somebody(request: HttpRequest) -> User:
-    """The account in whose name this is done. ProblemError 401 for a passer-by."""
+    """The account in whose name this is done. ProblemError 401 for anonymous."""
     user = user_of(whoever(request))
     if isinstance(user, User):
         return user
-    raise ProblemError(401, "This needs an account: send a token.")
+    raise ProblemError(401, "Authentication required: send a token.")
 
 
 def write_down(request: HttpRequest, action: str, target: object = None, **detail: JSON) -> None:

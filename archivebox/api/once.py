@@ -67,9 +67,11 @@ def _store(name: str, answer: HttpResponse, *, is_secret: bool) -> None:
 
 def _stored_answer(row: Answer, fingerprint: str) -> HttpResponse:
     if row.fingerprint != fingerprint:
-        raise ProblemError(422, f"This {HEADER} was used for another request: take a new one.")
+        raise ProblemError(422, f"This {HEADER} was used for another request. Use a new one.")
     if not row.content_type:
-        raise ProblemError(409, "This was done, and its answer held a secret, which is shown once: make another.")
+        raise ProblemError(
+            409, "This request was completed, and its response held a secret that is shown only once. Create another."
+        )
     answer = HttpResponse(row.body, status=row.status, content_type=row.content_type)
     answer["Idempotency-Replayed"] = "true"
     return answer

@@ -76,13 +76,13 @@ def _http_error(_request: HttpRequest, error: HttpError) -> HttpResponse:
 
 
 def _not_there(_request: HttpRequest, _error: Http404) -> HttpResponse:
-    return answer(404, "There is nothing at this address, or nothing that you may see.")
+    return answer(404, "Not found, or not visible to you.")
 
 
 def _not_valid(_request: HttpRequest, error: ValidationError) -> HttpResponse:
     errors: list[JSON] = [_place(one) for one in error.errors]
     sentence = "; ".join(f"{_where(one)}: {_said(one)}" for one in error.errors[:3])
-    return answer(422, f"This cannot be understood. {sentence}.", errors=errors)
+    return answer(422, f"Invalid request. {sentence}.", errors=errors)
 
 
 def _place(error: Mapping[str, Any]) -> JSON:
@@ -99,7 +99,7 @@ def _where(error: Mapping[str, Any]) -> str:
 
 
 def _refused(_request: HttpRequest, _error: TransitionRefusedError) -> HttpResponse:
-    return answer(409, "Its state has changed meanwhile, and does not allow that. Look at it again.")
+    return answer(409, "Its state has changed and no longer allows this. Reload it and try again.")
 
 
 def _bad_query(_request: HttpRequest, error: QueryError) -> HttpResponse:
@@ -116,9 +116,9 @@ def _bad_setting(request: HttpRequest, error: SettingError) -> HttpResponse:
 
 def _misconfigured(request: HttpRequest, error: ConfError | SettingError) -> HttpResponse:
     """What the file says may be a secret: who administers the collection is told, others whom to ask."""
-    sentence = "The settings of this archive cannot be read. Ask whoever looks after it."
+    sentence = "The settings of this archive cannot be read. Contact your administrator."
     if may(getattr(request, "auth", None) or request.user, Action.ADMINISTER):
-        sentence = f"{error}. Mend it in ArchiveBox.conf, or with `archivebox config set`, and ask again."
+        sentence = f"{error}. Fix it in ArchiveBox.conf or with `archivebox config set`, then try again."
     return answer(503, sentence)
 
 
@@ -127,7 +127,7 @@ def _no_such_person(_request: HttpRequest, error: PeopleError) -> HttpResponse:
 
 
 def _too_large(_request: HttpRequest, _error: RequestDataTooBig) -> HttpResponse:
-    return answer(413, "That is too much at once: send it in parts of at most 10 MB.")
+    return answer(413, "Request too large: send it in parts of at most 10 MB.")
 
 
 def _pass_on(_request: HttpRequest, error: Exception) -> HttpResponse:
@@ -137,7 +137,7 @@ def _pass_on(_request: HttpRequest, error: Exception) -> HttpResponse:
 
 def _broken(_request: HttpRequest, error: Exception) -> HttpResponse:
     log.error("The API failed: %s action=api_failed", error, exc_info=error)
-    return answer(500, "Something broke on our side. It is in logs/web.log with the time of now.")
+    return answer(500, "Internal error. See logs/web.log on the server for details.")
 
 
 _HANDLERS: dict[type[Exception], Callable[..., HttpResponse]] = {
@@ -169,7 +169,7 @@ def in_problems(view: View) -> View:
             return answer(error.status, error.detail, **error.more)
         if given.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
             return given
-        refusal = answer(405, f"{request.method} is not possible here; {given['Allow']} is.")
+        refusal = answer(405, f"{request.method} is not allowed here; {given['Allow']} is.")
         refusal["Allow"] = given["Allow"]
         return refusal
 

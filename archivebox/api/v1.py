@@ -32,8 +32,8 @@ from archivebox.api.routes import (
 
 PREFIX = "/api/v1/"
 DESCRIPTION = (
-    "Everything that people do on pages. Send a token as `Authorization: Bearer abx_…`. Lists come in pages: "
-    "`next` of one is `cursor` of the next. A POST with an `Idempotency-Key` is done once, however often it is sent."
+    "The API does everything that the pages do. Send a token as `Authorization: Bearer abx_…`. Lists come in pages: "
+    "`next` of one is `cursor` of the next. A POST with an `Idempotency-Key` runs once, however often it is sent."
 )
 
 

@@ -67,7 +67,7 @@ class Errand:
         )
         return (
             f"Only an administrator can install {'; '.join(programs)}: "
-            "sudo asks for your password, and Ctrl-C goes on without."
+            "sudo asks for your password, and Ctrl-C continues without them."
         )
 
 
@@ -133,7 +133,7 @@ def _ask(session: Session, requests: Iterable[BinaryRequest]) -> list[str]:
     session.out.warn(errand.sentence)
     if _run_at_terminal(session, provider.plugin, errand.command) == 0:
         return list(errand.packages)
-    session.out.warn("That was not installed. The work goes on without; `archivebox install` asks again.")
+    session.out.warn("Not installed. Continuing without it; `archivebox install` asks again.")
     return []
 
 

@@ -102,9 +102,9 @@ def carry_out(target: str, needs: Needs, given: Globals, params: Mapping[str, ob
     except (BadInputError, CollectionError, SettingError, TooFewFilesError) as problem:
         code, error = BAD_INPUT, str(problem)
     except ConfError as problem:
-        code, error = BAD_INPUT, f"{problem}. Mend it there, and try again."
+        code, error = BAD_INPUT, f"{problem}. Fix it and try again."
     except StoppedError as stop:
-        code, error = stop.exit_code, "Stopped. What had been accepted is kept, and goes on with `archivebox run`."
+        code, error = stop.exit_code, "Stopped. Accepted URLs are saved; `archivebox run` continues."
     except BrokenPipeError:
         _silence_stdout()
         code = BROKEN_PIPE

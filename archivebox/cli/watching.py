@@ -221,8 +221,8 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
             try:
                 watching.wait(until or watched.is_done, progress.show)
             except Interrupted as stop:
-                session.out.warn("Winding down; what is done is kept, the rest goes on with `archivebox run`. "
-                                 "Ctrl-C again ends at once.")  # fmt: skip
+                session.out.warn("Stopping. Finished pages are saved; `archivebox run` continues the rest. "
+                                 "Press Ctrl-C again to stop at once.")  # fmt: skip
                 return 128 + stop.signum
             progress.show(final=True)
     except OrchestratorFailedError as error:
@@ -230,8 +230,8 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
         return OUR_ERROR
     if missing := watched.missing():
         for key in missing:
-            session.out.warn(f"Crawl {key} is not in the database any more: it was removed, or its server has lost it. "
-                             "Add its URLs again to have them archived.")  # fmt: skip
+            session.out.warn(f"Crawl {key} is no longer in the database. "
+                             "Add its URLs again to archive them.")  # fmt: skip
         return OUR_ERROR
     code = NO_SUCCESS if watched.without_success() else ALL_SEALED
     progress.summarise(code)
@@ -253,10 +253,10 @@ def _troubles(watched: Watched) -> list[tuple[str, str, str]]:
 def _tell_waiting(out: Output, watched: Watched) -> None:
     """What is left: crawls that somebody paused, results that wait for their retry, and pages that gave nothing."""
     for key in Crawl.objects.filter(pk__in=watched.crawl_ids, status=Crawl.StatusChoices.PAUSED).values_list("pk"):
-        out.say(f"Paused: `archivebox crawl resume {key[0]}` goes on with it.")
+        out.say(f"Paused: `archivebox crawl resume {key[0]}` continues it.")
     waiting = watched.results().filter(status=ArchiveResult.StatusChoices.BACKOFF).count()
     if waiting:
-        out.say(f"Tried again later: {counted(waiting, 'hook')}. `archivebox update` tries at once.")
+        out.say(f"Will be retried: {counted(waiting, 'hook')}. `archivebox update` tries at once.")
     for plugin, hook, code in _troubles(watched):
         out.say(f"{plugin}/{hook}: {reasons.sentence(code)} {reasons.action(code)}".rstrip())
     empty = watched.without_success()
@@ -269,4 +269,4 @@ def _tell_where(out: Output, watched: Watched) -> None:
     kept = list(watched.sealed_since(watched.began)[:2])
     if out.is_for_people and kept:
         where = f" in {kept[0].path}" if len(kept) == 1 else ""
-        out.say(f"Kept{where}; `archivebox server` shows it in a browser.")
+        out.say(f"Saved{where}; `archivebox server` shows it in a browser.")

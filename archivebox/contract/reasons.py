@@ -94,15 +94,15 @@ def _text(general: str, action: str = "", particular: str = "") -> _Text:
     return _Text(general, particular or general, action)
 
 
-_RETRIES = "It is tried again by itself; `archivebox update` tries at once."
+_RETRIES = "It is retried automatically; `archivebox update` retries now."
 _TEXTS: dict[Reason, _Text] = {
     Reason.TIMEOUT: _text(
-        "It took longer than it may and was ended.",
-        "It is tried again by itself. Raise its timeout if this happens often.",
-        "It took longer than {} seconds and was ended.",
+        "It exceeded its time limit and was stopped.",
+        "It is retried automatically. Raise its timeout if this happens often.",
+        "It exceeded its time limit of {} seconds and was stopped.",
     ),
-    Reason.CANCELLED: _text("Somebody cancelled it.", "Add the URL again to archive it."),
-    Reason.LOST: _text("Nobody saw how its process ended.", _RETRIES),
+    Reason.CANCELLED: _text("It was cancelled.", "Add the URL again to archive it."),
+    Reason.LOST: _text("The end of its process was not observed.", _RETRIES),
     Reason.WORKER_LOST: _text(
         "The worker that ran it died, several times in a row.",
         "See the worker's log for what killed it, then run `archivebox update`.",
@@ -114,79 +114,73 @@ _TEXTS: dict[Reason, _Text] = {
         "It ended with an error before it could say what happened: {}.",
     ),
     Reason.SIGNALLED: _text(
-        "It was ended by a signal that was not ours.",
-        "Look whether the machine ran out of memory. " + _RETRIES,
-        "It was ended by signal {}, which was not ours.",
+        "It was killed by a signal that ArchiveBox did not send.",
+        "Check whether the machine ran out of memory. " + _RETRIES,
+        "It was killed by signal {}, which ArchiveBox did not send.",
     ),
-    Reason.DECLARED: _text("It ran, and found that this could not be had."),
-    Reason.TEMPORARY_FAILURE: _text("It ran, and something that may pass by itself stood in its way.", _RETRIES),
+    Reason.DECLARED: _text("It ran, and found that this is not available."),
+    Reason.TEMPORARY_FAILURE: _text("It ran into a problem that may be temporary.", _RETRIES),
     Reason.NO_SUCH_HOST: _text(
-        "There is no host of that name.", "Look whether the address is spelt right and still exists, then try it again."
+        "The host name does not exist.", "Check the spelling of the address and that the site still exists, then retry."
     ),
-    Reason.CONNECTION_REFUSED: _text(
-        "Its host is there, but nothing answers at that port.", "Try it again once the site is up."
-    ),
-    Reason.UNREACHABLE: _text(
-        "There was no way to its host.", "Look whether this machine is connected to the network, then try it again."
-    ),
+    Reason.CONNECTION_REFUSED: _text("The host exists, but refused the connection.", "Retry when the site is up."),
+    Reason.UNREACHABLE: _text("The host could not be reached.", "Check this machine's network connection, then retry."),
     Reason.NO_ANSWER: _text(
-        "The server did not answer in time.", "Try it again later; raise CHROME_PAGELOAD_TIMEOUT for a slow site."
+        "The server did not answer in time.", "Retry later; raise CHROME_PAGELOAD_TIMEOUT for a slow site."
     ),
-    Reason.CONNECTION_LOST: _text("The connection broke off before the page was whole.", "Try it again."),
+    Reason.CONNECTION_LOST: _text("The connection closed before the page was complete.", "Retry."),
     Reason.TLS_FAILED: _text(
         "No secure connection could be made: the server's certificate or its TLS is not valid.",
-        "Try it again once the site has mended that, or with http:// if it answers there, too.",
+        "Retry when the site has fixed that, or with http:// if it answers there, too.",
     ),
     Reason.REDIRECT_LOOP: _text(
-        "It redirects in circles.", "It may want cookies: try it as a persona that is logged in there."
+        "Too many redirects.", "It may need cookies: retry with a persona that is logged in there."
     ),
     Reason.NO_PAGE: _text(
-        "The server answered, but without a page.", "Look whether the address opens in a browser, then try it again."
+        "The server answered, but without a page.", "Check that the address opens in a browser, then retry."
     ),
     Reason.SERVER_BUSY: _text(
-        "The server wishes to be asked later, and showed that instead of the page.",
-        "It is tried again when the server said, else after a while; `archivebox update` tries at once.",
+        "The server asked to retry later instead of sending the page.",
+        "It is retried when the server said, else after a while; `archivebox update` retries now.",
     ),
     Reason.CHALLENGE: _text(
-        "The site checks its visitors, and showed that instead of the page.",
+        "The site showed a bot check instead of the page.",
         "Open it in a browser, give that browser's cookies to a persona, then add it again with that persona.",
     ),
     Reason.LOGIN_WALL: _text(
         "The site showed its log-in page instead of the page.",
         "Add it again with a persona that is logged in there.",
     ),
-    Reason.UNFINISHED: _text("It was told to stop before it had finished.", _RETRIES),
+    Reason.UNFINISHED: _text("It was stopped before it finished.", _RETRIES),
     Reason.UNKNOWN_STATUS: _text(
-        "It said a status that does not exist, and was judged by its files.",
+        "It reported an unknown status; its files decided the result.",
         "Correct the hook: a status is succeeded, noresults, skipped or failed.",
-        'It said the status "{}", which does not exist, and was judged by its files.',
+        'It reported the unknown status "{}"; its files decided the result.',
     ),
     Reason.NOT_APPLICABLE: _text("It does not apply to this page.", particular="It is not for {}."),
     Reason.NOTHING_CAME: _text(
-        "Nothing came from this address.", "See the result of the navigation for why, and try that again."
+        "Nothing came from this address.", "See the result of the navigation for the reason, and retry that."
     ),
     Reason.PRIVATE_PAGE: _text(
-        "It tells others of the page, which is private.", "Capture it again with this plugin named, if they may know."
+        "It shares the URL, and the page is private.", "Capture it again with this plugin named, if they may know."
     ),
     Reason.KEPT_OUT: _text(
-        "Something found that this page is not to be visited.",
-        "See the result of {} for why, and try that again once it has changed.",
-        "The plugin {} found that this page is not to be visited.",
+        "This page must not be visited.",
+        "See the result of {} for the reason, and retry when that has changed.",
+        "The plugin {} found that this page must not be visited.",
     ),
-    Reason.DISABLED: _text("Its plugin is switched off.", "Set {}=true to run it.", "It is switched off by {}=false."),
+    Reason.DISABLED: _text("Its plugin is disabled.", "Set {}=true to run it.", "It is disabled by {}=false."),
     Reason.NOT_CHOSEN: _text(
-        "This crawl was asked for without it.", "Name its plugin in PLUGINS (or --plugins) to run it."
+        "The plugin was not selected for this crawl.", "Name its plugin in PLUGINS (or --plugins) to run it."
     ),
-    Reason.OTHER_ENGINE: _text(
-        "Another engine is chosen for the search.", "Set SEARCH_BACKEND_ENGINE={} to search with it."
-    ),
+    Reason.OTHER_ENGINE: _text("Another search engine is selected.", "Set SEARCH_BACKEND_ENGINE={} to search with it."),
     Reason.NO_SESSION: _text(
         "It needs the live page, which could not be opened.",
-        "See the result of the browser or of the navigation for why, and try that again.",
+        "See the result of the browser or navigation for the reason, and retry that.",
     ),
-    Reason.PAGE_LOST: _text("The live page went away while it worked on it; it waits until that is open again."),
+    Reason.PAGE_LOST: _text("The live page closed while it was used; it waits until the page is open again."),
     Reason.PAGE_GONE: _text(
-        "Its live page went away for good.", "See the result of the hook that held the page for why."
+        "Its live page closed permanently.", "See the result of the hook that opened the page for the reason."
     ),
     Reason.MISSING_BINARY: _text(
         "A program that it needs is not installed.", "Run `archivebox install`.", "It needs {}, which is not installed."
@@ -204,9 +198,9 @@ _TEXTS: dict[Reason, _Text] = {
         "It loads the Node module {}, which is not installed.",
     ),
     Reason.MISSING_PLUGIN: _text(
-        "A plugin that it needs is not there or is switched off.",
-        "Put the plugin into place or switch it on.",
-        "It needs the plugin {}, which is not there or is switched off.",
+        "A required plugin is missing or disabled.",
+        "Install the plugin or enable it.",
+        "It requires the plugin {}, which is missing or disabled.",
     ),
     Reason.COULD_NOT_START: _text(
         "It could not be started.",
@@ -215,12 +209,12 @@ _TEXTS: dict[Reason, _Text] = {
     ),
     Reason.FOLDER_UNUSABLE: _text(
         "Its folder in the collection cannot be used.",
-        "Look at the folder and at the disk, then run `archivebox update`.",
+        "Check the folder and the disk, then run `archivebox update`.",
         "Its folder in the collection cannot be used: {}.",
     ),
     Reason.MISCONFIGURED: _text(
         "A setting of it is not allowed.",
-        "Mend the setting, then `archivebox crawl resume` its crawl, or run `archivebox update` for a page.",
+        "Fix the setting, then `archivebox crawl resume` its crawl, or run `archivebox update` for a page.",
         "A setting of it is not allowed: {}.",
     ),
     Reason.USAGE_ERROR: _text(
@@ -235,7 +229,7 @@ _TEXTS: dict[Reason, _Text] = {
     Reason.TOO_MANY_RECORDS: _text(
         "It printed more records than a hook may, and was ended; the first were kept.",
         "Correct its plugin, or raise HOOK_RECORDS_MAX or HOOK_RECORDS_SIZE_MAX, then run `archivebox update`.",
-        "It printed more than {}, the most that a hook may, and was ended; the first were kept.",
+        "Output exceeded {}, the most that a hook may, and was ended; the first were kept.",
     ),
     Reason.HOOK_FAILED: _text("A hook failed; nothing was skipped for it.", "See its log.", "{} failed."),
     Reason.LOOKED_FOR_AGAIN: _text("It was missing. Somebody may have installed it since: it is being looked for."),
@@ -251,41 +245,37 @@ _TEXTS: dict[Reason, _Text] = {
         "Name the host in PRIVATE_NETWORK_ALLOWLIST to allow it.",
         "{} is on a private network, which pages may not reach.",
     ),
-    Reason.BAD_URL: _text("It is no URL that can be archived.", "Correct it and add it again.", "Not a URL: {}."),
+    Reason.BAD_URL: _text("Not a URL that can be archived.", "Correct it and add it again.", "Not a URL: {}."),
     Reason.SCHEME_REFUSED: _text(
         "Only http and https URLs are archived.",
         "Add the scheme to URL_SCHEMES to allow it.",
         "{} URLs are not archived.",
     ),
-    Reason.OUT_OF_SCOPE: _text("It is outside what this crawl covers.", "Widen the crawl's scope to take it in."),
-    Reason.DENIED: _text(
-        "The crawl's list of refused URLs matches it.", "Change URL_DENYLIST to take it in.", "It matches {}."
-    ),
-    Reason.NOT_ALLOWED: _text(
-        "Nothing in the crawl's list of allowed URLs matches it.", "Change URL_ALLOWLIST to take it in."
-    ),
-    Reason.TOO_DEEP: _text("It is more links away than this crawl follows.", "Raise the crawl's depth."),
+    Reason.OUT_OF_SCOPE: _text("It is outside what this crawl covers.", "Widen the crawl's scope to include it."),
+    Reason.DENIED: _text("The crawl's denylist matches it.", "Change URL_DENYLIST to include it.", "It matches {}."),
+    Reason.NOT_ALLOWED: _text("The crawl's allowlist does not match it.", "Change URL_ALLOWLIST to include it."),
+    Reason.TOO_DEEP: _text("It is deeper than the crawl's link depth.", "Raise the crawl's depth."),
     Reason.ARCHIVED_BEFORE: _text(
-        "Another crawl of its schedule has archived it.", "Have the schedule archive links again to take it in."
+        "Another crawl of its schedule has archived it.", "Have the schedule archive links again to include it."
     ),
-    Reason.LIMIT_REACHED: _text("The crawl has as many URLs as it may have.", "Raise MAX_URLS."),
+    Reason.LIMIT_REACHED: _text("The crawl has reached its URL limit.", "Raise MAX_URLS."),
     Reason.DIRECT_NETWORK: _text(
         "It connects past the proxy that keeps pages from private networks.",
         "Set ALLOW_DIRECT_NETWORK=true to run it.",
     ),
     Reason.SIZE_REACHED: _text(
-        "The crawl has received as much as it may.",
+        "The crawl has reached its size limit.",
         "Raise MAX_SIZE and resume it, or add again what is missing.",
-        "The crawl has received {}, the most it may.",
+        "The crawl has reached its size limit of {}.",
     ),
     Reason.TOO_MUCH_FOUND: _text(
-        "It found more than one page may bring; the rest was left out.",
+        "It found more than the limit per page; the rest was skipped.",
         "Raise MAX_URLS_PER_PAGE or MAX_TAGS_PER_PAGE, then run `archivebox update`.",
-        "It found more than the {} that one page may bring; the rest was left out.",
+        "It found more than the limit of {} per page; the rest was skipped.",
     ),
-    Reason.PURGED: _text("It is being deleted for good.", "Nothing brings it back: add its URL again."),
+    Reason.PURGED: _text("It is being deleted for good.", "It cannot be restored: add its URL again."),
     Reason.BEING_ADDED: _text(
-        "Its URLs are still being added.", "It starts when all are there; if the command was killed, add them again."
+        "Its URLs are still being added.", "It starts when all are added; if the command was killed, add them again."
     ),
 }
 

@@ -28,8 +28,8 @@ CONSEQUENCES = frozenset(
 """Reasons that another result of the page gives rise to, and says more of."""
 OPEN = frozenset({"queued", "started"})
 MISSED = frozenset({"failed", "backoff"})
-SEE_WHY = "Each says below why, and can be tried again."
-TRY_AGAIN = "Look whether the address opens in a browser, then capture it again."
+SEE_WHY = "See the reasons below; each can be retried."
+TRY_AGAIN = "Check that the address opens in a browser, then capture it again."
 
 
 class AssessedResult(Protocol):
@@ -167,9 +167,9 @@ def is_missed(result: AssessedResult) -> bool:
 
 
 _AT_WORK_TEXTS = {
-    State.WAITING: ("It waits for a worker.", ""),
-    State.RUNNING: ("It is being captured.", ""),
-    State.PAUSED: ("It is paused: nothing is captured until it goes on.", "Resume its crawl."),
+    State.WAITING: ("Waiting for a worker.", ""),
+    State.RUNNING: ("Capture in progress.", ""),
+    State.PAUSED: ("Paused: nothing is captured until its crawl is resumed.", "Resume its crawl."),
 }
 
 
@@ -178,24 +178,24 @@ def _final(http_status: int, count: _Count) -> tuple[State, str, str]:
     if count.refusal is not None:
         return State.REFUSED, _refused(count.refusal), count.refusal.action or TRY_AGAIN
     if not count.has_content and cause is not None:
-        return State.NOTHING, f"Nothing of the page was kept: {_begun(cause.sentence)}", cause.action or TRY_AGAIN
+        return State.NOTHING, f"Nothing was archived: {_begun(cause.sentence)}", cause.action or TRY_AGAIN
     if not count.kept:
-        return State.NOTHING, "Nothing was kept: no plugin that ran found anything.", "Capture it with other plugins."
+        return State.NOTHING, "Nothing was archived: no plugin found content.", "Capture it again with other plugins."
     if http_status >= HTTPStatus.BAD_REQUEST:
         return (
             State.PARTLY,
-            f"The server answered {_named(http_status)}: the page that was kept is its error page.",
+            f"The server answered {_named(http_status)}: the archived page is its error page.",
             TRY_AGAIN,
         )
     if cause is None:
-        return State.KEPT, "Everything that was to be had was kept.", ""
+        return State.KEPT, "All outputs were archived.", ""
     return State.PARTLY, _missing(count), "" if count.failed == 0 else SEE_WHY
 
 
 def _refused(result: AssessedResult) -> str:
     """What was shown in place of the page, and what becomes of that."""
     again = result.status == "backoff"
-    rest = "It is tried again by itself." if again else "What was kept is that, not the page."
+    rest = "It is retried automatically." if again else "That was archived instead of the page."
     return f"{_begun(_capital(result.sentence))} {rest}"
 
 
@@ -206,13 +206,13 @@ def _capital(sentence: str) -> str:
 def _missing(count: _Count) -> str:
     names = sorted(count.missed)
     listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    later = " It is tried again by itself." if count.retrying else ""
+    later = " It is retried automatically." if count.retrying else ""
     return f"Missing: {listed}.{later}"
 
 
 def _begun(sentence: str) -> str:
     """A sentence after a colon, with its full stop."""
-    text = sentence or "a hook failed, and did not say why"
+    text = sentence or "a hook failed without a reason"
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 

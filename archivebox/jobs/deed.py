@@ -14,7 +14,7 @@ Options = Mapping[str, JSON]
 Failures = dict[UUID, str]
 """Snapshot → why it could not be done to it."""
 
-GONE = "It is not there any more: it was removed meanwhile."
+GONE = "It no longer exists."
 
 
 class DeferredError(Exception):

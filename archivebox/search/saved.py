@@ -45,7 +45,7 @@ def rename_search(search: SavedSearch, name: str) -> None:
     """ValueError where another search of the same owner has that name."""
     name = _checked(name)
     if SavedSearch.objects.filter(owner=search.owner, name=name).exclude(pk=search.pk).exists():
-        raise ValueError(f"There is a search “{name}” already.")
+        raise ValueError(f"A search named “{name}” already exists.")
     search.name = name
     search.save(update_fields=["name", "modified_at"])
 

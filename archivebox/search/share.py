@@ -106,7 +106,7 @@ def create_share_link(
     if isinstance(target, Snapshot):
         _check_page(owner, target)
     elif target.owner_id != owner.pk:
-        raise ShareRefusedError("This search is somebody else's: save it under a name of your own first.")
+        raise ShareRefusedError("This search belongs to another account. Save it under your own name first.")
     if not timedelta(0) < lifetime <= timedelta(days=MOST_DAYS):
         raise ShareRefusedError(f"A share link is valid for 1 to {MOST_DAYS} days.")
     token = secrets.token_urlsafe(TOKEN_BYTES)
@@ -122,7 +122,7 @@ def create_share_link(
 
 def _check_page(owner: User, page: Snapshot) -> None:
     if page.visibility == Visibility.PRIVATE:
-        raise ShareRefusedError("A private page cannot be shared: change who sees it first.")
+        raise ShareRefusedError("Private pages cannot be shared. Change the visibility first.")
     if not shareable_by(owner).filter(pk=page.pk).exists():
         raise ShareRefusedError("Only its owner and administrators may share this page.")
 

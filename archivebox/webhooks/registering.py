@@ -52,9 +52,9 @@ def _checked_url(text: str, reach: NetworkRules) -> str:
     try:
         url = parse_url(text)
     except BadUrl as error:
-        raise WebhookRefusedError("url", f"That is no address: {error}.") from None
+        raise WebhookRefusedError("url", f"Invalid URL: {error}.") from None
     if url.scheme not in {"http", "https"}:
-        raise WebhookRefusedError("url", "An address of a webhook begins with https:// or http://.")
+        raise WebhookRefusedError("url", "A webhook URL must begin with https:// or http://.")
     if url.username or url.password:
         raise WebhookRefusedError("url", "Leave the password out: every message is signed, which says who sent it.")
     if not reach.admits_host(url.host, url.effective_port or 0):
@@ -73,5 +73,5 @@ def private(host: str) -> str:
 def _checked_events(events: Sequence[str]) -> list[str]:
     wanted = [event.value for event in Event if event in events]
     if not wanted or len(wanted) < len(set(events)):
-        raise WebhookRefusedError("events", f"Choose one event or more: {', '.join(Event.values)}.")
+        raise WebhookRefusedError("events", f"Choose at least one event: {', '.join(Event.values)}.")
     return wanted

@@ -32,7 +32,7 @@ def connect(provider: Configured, claims: Claims, user: User) -> None:
             audit.record(user, "user.connected", user, provider=provider.name)
     except IntegrityError:
         if Identity.owner(provider.issuer, subject) != user:
-            raise OpenIDError(f"This account of {provider.name} opens another account here already.") from None
+            raise OpenIDError(f"This {provider.name} account is already connected to another account here.") from None
 
 
 def is_connected(provider: Configured, user: User) -> bool:
@@ -43,7 +43,7 @@ def is_connected(provider: Configured, user: User) -> bool:
 def disconnect(provider: Configured, user: User) -> None:
     """Have the provider open this account no more. OpenIDError where nothing else would."""
     if not user.has_usable_password():
-        raise OpenIDError("Choose a password first: nothing else would let you in.")
+        raise OpenIDError("Set a password first; it would be your only way to log in.")
     with write_transaction():
         Identity.objects.filter(user=user, issuer=provider.issuer).delete()
         audit.record(user, "user.disconnected", user, provider=provider.name)
@@ -55,7 +55,7 @@ def _admit(provider: Configured, claims: Claims, user: User | None) -> User:
     role = provider.role_of(claims)
     if user is None or provider.gives_roles:
         if role is None:
-            raise OpenIDError(f"{provider.name} knows you, but nobody has let you in here. Ask an administrator.")
+            raise OpenIDError("You have no account here yet. Ask an administrator for access.")
         user = _newcomer(provider, claims, role) if user is None else _as_told(user, role)
     return user
 

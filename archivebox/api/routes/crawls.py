@@ -76,7 +76,7 @@ def change_crawl(request: HttpRequest, crawl_id: UUID, wanted: CrawlPatch) -> Cr
     """Give it another label, or change who sees it and its pages."""
     crawl = _find(crawl_id, whoever(request))
     if wanted.visibility is not None and not may_show(whoever(request), crawl):
-        raise ProblemError(403, "Who sees it is changed by its owner and by administrators.")
+        raise ProblemError(403, "Only its owner and administrators can change its visibility.")
     with write_transaction():
         if wanted.label is not None:
             visible_crawls(whoever(request)).filter(pk=crawl.pk).update(label=wanted.label)

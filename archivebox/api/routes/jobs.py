@@ -50,7 +50,7 @@ def list_jobs(request: HttpRequest, window: Query[Window]) -> Page[JobOut]:
 def begin_job(request: HttpRequest, wanted: JobIn) -> Status[JobOut]:
     """Do it: at once to a few (200), else workers do (202). Deleting files for good (`purge`) is for administrators."""
     if wanted.kind == "purge" and not may(whoever(request), Action.ADMINISTER):
-        raise ProblemError(403, "Deleting files for good is for administrators.", needs="administer")
+        raise ProblemError(403, "Only administrators can delete files permanently.", needs="administer")
     asked = JobRequest(
         wanted.kind,
         created_by=somebody(request),

@@ -76,7 +76,7 @@ def terminate_process(request: HttpRequest, process_id: UUID) -> Status[ProcessO
     process = _find_process(request, process_id)
     with write_transaction():
         if not visible_processes(whoever(request)).filter(pk=process.pk).ask_workers_to_end():
-            raise ProblemError(409, "There is nothing to end: it does not run any more, or no worker looks after it.")
+            raise ProblemError(409, "The process is no longer running, or is not managed by a worker.")
         write_down(request, "process.ended", process)
     return Status(202, ProcessOut.all_of([_find_process(request, process_id)])[0])
 
@@ -124,7 +124,7 @@ def retry_binary(request: HttpRequest, binary_id: UUID) -> Status[BinaryOut]:
     """Look for it again, and try again what failed for want of it."""
     row = _find_binary(binary_id)
     if row.status not in Binary.SETTLED or row.owner is not None:
-        raise ProblemError(409, f"It is {row.status}: it is being looked for already.")
+        raise ProblemError(409, f"It is {row.status}: it is already being checked.")
     with write_transaction():
         row.transition("requeue")
         retry_program(row.name)

@@ -129,7 +129,7 @@ def revoke_token(request: HttpRequest, token_id: UUID) -> Status[None]:
     """Have it open nothing any more."""
     token = _find_token(request, token_id)
     if token.revoked_at is not None:
-        raise ProblemError(409, "It is revoked already.")
+        raise ProblemError(409, "Already revoked.")
     with write_transaction():
         token.revoke()
         write_down(request, "token.revoked", token, label=token.label)

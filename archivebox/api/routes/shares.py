@@ -52,7 +52,7 @@ class ShareOut(Schema):
 class ShareMade(ShareOut):
     """A new link, with its address."""
 
-    link: Annotated[str, Field(description="Keep it: it is shown this once")]
+    link: Annotated[str, Field(description="Shown only once")]
 
 
 def _fields(row: ShareLink) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def revoke_share(request: HttpRequest, share_id: UUID) -> Status[None]:
     """Revoke it: it opens nothing from now on, and the replay that it had opened ends."""
     link = _find(request, share_id)
     if link.revoked_at is not None:
-        raise ProblemError(409, "It is revoked already.")
+        raise ProblemError(409, "Already revoked.")
     with write_transaction():
         link.revoke()
         write_down(request, "share.revoked", link, of=str(link.snapshot or link.search))

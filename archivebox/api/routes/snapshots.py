@@ -61,7 +61,7 @@ def list_snapshots(request: HttpRequest, wanted: Query[Wanted], window: Query[Wi
     try:
         page = page_found(sortable(selection, wanted.sort), window.place, window.limit, ORDERS[wanted.sort])
     except PlaceGoneError:
-        raise ProblemError(422, "The page at which this part of the list was to begin is gone: begin anew.") from None
+        raise ProblemError(422, "The cursor's page no longer exists. Start from the beginning.") from None
     prefetch_related_objects(page.rows, "created_by", "tags")
     return Page(items=SnapshotOut.all_of(page.rows, who, snippets(selection, page.rows)), next=page.older)
 
@@ -118,7 +118,7 @@ def change_snapshot(request: HttpRequest, snapshot_id: UUID, wanted: SnapshotPat
     who = whoever(request)
     snapshot = _find(visible_snapshots(who), snapshot_id)
     if wanted.visibility is not None and not may_show(who, snapshot):
-        raise ProblemError(403, "Who sees it is changed by its owner and by administrators.")
+        raise ProblemError(403, "Only its owner and administrators can change its visibility.")
     with write_transaction():
         if wanted.visibility is not None:
             show(visible_snapshots(who).filter(pk=snapshot.pk), Visibility(wanted.visibility))

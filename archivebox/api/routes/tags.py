@@ -98,7 +98,7 @@ def remove_tag(request: HttpRequest, tag_id: UUID) -> Status[None]:
 def _named(name: str) -> Tag:
     tag = Tag.named(name)
     if tag is None:
-        raise ProblemError(422, "A tag needs a letter or a digit.")
+        raise ProblemError(422, "A tag must contain a letter or digit.")
     return tag
 
 

@@ -129,14 +129,14 @@ def resend_delivery(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -
         raise Http404
     with write_transaction():
         if not settling.send_again(delivery):
-            raise ProblemError(409, "It is being sent at this moment.")
+            raise ProblemError(409, "It is being sent right now.")
         write_down(request, "webhook.resent", webhook, delivery=str(delivery.pk))
     return Status(202, DeliveryOut.all_of([Delivery.objects.get(pk=delivery.pk)])[0])
 
 
 def _ask_that_it_is_on(webhook: Webhook) -> None:
     if not webhook.is_enabled:
-        raise ProblemError(409, "This webhook is switched off: switch it on first.")
+        raise ProblemError(409, "This webhook is disabled. Enable it first.")
 
 
 def _made(webhook: Webhook) -> WebhookMade:

@@ -55,7 +55,7 @@ class UserIn(Taken):
 class UserInvited(UserOut):
     """A new account, and the link by which its owner comes in."""
 
-    link: Annotated[str, Field(description="Logs in once, within an hour; shown this once")]
+    link: Annotated[str, Field(description="Logs in once, within an hour; shown only once")]
 
 
 class UserPatch(Taken):
@@ -84,7 +84,7 @@ class TokenOut(Schema):
 class TokenMade(TokenOut):
     """A new token, with the text that it is used by."""
 
-    token: Annotated[str, Field(description="Keep it: it is shown this once")]
+    token: Annotated[str, Field(description="Shown only once")]
 
 
 class TokenIn(Taken):

@@ -55,7 +55,7 @@ class WebhookOut(Schema):
 class WebhookMade(WebhookOut):
     """A webhook, with the secret that its messages are signed with."""
 
-    secret: Annotated[str, Field(description="Keep it: it is shown this once")]
+    secret: Annotated[str, Field(description="Shown only once")]
 
 
 class WebhookIn(Taken):

@@ -96,7 +96,7 @@ def run(
     crawl_ids = others | ({crawl.pk} if crawl else set())
     watched = Watched(crawl_ids)
     if index_only:
-        session.out.say(f"On record. `archivebox crawl resume {crawl.pk if crawl else ''}` runs it.")
+        session.out.say(f"Saved. `archivebox crawl resume {crawl.pk if crawl else ''}` runs it.")
         return 0
     if bg:
         session.out.say(_who_runs_it())
@@ -200,5 +200,5 @@ def _update_known(keys: list[UUID], options: AddOptions) -> set[UUID]:
 
 def _who_runs_it() -> str:
     if orchestrator_is_running():
-        return "Queued. An orchestrator is at work on this collection and takes it up now."
-    return "Queued. Nothing is running here: `archivebox run` or `archivebox server` takes it up."
+        return "Queued. An orchestrator is running for this collection and starts it now."
+    return "Queued. Nothing is running here. Start `archivebox run` or `archivebox server`."

@@ -19,5 +19,5 @@ COLUMNS = (
 def list_(session: Session) -> int:
     rows = Binary.objects.here().order_by("name")
     records = (record_of(row, action=reasons.action(row.reason) if row.reason else "") for row in rows)
-    session.out.table(COLUMNS, records, empty="No program has been looked for yet: `archivebox install` does.")
+    session.out.table(COLUMNS, records, empty="No programs have been checked yet. Run `archivebox install`.")
     return 0

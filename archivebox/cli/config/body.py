@@ -132,7 +132,7 @@ def explain(session: Session, *, name: str, crawl: str, snapshot: str, persona: 
     ]
     session.out.say(f"{spec.name}: {spec.sentence} It takes {spec.allowed()}.")
     columns = (Column("from", "source"), Column("value", "value", wraps=True), Column("holds", "holds"))
-    session.out.table(columns, records, empty="Nothing says anything of it.")
+    session.out.table(columns, records, empty="It is not set anywhere.")
     return 0
 
 

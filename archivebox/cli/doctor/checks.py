@@ -146,7 +146,9 @@ def _settings(settings: Resolved) -> Iterator[Check]:
             "`archivebox config list --all` shows those that are.",
         )
     for error in settings.errors:
-        yield Check("settings", "error", f"{error}.", "Correct it there; `archivebox config explain NAME` tells more.")
+        yield Check(
+            "settings", "error", f"{error}.", "Correct it there; Run `archivebox config explain NAME` for details."
+        )
     if not settings.unknown and not settings.errors:
         yield Check("settings", "ok", "Every setting is known and allowed.")
 

@@ -45,7 +45,7 @@ def run(
     if reads_stdin(every=every, dash=STDIN in terms, chosen=bool(query), all_at_terminal=True):
         keys = _keys_of_records(session, query)
         if not keys:
-            session.out.warn("Nothing was written: no page matches.")
+            session.out.warn("No file was written: no page matches.")
             return NOTHING_WRITTEN
         wanted = replace(wanted, query=None, snapshots=keys, most=len(keys))
     try:
@@ -84,7 +84,7 @@ def _hand_out(session: Session, job: Job, output: str | None) -> int:
     job.refresh_from_db()
     _tell_failures(session, job)
     if job.file is None:
-        session.out.warn(job.problem or f"Nothing was written: {_why_nothing(job)}")
+        session.out.warn(job.problem or f"No file was written: {_why_nothing(job)}")
         return NOTHING_WRITTEN
     if output == STDOUT:
         _print_file(job.file)

@@ -86,7 +86,7 @@ def _conditions(hook: Hook) -> Iterator[tuple[str, str]]:
 def _program(plugin: Plugin) -> Iterator[str]:
     for asked in plugin.binaries:
         by = f" (by {', '.join(asked.binproviders)})" if asked.binproviders else ""
-        yield f"{asked.name}{by}{' if it is to be had' if asked.optional else ''}"
+        yield f"{asked.name}{by}{', optional' if asked.optional else ''}"
 
 
 def _settings(plugin: Plugin) -> Iterator[str]:

@@ -15,14 +15,14 @@ def run(session: Session, *, every: bool, yes: bool, undo: bool, **choice: Any) 
     rows, by_records = select_snapshots(session.out, every=every, all_at_terminal=False, retired=undo, **choice)
     count = rows.count()
     if count == 0 and by_records:
-        session.out.say("None of these is there, so nothing is done.")
+        session.out.say("None of these exist. Nothing was done.")
         return 0
     if count == 0:
-        raise BadInputError("No snapshot matches, so nothing is done. `archivebox list` shows what is there.")
+        raise BadInputError("No snapshots match. Nothing was done. `archivebox list` shows what is there.")
     deed = "brought back" if undo else "removed"
     if not yes:
         show(session.out, rows, None)
-        if not session.out.ask(f"These {counted(count, 'snapshot')} are {deed}. Go on?"):
+        if not session.out.ask(f"{counted(count, 'snapshot')} will be {deed}. Continue?"):
             session.out.say(f"Nothing was done: {counted(count, 'snapshot')} would be {deed}. --yes does it.")
             return 0
     done, problem = (bring_back if undo else remove)(rows)

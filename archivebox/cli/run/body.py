@@ -53,5 +53,5 @@ def _only(crawl: str | None, snapshot: str | None, archiveresult: str | None) ->
 
 def worker(session: Session) -> int:
     """Stay and take what comes: the machine joins those that work on this collection."""
-    session.out.say("At work, and staying. Ctrl-C ends it; nothing is lost.")
+    session.out.say("Running until stopped. Press Ctrl-C to stop; nothing is lost.")
     return watch(session, Watched(), lambda: False)

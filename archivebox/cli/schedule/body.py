@@ -108,7 +108,7 @@ def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's na
     schedule = find(CrawlSchedule, id)
     session.out.facts(_record(schedule), LABELS)
     crawls = crawl_records(Crawl.objects.filter(schedule=schedule), CRAWLS_SHOWN)
-    session.out.table(CRAWL_COLUMNS, crawls, empty="It has made no crawl yet.")
+    session.out.table(CRAWL_COLUMNS, crawls, empty="No crawls yet.")
     return 0
 
 
@@ -148,5 +148,5 @@ def remove(session: Session, *, ids: tuple[str, ...]) -> int:
     for schedule in find_all(CrawlSchedule, ids):
         record = _record(schedule)
         schedules.remove(schedule)
-        session.out.event(record, f"schedule {record['id']} is gone; what its crawls archived stays.")
+        session.out.event(record, f"schedule {record['id']} was removed; archived pages are kept.")
     return 0

@@ -23,14 +23,14 @@ def run(session: Session, *, terms: tuple[str, ...], limit: int | None, sort: st
     """What is found says where the words are."""
     query = " ".join(terms)
     if not query.strip():
-        raise BadInputError("Say what to look for: one word or more.")
+        raise BadInputError("Enter at least one word to search for.")
     out, code, among = session.out, 0, snapshots(**choice) if is_chosen(choice) else None
     try:
         selection = chosen(query, EVERYTHING, among=among)
     except QueryError as error:
         raise BadInputError(pointed_at(query, error)) from None
     except SearchUnavailableError as problem:
-        out.warn(f"Only titles, URLs and tags are searched. {problem}")
+        out.warn(f"Only titles, URLs and tags were searched. {problem}")
         selection, code = chosen(query, EVERYTHING, among=among, texts=False), UNANSWERED
     order = ORDERS[sort] if sort else None
     selection = sortable(selection, sort or "")
@@ -43,7 +43,7 @@ def _show(out: Output, found: list[FoundSnapshot]) -> None:
         for one in found:
             _say(out, one)
         if not found:
-            out.say("Nothing is found. `archivebox manage reindex` indexes what was archived before.")
+            out.say("No results. `archivebox manage reindex` indexes what was archived before.")
         return
     came_to = came_to_of([one.snapshot for one in found])
     for one in found:

@@ -25,6 +25,6 @@ COMMAND = group(
             "Links that open something, the newest first.",
             [flag("--all", text="Also those that were revoked or have expired.")],
         ),
-        command("revoke", "share.body:revoke", "Have one open nothing from now on.", [word("id", "ID")]),
+        command("revoke", "share.body:revoke", "Revoke one.", [word("id", "ID")]),
     ],
 )

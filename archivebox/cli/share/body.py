@@ -43,7 +43,7 @@ def create(session: Session, *, page: tuple[str, ...], search: str | None, user:
     session.out.event(
         {**_record(link), "link": address},
         address,
-        f"It shows {target} until {link.expires_at:%Y-%m-%d}. Keep it now: it cannot be shown again.",
+        f"It shows {target} until {link.expires_at:%Y-%m-%d}. Copy it now: it cannot be shown again.",
     )
     return 0
 
@@ -60,7 +60,7 @@ def list_(session: Session, *, all: bool) -> int:  # noqa: A002 - the option's n
 
 def revoke(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
     link = find(ShareLink, id)
-    sentence = "Revoked: the link opens nothing from now on."
+    sentence = "Revoked. The link no longer works."
     return revoke_row(session, link, "share.revoked", _record, sentence, of=str(link.snapshot or link.search))
 
 

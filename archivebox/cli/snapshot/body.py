@@ -19,14 +19,14 @@ RESULTS = (
     Column("status", "status"),
     Column("size", lambda record: size(int(str(record["output_size"]))) if record["output_size"] else "", right=True),
     Column("what", lambda record: record["sentence"] or record["output_str"], wraps=True),
-    Column("to do", "action", wraps=True),
+    Column("next step", "action", wraps=True),
 )
 LABELS = {
-    "id": "id", "url": "URL", "final_url": "led to", "http_status": "HTTP status", "mime_type": "type",
+    "id": "id", "url": "URL", "final_url": "redirected to", "http_status": "HTTP status", "mime_type": "type",
     "quality": "quality", "quality_with_scripts": "with scripts", "measured_at": "measured", "is_lossy": "lossy",
     "title": "title", "status": "status", "reason": "reason", "created_at": "added", "bookmarked_at": "dated",
-    "sealed_at": "sealed", "retired_at": "removed", "depth": "depth", "tags": "tags", "retry_at": "looks again",
-    "crawl_id": "crawl", "folder": "folder", "state": "came to", "sentence": "what", "action": "to do",
+    "sealed_at": "sealed", "retired_at": "removed", "depth": "depth", "tags": "tags", "retry_at": "next check",
+    "crawl_id": "crawl", "folder": "folder", "state": "outcome", "sentence": "reason", "action": "next step",
 }  # fmt: skip
 
 

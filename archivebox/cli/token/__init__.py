@@ -26,6 +26,6 @@ COMMAND = group(
             ],
         ),
         command("list", "token.body:list_", "Tokens, the newest first.", [flag("--all", text="Revoked ones too.")]),
-        command("revoke", "token.body:revoke", "Have one open nothing any more.", [word("id", "ID")]),
+        command("revoke", "token.body:revoke", "Revoke one.", [word("id", "ID")]),
     ],
 )

@@ -35,7 +35,7 @@ def create(
     session.out.event(
         {**_record(token), "token": text},
         text,
-        f"It is {owner.username}'s, for {', '.join(token.scopes)}. Keep it now: it cannot be shown again.",
+        f"It is {owner.username}'s, for {', '.join(token.scopes)}. Copy it now: it cannot be shown again.",
     )
     return 0
 
@@ -52,7 +52,7 @@ def list_(session: Session, *, all: bool) -> int:  # noqa: A002 - the option's n
 
 def revoke(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name
     token = find(Token, id)
-    sentence = f"Revoked: {token} opens nothing from now on."
+    sentence = f"Revoked {token}."
     detail = {"label": token.label, "account": token.user.username}
     return revoke_row(session, token, "token.revoked", _record, sentence, **detail)
 

@@ -33,5 +33,5 @@ def run(session: Session, *, every: bool, plugins: str | None, bg: bool, **choic
     if not crawl_ids:
         return 0
     if bg and not orchestrator_is_running():
-        session.out.say("Nothing is running here: `archivebox run` or `archivebox server` takes it up.")
+        session.out.say("Nothing is running here. Start `archivebox run` or `archivebox server`.")
     return 0 if bg else watch(session, Watched(crawl_ids))

@@ -68,7 +68,7 @@ def _show_secret(session: Session, webhook: Webhook) -> None:
     session.out.event(
         {**_record(webhook), "secret": webhook.secret},
         webhook.secret,
-        f"Webhook {webhook.pk} signs with it. Keep it now: it cannot be shown again.",
+        f"Webhook {webhook.pk} signs with it. Copy it now: it cannot be shown again.",
     )
 
 
@@ -96,7 +96,7 @@ def _bound(session: Session, limit: int | None) -> int | None:
 
 
 def test(session: Session, *, ids: tuple[str, ...]) -> int:
-    code = _each(session, ids, "test", _send_test, "A test is on its way to {}; `archivebox webhook show` tells of it.")
+    code = _each(session, ids, "test", _send_test, "Test queued for {}; `archivebox webhook show` shows the result.")
     if not orchestrator_is_running():
         session.out.say("Nothing is running here: `archivebox run` or `archivebox server` sends it.")
     return code
@@ -113,15 +113,15 @@ def _is_off(webhook: Webhook) -> str:
 
 
 def enable(session: Session, *, ids: tuple[str, ...]) -> int:
-    return _each(session, ids, "enabled", settling.enable, "{} is on; what waited is sent.")
+    return _each(session, ids, "enabled", settling.enable, "{} is enabled; pending messages are sent.")
 
 
 def disable(session: Session, *, ids: tuple[str, ...]) -> int:
-    return _each(session, ids, "disabled", settling.disable, "{} is off; what waits is held.")
+    return _each(session, ids, "disabled", settling.disable, "{} is disabled; pending messages are held.")
 
 
 def remove(session: Session, *, ids: tuple[str, ...]) -> int:
-    return _each(session, ids, "removed", registering.remove, "{} is gone; nothing more is sent to it.")
+    return _each(session, ids, "removed", registering.remove, "{} was removed.")
 
 
 def _each(session: Session, ids: tuple[str, ...], action: str, deed: Callable[[Webhook], object], said: str) -> int:

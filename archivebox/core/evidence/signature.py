@@ -23,7 +23,7 @@ MANIFEST_SIZE = 256 * 1024 * 1024
 """Bytes of the longest list of hashes that is signed: that of a million files."""
 STATEMENT_SIZE = 64 * 1024
 
-UNSIGNED = "It is not signed. “Sign what is not signed” in the Library does so, or `archivebox snapshot sign`."
+UNSIGNED = "It is not signed. “Sign unsigned pages” in the Library does so, or `archivebox snapshot sign`."
 DOES_NOT_FIT = "The signature does not fit: signature.json or signature.sig was changed."
 
 

@@ -31,7 +31,7 @@ class StillRunningError(Exception):
     """Its last crawl has not ended."""
 
     def __init__(self, crawl: Crawl) -> None:
-        super().__init__("Its last crawl has not ended. Wait for it, or cancel it, and try again.")
+        super().__init__("Its last crawl has not ended. Wait until it ends, or cancel it, and try again.")
         self.crawl = crawl
 
 
@@ -39,7 +39,7 @@ class OwnerDisabledError(ValueError):
     """Nothing is archived in the name of an account that is let in no more."""
 
     def __init__(self, owner: User) -> None:
-        super().__init__(f"The account {owner} is disabled. Let it in again, or make a schedule of your own.")
+        super().__init__(f"The account {owner} is disabled. Enable it, or create your own schedule.")
 
 
 def put(schedule: CrawlSchedule) -> None:

@@ -11,7 +11,7 @@ class NameTakenError(ValueError):
     """Another tag has this name: the two can be made one."""
 
     def __init__(self, other: Tag) -> None:
-        super().__init__(f"There is a tag “{other.name}” already.")
+        super().__init__(f"The tag “{other.name}” already exists.")
         self.other = other
 
 
@@ -20,7 +20,7 @@ def rename(tag: Tag, name: str) -> None:
     name = " ".join(name.split())[:100]
     slug = Tag.slug_of(name)
     if not slug:
-        raise ValueError("A tag needs a letter or a digit.")
+        raise ValueError("A tag must contain a letter or digit.")
     other = Tag.objects.filter(slug=slug).exclude(pk=tag.pk).first()
     if other is not None:
         raise NameTakenError(other)

@@ -22,21 +22,21 @@ def actions_of(crawl: Crawl, progress: Progress) -> list[CrawlAction]:
     left = _pages(progress.running + progress.waiting + progress.counts.get("paused", 0))
     actions: list[CrawlAction] = []
     if crawl.status in Crawl.OPEN:
-        back = f"Puts {_pages(progress.running)} at work back into the queue. Nothing is lost."
+        back = f"Puts {_pages(progress.running)} at work back in the queue. Nothing is lost."
         actions.append(CrawlAction("pause", "Pause", back))
     if crawl.status == Crawl.StatusChoices.PAUSED:
         actions.append(CrawlAction("resume", "Resume", f"Fetches {left}."))
     if crawl.status in {*Crawl.OPEN, Crawl.StatusChoices.PAUSED}:
         actions.append(CrawlAction("cancel", "Stop", f"Leaves {left} unfetched; keeps {_pages(progress.done)}."))
     if crawl.status == Crawl.StatusChoices.CANCELLED:
-        actions.append(CrawlAction("resume", "Go on", "Queues again what was not fetched."))
+        actions.append(CrawlAction("resume", "Continue", "Queues the pages that were not fetched."))
     if progress.total:
-        what = f"It ends, and all of its {_pages(progress.total)} leave the library. "
-        undo = "That can be undone here until they are deleted for good."
+        what = f"Ends the crawl and removes all of its {_pages(progress.total)} from the library. "
+        undo = "You can restore them here until they are deleted permanently."
         actions.append(CrawlAction("discard", "Discard", what + undo, is_grave=True))
     elif crawl.snapshot_set.exists():
-        what = "Its pages return to the library, and what was not fetched is."
-        actions.append(CrawlAction("resume", "Bring back", what))
+        what = "Returns its pages to the library and fetches the rest."
+        actions.append(CrawlAction("resume", "Restore", what))
     return actions
 
 

@@ -23,12 +23,12 @@ class CrawlForm(forms.Form):
     """What every crawl is made of."""
 
     urls = forms.CharField(
-        label="URLs, or any text that has some",
+        label="URLs, or text that contains URLs",
         required=False,
         widget=forms.Textarea(
             attrs={
                 "rows": 3,
-                "placeholder": "Paste a URL, or any text that has some",
+                "placeholder": "Paste a URL, or text that contains URLs",
                 "autofocus": True,
                 "spellcheck": "false",
             }

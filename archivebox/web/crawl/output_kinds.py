@@ -22,13 +22,13 @@ class KindShown:
 
 
 KINDS = (
-    KindShown("picture", "image", "Picture", "How the page looks, as a screenshot"),
-    KindShown("pdf", "file-text", "PDF", "As it would be printed"),
+    KindShown("picture", "image", "Picture", "A screenshot of the page"),
+    KindShown("pdf", "file-text", "PDF", "The page as printed"),
     KindShown("single_file", "file", "Single file", "One HTML file that opens anywhere"),
-    KindShown("replay", "archive", "Full replay", "All that the browser loaded, to browse again"),
-    KindShown("text", "text", "Text", "The article and all words, to read and search"),
+    KindShown("replay", "archive", "Full replay", "Everything that the browser loaded, to browse later"),
+    KindShown("text", "text", "Text", "The article and full text, to read and search"),
     KindShown("media", "video", "Media", "Video, sound and galleries"),
-    KindShown("source_code", "code", "Source code", "The repository, where the page has one"),
+    KindShown("source_code", "code", "Source code", "The repository, if the page has one"),
 )
 
 
@@ -59,7 +59,7 @@ def plugins_keeping(kinds: Collection[str]) -> list[str]:
 
 
 def kinds_of(names: Collection[str]) -> list[str]:
-    """The kinds that come to just these plugins; none where plugins were chosen one by one."""
+    """The kinds that come to just these plugins; none where plugins were selected individually."""
     every = plugins()
     kinds = {every[name].keeps for name in names if name in every} - {""}
     return sorted(kinds) if names and set(plugins_keeping(kinds)) == set(names) else []

@@ -27,8 +27,8 @@ class SeenBy(forms.Form):
 def seen_from_now_on(visibility: Visibility) -> str:
     """Who sees something after a change, as a sentence. A public page needs a log-in where the server does."""
     if visibility is Visibility.PUBLIC and not settings.PUBLIC_SNAPSHOTS:
-        return "Marked public. Only people who are logged in see it, because the setting PUBLIC_SNAPSHOTS is off."
-    return f"Visible to {dict(SEEN_BY)[visibility]} from now on."
+        return "Marked public. Only logged-in users can see it, because PUBLIC_SNAPSHOTS is off."
+    return f"Now visible to {dict(SEEN_BY)[visibility]}."
 
 
 def chosen(request: HttpRequest, row: VisibleRow) -> Visibility | None:
@@ -38,5 +38,5 @@ def chosen(request: HttpRequest, row: VisibleRow) -> Visibility | None:
     form = SeenBy(request.POST)
     if form.is_valid():
         return Visibility(form.cleaned_data["visibility"])
-    messages.error(request, "Choose who sees it.")
+    messages.error(request, "Select a visibility.")
     return None

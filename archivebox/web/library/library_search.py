@@ -34,7 +34,7 @@ def found(request: HttpRequest, query: str) -> Selection:
     try:
         return chosen(query, sight, removed=removed, texts=may_see(request, "PUBLIC_SNAPSHOTS"))
     except SearchUnavailableError as problem:
-        messages.warning(request, f"Only titles, URLs and tags are searched. {problem}")
+        messages.warning(request, f"Only titles, URLs and tags were searched. {problem}")
         return chosen(query, sight, removed=removed, texts=False)
 
 

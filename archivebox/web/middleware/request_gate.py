@@ -60,12 +60,12 @@ class Gate:
                 await asyncio.wait_for(self._read(scope, receive, body), BODY_TIME)
             except _TooLargeError as error:
                 sentence = (
-                    f"{error.most // 1_000_000} MB is the most. `archivebox add --file` takes longer lists of URLs."
+                    f"{error.most // 1_000_000} MB is the limit. Use `archivebox add --file` for longer lists of URLs."
                 )
-                await _refuse(scope, send, 413, "That is too much at once", sentence)
+                await _refuse(scope, send, 413, "Request too large", sentence)
             except TimeoutError:
-                sentence = f"It did not arrive within {BODY_TIME:.0f} s. Send it again, or less at once."
-                await _refuse(scope, send, 408, "That took too long", sentence)
+                sentence = f"It did not arrive within {BODY_TIME:.0f} s. Try again, or send less at once."
+                await _refuse(scope, send, 408, "Request timed out", sentence)
             except _GoneError:
                 return
             else:

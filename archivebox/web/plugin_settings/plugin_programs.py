@@ -37,10 +37,10 @@ class Program:
     def why(self) -> str:
         """What is known of one that is missing."""
         if self.row is None:
-            return "It has not been looked for yet."
+            return "Not checked yet."
         if self.row.status in {Binary.StatusChoices.QUEUED, Binary.StatusChoices.STARTED}:
-            return "It is being looked for."
-        return self.row.message or (reasons.sentence(self.row.reason) if self.row.reason else "It is gone.")
+            return "Being checked."
+        return self.row.message or (reasons.sentence(self.row.reason) if self.row.reason else "No longer installed.")
 
     @property
     def command(self) -> str:

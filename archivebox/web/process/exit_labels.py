@@ -15,10 +15,10 @@ FAILED = (~Q(exit_code__in=GOOD_CODES) & ~Q(end_reason__in=WANTED)) | Q(end_reas
 """Of those that have ended: the ones that :func:`kind_of` calls bad."""
 
 _SENTENCES = {
-    EndReason.TIMEOUT: "It took longer than it may, and was ended.",
-    EndReason.SEALED: "It works beside the others until its page is done, and was then told to stop.",
-    EndReason.CANCELLED: "Somebody asked for its end.",
-    EndReason.LOST: "Nobody saw how it ended: who had started it was gone, or the machine was.",
+    EndReason.TIMEOUT: "It exceeded its time limit and was stopped.",
+    EndReason.SEALED: "It runs in the background until its page is done, and was then stopped.",
+    EndReason.CANCELLED: "Stopped on request.",
+    EndReason.LOST: "Its exit was not observed, because its parent process or the machine had stopped.",
 }
 
 
@@ -37,7 +37,7 @@ def word_of(process: Process) -> str:
     if process.end_reason in {EndReason.TIMEOUT, EndReason.CANCELLED}:
         return str(process.end_reason)
     if process.end_reason == EndReason.SEALED or process.exit_code in BY_TERM:
-        return "told to stop"
+        return "stopped"
     if process.exit_code is None:
         return "lost"
     if process.exit_code < 0:
@@ -59,8 +59,8 @@ def _status_of(code: int | None) -> str:
     if code is None:
         return ""
     if code == SKIPPED_EXIT:
-        return f"Its exit status was {code}: there was nothing for it to do."
-    return f"It was ended by {_signal(-code)}." if code < 0 else f"Its exit status was {code}."
+        return f"Its exit status was {code}: there was nothing to do."
+    return f"It was stopped by {_signal(-code)}." if code < 0 else f"Its exit status was {code}."
 
 
 def _signal(number: int) -> str:

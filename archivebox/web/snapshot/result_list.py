@@ -51,12 +51,12 @@ class Lines:
     @property
     def open_groups(self) -> list[tuple[str, list[Line]]]:
         """What somebody may have to see to, with a word for each."""
-        return _named(("Missing", self.missing), ("At work", self.open))
+        return _named(("Missing", self.missing), ("In progress", self.open))
 
     @property
     def folded_groups(self) -> list[tuple[str, list[Line]]]:
         """What is as it should be."""
-        return _named(("Kept", self.kept), ("Found nothing, or not for this page", self.apart))
+        return _named(("Saved", self.kept), ("No results, or not applicable", self.apart))
 
 
 def _named(*groups: tuple[str, list[Line]]) -> list[tuple[str, list[Line]]]:

@@ -18,10 +18,10 @@ register = template.Library()
 
 _ORDER = {"started": "running", "queued": "waiting", "sealed": "done", "paused": "paused", "cancelled": "not fetched"}
 _WORDS = {
-    "queued": "waits", "started": "runs", "backoff": "will be tried again", "succeeded": "kept",
-    "noresults": "nothing found", "failed": "failed", "skipped": "left out",
+    "queued": "waiting", "started": "running", "backoff": "will be retried", "succeeded": "saved",
+    "noresults": "no results", "failed": "failed", "skipped": "skipped",
 }  # fmt: skip
-_FOLDED = {"queued": "wait", "succeeded": "kept", "noresults": "found nothing", "skipped": "left out"}
+_FOLDED = {"queued": "waiting", "succeeded": "saved", "noresults": "no results", "skipped": "skipped"}
 _KINDS = {"queued": "wait", "started": "busy", "backoff": "wait", "succeeded": "good", "failed": "bad"}
 
 

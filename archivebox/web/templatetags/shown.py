@@ -36,8 +36,11 @@ _WORDS = {
     "queued": "waiting",
     "sealed": "done",
     "started": "running",
-    "noresults": "nothing found",
+    "noresults": "no results",
     "backoff": "will retry",
+    State.KEPT: "archived",
+    State.PARTLY: "partly archived",
+    State.NOTHING: "not archived",
 }
 
 
@@ -92,7 +95,7 @@ def quality_mark(percent: int | None) -> SafeString | str:
     """Nothing but where a page's replay shows little of it."""
     if percent is None or percent >= LEAST_GOOD:
         return ""
-    words = f"Its replay shows {percent} % of the page"
+    words = f"The replay shows {percent} % of the page"
     return format_html('<span class="lacks" title="{}">{}replay {} %</span>', words, icon("scan-text"), percent)
 
 
@@ -149,7 +152,7 @@ def marks(shown: Sequence[Mark]) -> SafeString:
 def _marks(shown: tuple[Mark, ...]) -> SafeString:
     words = ", ".join(mark.word for mark in shown) or "nothing"
     signs = format_html_join("", '<span title="{}">{}</span>', ((mark.word, icon(mark.icon)) for mark in shown))
-    return format_html('<span class="marks" role="img" aria-label="Kept: {}">{}</span>', words, signs)
+    return format_html('<span class="marks" role="img" aria-label="Saved: {}">{}</span>', words, signs)
 
 
 @register.simple_tag

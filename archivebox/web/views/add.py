@@ -62,7 +62,9 @@ class AddForm(CrawlForm):
     again = forms.ChoiceField(label="Archived already", choices=AGAIN, initial=Again.ALWAYS.value, required=False)
     days = forms.IntegerField(label="Days", min_value=0, max_value=36_500, initial=30, required=False)
 
-    title = forms.CharField(label="Title", required=False, max_length=512, help_text="Until the page says its own.")
+    title = forms.CharField(
+        label="Title", required=False, max_length=512, help_text="Used until the page provides its own."
+    )
 
     @property
     def has_choices(self) -> bool:
@@ -130,7 +132,7 @@ def handed_over(request: HttpRequest) -> HttpResponse:
     what is kept.
     """
     query = urlencode({name: request.GET.get(name, "") for name in ("url", "title")})
-    return render(request, "web/onward.html", {"address": f"{reverse('add')}?{query}", "title": "Going on to the form"})
+    return render(request, "web/onward.html", {"address": f"{reverse('add')}?{query}", "title": "Continue to the form"})
 
 
 @require_POST
@@ -205,8 +207,8 @@ def _tell(request: HttpRequest, crawl: Crawl, taken: int, found: Understood) -> 
     for refusal in found.refusals[:REFUSALS_TOLD]:
         messages.warning(request, f"Line {refusal.line}: {refusal.sentence}")
     if (more := len(found.refusals) - REFUSALS_TOLD) > 0:
-        where = " Its crawl names them under “Not taken”." if is_inside else ""
-        messages.warning(request, f"{more:,} more lines were left out.{where}")
+        where = " See “Skipped” on the crawl." if is_inside else ""
+        messages.warning(request, f"{more:,} more lines were skipped.{where}")
 
 
 # --- what the page says -------------------------------------------------------------------------------------------
@@ -245,7 +247,7 @@ def _sentence(asked: AddForm, count: int) -> str:
     if options["persona"]:
         parts.append(f"as {options['persona']}")
     if options["again"] == Again.IF_CHANGED:
-        parts.append("and kept where they changed")
+        parts.append("and saved only when changed")
     if tags := split_tags(options["tags"]):
         parts.append(f"tagged {', '.join(tags)}")
     return f"{', '.join(parts)}."
@@ -276,8 +278,8 @@ def _with_preset(request: HttpRequest, name: str) -> dict[str, Any]:
 def _save_preset(request: HttpRequest, asked: AddForm) -> None:
     name = " ".join(request.POST.get("preset", "").split())[:64]
     if not request.user.is_authenticated or not name:
-        messages.error(request, "Give the preset a name.")
+        messages.error(request, "Enter a preset name.")
         return
     choices = {field: asked.cleaned_data[field] for field in CHOICES}
     AddPreset.objects.update_or_create(created_by=request.user, name=name, defaults={"choices": choices})
-    messages.success(request, f"Kept as “{name}”.")
+    messages.success(request, f"Saved as “{name}”.")

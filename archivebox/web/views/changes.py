@@ -25,7 +25,7 @@ def two(request: HttpRequest, snapshot_id: UUID, other_id: UUID) -> HttpResponse
     versions = [snapshot_or_404(request, key) for key in (snapshot_id, other_id)]
     old, new = sorted(versions, key=lambda one: one.pk)
     if old.url != new.url or old.retired_at or new.retired_at:
-        raise Http404("these are no two versions of a page")
+        raise Http404("these are not two versions of one page")
     if (old.pk, new.pk) != (snapshot_id, other_id):
         return redirect("changes", old.pk, new.pk)
     context = {

@@ -31,7 +31,7 @@ QUEUE_SHOWN = 200
 """Lines of the queue that are shown, and tried against patterns."""
 DROPPED_COUNTED = 1_000
 """Pages that were let go of, the newest, that are counted by their reason."""
-TABS = {"pages": "Pages", "queue": "Queue", "refused": "Not taken", "settings": "Settings"}
+TABS = {"pages": "Pages", "queue": "Queue", "refused": "Skipped", "settings": "Settings"}
 STATES = {"running": "started", "waiting": "queued", "done": "sealed", "paused": "paused", "dropped": "cancelled"}
 _CRAWLS = tuple(name for name in CORE_SETTINGS if name.startswith(("URL_", "MAX_", "DOMAIN_", "PLUGINS", "ACTIVE_")))
 
@@ -54,7 +54,7 @@ def one(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     crawl = crawl_or_404(request, crawl_id)
     show = request.GET.get("show", "pages")
     if show not in TABS:
-        raise Http404("no such part")
+        raise Http404("no such tab")
     return crawl_page(request, crawl, show)
 
 

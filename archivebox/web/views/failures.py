@@ -51,7 +51,7 @@ def _of_plugin(group: Group) -> Line:
     plugin = plugins().get(group.name)
     title = plugin.title if plugin is not None else ""
     query = f"plugin:{quoted(group.name)} status:failed"
-    return Line(title or group.name, "" if plugin else "This plugin is no longer there.", "", group, query,
+    return Line(title or group.name, "" if plugin else "This plugin is no longer installed.", "", group, query,
                 {"plugins": group.name} if plugin else {})  # fmt: skip
 
 

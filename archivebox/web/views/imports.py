@@ -35,7 +35,7 @@ from archivebox.web.page.list_paging import page_of
 from archivebox.web.views.add import REFUSALS_SHOWN, AddForm
 from archivebox.web.views.crawls import pages_part
 
-PASTED = "what was pasted"
+PASTED = "pasted text"
 
 
 class ListForm(forms.Form):
@@ -45,7 +45,7 @@ class ListForm(forms.Form):
         label="A file",
         required=False,
         allow_empty_file=True,
-        help_text="Bookmarks of a browser, OPML, CSV, JSON, a feed, a sitemap, Markdown, HTML, WARC, WACZ, or URLs "
+        help_text="Browser bookmarks, OPML, CSV, JSON, a feed, a sitemap, Markdown, HTML, WARC, WACZ, or URLs "
         "one a line; up to 64 MB and 200,000 URLs.",
     )
     urls = forms.CharField(
@@ -114,13 +114,13 @@ def one(request: HttpRequest, job_id: UUID) -> HttpResponse:
         with write_transaction():  # before it is done: that is several transactions
             audit.record(request.user, "job.undo", job)
         undo(job, _user(request))
-        messages.success(request, "Undone: its pages are out of the library.")
+        messages.success(request, "Import undone. Its pages were removed from the library.")
         return redirect("import", job.pk)
     if not importing.is_waiting(job):
         return _page(request, job)
     if change == "forget":
         importing.forget(job)
-        messages.success(request, f"The list of {job.memory['name']} is given up. Nothing was added.")
+        messages.success(request, f"The list of {job.memory['name']} was discarded. Nothing was added.")
         return redirect("imports")
     return _add(request, job) if request.method == "POST" else _page(request, job, ChoicesForm(user=request.user))
 
@@ -135,7 +135,7 @@ def _add(request: HttpRequest, job: Job) -> HttpResponse:
     noting = partial(audit.record, request.user, "import.begun", name=job.memory["name"])
     again, days = Again(chosen["again"] or Again.ALWAYS), chosen["days"] or 0
     if not importing.start(job, options, again, days, noting):
-        asked.add_error("again", "Nothing would be archived: all of it is archived already.")
+        asked.add_error("again", "Everything is already archived.")
         return _page(request, job, asked, status=422)
     return redirect("import", job.pk)
 

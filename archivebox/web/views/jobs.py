@@ -36,11 +36,11 @@ OFFERED = (
 )  # fmt: skip
 """Kinds that people begin."""
 CHANGES = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
-DONE = {"pause": "Paused.", "resume": "It goes on.", "cancel": "Cancelled; what is done stays done."}
+DONE = {"pause": "Paused.", "resume": "Resumed.", "cancel": "Cancelled. Finished work is kept."}
 AT_ONCE = {
-    "tag": "Tags were put on {}.", "untag": "Tags were taken off {}.", "retry": "What failed of {} is tried again.",
-    "recapture": "A new version of {} is being made.", "remove": "{} removed.",
-    "visibility": "Who sees {} was changed.", "restore": "{} brought back.",
+    "tag": "Tags added to {}.", "untag": "Tags removed from {}.", "retry": "Retrying failures of {}.",
+    "recapture": "Capturing a new version of {}.", "remove": "{} removed.",
+    "visibility": "Visibility of {} changed.", "restore": "{} restored.",
 }  # fmt: skip
 FAILURES_SHOWN = 50
 
@@ -99,7 +99,7 @@ def reverse_job(request: HttpRequest, job_id: UUID) -> HttpResponse:
 def _kind(request: HttpRequest) -> str:
     kind = request.POST.get("kind", "")
     if kind not in OFFERED:
-        raise JobRefusedError("Choose what to do with these pages.")
+        raise JobRefusedError("Choose an action for these pages.")
     return kind
 
 
@@ -185,11 +185,11 @@ def _change(request: HttpRequest, job: Job) -> HttpResponse:
             audit.record(request.user, f"job.{change}", job)
     if change == "forget":
         forget_file(job)
-        messages.success(request, "Its file is deleted.")
+        messages.success(request, "File deleted.")
     elif done:
         messages.success(request, DONE[change])
     else:
-        messages.error(request, f"It is {job.status} already.")
+        messages.error(request, f"The job is already {job.status}.")
     return redirect(_back(request, job))
 
 

@@ -51,8 +51,10 @@ class Example(NamedTuple):
 
 EXAMPLES = (
     Example("globe", "A page", "An article of an encyclopedia", "url=https://en.wikipedia.org/wiki/Web_archiving"),
-    Example("waypoints", "A page and its links", "As far as you choose", "url=https://www.iana.org/help/&depth=1"),
-    Example("bookmark", "Your bookmarks", "The file that your browser exports"),
+    Example(
+        "waypoints", "A page and its links", "To a depth that you choose", "url=https://www.iana.org/help/&depth=1"
+    ),
+    Example("bookmark", "Your bookmarks", "A file exported by your browser"),
 )
 _CHOICES = {"views": CHOICES["view"], "opens": CHOICES["opens"], "columns": COLUMNS, "sorts": ORDERS}
 NOTHING: Page[Snapshot] = Page([], None, None)

@@ -39,7 +39,7 @@ def password(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return login_page(request)
     if not takes_passwords():
-        return login_page(request, problem="This archive takes no passwords.", status=403)
+        return login_page(request, problem="Password login is disabled.", status=403)
     attempt = login_throttle.by_password(request, request.POST.get("username", ""))
     if attempt.wait:
         sentence = f"Too many attempts. Try again in {attempt.wait} seconds."
@@ -50,7 +50,7 @@ def password(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         if attempt.was_the_last:
             entering.guessed(request.POST.get("username", ""))
-        return login_page(request, form, problem="The name or the password is not right.", status=403)
+        return login_page(request, form, problem="Incorrect username or password.", status=403)
     attempt.succeeded()
     start_session(request, form.get_user())
     answer = redirect(back_to(request, "snapshots"))
@@ -96,7 +96,7 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "web/link.html", {"user_name": user.username})
     start_session(request, user, backend="django.contrib.auth.backends.ModelBackend")
     if not user.has_usable_password():
-        messages.info(request, "Signed in. Choose a password for the next time, or later in the menu of your account.")
+        messages.info(request, "Signed in. Set a password now, or later from your account menu.")
     answer = redirect(settings.LOGIN_REDIRECT_URL if user.has_usable_password() else "password")
     login_throttle.remember(answer, user.username)
     return answer
@@ -112,7 +112,7 @@ def leave(request: HttpRequest) -> HttpResponse:
     address = to_ask(provider, here).log_out_address(here) if provider else ""
     if not address:
         return redirect("login")
-    return render(request, "web/onward.html", {"address": address, "title": "You are logged out here"})
+    return render(request, "web/onward.html", {"address": address, "title": "You are logged out"})
 
 
 @requires(Action.OWN, to_change=Action.OWN)
@@ -122,15 +122,15 @@ def change_password(request: HttpRequest) -> HttpResponse:
     user = cast("User", request.user)
     kind = PasswordChangeForm if user.has_usable_password() else SetPasswordForm
     form = kind(user, request.POST or None)
-    form.fields["new_password1"].help_text = "At least ten characters; not only digits, and none that many people use."
-    form.fields["new_password2"].label, form.fields["new_password2"].help_text = "Once more", ""
+    form.fields["new_password1"].help_text = "At least ten characters, not only digits, and not a common password."
+    form.fields["new_password2"].label, form.fields["new_password2"].help_text = "Repeat password", ""
     if request.method == "POST" and form.is_valid():
         changed = form.save(commit=False)  # hashed before anybody has to wait to write
         with write_transaction():
             changed.save()
             audit.record(user, "user.password", user)
         update_session_auth_hash(request, changed)
-        messages.success(request, "Your password is set.")
+        messages.success(request, "Password changed.")
         return redirect("snapshots")
     provider = configured()
     connected = provider is not None and admission.is_connected(provider, user)

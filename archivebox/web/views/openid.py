@@ -22,10 +22,10 @@ from archivebox.web.page.redirects import back_to, public_address
 from archivebox.web.views.login import BY_PROVIDER, login_page
 
 _REFUSED = {
-    "access_denied": "{} did not let you go on here, or you said no there. Log in again if that was not meant.",
-    "login_required": "{} wants you to log in there first. Log in again.",
-    "temporarily_unavailable": "{} is too busy now. Try again in a minute.",
-    "server_error": "{} could not do it now. Try again in a minute.",
+    "access_denied": "{} denied access, or you cancelled. Try to log in again.",
+    "login_required": "Log in to {} first, then try again.",
+    "temporarily_unavailable": "{} is busy. Try again in a minute.",
+    "server_error": "{} is unavailable. Try again in a minute.",
 }
 """What a provider may answer (RFC 6749, section 4.1.2.1; OpenID Connect Core 1.0, section 3.1.2.6)."""
 
@@ -52,7 +52,7 @@ def connect(request: HttpRequest) -> HttpResponse:
         address = _ask(request, attempt)
     except OpenIDError as problem:
         return login_page(request, problem=str(problem), status=problem.status)
-    answer = _onward(request, address, f"Going on to {_provider().name}")
+    answer = _onward(request, address, f"Continue to {_provider().name}")
     attempt.keep(answer)
     return answer
 
@@ -64,7 +64,7 @@ def disconnect(request: HttpRequest) -> HttpResponse:
     provider = _provider()
     try:
         admission.disconnect(provider, cast("User", request.user))
-        messages.success(request, f"Your account of {provider.name} opens this one no more.")
+        messages.success(request, f"Disconnected from {provider.name}.")
     except OpenIDError as problem:
         messages.error(request, str(problem))
     return redirect("password")
@@ -76,7 +76,7 @@ def back(request: HttpRequest) -> HttpResponse:
     """Where the provider sends people back to."""
     provider, attempt = _provider(), Attempt.of(request)
     if attempt is None:
-        sentence = "This log-in was begun in another window or browser, or too long ago. Begin again."
+        sentence = "This log-in was started in another browser or has expired. Try again."
         return login_page(request, problem=sentence, status=403)
     try:
         return forget(_entered(request, provider, attempt))
@@ -87,7 +87,7 @@ def back(request: HttpRequest) -> HttpResponse:
 def _entered(request: HttpRequest, provider: Configured, attempt: Attempt) -> HttpResponse:
     """Who came back is in. The page goes on by itself: a redirect from elsewhere would not bring the session along."""
     if error := request.GET.get("error", ""):
-        raise OpenIDError(_REFUSED.get(error, "{} did not log you in. Log in again.").format(provider.name))
+        raise OpenIDError(_REFUSED.get(error, "{} did not log you in. Try again.").format(provider.name))
     counted = _counted(request)
     claims = to_ask(provider, _come_back(request)).claims(
         request.GET.get("code", ""), attempt.secrets, request.GET.get("iss", "")
@@ -102,7 +102,7 @@ def _entered(request: HttpRequest, provider: Configured, attempt: Attempt) -> Ht
     counted.succeeded()
     start_session(request, user, backend="django.contrib.auth.backends.ModelBackend")
     request.session[BY_PROVIDER] = True
-    return _onward(request, attempt.onward, "You are in")
+    return _onward(request, attempt.onward, "Signed in")
 
 
 def _ask(request: HttpRequest, attempt: Attempt) -> str:

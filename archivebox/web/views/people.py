@@ -72,13 +72,13 @@ def _changed(request: HttpRequest, user: User) -> str:
     wanted, role = request.POST.get("do"), request.POST.get("role", "")
     if wanted == "role" and role in people.ROLES:
         people.give_role(_me(request), user, Role(role))
-        return f"{user.username} is {role} now."
+        return f"{user.username} is now {role}."
     if wanted == "disable":
         people.disable(_me(request), user)
-        return f"{user.username} comes in no more: sessions and tokens have ended, schedules are paused."
+        return f"{user.username} is disabled. Sessions and tokens have ended, and schedules are paused."
     if wanted == "enable":
         people.enable(_me(request), user)
-        return f"{user.username} may come in again."
+        return f"{user.username} is enabled."
     raise Http404("no such change")
 
 

@@ -101,7 +101,7 @@ def _groups(lines: list[Shown]) -> Iterator[Group]:
         yield Group(kind.label, kind.icon, [one for one in lines if one.plugin.keeps == kind.kind])
     others = [one for one in lines if not one.plugin.keeps]
     yield Group("Helpers", "wrench", [one for one in others if not one.plugin.only_installs], is_aside=True)
-    yield Group("Installers of programs", "package", [one for one in others if one.plugin.only_installs], is_aside=True)
+    yield Group("Package installers", "package", [one for one in others if one.plugin.only_installs], is_aside=True)
 
 
 def _shown(plugin: Plugin, resolved: Resolved, rows: Mapping[str, Binary]) -> Shown:
@@ -125,7 +125,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
     data = request.POST if request.method == "POST" else None
     form = SettingForm(plugin.schema.settings.values(), resolved, data, prefix(plugin.name))
     if form.is_valid() and (names := store(form, request.user)) is not None:
-        messages.success(request, f"Changed: {', '.join(names)}." if names else "Nothing was different.")
+        messages.success(request, f"Changed: {', '.join(names)}." if names else "No changes.")
         return redirect("plugin", name)
     context = {"shown": _shown(plugin, resolved, rows_here()), "form": form, **_outcomes(request, name)}
     return render(request, "web/plugins/one.html", context, status=422 if form.errors else 200)

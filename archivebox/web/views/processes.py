@@ -129,9 +129,9 @@ def end(request: HttpRequest, process_id: UUID) -> HttpResponse:
         if asked:
             audit.record(_user(request), "process.ended", process, what=process.what)
     if asked:
-        messages.success(request, "Its worker ends it, with all that it started.")
+        messages.success(request, "Stopping the process and its child processes.")
     else:
-        messages.error(request, "There is nothing to end: it does not run any more, or no worker looks after it.")
+        messages.error(request, "The process is no longer running, or is not managed by a worker.")
     return redirect("process", process.pk)
 
 

@@ -29,10 +29,10 @@ def page(request: HttpRequest, when: str, url: str) -> HttpResponse:
     try:
         wanted = parse_url(_as_sent(request, when, url)).without_fragment
     except BadUrl as problem:
-        return _wrong(request, f"This is no address of a page: {problem}.")
+        return _wrong(request, f"Invalid page address: {problem}.")
     moment = None if when == LATEST else read_moment(when)
     if moment is None and when != LATEST:
-        return _wrong(request, f"{when} is no time; it is written YYYYMMDDhhmmss, or “latest”.")
+        return _wrong(request, f"{when} is not a valid time. Use YYYYMMDDhhmmss or “latest”.")
     snapshot = nearest(wanted, sight_of(request.user), moment)
     if snapshot is None:
         context = {"url": wanted, "may_add": may_see(request, "PUBLIC_ADD_VIEW")}
@@ -92,4 +92,4 @@ def _as_sent(request: HttpRequest, before: str, url: str) -> str:
 
 
 def _wrong(request: HttpRequest, sentence: str) -> HttpResponse:
-    return render(request, "web/error.html", {"title": "Nothing can be looked up", "sentence": sentence}, status=400)
+    return render(request, "web/error.html", {"title": "Invalid address", "sentence": sentence}, status=400)

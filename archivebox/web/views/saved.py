@@ -25,7 +25,7 @@ def create(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)  # noqa: S101 - nobody gets here without a log-in
     try:
         search = save_search(request.user, request.POST.get("name", ""), query)
-        messages.success(request, f"“{search.name}” is saved, and stands beside the Library.")
+        messages.success(request, f"Saved “{search.name}”. It is listed beside the Library.")
     except ValueError as refused:
         messages.error(request, str(refused))
     return redirect(f"{reverse('snapshots')}?{urlencode({'q': query})}")
@@ -41,10 +41,10 @@ def change(request: HttpRequest, search_id: UUID) -> HttpResponse:
     try:
         if wanted == "rename":
             rename_search(search, request.POST.get("name", ""))
-            messages.success(request, f"It is called “{search.name}” now.")
+            messages.success(request, f"Renamed to “{search.name}”.")
         elif wanted == "delete":
             search.delete()
-            messages.success(request, f"“{search.name}” is deleted; its pages are as they were.")
+            messages.success(request, f"Deleted “{search.name}”. Its pages are unchanged.")
         else:
             raise Http404("no such change")
     except ValueError as refused:

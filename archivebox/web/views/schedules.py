@@ -48,30 +48,28 @@ class ScheduleForm(CrawlForm):
         label="When",
         max_length=64,
         initial="daily",
-        help_text="A word, a length of time such as 6h, or a cron expression of five fields.",
+        help_text="A word such as daily, an interval such as 6h, or a cron expression with five fields.",
         widget=forms.TextInput(attrs={"list": "usual", "spellcheck": "false", "autocomplete": "off"}),
     )
     timezone = forms.CharField(
-        label="By the clocks of",
+        label="Time zone",
         max_length=64,
         initial="UTC",
         widget=forms.TextInput(attrs={"list": "zones", "spellcheck": "false", "autocomplete": "off"}),
     )
     overlap = forms.ChoiceField(
-        label="While its last crawl still runs", choices=CrawlSchedule.Overlap.choices, initial="wait"
+        label="If its last crawl is still running", choices=CrawlSchedule.Overlap.choices, initial="wait"
     )
-    catch_up = forms.ChoiceField(
-        label="Times when nothing ran here", choices=CrawlSchedule.CatchUp.choices, initial="once"
-    )
+    catch_up = forms.ChoiceField(label="Missed times", choices=CrawlSchedule.CatchUp.choices, initial="once")
     recapture = forms.ChoiceField(
-        label="Links that it has archived before",
+        label="Links that it has already archived",
         choices=[("", "only new ones"), ("yes", "all, each time")],
         required=False,
     )
 
     unchanged = forms.ChoiceField(
         label="Pages that have not changed",
-        choices=[("", "keep each time"), ("look", "only note that they were looked at")],
+        choices=[("", "keep each time"), ("look", "only record that they were checked")],
         required=False,
     )
 
@@ -185,7 +183,7 @@ def _take(request: HttpRequest, form: ScheduleForm, schedule: CrawlSchedule) -> 
         except ValueError as error:
             form.add_error("timezone" if "time zone" in str(error) else "schedule", str(error))
         else:
-            messages.success(request, f"“{schedule}” is scheduled: {_when(schedule)}.")
+            messages.success(request, f"Scheduled “{schedule}”: {_when(schedule)}.")
             return redirect("schedule", schedule.pk)
     return _form_page(request, form, schedule, status=422)
 
@@ -207,7 +205,7 @@ def _urls(request: HttpRequest, form: ScheduleForm) -> list[str]:
         raise ValidationError([f"Line {one.line}: {one.sentence}" for one in found.refusals[:10]])
     urls = [seed.url for seed in found.chosen(Again.ALWAYS)]
     if not urls:
-        raise ValidationError("Give a URL, such as that of a feed.")
+        raise ValidationError("Enter a URL, such as a feed.")
     return urls
 
 
@@ -238,22 +236,22 @@ def do(request: HttpRequest, schedule_id: UUID) -> HttpResponse:
 
 def _pause(schedule: CrawlSchedule) -> str:
     schedules.pause(schedule)
-    return "Paused. What runs goes on."
+    return "Paused. Running crawls continue."
 
 
 def _resume(schedule: CrawlSchedule) -> str:
     schedules.resume(schedule)
-    return "It goes on with the next of its times."
+    return "Resumed. It runs at its next scheduled time."
 
 
 def _run(schedule: CrawlSchedule) -> str:
     schedules.run_now(schedule)
-    return "A crawl of it is queued. Its times stay as they are."
+    return "Crawl queued. The schedule is unchanged."
 
 
 def _remove(schedule: CrawlSchedule) -> str:
     schedules.remove(schedule)
-    return "It is gone. What its crawls archived stays."
+    return "Schedule removed. Archived pages are kept."
 
 
 _DEEDS = {"pause": _pause, "resume": _resume, "run": _run, "remove": _remove}

@@ -28,7 +28,7 @@ def index(request: HttpRequest) -> HttpResponse:
     specs = [spec for spec in CORE_SETTINGS.values() if _has(query, spec, "")] if query else GROUPS[group]
     form = SettingForm(specs, resolved, request.POST if request.method == "POST" else None)
     if form.is_valid() and (names := store(form, request.user)) is not None:
-        messages.success(request, f"Changed: {', '.join(names)}." if names else "Nothing was different.")
+        messages.success(request, f"Changed: {', '.join(names)}." if names else "No changes.")
         return redirect(f"{reverse('settings')}?{urlencode({'q': query} if query else {'group': group})}")
     others = list(_of_plugins(query)) if query else []
     context = {

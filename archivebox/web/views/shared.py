@@ -17,8 +17,8 @@ from archivebox.web.page.list_paging import page_of
 from archivebox.web.snapshot.format_views import article_of
 from archivebox.web.snapshot.replay_frame import shared_base, shared_frame
 
-_GONE = "This link has expired or was revoked, or its page is not shared any more. Ask whoever sent it for a new one."
-_UNAVAILABLE = "This search cannot be carried out at the moment. Try again later."
+_GONE = "This link has expired or was revoked, or the page is no longer shared. Ask the sender for a new link."
+_UNAVAILABLE = "This search is unavailable. Try again later."
 
 
 @login_not_required
@@ -84,7 +84,7 @@ def _count(request: HttpRequest, link: ShareLink) -> None:
 
 
 def _closed(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
-    context = {"title": "Nothing is shared here", "sentence": sentence}
+    context = {"title": "Not shared", "sentence": sentence}
     return _answer(render(request, "web/error.html", context, status=status))
 
 

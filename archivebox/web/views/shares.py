@@ -64,5 +64,5 @@ def revoke(request: HttpRequest, link_id: UUID) -> HttpResponse:
     with write_transaction():
         link.revoke()
         audit.record(request.user, "share.revoked", link, of=str(link.snapshot or link.search))
-    messages.success(request, "Revoked: the link opens nothing from now on, and what it had opened ends.")
+    messages.success(request, "Revoked. The link no longer works, and open sessions have ended.")
     return redirect(back_to(request, "shares"))

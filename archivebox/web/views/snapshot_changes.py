@@ -37,7 +37,9 @@ MOST_TAGS = 1_000
 def retag(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot, tags = snapshot_or_404(request, snapshot_id), split_tags(request.POST.get("tags", ""))
     if len(tags) > MOST_TAGS:
-        messages.error(request, f"A page has at most {MOST_TAGS:,} tags; these are {len(tags):,}. None was changed.")
+        messages.error(
+            request, f"A page can have {MOST_TAGS:,} tags at most; you entered {len(tags):,}. Nothing changed."
+        )
         return redirect("snapshot", snapshot.pk)
     with write_transaction():
         put_tags(snapshot, tags)
@@ -52,7 +54,7 @@ def note(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     if request.POST.get("remove"):
         _own_notes(request, snapshot).delete()
     elif len(text) > LONGEST:
-        messages.error(request, f"A note has at most {LONGEST:,} characters; this one has {len(text):,}.")
+        messages.error(request, f"A note can have at most {LONGEST:,} characters; this one has {len(text):,}.")
     elif text:
         Note.objects.create(snapshot=snapshot, author=_person(request), text=text)
     return redirect(f"{reverse('snapshot', args=[snapshot.pk])}#notes")
@@ -68,7 +70,7 @@ def retry(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
         else:
             count = retry_failed(_alone(request, snapshot))
         audit.record(request.user, "snapshot.retry", snapshot, url=snapshot.url, results=count)
-    messages.success(request, f"{count} will be tried again." if count else "There is nothing to try again.")
+    messages.success(request, f"{count} will be retried." if count else "Nothing to retry.")
     return redirect("snapshot", snapshot.pk)
 
 
@@ -80,7 +82,7 @@ def capture(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     with write_transaction():
         crawl = recapture(_alone(request, snapshot), created_by=_person(request), plugins=chosen)
         audit.record(request.user, "crawl.created", crawl, urls=1)
-    messages.success(request, "It is being captured again: this is the new version.")
+    messages.success(request, "Capturing again. This is the new version.")
     return redirect("snapshot", crawl.snapshot_set.get().pk)
 
 
@@ -124,7 +126,7 @@ def restore(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     snapshot = snapshot_or_404(request, snapshot_id)
     noting = partial(audit.record, request.user, "snapshot.restored", snapshot, url=snapshot.url)
     _, problem = bring_back(_alone(request, snapshot), noting)
-    messages.success(request, f"It is back. {problem}")
+    messages.success(request, f"Restored. {problem}")
     return redirect("snapshot", snapshot_id)
 
 

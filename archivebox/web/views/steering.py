@@ -24,9 +24,9 @@ from archivebox.web.views.crawls import crawl_or_404, crawl_page
 
 DEEDS = {
     "pause": (control.pause, "Paused."),
-    "resume": (edit_crawl.go_on, "It goes on."),
-    "cancel": (control.cancel, "Stopped. What is archived stays."),
-    "discard": (lambda crawl: edit_crawl.discard(crawl) > 0, "Discarded. Its pages are out of the library."),
+    "resume": (edit_crawl.go_on, "Resumed."),
+    "cancel": (control.cancel, "Stopped. Archived pages are kept."),
+    "discard": (lambda crawl: edit_crawl.discard(crawl) > 0, "Discarded. Its pages were removed from the library."),
 }
 
 
@@ -53,7 +53,7 @@ def do(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     else:
         entry.delete()
         crawl.refresh_from_db(fields=["status"])
-        messages.error(request, f"It is {crawl.status} already.")
+        messages.error(request, f"The crawl is already {crawl.status}.")
     return redirect("crawl", crawl.pk)
 
 
@@ -71,7 +71,7 @@ def patterns(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     except SettingError as error:
         return crawl_page(request, crawl, "queue", {"problem": str(error), "tried": request.POST}, status=422)
     messages.success(
-        request, f"{count} of its pages will not be fetched." if count else "Nothing in the queue matches."
+        request, f"{count} page{'' if count == 1 else 's'} excluded." if count else "No queued pages match."
     )
     return redirect(f"{reverse('crawl', args=[crawl.pk])}?show=queue")
 
@@ -87,7 +87,8 @@ def limits(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     noting = _noting(request, crawl, **asked)
     count = edit_crawl.change(crawl, settings, max_depth=asked["max_depth"], noting=noting)
     messages.success(
-        request, f"Changed. {count} pages are too deep now and will not be fetched." if count else "Changed."
+        request,
+        f"Changed. {count} page{'s are' if count != 1 else ' is'} now too deep and skipped." if count else "Changed.",
     )
     return redirect(f"{reverse('crawl', args=[crawl.pk])}?show=settings")
 

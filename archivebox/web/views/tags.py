@@ -47,9 +47,9 @@ def _make(request: HttpRequest) -> HttpResponse:
         if tag is not None:
             audit.record(request.user, "tag.created", tag, name=tag.name)
     if tag is None:
-        messages.error(request, "A tag needs a letter or a digit.")
+        messages.error(request, "A tag must contain a letter or digit.")
         return _page(request, status=422)
-    messages.success(request, f"“{tag.name}” is a tag.")
+    messages.success(request, f"Created tag “{tag.name}”.")
     return _done(request)
 
 
@@ -63,14 +63,14 @@ def change(request: HttpRequest, tag_id: UUID) -> HttpResponse:
             if wanted == "rename":
                 rename(tag, request.POST.get("name", ""))
                 audit.record(request.user, "tag.renamed", tag, before=before, after=tag.name)
-                said = f"It is called “{tag.name}” now."
+                said = f"Renamed to “{tag.name}”."
             elif wanted == "merge":
                 audit.record(request.user, "tag.merged", tag, name=tag.name, into=request.POST.get("into", ""))
                 said = _merge(tag, request.POST.get("into", ""))
             elif wanted == "delete":
                 audit.record(request.user, "tag.removed", tag, name=tag.name)
                 tag.delete()
-                said = f"“{tag.name}” is no tag any more; its pages are as they were."
+                said = f"Deleted tag “{tag.name}”. Its pages are unchanged."
         if said:
             messages.success(request, said)
     except NameTakenError as taken:
@@ -93,9 +93,9 @@ def _merge(tag: Tag, name: str) -> str:
     """Make ``tag`` one with the tag of this name. ValueError where that is none, or itself."""
     into = Tag.objects.filter(slug=Tag.slug_of(name)).first()
     if into is None or into == tag:
-        raise ValueError(f"There is no other tag “{name}”: choose one of those that are there.")
+        raise ValueError(f"No other tag named “{name}”. Choose an existing tag.")
     merge([tag], into)
-    return f"What was tagged “{tag.name}” is tagged “{into.name}” now."
+    return f"Merged “{tag.name}” into “{into.name}”."
 
 
 def _done(request: HttpRequest) -> HttpResponse:

@@ -22,20 +22,20 @@ from archivebox.web.page.redirects import our_address
 
 PURPOSES = (
     ("read", "Read", "pages, results and crawls"),
-    ("add", "Add", "send pages, and nothing else: for a browser's extension"),
-    ("write", "Read and change", "all that an editor does"),
-    ("feed", "Feed", "lists of pages for a feed reader, which may have it in an address"),
-    ("admin", "Everything", "all that your account may do"),
+    ("add", "Add", "add pages, for example from a browser extension"),
+    ("write", "Read and change", "everything that an editor can do"),
+    ("feed", "Feed", "lists of pages for a feed reader, which can use it in a URL"),
+    ("admin", "Everything", "everything that your account can do"),
 )
 DAYS = ((30, "a month"), (365, "a year"), (3650, "ten years"))
 
 
 class TokenForm(forms.Form):
-    label = forms.CharField(label="What for", max_length=100, widget=forms.TextInput(attrs={"placeholder": "My phone"}))
+    label = forms.CharField(label="Label", max_length=100, widget=forms.TextInput(attrs={"placeholder": "My phone"}))
     scope = forms.ChoiceField(
-        label="It may", choices=[(name, f"{label}: {what}") for name, label, what in PURPOSES], initial="read"
+        label="Permissions", choices=[(name, f"{label}: {what}") for name, label, what in PURPOSES], initial="read"
     )
-    days = forms.TypedChoiceField(label="It is good for", choices=DAYS, coerce=int, initial=365)
+    days = forms.TypedChoiceField(label="Valid for", choices=DAYS, coerce=int, initial=365)
 
 
 @requires(Action.OWN, to_change=Action.OWN)
@@ -74,7 +74,7 @@ def revoke(request: HttpRequest, token_id: UUID) -> HttpResponse:
     with write_transaction():
         token.revoke()
         audit.record(request.user, "token.revoked", token, label=token.label)
-    messages.success(request, f"“{token.label}” opens nothing any more.")
+    messages.success(request, f"Revoked “{token.label}”.")
     return redirect("tokens")
 
 

@@ -37,20 +37,20 @@ class WebhookForm(forms.Form):
         max_length=2000,
         widget=forms.URLInput(attrs={"placeholder": "https://example.org/archived", "spellcheck": "false"}),
     )
-    label = forms.CharField(label="What for", max_length=100, required=False)
+    label = forms.CharField(label="Label", max_length=100, required=False)
     events = forms.MultipleChoiceField(
-        label="It is told when",
+        label="Events",
         choices=[(event.value, event.label) for event in Event],
         initial=[Event.SNAPSHOT_SEALED.value, Event.SNAPSHOT_FAILED.value],
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "Choose one event or more."},
+        error_messages={"required": "Choose at least one event."},
     )
     query = forms.CharField(
-        label="Of pages, only",
+        label="Pages that match",
         max_length=1000,
         required=False,
         widget=forms.TextInput(attrs={"placeholder": "all", "spellcheck": "false"}),
-        help_text="A query, such as #news or host:example.org. Texts are not searched.",
+        help_text="A query such as #news or host:example.org. Full texts are not searched.",
     )
 
     def clean_query(self) -> str:
@@ -153,35 +153,35 @@ def again(request: HttpRequest, webhook_id: UUID, delivery_id: UUID) -> HttpResp
         if done:
             audit.record(request.user, "webhook.resent", webhook, delivery=str(delivery.pk))
     if done:
-        messages.success(request, "It is sent again, under the same webhook-id.")
+        messages.success(request, "Sending again with the same webhook-id.")
     else:
-        messages.error(request, "It is being sent already." if webhook.is_enabled else "Switch the webhook on first.")
+        messages.error(request, "Already being sent." if webhook.is_enabled else "Enable the webhook first.")
     return redirect("webhook", webhook_id)
 
 
 def _test(webhook: Webhook) -> str:
     tell_test(webhook)
-    return "A test is on its way. What came of it stands below in a moment."
+    return "Test sent. The result appears below in a moment."
 
 
 def _enable(webhook: Webhook) -> str:
     settling.enable(webhook)
-    return "It is on. What waited is sent now."
+    return "Enabled. Pending messages are being sent."
 
 
 def _disable(webhook: Webhook) -> str:
     settling.disable(webhook)
-    return "It is off. What waits is held until it is switched on."
+    return "Disabled. Pending messages are held until you enable it."
 
 
 def _renew(webhook: Webhook) -> str:
     registering.renew_secret(webhook)
-    return "From now on everything is signed with the new secret."
+    return "Messages are now signed with the new secret."
 
 
 def _remove(webhook: Webhook) -> str:
     registering.remove(webhook)
-    return "It is gone, and nothing more is sent to it."
+    return "Webhook removed."
 
 
 _DEEDS = {"test": _test, "enable": _enable, "disable": _disable, "secret": _renew, "remove": _remove}

@@ -256,7 +256,7 @@ def test_a_link_that_logs_in_is_printed(cli: Type, collection: Path) -> None:
     (collection / "ArchiveBox.conf").write_text("BIND_ADDR = 0.0.0.0:8123\n")
     done = cli("manage", "login_link")
     assert done.code == 0
-    assert "No server runs here now" in done.err
+    assert "No server is running here" in done.err
     assert done.out.startswith("http://127.0.0.1:8123/login/link/")
     assert len(list(collection.glob("run/login-links/*"))) == 1
 

@@ -181,7 +181,7 @@ def test_interrupted_work_is_kept_and_goes_on_with_run(
     adding.send_signal(signum)
     out, err = adding.communicate(timeout=100)
     assert adding.returncode == code
-    assert "Winding down" in err
+    assert "Stopping." in err
     assert json.loads(out.splitlines()[0])["type"] == "Crawl"
     assert not psutil.pid_exists(int(str(hook["pid"])))
     assert cli("process", "list", "--running").records[1:] == []
@@ -225,7 +225,7 @@ def test_a_running_hook_is_seen_read_and_ended(
     assert cli("status").record["orchestrator"] is True
     assert cli("process", "tail", str(hook["id"])).out == "begun\n"
     assert cli("process", "show", str(hook["pid"])).record["hook_name"] == "on_Snapshot__60_tiny.sh"
-    assert "takes it up now" in cli("add", "--bg", "--plugins", "tiny", "https://example.com/second").err
+    assert "starts it now" in cli("add", "--bg", "--plugins", "tiny", "https://example.com/second").err
     ended = cli("process", "kill", str(hook["id"]))
     assert (ended.code, ended.record["status"], ended.record["end_reason"]) == (0, "exited", "cancelled")
     adding.communicate(timeout=100)

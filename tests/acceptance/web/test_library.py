@@ -81,7 +81,7 @@ def test_pages_are_chosen_and_tagged_by_keys_alone(inside: Browser, library: Lib
     inside.go(f"{library.server.url}/?view=list")
     assert inside.value("getComputedStyle(document.getElementById('bulk')).display") == "none"
     press(inside, "j", "x", "j", "j", "X")
-    assert inside.value("document.getElementById('chosen').textContent") == "3 chosen"
+    assert inside.value("document.getElementById('chosen').textContent") == "3 selected"
     assert inside.value("getComputedStyle(document.getElementById('bulk')).display") == "flex"
     press(inside, "t")
     assert inside.value("document.activeElement.id") == "bulk-tags"
@@ -96,9 +96,9 @@ def test_what_is_chosen_is_counted_and_an_export_asks_for_its_format(inside: Bro
     assert inside.value("document.activeElement.id") == "bulk-format"
     assert inside.value("document.querySelector('#bulk details').open") is True
     inside.value("document.querySelector('#bulk [name=all]').click()")
-    assert inside.value("document.getElementById('chosen').textContent") == "All that match"
+    assert inside.value("document.getElementById('chosen').textContent") == "All matches"
     inside.value("document.querySelector('#bulk [name=all]').click()")
-    assert inside.value("document.getElementById('chosen').textContent") == "1 chosen"
+    assert inside.value("document.getElementById('chosen').textContent") == "1 selected"
 
 
 def test_what_was_done_is_said_for_a_while(inside: Browser, library: Library) -> None:
@@ -133,7 +133,7 @@ def test_a_long_paste_is_counted_before_it_is_taken(inside: Browser, library: Li
     given = "\n".join(lines + ["http://site7.example/story/7"] * 60 + ["no url"] * 40)
     inside.tab.call("Input.insertText", {"text": given})
     said = inside.wait_for("document.querySelector('.tally')?.innerText.replace(/\\s+/g, ' ')")
-    assert said == "400 new 1 archived already 40 no URL 59 given twice"
+    assert said == "400 new 1 already archived 40 invalid 59 duplicate"
 
 
 def discard_crawl_of(library: Library, page: str) -> None:
@@ -271,7 +271,7 @@ def test_a_new_page_comes_into_an_open_library(inside: Browser, library: Library
     try:
         first = "document.querySelector('[data-row] h2').textContent.includes('comes.example')"
         assert inside.wait_for(first)
-        assert inside.value("document.getElementById('chosen').textContent") == "1 chosen"
+        assert inside.value("document.getElementById('chosen').textContent") == "1 selected"
     finally:
         discard_crawl_of(library, page)
 

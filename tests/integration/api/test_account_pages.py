@@ -50,7 +50,7 @@ def test_somebody_is_invited_given_a_role_and_disabled_on_a_page(caller: Make) -
     assert admin.user is not None
     send(admin, f"/people/{admin.user.pk}/", do="disable")
     shown = admin.client.get("/people/").content.decode()
-    assert "somebody else an admin first" in shown
+    assert "another account an admin first" in shown
     record = admin.client.get("/people/record/").content.decode()
     assert [action for action in ("user.invited", "user.role", "user.disabled") if action not in record] == []
     assert AuditEntry.objects.exclude(action="user.login").count() == 3

@@ -205,7 +205,7 @@ def test_what_failed_is_tried_again(editor: Caller) -> None:
     result = ArchiveResult.objects.create(snapshot=snapshot, plugin="title", status="failed", reason="timeout")
     Snapshot.objects.filter(pk=snapshot.pk).update(status="sealed", retry_at=None)
     shown = editor.get(f"/api/v1/snapshots/{snapshot.pk}/results")["items"][0]
-    assert shown["sentence"].startswith("It took longer")
+    assert shown["sentence"].startswith("It exceeded")
     assert editor.post(f"/api/v1/results/{result.pk}/retry", status=200)["status"] == "queued"
     assert Snapshot.objects.get().retry_at is not None
 

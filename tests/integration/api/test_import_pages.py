@@ -58,7 +58,7 @@ def test_what_was_found_is_told_before_anything_is_added_and_then_it_is(editor: 
     assert give(editor, BOOKMARKS.encode()).status_code == 302
     job = Job.objects.get()
     told = re.sub(r"<[^>]+>", "", page(one(editor, job)))
-    assert "2 new1 archived already1 no URL" in told
+    assert "2 new1 already archived1 invalid" in told
     assert "Line 5" in told
     assert "not added yet" in editor.client.get("/jobs/").content.decode()
     assert Crawl.objects.count() == 1
@@ -92,7 +92,7 @@ def test_each_of_its_pages_has_a_state_and_what_failed_is_told_as_csv(editor: Ca
     rows = re.findall(r'class="what">.*?href="/snapshots/([^/]+)/".*?class="badge', page(one(editor, job)), re.DOTALL)
     assert {*rows} == {str(key) for key in Snapshot.objects.values_list("pk", flat=True)}
     told = b"".join(editor.client.get(f"/import/{job.pk}/failed.csv")).decode()
-    assert told.splitlines() == ["url,why", "https://a.example/pears,pdf: It took longer than it may and was ended."]
+    assert told.splitlines() == ["url,why", "https://a.example/pears,pdf: It exceeded its time limit and was stopped."]
 
 
 def test_it_goes_on_where_it_was_and_ends_where_its_crawl_was_stopped(
@@ -130,7 +130,7 @@ def test_nothing_is_begun_where_all_is_archived_already(editor: Caller) -> None:
     factories.crawl("https://b.example/")
     give(editor, b"https://b.example/", "list.txt")
     answer = one(editor, Job.objects.get(), change="add", depth="0", again="never")
-    assert (answer.status_code, "archived already" in page(answer)) == (422, True)
+    assert (answer.status_code, "already archived" in page(answer)) == (422, True)
 
 
 def zipped() -> bytes:

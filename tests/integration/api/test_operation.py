@@ -114,4 +114,4 @@ def test_settings_that_cannot_be_read_are_said_to_whoever_can_mend_them(
         said = editor.post("/api/v1/crawls", wanted, status=503)["detail"]
     finally:
         DATA_FOLDER.conf.unlink()
-    assert said == "The settings of this archive cannot be read. Ask whoever looks after it."
+    assert said == "The settings of this archive cannot be read. Contact your administrator."

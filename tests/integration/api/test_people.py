@@ -98,7 +98,7 @@ def test_the_last_administrator_stays(caller: Make) -> None:
     for body in ({"role": "viewer"}, {"is_active": False}):
         answer = admin.ask("PATCH", path, body)
         assert answer.status_code == 422
-        assert b"somebody else an admin first" in answer.content
+        assert b"another account an admin first" in answer.content
     assert User.objects.get(username="admin").is_superuser
 
 

@@ -125,7 +125,7 @@ def test_the_page_and_the_api_say_from_where(caller: Make) -> None:
     send(admin, "/tags/", name="news")
     audit.record(None, "token.created")
     page = admin.client.get("/people/record/").content.decode()
-    assert "somebody at this machine" in page
+    assert "command line" in page
     assert "127.0.0.1" in page
     assert json.loads(admin.client.get("/api/v1/audit").content)["items"][1]["address"] == "127.0.0.1"
 

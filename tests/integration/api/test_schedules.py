@@ -83,12 +83,12 @@ def text(client: Client, path: str) -> str:
 @pytest.mark.usefixtures("db")
 def test_a_person_makes_looks_at_changes_and_removes_one(caller: Make) -> None:
     client = caller("editor").client
-    assert "No schedule yet" in text(client, "/schedules/")
+    assert "No schedules yet" in text(client, "/schedules/")
     assert client.post("/schedules/new/", FORM).status_code == 302
     one = CrawlSchedule.objects.get()
     page = f"/schedules/{one.pk}/"
     assert "At 00:00 every day" in text(client, "/schedules/")
-    assert "It has made no crawl yet" in text(client, page)
+    assert "No crawls yet" in text(client, page)
     assert re.search(r"next</span> <b>\w{3} \d{4}-\d\d-\d\d 00:00</b>", text(client, page))
     form = text(client, f"{page}change/")
     assert 'value="Europe/Berlin"' in form
@@ -131,7 +131,7 @@ def test_a_page_says_why_there_is_no_crawl_now(caller: Make) -> None:
     [
         ("schedule", "soon", "no time that comes again"),
         ("timezone", "Mars", "no time zone"),
-        ("urls", "", "Give a URL"),
+        ("urls", "", "Enter a URL"),
         ("urls", "http://192.168.7.7/", "private network"),
     ],
 )

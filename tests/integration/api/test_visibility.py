@@ -167,7 +167,7 @@ def test_what_is_hidden_is_no_version_and_not_archived_already(caller: Make, the
     editor, url = caller("editor"), there[PRIVATE].url
     typed = {"urls": url, "depth": 0}
     told = [one.client.post("/add/preview/", typed).content.decode() for one in (editor, caller("owner"))]
-    assert ["<b>1</b> archived already" in text for text in told] == [False, True]
+    assert ["<b>1</b> already archived" in text for text in told] == [False, True]
     factories.crawl(url, user=editor.user)
     assert [len(caller(who).get(f"/api/v1/snapshots?url={url}")["items"]) for who in ("editor", "owner")] == [1, 2]
     assert "2 versions" not in editor.client.get("/").content.decode()

@@ -57,7 +57,7 @@ def test_a_webhook_is_made_tried_changed_and_forgotten(caller: Make) -> None:
     ("wrong", "sentence"),
     [
         ({"url": "nonsense"}, "no address"),
-        ({"url": "ftp://example.org/"}, "begins with https"),
+        ({"url": "ftp://example.org/"}, "begin with https"),
         ({"url": "https://me:secret@example.org/"}, "password"),
         ({"url": "http://127.0.0.1:9000/"}, "private network"),
         ({"url": "http://router/"}, "private network"),
@@ -128,7 +128,7 @@ def test_a_person_makes_tests_changes_and_removes_one(caller: Make) -> None:
 
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
-    [("url", "http://10.0.0.1/", "private network"), ("events", [], "Choose one"), ("query", "(", "")],
+    [("url", "http://10.0.0.1/", "private network"), ("events", [], "Choose at least one"), ("query", "(", "")],
 )
 def test_a_form_that_cannot_be_taken_says_so_beside_its_field(
     field: str, value: object, sentence: str, caller: Make

@@ -154,7 +154,7 @@ def test_pages_are_sorted_by_what_lists_call_them_and_by_size(pages: dict[str, S
 
     assert listed("title") == ["pear", "apple", "plum"], "by title, and by URL where there is none"
     assert listed("size") == ["plum", "pear", "apple"]
-    assert listed("worst") == ["pear", "plum"], "of those that were measured"
+    assert listed("worst") == ["pear", "plum"], "measured pages only"
     assert pages
 
 

@@ -100,7 +100,7 @@ def test_the_printed_link_makes_an_administrator_and_works_once(library: Library
     assert (answer.status, answer.headers["location"]) == (302, "/password/")
     assert first.get("/admin/").status == 200
     assert second.get(path).status == 403
-    assert "does not work any more" in second.get(path).text
+    assert "has expired" in second.get(path).text
 
 
 def test_only_the_hash_of_a_link_is_on_disk(library: Library) -> None:
@@ -209,6 +209,6 @@ def test_a_change_of_who_sees_a_page_says_what_the_server_then_does(library: Lib
         place.visitor.post(f"{page}visibility/", form_at=page, visibility="public")
         assert place.stranger().get(page).status == status
         said = place.visitor.get(page).text
-        assert ("Visible to everyone from now on." in said) == (status == 200)
-        assert ("Only people who are logged in see it" in said) == (status == 302)
+        assert ("Now visible to everyone." in said) == (status == 200)
+        assert ("Only logged-in users can see it" in said) == (status == 302)
         assert (">everyone, once PUBLIC_SNAPSHOTS is on<" in said) == (status == 302)

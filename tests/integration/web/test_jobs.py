@@ -36,8 +36,8 @@ def test_what_failed_stands_by_its_reason_and_is_tried_again(library: Library) -
     assert "wget" in library.visitor.get("/failures/?by=plugin").text
     assert "host:site69.example is:failed" in library.visitor.get("/failures/?by=host").text
     fields = dict(re.findall(r'<input type="hidden" name="(kind|all|q|reason)" value="([^"]+)"', page))
-    assert "What failed of 1 page is tried again." in at_once(library, begin(library, **fields))
-    assert "Nothing has failed" in library.visitor.get("/failures/").text
+    assert "Retrying failures of 1 page." in at_once(library, begin(library, **fields))
+    assert "No failures" in library.visitor.get("/failures/").text
 
 
 def test_pages_are_removed_after_a_look_at_what_that_is_and_brought_back(library: Library) -> None:
@@ -57,7 +57,7 @@ def test_pages_are_removed_after_a_look_at_what_that_is_and_brought_back(library
 def test_all_that_match_are_captured_again_by_one_plugin(library: Library) -> None:
     assert '<option value="wget">' in library.visitor.get("/").text
     begun = begin(library, kind="recapture", plugins="wget", all="yes", q="host:site7.example")
-    assert "A new version of 1 page is being made." in at_once(library, begun)
+    assert "Capturing a new version of 1 page." in at_once(library, begun)
     newest = re.search(r'href="/crawls/([^"/]+)/"', library.visitor.get("/crawls/").text)
     assert newest
     assert "&quot;wget&quot;" in library.visitor.get(f"/crawls/{newest.group(1)}/?show=settings").text
@@ -79,14 +79,14 @@ def test_an_export_is_fetched_by_who_is_logged_in_and_deleted(library: Library) 
 def test_what_cannot_be_begun_says_why(library: Library) -> None:
     for fields, sentence in [
         ({"kind": "tag", "all": "yes", "q": ""}, "Name one tag"),
-        ({"kind": "purge", "all": "yes", "q": ""}, "Choose what to do"),
+        ({"kind": "purge", "all": "yes", "q": ""}, "Choose an action"),
         ({"kind": "verify", "all": "yes", "q": "colour:red"}, "is no key"),
         ({"kind": "verify"}, "Choose pages"),
     ]:
         answer = begin(library, **fields)
         assert (answer.status, sentence in answer.text) == (422, True)
     tagged = at_once(library, begin(library, kind="tag", tags="a, b", id=library.other))
-    assert "Tags were put on 1 page." in tagged
+    assert "Tags added to 1 page." in tagged
     _, _, listed = library.visitor.get("/jobs/").text.partition("<main")
     assert ">#a" not in listed
     assert "Add tags" in listed
@@ -108,7 +108,7 @@ def test_a_search_is_kept_renamed_and_deleted_by_its_owner(library: Library) -> 
     assert library.visitor.post("/searches/", form_at=query, q="colour:red", name="x").status == 302
     assert "is no key" in library.visitor.get("/").text
     library.visitor.post(change.group(1), form_at=query, do="delete")
-    assert "is deleted" in library.visitor.get("/?q=x").text
+    assert "Deleted “" in library.visitor.get("/?q=x").text
     assert "Number 7" not in library.visitor.get("/?q=x").text
 
 

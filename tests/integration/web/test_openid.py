@@ -124,7 +124,7 @@ def test_an_answer_counts_once_and_in_the_browser_that_began(provider: StandIn, 
     for stranger in (other, somebody()):
         refused = stranger.get(back)
         assert (refused.status_code, is_in(stranger)) == (403, False)
-        assert "begun in another window" in sentence_of(refused)
+        assert "started in another browser" in sentence_of(refused)
     assert "/token" not in provider.asked
     kept = client.cookies["archivebox_openid"].value
     assert client.get(back).status_code == 200
@@ -201,13 +201,13 @@ def test_groups_give_roles_at_each_log_in_and_who_is_in_none_stays_outside(provi
         assert role_of(User.objects.get(username="jane")) is role
     provider.userinfo = {"realm_access": {"roles": ["strangers"]}}
     answer = log_in(client)
-    assert (answer.status_code, "nobody has let you in" in sentence_of(answer)) == (403, True)
+    assert (answer.status_code, "no account here yet" in sentence_of(answer)) == (403, True)
     refused = AuditEntry.objects.filter(action="login.refused").get()
     assert (refused.detail["username"], refused.detail["provider"]) == ("jane", "Home")
     provider.userinfo = {"realm_access": {"roles": ["writers"]}}
     Identity.objects.create(user=boss, issuer=provider.issuer, subject="boss")
     provider.person = {"sub": "boss", "preferred_username": "boss"}
-    assert "Nobody would be left" in sentence_of(log_in(client))
+    assert "You are the only administrator" in sentence_of(log_in(client))
 
 
 def test_a_name_or_an_address_opens_no_account_that_is_there(provider: StandIn, client: Client) -> None:
@@ -251,7 +251,7 @@ def test_an_account_is_connected_by_who_is_in_it_and_opens_no_other(client: Clie
 def test_an_account_is_disconnected_by_who_has_another_way_in(client: Client) -> None:
     log_in(client)
     client.post("/login/provider/disconnect/")
-    assert "Choose a password first" in client.get("/password/").content.decode()
+    assert "Set a password first" in client.get("/password/").content.decode()
     jane = User.objects.get(username="jane")
     jane.set_password("swordfish swordfish")
     jane.save()
@@ -262,9 +262,7 @@ def test_an_account_is_disconnected_by_who_has_another_way_in(client: Client) ->
     assert "There is an account jane here already" in sentence_of(log_in(client))
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"), [("access_denied", "did not let you go on"), ("weird<b>", "did not log you in")]
-)
+@pytest.mark.parametrize(("answer", "words"), [("access_denied", "denied access"), ("weird<b>", "did not log you in")])
 def test_a_refusal_of_the_provider_is_a_sentence(answer: str, words: str, provider: StandIn, client: Client) -> None:
     provider.answers = answer
     page = log_in(client)
@@ -322,7 +320,7 @@ def test_passwords_are_taken_until_a_setting_says_no(client: Client) -> None:
     assert 'name="password"' not in page
     assert "Log in with Home" in page
     answer = client.post("/login/", {"username": "anna", "password": "swordfish swordfish"})
-    assert (answer.status_code, sentence_of(answer)) == (403, "This archive takes no passwords.")
+    assert (answer.status_code, sentence_of(answer)) == (403, "Password login is disabled.")
     configure(OIDC_ISSUER="", PASSWORD_LOGIN="true")
     assert "Log in with" not in client.get("/login/").content.decode()
     assert client.get("/login/provider/").status_code == 404

@@ -60,7 +60,7 @@ def test_a_card_shows_its_picture_and_what_was_kept(library: Library) -> None:
     page = library.visitor.get("/").text
     pictures = f"http://pictures.localhost:{library.server.replay_port}/"
     assert re.search(rf'<img src="{re.escape(pictures)}[^"]+/screenshot/screenshot.png"', page)
-    assert 'aria-label="Kept: Page, Picture"' in page
+    assert 'aria-label="Saved: Page, Picture"' in page
     assert "1 failed" in page
 
 
@@ -188,7 +188,7 @@ def test_the_chosen_format_is_framed_in_a_sandbox_under_our_banner(library: Libr
 def test_what_failed_can_be_tried_again(library: Library) -> None:
     path = f"/snapshots/{library.snapshot}/"
     assert library.visitor.post(f"{path}retry/", form_at=path).status == 302
-    assert "1 will be tried again" in library.visitor.get(path).text
+    assert "1 will be retried" in library.visitor.get(path).text
 
 
 def test_urls_go_through_the_one_door(library: Library) -> None:
@@ -200,7 +200,7 @@ def test_urls_go_through_the_one_door(library: Library) -> None:
     assert re.search(r'2 pages accepted. <a href="/crawls/[^"]+">See the crawl</a>', page)
     assert "Line 3: " in page
     assert "Line 4: " in page
-    assert "2 more lines were left out" in page
+    assert "2 more lines were skipped" in page
     code = (
         "from archivebox.core.models import Snapshot\n"
         "for s in Snapshot.objects.filter(url__contains='added.example').order_by('pk'):\n"
@@ -256,17 +256,7 @@ def test_nothing_valid_is_said_line_by_line_and_adds_nothing(library: Library) -
 def test_a_look_first_says_what_is_new_known_and_no_url_and_adds_nothing(library: Library) -> None:
     given = "http://site7.example/story/7\nhttp://looked.example/\nhttp://looked.example/\njavascript:alert(1)"
     page = library.visitor.post("/add/preview/", "/add/", urls=given, depth="1").text
-    assert re.sub(r"<[^>]+>", "", page).split()[:9] == [
-        "1",
-        "new1",
-        "archived",
-        "already1",
-        "no",
-        "URL1",
-        "given",
-        "twice",
-        "2",
-    ]
+    assert re.sub(r"<[^>]+>", "", page).split()[:6] == ["1", "new1", "already", "archived1", "invalid1", "duplicate"]
     assert "Line 4" in page
     assert "/snapshots/" in page
     assert "1 deep, anywhere" in page
@@ -274,7 +264,7 @@ def test_a_look_first_says_what_is_new_known_and_no_url_and_adds_nothing(library
     assert "1 page will be archived" in looked
     if_changed = library.visitor.post("/add/", urls=given, depth="0", again="changed", look="1").text
     assert "2 pages will be archived" in if_changed
-    assert "and kept where they changed" in if_changed
+    assert "and saved only when changed" in if_changed
     assert "looked.example" in looked, "what was typed is still there"
     count = (
         "from archivebox.core.models import Snapshot; print(Snapshot.objects.filter(url__contains='looked').count())"
@@ -284,7 +274,7 @@ def test_a_look_first_says_what_is_new_known_and_no_url_and_adds_nothing(library
 
 def test_choices_are_kept_under_a_name_and_used_again(library: Library) -> None:
     kept = library.visitor.post("/add/", urls="", depth="2", tags="deep ones", preset="Deep", save="1")
-    assert "Kept as “Deep”" in kept.text
+    assert "Saved as “Deep”" in kept.text
     again = library.visitor.post("/add/", urls="http://typed.example/", depth="0", use="Deep").text
     assert 'value="deep ones"' in again
     assert '<option value="2" selected>' in again
@@ -302,7 +292,7 @@ def test_a_crawl_can_be_resumed_and_cancelled(library: Library) -> None:
 def test_pages_that_are_not_there_say_so_in_our_look(library: Library) -> None:
     answer = library.visitor.get("/nowhere/")
     assert answer.status == 404
-    assert "Nothing is here" in answer.text
+    assert "Page not found" in answer.text
 
 
 def test_the_palette_offers_places_and_pages(library: Library) -> None:

@@ -147,10 +147,10 @@ def test_what_a_process_prints_is_asked_for_alone_while_it_runs(client: Client) 
         ({"exit_code": 0}, "Its exit status was 0."),
         (
             {"exit_code": -9, "end_reason": "timeout"},
-            "It took longer than it may, and was ended. It was ended by SIGKILL.",
+            "It exceeded its time limit and was stopped. It was stopped by SIGKILL.",
         ),
-        ({"exit_code": None, "end_reason": "lost"}, "Nobody saw how it ended"),
-        ({"exit_code": -15, "end_reason": "cancelled"}, "Somebody asked for its end."),
+        ({"exit_code": None, "end_reason": "lost"}, "Its exit was not observed"),
+        ({"exit_code": -15, "end_reason": "cancelled"}, "Stopped on request."),
     ],
 )
 def test_every_end_is_a_sentence(client: Client, columns: dict[str, object], sentence: str) -> None:
@@ -164,10 +164,10 @@ def test_every_end_is_a_sentence(client: Client, columns: dict[str, object], sen
 def test_a_hook_is_ended_by_its_worker_whom_the_page_only_asks(client: Client) -> None:
     hook = running_hook()
     program = factories.row(hook, process_type="binary", status="running", cmd=["/usr/bin/wget"])
-    assert "End it" in client.get(f"/processes/{program.pk}/").content.decode()
+    assert ">Stop<" in client.get(f"/processes/{program.pk}/").content.decode()
     assert client.post(f"/processes/{program.pk}/end/").status_code == 302
     assert factories.again(hook).request == Request.KILL
-    assert "been asked to end" in client.get(f"/processes/{hook.pk}/").content.decode()
+    assert "Stop requested" in client.get(f"/processes/{hook.pk}/").content.decode()
     assert [entry.action for entry in AuditEntry.objects.exclude(action="user.login")] == ["process.ended"]
 
 
@@ -177,7 +177,7 @@ def test_what_no_worker_holds_is_not_ended_from_a_page(client: Client) -> None:
     assert worker is not None
     for row in (worker, ended(process_type="hook", hook_name="on_Snapshot__1_x.py")):
         assert "End it" not in client.get(f"/processes/{row.pk}/").content.decode()
-        assert "nothing to end" in client.post(f"/processes/{row.pk}/end/", follow=True).content.decode()
+        assert "no longer running" in client.post(f"/processes/{row.pk}/end/", follow=True).content.decode()
     assert Process.objects.filter(pk=worker.pk).ask_workers_to_end() == 0
     assert not Process.objects.exclude(request="").exists()
 

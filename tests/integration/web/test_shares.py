@@ -160,5 +160,5 @@ def test_an_editor_shares_own_and_public_pages_alone(library: Library) -> None:
         assert answer.status == (422 if sentence else 404)
         assert sentence in answer.text
     refused = library.visitor.post("/shares/", form_at="/shares/", snapshot=library.snapshot)
-    assert "A private page cannot be shared" in refused.text
+    assert "Private pages cannot be shared" in refused.text
     change(library, "core.models", "Snapshot", library.snapshot, "visibility='public'")

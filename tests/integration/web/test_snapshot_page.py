@@ -93,16 +93,16 @@ def test_a_page_of_which_nothing_came_says_why_and_offers_to_try_again(client: C
     left(snapshot, "hashes", {"hashes.json": "{}"}, 93)
 
     shown = page(client, snapshot)
-    assert "nothing kept" in shown
-    assert "Nothing of the page was kept: example.org cannot be reached." in shown
+    assert "not archived" in shown
+    assert "Nothing was archived: example.org cannot be reached." in shown
     assert "<iframe" not in shown
     assert "example.org cannot be reached" in page(client, snapshot, "?view=files")
 
 
 def test_a_page_that_is_still_captured_says_so_until_something_is_kept(client: Client) -> None:
     waiting = kept(URL, status="queued")
-    assert "It waits for a worker." in page(client, waiting)
-    assert "Choose a file." not in page(client, waiting)
+    assert "Waiting for a worker." in page(client, waiting)
+    assert "Select a file." not in page(client, waiting)
 
     left(waiting, "screenshot", {"screenshot.png": "png"})
     assert "/screenshot/screenshot.png" in page(client, waiting)
@@ -142,14 +142,14 @@ KINDS = (
     Shown(
         "headers", "headers-headers", "headers.json", '{"response":{"status":204,"headers":{"A":"<s>"}}}', "&lt;s&gt;"
     ),
-    Shown("headers", "headers-headers", "headers.json", "[1, 2", "No answer is on record"),
+    Shown("headers", "headers-headers", "headers.json", "[1, 2", "No response was recorded"),
     Shown(
         "responses", "responses-responses", "index.jsonl", '{"url":"https://x/<y>","status":200}\n{', "https://x/&lt;y"
     ),
     Shown("hashes", "hashes-evidence", "hashes.json", '{"root_hash":"abc123","files":{}}', "abc123"),
     Shown("ytdlp", "ytdlp", "v.mp4", "mp4", "<video controls"),
     Shown("pdf", "pdf", "output.pdf", "%PDF", "/pdf/output.pdf"),
-    Shown("staticfile", "staticfile", "data.zip", "PK", "No browser shows this kind of file."),
+    Shown("staticfile", "staticfile", "data.zip", "PK", "Your browser cannot show this file type."),
 )
 
 
@@ -166,7 +166,7 @@ def test_files_are_a_tree_and_nothing_outside_of_it_is_read(client: Client, snap
 
     assert "inside &lt;it&gt;" in page(client, snapshot, "?view=files&file=wget%2Fsite%2Fdeep%2Fa.txt")
     for name in ("../../secret.txt", "wget/../../../secret.txt", "/etc/passwd", "wget/none.txt", ""):
-        assert "Choose a file." in page(client, snapshot, f"?view=files&file={name}")
+        assert "Select a file." in page(client, snapshot, f"?view=files&file={name}")
 
 
 def test_a_link_named_as_an_output_is_not_followed(client: Client, snapshot: Snapshot) -> None:
@@ -189,7 +189,7 @@ def test_tags_are_set_and_notes_have_time_and_author(client: Client, snapshot: S
     assert sorted(snapshot.tags.values_list("name", flat=True)) == sorted(many)
     assert '<a href="/?q=%23%22one+of+many+tags+199%22">' in page(client, snapshot)
     client.post(f"{at}tags/", {"tags": "a," * 1_001})
-    assert "at most 1,000 tags" in page(client, snapshot)
+    assert "1,000 tags at most" in page(client, snapshot)
     assert snapshot.tags.count() == 200
 
     client.post(f"{at}notes/", {"text": "see <this>\nagain"})
@@ -231,10 +231,10 @@ def test_a_page_is_captured_again_by_chosen_plugins(client: Client, snapshot: Sn
 
 def test_what_is_removed_can_be_brought_back(client: Client, snapshot: Snapshot) -> None:
     client.post(f"/snapshots/{snapshot.pk}/remove/")
-    assert "Bring it back" in page(client, snapshot, status=410)
+    assert "Restore" in page(client, snapshot, status=410)
     assert passer_by().get(f"/snapshots/{snapshot.pk}/").status_code == 302
     client.post(f"/snapshots/{snapshot.pk}/restore/")
-    assert "It is back." in page(client, snapshot)
+    assert "Restored." in page(client, snapshot)
 
 
 def verified(client: Client, snapshot: Snapshot) -> str:
@@ -334,7 +334,7 @@ def test_how_much_of_the_page_replay_has_is_said_with_what_it_lacks(client: Clie
     assert 'Picture<span class="num">\u2013</span></dt><dd>Not measured.</dd>' in shown
     assert "Estimate by its words" not in shown
     assert f'name="id" value="{snapshot.pk}"><button class="quiet" name="kind" value="compare">' in shown
-    assert "Its replay shows 62 % of the page" in client.get("/").content.decode()
+    assert "The replay shows 62 % of the page" in client.get("/").content.decode()
 
 
 @pytest.mark.parametrize(("percent", "word"), [(100, "whole"), (99, "nearly whole"), (79, "in part"), (49, "poor")])
@@ -346,20 +346,20 @@ def test_a_quality_has_a_word_and_lists_mark_the_bad_alone(
     assert f">replay {word} " in page(client, snapshot)
     listed = client.get("/?sort=worst").content.decode()
     assert (f"replay {percent} %<" in listed) == (percent < 80)
-    assert "the worst first, of those that were measured" in listed
+    assert "worst first, measured pages only" in listed
     assert ">Quality</a>" in client.get("/?sort=worst&view=table").content.decode(), "by what it is sorted"
 
 
 def test_an_order_in_which_no_page_has_a_place_says_so(client: Client, snapshot: Snapshot) -> None:
     assert snapshot.quality is None
-    assert "Nothing was measured yet" in client.get("/?sort=worst").content.decode()
+    assert "No measurements yet" in client.get("/?sort=worst").content.decode()
 
 
 def test_a_version_shows_when_the_page_was_checked_and_had_not_changed(client: Client) -> None:
     version, dropped = kept(URL), kept(URL)
     give_up(dropped, version)
     shown = page(client, version)
-    assert re.search("Looked at again .*: unchanged", shown)
+    assert re.search("Checked again .*: unchanged", shown)
     assert f"/snapshots/{version.pk}/" in page(client, dropped, status=410)
     assert "1</b> unchanged" in client.get(f"/crawls/{dropped.crawl_id}/").content.decode()
     client.post(f"/snapshots/{dropped.pk}/restore/")
@@ -396,7 +396,7 @@ def test_links_say_what_is_in_the_archive(client: Client, snapshot: Snapshot) ->
 
     shown = page(client, snapshot)
     assert f'href="/snapshots/{known.pk}/" title="{known.url}">Known &lt;b&gt;</a>' in shown
-    assert "To 1 that is not" in shown
+    assert "Not archived (1)" in shown
 
 
 def test_a_plugin_draws_itself_and_what_it_draws_cannot_harm(client: Client, snapshot: Snapshot) -> None:
@@ -425,7 +425,7 @@ def test_a_plugin_draws_itself_and_what_it_draws_cannot_harm(client: Client, sna
         assert gone not in drawn
     assert '<b class="sign">P</b>' in shown
     assert "<p> by poem</p>" in client.get("/").content.decode()
-    assert "Its plugin could not draw it" in page(client, snapshot, "?view=broken")
+    assert "The plugin could not render this" in page(client, snapshot, "?view=broken")
 
 
 def test_the_timeline_has_a_bar_for_each_try_and_its_wait(client: Client, snapshot: Snapshot) -> None:

@@ -33,7 +33,7 @@ def test_pages_that_a_pattern_excludes_are_struck_through_and_released_by_it(cli
     path = f"/crawls/{factories.crawl(*URLS).pk}/"
     tried = client.get(f"{path}?show=queue&deny=/tag/").content.decode()
     assert set(re.findall(r"<s>([^<]+)</s>", tried)) == set(URLS[1:])
-    assert "<b>2</b> of these 3 would not be fetched" in tried
+    assert "<b>2</b> of these 3 would be skipped" in tried
     assert "/tag/</textarea>" in tried, "what was typed is still there"
     assert open_urls() == set(URLS), "it was only tried"
     reader = Client(SERVER_NAME="localhost")
@@ -42,7 +42,7 @@ def test_pages_that_a_pattern_excludes_are_struck_through_and_released_by_it(cli
 
     assert client.post(f"{path}patterns/", {"deny": "/tag/"}).headers["location"] == f"{path}?show=queue"
     assert open_urls() == {URLS[0]}
-    assert "2 of its pages will not be fetched" in client.get(f"{path}?show=queue").content.decode()
+    assert "2 pages excluded" in client.get(f"{path}?show=queue").content.decode()
 
 
 def test_one_url_of_the_queue_is_left_out_by_itself(client: Client) -> None:

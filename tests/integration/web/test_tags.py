@@ -45,7 +45,7 @@ def test_some_letters_find_a_tag_the_nearest_first(library: Library) -> None:
         library.visitor.post("/tags/", name=name)
     assert list(tags(library, "reci")) == ["recipes", "old recipes", "rare copies"]
     assert list(tags(library, "rcp")) == ["old recipes", "rare copies", "recipes"]
-    assert "No tag is called “x(y”" in library.visitor.get("/tags/?name=x(y").text
+    assert "No tag named “x(y”" in library.visitor.get("/tags/?name=x(y").text
     library.visitor.post("/tags/", name="a" * 100)
     library.visitor.post("/tags/", name="[^-x]")
     assert list(tags(library, "a" * 40)) == ["a" * 100]

@@ -53,7 +53,7 @@ def test_a_page_of_which_nothing_came_is_a_failure_that_names_what_went_wrong_fi
     said = verdict(failed("copy", 61, sentence="a later one"), first, HASHES, http_status=0)
 
     assert said.state is State.NOTHING
-    assert said.sentence == "Nothing of the page was kept: example.org cannot be reached."
+    assert said.sentence == "Nothing was archived: example.org cannot be reached."
     assert said.action == "Try later."
 
 
@@ -131,7 +131,7 @@ def test_a_page_that_never_loaded_gives_the_true_reason(reason: str) -> None:
     )
     said = verdict(early, navigation)
 
-    assert said.sentence == "Nothing of the page was kept: There is no such host."
+    assert said.sentence == "Nothing was archived: There is no such host."
     assert "There was no page." in verdict(early).sentence, "where nothing else says why"
 
 
@@ -139,7 +139,7 @@ def test_an_error_page_is_kept_and_called_so() -> None:
     said = verdict(PICTURE, http_status=404)
 
     assert said.state is State.PARTLY
-    assert said.sentence == "The server answered 404 (Not Found): the page that was kept is its error page."
+    assert said.sentence == "The server answered 404 (Not Found): the archived page is its error page."
     assert said.action
     assert "599:" in verdict(PICTURE, http_status=599).sentence
 
@@ -148,7 +148,7 @@ def test_what_is_tried_again_is_not_final() -> None:
     said = verdict(PICTURE, Result("copy", "backoff"))
 
     assert (said.failed, said.retrying, said.wanted) == (0, 1, 2)
-    assert said.sentence == "Missing: copy. It is tried again by itself."
+    assert said.sentence == "Missing: copy. It is retried automatically."
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_what_has_yet_to_end_is_counted_apart() -> None:
 
 @pytest.mark.parametrize(
     ("status", "rest"),
-    [("failed", "What was kept is that, not the page."), ("backoff", "It is tried again by itself.")],
+    [("failed", "That was archived instead of the page."), ("backoff", "It is retried automatically.")],
 )
 def test_what_came_instead_of_the_page_is_not_the_page_archived(status: str, rest: str) -> None:
     sentence, reason = "the server answered 503", "server_busy"

@@ -108,8 +108,8 @@ def test_a_running_page_lists_each_plugins_result_and_a_sealed_one_its_failures(
     pills = [Pill(name, status, "", None, None, 0) for name, status in SHOWN.items()]
     key = new_id()
     page = PageNow(key, key, URLS[0], "", "started", 0, "members", 1, 200, tuple(pills))
-    assert shown_pills(page) == ["wget", "pdf", "title", "2 left out"]
-    assert shown_pills(page._replace(status="sealed")) == ["pdf", "1 kept", "1 found nothing", "2 left out"]
+    assert shown_pills(page) == ["wget", "pdf", "title", "2 skipped"]
+    assert shown_pills(page._replace(status="sealed")) == ["pdf", "1 saved", "1 no results", "2 skipped"]
     assert 'title="git, ytdlp"' in render_to_string("web/live/page_row.html", {"page": page})
 
 

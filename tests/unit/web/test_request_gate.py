@@ -55,7 +55,7 @@ def test_a_body_may_be_as_large_as_who_sends_it_may(size: int, is_editor: bool, 
 def test_who_reads_pages_is_refused_by_one_and_a_program_by_problem_details() -> None:
     start, problem = asyncio.run(answer_to(BODY_MOST + 1, is_editor=False))
     assert (b"content-type", b"application/problem+json; charset=utf-8") in start["headers"]
-    assert json.loads(problem["body"])["detail"].startswith("That is too much at once: 10 MB is the most.")
+    assert json.loads(problem["body"])["detail"].startswith("Request too large: 10 MB is the limit.")
     start, page = asyncio.run(answer_to(BODY_MOST + 1, is_editor=False, accept=b"text/html,*/*;q=0.8"))
     assert (b"content-type", b"text/html; charset=utf-8") in start["headers"]
-    assert b"<h1>That is too much at once</h1>" in page["body"]
+    assert b"<h1>Request too large</h1>" in page["body"]

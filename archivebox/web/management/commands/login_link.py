@@ -28,7 +28,7 @@ class Command(BaseCommand):
         name = options["username"]
         user = User.objects.filter(username=name, is_active=True).first() if name else admin_to_log_in()
         if user is None:
-            raise CommandError(f"There is no account {name}.")
+            raise CommandError(f"No account named {name}.")
         base = options["url"] or settings.BASE_URL or self._served()
         self.stdout.write(login_address(base, keys.make_login_token(DATA_FOLDER, user.pk)))
 
@@ -36,5 +36,5 @@ class Command(BaseCommand):
         """Where the server is, or will be when it is started as it is set."""
         if found := served_at():
             return found[0].url
-        self.stderr.write("No server runs here now. Start it with `archivebox server`, then open:")
+        self.stderr.write("No server is running here. Start one with `archivebox server`, then open:")
         return ListenAddress.parse(early_settings(DATA_FOLDER).get_text("BIND_ADDR")).url

@@ -25,7 +25,7 @@
 
   function count() {
     const chosen = boxes().filter(one => one.checked).length;
-    if (bulk) document.getElementById("chosen").textContent = bulk.elements.all?.checked ? "All that match" : `${chosen} chosen`;
+    if (bulk) document.getElementById("chosen").textContent = bulk.elements.all?.checked ? "All matches" : `${chosen} selected`;
   }
 
   /** Choose a row, or no more; with all from the last one to it. */

@@ -14,9 +14,9 @@ document.addEventListener("submit", event => {
     else bar.value = value;
   }
 
-  sending.upload.onprogress = ({loaded, total}) => tell("It is on its way.", loaded / total);
-  sending.upload.onload = () => tell("It is here, and is being read.");
-  sending.onerror = () => tell(`It did not get through. ${form.dataset.uploads}`, 0);
+  sending.upload.onprogress = ({loaded, total}) => tell("Uploading…", loaded / total);
+  sending.upload.onload = () => tell("Uploaded. Reading the list…");
+  sending.onerror = () => tell(`Upload failed. ${form.dataset.uploads}`, 0);
   sending.onload = () => {
     const said = new DOMParser().parseFromString(sending.responseText, "text/html").querySelector("main");
     if (sending.responseURL !== location.href) location.assign(sending.responseURL);
