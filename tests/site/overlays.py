@@ -35,6 +35,15 @@ def closed_root(_request: Request) -> Response:
     return _in_root("closed", "")
 
 
+def styled(_request: Request) -> Response:
+    """A page whose style sheets let the boxes of links, headings and empty elements lie over all of it."""
+    style = "<style>.wide::after { content: ''; position: fixed; inset: 0 }</style>"
+    body = (
+        f'{WORDS}<p class="wide">A link for the whole card.</p><h2 class="wide">A heading</h2><div class="wide"></div>'
+    )
+    return Response(page("Covered by style sheets", body, head=style))
+
+
 def framed(request: Request) -> Response:
     """A consent banner in a frame of another origin."""
     where = 'id="sp_message_iframe_1" title="Consent" src="%OTHER%/overlays/inside"'
@@ -70,6 +79,7 @@ setInterval(() => { if (!banner.isConnected) document.body.append(banner); }, 10
 ROUTES = (
     Route("/overlays/open-root", "a consent banner in an open shadow root", open_root),
     Route("/overlays/closed-root", "a wall in a closed shadow root", closed_root),
+    Route("/overlays/styled", "parts of a page that lie over it by a style sheet", styled),
     Route("/overlays/frame", "a consent banner in a frame of another origin", framed),
     Route("/overlays/inside", "the banner of /overlays/frame", inside),
     Route("/overlays/again", "a consent banner that comes back", again),

@@ -94,7 +94,12 @@
     return at(x, y) === node && !(box.left <= x && x <= box.right && box.top <= y && y <= box.bottom);
   };
   const hits = (node) => POINTS.filter((point) => isHit(node, point)).length;
-  const isShut = (node) => !node.shadowRoot && node.isConnected && hits(node) > 2;
+  // Beside custom elements these can have a root (DOM 4.2.14). One whose own text is seen shows no other; what is made by
+  // a style sheet is hit as its element as well.
+  const HOSTS = "article, aside, blockquote, div, footer, h1, h2, h3, h4, h5, h6, header, main, nav, p, section, span";
+  const isStyled = (node) => ["::before", "::after"].some((part) => !["none", "normal"].includes(getComputedStyle(node, part).content));
+  const mayHide = (node) => node.localName.includes("-") || (node.matches(HOSTS) && !node.innerText.trim() && !isStyled(node));
+  const isShut = (node) => !node.shadowRoot && node.isConnected && mayHide(node) && hits(node) > 2;
   const shut = () => [...new Set(POINTS.map(([x, y]) => at(x, y)))]
     .filter((node) => node && node !== document.body && node !== document.documentElement && (isShut(node) || (node.localName.includes("-") && covers(node))));
   const isBanner = (node) => isVisible(node) && isFixed(node) && share(node) >= BANNER

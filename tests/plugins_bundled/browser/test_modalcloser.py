@@ -125,6 +125,12 @@ def test_a_page_with_nothing_over_it_is_neither_changed_nor_waited_for(
     assert "autoconsent" not in page.html
 
 
+def test_parts_of_a_page_that_lie_over_it_by_a_style_sheet_stay(crawl: Crawl, site: Site) -> None:
+    page = Closed(crawl, site, "/overlays/styled", {})
+    assert page.sentence.startswith("nothing lay over the page"), page.outcome
+    assert all(part in page.html for part in ("whole card", "A heading", '<div class="wide"></div>'))
+
+
 def test_without_autoconsent_windows_are_closed_and_what_is_missing_is_said(crawl: Crawl, site: Site) -> None:
     page = Closed(crawl, site, "/modal?alone", {})
     assert page.sentence == "closed 1 window (its button: Newsletter)", page.outcome
