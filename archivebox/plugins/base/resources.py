@@ -12,9 +12,14 @@ from archivebox.plugins import base
 from archivebox.plugins.base.cdp import CDPConnection, CommandFailed
 from archivebox.plugins.base.responses import Archive
 
+CSS = "text/css"
+SAY_THEIR_CHARSET = (b"\xef\xbb\xbf", b'@charset "')
+IMPORTS_MAX = 5  # style sheets within one another
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from archivebox.plugins.base.cdp import Params
+    from archivebox.plugins.base.responses import Response
     from archivebox.plugins.base.tab import Tab
 
 
@@ -42,7 +47,24 @@ class Resources:
             return self._fetch(url, limit)
         if recorded.truncated or recorded.size > limit:
             return None
-        return Resource(recorded.status, recorded.mime, self._archive.body(recorded))
+        body = self._archive.body(recorded)
+        return Resource(recorded.status, self._type_of(recorded, body), body)
+
+    def _type_of(self, recorded: Response, body: bytes) -> str:
+        """A style sheet that says its charset nowhere has that of the document that uses it (CSS Syntax 3, 3.2)."""
+        said = self._archive.content_type(recorded)
+        is_silent = recorded.mime == CSS and "charset" not in said.lower() and not body.startswith(SAY_THEIR_CHARSET)
+        charset = self._charset_of_user(recorded) if is_silent else ""
+        return f"{CSS};charset={charset}" if charset else said
+
+    def _charset_of_user(self, recorded: Response) -> str:
+        user: Response | None = recorded
+        for _ in range(IMPORTS_MAX):
+            url = str(user.record.get("initiator", "")) if user else ""
+            if charset := self._archive.facts(url).charset:
+                return charset
+            user = self._archive.find(url)
+        return ""
 
     def _fetch(self, url: str, limit: int) -> Resource | None:
         """The page's Content-Security-Policy says where its scripts may fetch from, and holds for this, too.

@@ -10,6 +10,7 @@ Good while the page is still being recorded, and after the plugin `warc` has pac
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
@@ -162,6 +163,16 @@ class Archive:
         with self._open(response) as file:
             return file.read(self._bodies[response.sha256].size)
 
+    def content_type(self, response: Response) -> str:
+        """Return the Content-Type of an answer whose record is not packed yet, else its media type alone."""
+        record = response.record
+        if record.get("warc") and "offset" in record:
+            with contextlib.suppress(FileNotFoundError), open(os.path.join(self._folder, record["warc"]), "rb") as file:
+                file.seek(record["offset"])
+                _skip_head(file)
+                return _header(file, b"content-type") or response.mime
+        return response.mime
+
     def copy_body(self, response: Response, target: BinaryIO) -> None:
         """Write the body of an answer to a file, however large it is."""
         left = self._bodies[response.sha256].size
@@ -243,6 +254,15 @@ def _lines(path: str, start: int) -> Iterator[tuple[Params, int]]:
             start += len(line)
             if "url" in (record := record_in(line)):
                 yield record, start
+
+
+def _header(file: BinaryIO, name: bytes) -> str:
+    """Return the value of a header of the head at which a file stands, "" where it has none."""
+    while (line := file.readline(LINE_MAX)) not in (b"\r\n", b""):
+        key, _, value = line.partition(b":")
+        if key.strip().lower() == name:
+            return value.strip().decode("latin-1")
+    return ""
 
 
 def _skip_head(file: BinaryIO) -> None:

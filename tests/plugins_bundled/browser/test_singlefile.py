@@ -15,6 +15,7 @@ from PIL import Image, ImageChops
 from archivebox.plugins.base.cdp import CDPConnection
 from tests.plugins_bundled.browser.chain import NAVIGATE, Crawl, Snapshot
 from tests.programs import Programs
+from tests.site.charsets import texts
 from tests.site.serve import Site
 
 pytestmark = pytest.mark.browser
@@ -75,6 +76,17 @@ def test_what_was_recorded_is_not_fetched_again(crawl: Crawl, site: Site, progra
     assert page.run(SINGLEFILE).status == "succeeded"
     assert (page.folder / "singlefile" / "singlefile.html").read_text().count("data:image/png") >= 2
     assert [hit.path for hit in site.requests if hit.path != "/favicon.ico"] == []
+    recorder.stop()
+    page.close()
+
+
+def test_styles_have_the_charset_of_their_document(crawl: Crawl, site: Site, program: str) -> None:
+    path = "/charset/windows-1251"
+    page = crawl.snapshot("charset", site.url_for(path), SINGLEFILE_BINARY=program)
+    recorder = page.record()
+    assert page.run(NAVIGATE).status == "succeeded"
+    assert page.run(SINGLEFILE).status == "succeeded"
+    assert texts("windows-1251")[3] in (page.folder / "singlefile" / "singlefile.html").read_text()
     recorder.stop()
     page.close()
 
