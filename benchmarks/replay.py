@@ -128,7 +128,8 @@ def no_view(*_: object) -> NoReturn:
 def listener(folders: dict[UUID, Path]) -> Iterator[int]:
     """The replay listener as the server has it, on a port of its own."""
     port, loop = free_ports(), asyncio.new_event_loop()
-    application = Listener(lambda right: folders.get(right.snapshot_id), lambda _: True, ViewListener(no_view, no_view))
+    views = ViewListener(no_view, no_view, no_view)
+    application = Listener(lambda right: folders.get(right.snapshot_id), lambda _: True, views)
     server = Server(
         application, address="127.0.0.1", port=port, interface=Interfaces.RSGI, http=HTTPModes.http1, log_enabled=False
     )

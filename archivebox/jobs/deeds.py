@@ -25,6 +25,7 @@ from archivebox.jobs.job import Job
 from archivebox.jobs.permission import sight_for
 from archivebox.lib.files import remove_tree
 from archivebox.lib.jsonl import JSON
+from archivebox.replay.scripts.view import forget_views_of
 from archivebox.search.upkeep import forget, learn
 
 
@@ -148,6 +149,7 @@ class Purge(Deed):
         for snapshot in self.among().filter(pk__in=keys).only("output_dir"):
             if snapshot.output_dir and snapshot.path.is_dir():
                 remove_tree(snapshot.path)
+        forget_views_of(keys)
         if DATA_FOLDER.rewritten.is_dir():  # some of it is of these pages, and all of it is made again
             remove_tree(DATA_FOLDER.rewritten)
 

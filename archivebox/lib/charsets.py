@@ -1,7 +1,9 @@
 """Owns which charset HTML and CSS say they are written in (HTML 13.2.3.2, CSS Syntax 3, 3.2), and what reads it."""
 
 import codecs
+import html
 import re
+from urllib.parse import urljoin
 
 PRESCAN = 1024
 """Bytes in which a declaration counts wherever it stands."""
@@ -50,6 +52,13 @@ _LABELS = {
 """Labels that Python does not know."""
 
 
+_FILE = re.compile(
+    rb"""<!--(?:-?>|.*?-->|.*\Z)
+    |<(?P<name>script|link|base)\b(?P<attributes>(?:[^>"']|"[^"]*"|'[^']*')*+)>""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
+
+
 def codec_of(label: str) -> str | None:
     """Python's codec for a label (Encoding 4.2); None where there is none."""
     label = label.strip().lower()
@@ -79,6 +88,24 @@ def declared_in_html(data: bytes) -> str:
     return (found[1] or found[2] or b"").decode("latin-1").strip() if found else ""
 
 
+def declared_of_files(data: bytes, url: str) -> dict[str, str]:
+    """What ``charset`` of ``<script>`` and ``<link>`` in the document at ``url`` says of each file, by its URL
+    (HTML 4.12.1.1).
+    """
+    found: dict[str, str] = {}
+    base = url
+    for tag in _FILE.finditer(data) if b"charset" in data.lower() else ():
+        if tag["name"] is not None:
+            attributes = _attributes(tag["attributes"])
+            named = _joined(base, attributes.get(b"src" if tag["name"].lower() == b"script" else b"href", b""))
+            label = attributes.get(b"charset", b"").decode("latin-1").strip()
+            if tag["name"].lower() == b"base" and base == url:
+                base = named or base
+            elif named and codec_of(label):
+                found.setdefault(named, label)
+    return found
+
+
 def declared_in_css(data: bytes) -> str:
     """The label in ``@charset``, which has to be the first thing, written just so."""
     found = _IN_CSS.match(data[:PRESCAN])
@@ -86,11 +113,25 @@ def declared_in_css(data: bytes) -> str:
 
 
 def _label_of_meta(text: bytes) -> str:
-    attributes: dict[bytes, bytes] = {}
-    for name, *values in _ATTRIBUTE.findall(text):
-        attributes.setdefault(name.lower(), b"".join(values))
+    attributes = _attributes(text)
     label = attributes.get(b"charset", b"").strip()
     if not label and attributes.get(b"http-equiv", b"").strip().lower() == b"content-type":
         named = _CHARSET.search(attributes.get(b"content", b""))
         label = b"".join(each or b"" for each in named.groups()) if named else b""
     return label.decode("latin-1").strip()
+
+
+def _joined(base: str, address: bytes) -> str:
+    """The URL that an attribute names; empty where it names none."""
+    text = html.unescape(address.decode("utf-8", "replace")).strip()
+    try:
+        return urljoin(base, text) if text else ""
+    except ValueError:
+        return ""
+
+
+def _attributes(text: bytes) -> dict[bytes, bytes]:
+    attributes: dict[bytes, bytes] = {}
+    for name, *values in _ATTRIBUTE.findall(text):
+        attributes.setdefault(name.lower(), b"".join(values))
+    return attributes

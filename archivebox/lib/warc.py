@@ -7,6 +7,8 @@ _LINE_MOST = 1 << 16
 """Bytes of one header line."""
 _LINES_MOST = 1000
 _BLOCK = 1 << 20
+_IN_PARTS = frozenset({"content-security-policy"})
+"""Headers of which an answer may have several, and all count (Content Security Policy 3, 3.1)."""
 
 
 class NotWarcError(ValueError):
@@ -20,14 +22,18 @@ class LineSource(Protocol):
 
 
 def read_headers(file: LineSource) -> dict[str, str]:
-    """The lines up to the empty one, names in lower case; the first, which has no name, comes with its first word."""
+    """The lines up to the empty one, names in lower case; the first, which has no name, comes with its first word.
+
+    Of several with one name the last; policies one after the other, separated by commas.
+    """
     headers: dict[str, str] = {}
     for _ in range(_LINES_MOST):
         line = file.readline(_LINE_MOST)
         if line in {b"\r\n", b"\n", b""}:
             break
         name, _, value = line.partition(b":")
-        headers[name.strip().lower().decode("latin-1")] = value.strip().decode("utf-8", "replace")
+        key, text = name.strip().lower().decode("latin-1"), value.strip().decode("utf-8", "replace")
+        headers[key] = f"{headers[key]}, {text}" if key in _IN_PARTS and key in headers else text
     return headers
 
 

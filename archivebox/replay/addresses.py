@@ -6,12 +6,15 @@ archived file (a picture in a style sheet, a script's import) leads to the right
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from archivebox.replay.origins import host_name
 
 _WRITTEN = re.compile(r"@(https?):([^/]+)((?:/[^/]+)*?)/(\d{14})/(.*)", re.DOTALL)
 _URL = re.compile(r"\A(https?:)//?(?=[^/])")
 """The beginning of a URL, also where a proxy in front of us took two slashes for one."""
+_NUMBERED = re.compile(r"\A([1-9]\d{0,5})~(?=https?:/)")
+"""What stands before the URL of a frame that got another answer than the frames before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,10 @@ class ReplayContext:
         """The path under which the recorded ``url`` is seen."""
         return f"/{self.token}/{path_of(self.app, self.moment, url)}"
 
+    def frame_address(self, url: str, number: int) -> str:
+        """The same for the ``number``-th frame (1, 2, …) of those to which ``url`` was answered differently."""
+        return self.address(f"{number}~{url}")
+
     def follow(self, url: str) -> str:
         """The address of the app that looks for ``url`` at this moment in the whole collection."""
         return f"{self.app}/web/follow/{self.moment}/{url}"
@@ -44,16 +51,31 @@ def path_of(app: str, moment: str, shown: str) -> str:
     return f"@{app.replace('://', ':', 1)}/{moment}/{shown}"
 
 
-def read(token: str, path: str) -> tuple[ReplayContext | None, str]:
-    """The place that is written in ``path``, after its capability, and what is shown there: a URL, or a file's path.
+class ReplayAddress(NamedTuple):
+    """What an address says. ``place``: None where only a file is named. ``shown``: a URL, or the path of a file.
 
-    None for the place where only a file is named.
+    ``frame``: of which frame the answer is wanted; 0 for the best answer.
     """
+
+    place: ReplayContext | None
+    shown: str
+    frame: int = 0
+
+
+def read(token: str, path: str) -> ReplayAddress:
+    """What is written in ``path``, after its capability."""
     found = _WRITTEN.fullmatch(path)
     if found is None or not host_name(found[2]):
-        return None, path
+        return ReplayAddress(None, path)
     scheme, host, below, moment, shown = found.groups()
-    return ReplayContext(token, f"{scheme}://{host}{below}", moment), whole_url(shown)
+    frame, shown = split_number(shown)
+    return ReplayAddress(ReplayContext(token, f"{scheme}://{host}{below}", moment), whole_url(shown), frame)
+
+
+def split_number(shown: str) -> tuple[int, str]:
+    """The number of a frame, and the URL that follows it; 0 and all of it where no number stands there."""
+    found = _NUMBERED.match(shown)
+    return (int(found[1]), shown[found.end() :]) if found else (0, shown)
 
 
 def whole_url(shown: str) -> str:

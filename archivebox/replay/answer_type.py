@@ -1,9 +1,10 @@
 """Owns what a recorded answer is: its media type, and the charset that it or whoever uses it gives it."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
-from archivebox.lib.charsets import declared_in_css, declared_in_html
+from archivebox.lib.charsets import declared_in_css, declared_in_html, declared_of_files
 from archivebox.lib.mime_sniffing import (
     HEAD,
     MediaType,
@@ -14,6 +15,7 @@ from archivebox.lib.mime_sniffing import (
 )
 from archivebox.replay.files import NotThereError
 from archivebox.replay.index import Recorded, RecordingIndex, indices
+from archivebox.replay.locations import Location
 from archivebox.replay.records import opened
 
 _IMPORTS_MOST = 5
@@ -21,6 +23,9 @@ _IMPORTS_MOST = 5
 _REDIRECTS_MOST = 20
 _BEGINNING = 64 * 1024
 """Bytes of a document in which its charset is looked for."""
+_NAMING = 1024 * 1024
+"""Bytes of a document in which elements with a charset for a file are looked for."""
+_DOCUMENTS_REMEMBERED = 200
 CSS, PDF = "text/css", "application/pdf"
 
 
@@ -62,16 +67,38 @@ def is_pdf(folder: Path, url: str) -> bool:
 
 
 def inherited_charset(folder: Path, index: RecordingIndex, found: Recorded) -> str:
-    """The charset of the document that uses a script or style sheet, as which it is read if it names none itself."""
+    """As which a script or style sheet is read that names no charset: what the element says by which it is used, else
+    the charset of the document that uses it.
+    """
     for _ in range(_IMPORTS_MOST):
         user = index.user_of(found)
         if user is None or user is found:
             break
+        if charset := _given_by_element(folder, index, user, found):
+            return charset
         facts = index.facts(user)
         if charset := facts.charset if facts else _declared(folder, user):
             return charset
         found = user
     return ""
+
+
+def _given_by_element(folder: Path, index: RecordingIndex, user: Recorded, found: Recorded) -> str:
+    """What ``charset`` of the element says by which a document uses a file."""
+    if user.body is None or user.response.record.get("type", "Document") != "Document":
+        return ""
+    files = _files_with_charset(folder, user.body, min(user.size, _NAMING), user.response.url)
+    for url, label in files.items():
+        named = index.find(url)
+        if named is not None and named.response.url == found.response.url:
+            return label
+    return ""
+
+
+@lru_cache(_DOCUMENTS_REMEMBERED)
+def _files_with_charset(folder: Path, body: Location, size: int, url: str) -> Mapping[str, str]:
+    with opened(folder, body) as (_, block):
+        return declared_of_files(block.read(size), url)
 
 
 def _declared(folder: Path, user: Recorded) -> str:

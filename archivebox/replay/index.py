@@ -90,6 +90,26 @@ class RecordingIndex:
         url = url.partition("#")[0]
         return self._answers.get((method, url)) or self._answers.get((method, loose(url)), [])
 
+    def frame_answers(self, url: str) -> list[Recorded]:
+        """What each frame (of another document than the page's own) showed at ``url``, in the order of the requests."""
+        shown: dict[str, Recorded] = {}
+        for number, one in enumerate(self.answers(url)):
+            record, response = one.response.record, one.response
+            is_shown = response.status not in {206, 304} and not response.redirected_to
+            if record.get("type") == "Document" and is_shown and not response.is_main:
+                shown[str(record.get("frame") or number)] = one
+        return list(shown.values())
+
+    def count_frames(self, url: str) -> int:
+        """How many frames were answered at ``url``; 0 where all of them got the same."""
+        answers = self.frame_answers(url)
+        return len(answers) if len({one.response.sha256 for one in answers}) > 1 else 0
+
+    def find_frame(self, url: str, number: int) -> Recorded | None:
+        """What the ``number``-th frame (1, 2, …) at ``url`` showed; that of the last one beyond, the best one for 0."""
+        answers = self.frame_answers(url) if number else []
+        return answers[min(number, len(answers)) - 1] if answers else self.find(url)
+
     def page(self, url: str, final_url: str) -> str:
         """Where the page of ``url`` was when it was kept, led on by refreshes and scripts; empty: not recorded."""
         led_to = self.find(final_url) if final_url else None

@@ -269,20 +269,20 @@ class _Answers:
         if self.scripted is not None and str(said["url"]).startswith(_origin_of(self.scripted.address)):
             return _answer_with_scripts(self.scripted, said)
         token, _, path = str(said["url"]).removeprefix(f"http://{self.host}/").partition("/")
-        place, url = addresses.read(token, path)
+        place, url, frame = addresses.read(token, path)
         if place is None:
             return _NOTHING
         try:
-            reply = self._reply(place, url, _headers(said).get("range", ""))
+            reply = self._reply(place, RecordedRequest(place, url, range=_headers(said).get("range", ""), frame=frame))
         except NotThereError:
             return _NOTHING
         allowed = policy(self.host, reply.mimetype, links=True, is_clean=reply.is_clean)
         return _sent(reply, {"content-type": reply.mimetype, "content-security-policy": allowed, **reply.headers})
 
-    def _reply(self, place: ReplayContext, url: str, span: str) -> Reply:
-        if place.token == SAVED and url == self.url:
-            return saved_page(self.folder, url, place)
-        return reply_to(self.folder, RecordedRequest(place, url, range=span), apart=True)
+    def _reply(self, place: ReplayContext, asked: RecordedRequest) -> Reply:
+        if place.token == SAVED and asked.url == self.url:
+            return saved_page(self.folder, asked.url, place)
+        return reply_to(self.folder, asked, apart=True)
 
 
 def _scripted(snapshot: Snapshot, url: str) -> OfflineView | None:

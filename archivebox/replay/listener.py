@@ -87,7 +87,7 @@ class Listener:
 
     async def _answer(self, scope: RequestScope, host: str, answer: ReplayResponse) -> None:
         token, _, path = scope.path.lstrip("/").partition("/")
-        place, shown = addresses.read(token, path)
+        place, shown, frame = addresses.read(token, path)
         names = [] if is_url(shown) else split_path(shown)
         right = capability.read(token, "/".join(names))
         own = snapshot_of_host(host)
@@ -111,7 +111,8 @@ class Listener:
         if place is not None and is_url(shown):
             answer.links = not answer.is_shared
             url = f"{shown}?{scope.query_string}" if scope.query_string else shown
-            await self._recorded(answer, folder, RecordedRequest(place, url, range=scope.headers.get("range") or ""))
+            asked = RecordedRequest(place, url, range=scope.headers.get("range") or "", frame=frame)
+            await self._recorded(answer, folder, asked)
         else:
             await self._file(answer, scope, folder, names, place or ReplayContext(token, "", ""))
 

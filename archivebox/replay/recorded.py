@@ -16,6 +16,7 @@ from archivebox.replay.pages import HTML, circle_page, missing_page
 from archivebox.replay.records import RecordBlock, opened
 from archivebox.replay.rewriting.document import Document, DocumentKind, Made
 from archivebox.replay.rewritten import DocumentSource, is_large, open_rewritten
+from archivebox.replay.scripts.page_policy import policy_of_page
 from archivebox.replay.scripts.place import ScriptPlace
 
 DOCUMENTS = frozenset({"text/html", "application/xhtml+xml"})
@@ -31,6 +32,7 @@ class RecordedRequest:
     """What the browser asks for: a URL, in which place, with scripts or not, and which part of it.
 
     ``is_raw``: a script asks, and gets all bytes as they came. ``found``: the answer, where it was chosen already.
+    ``frame``: see :class:`archivebox.replay.addresses.ReplayAddress`.
     """
 
     place: ReplayContext | ScriptPlace
@@ -39,6 +41,7 @@ class RecordedRequest:
     range: str = ""
     is_raw: bool = False
     found: Recorded | None = None
+    frame: int = 0
 
 
 @dataclass
@@ -46,6 +49,7 @@ class Reply:
     """An answer; whoever has it calls ``close``. ``read`` blocks.
 
     ``is_clean``: a document without what would have a browser connect elsewhere, or say where it comes from.
+    ``page_policy``: what its own policy forbade its scripts, where they run.
     """
 
     status: int
@@ -55,6 +59,7 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     close: Callable[[], None] = lambda: None
     is_clean: bool = False
+    page_policy: str = ""
 
 
 def reply_to(folder: Path, asked: RecordedRequest, *, apart: bool = False) -> Reply:
@@ -64,7 +69,7 @@ def reply_to(folder: Path, asked: RecordedRequest, *, apart: bool = False) -> Re
     LargeDocumentError for it.
     """
     index = indices.of(folder)
-    found = asked.found or index.find(asked.url)
+    found = asked.found or index.find_frame(asked.url, asked.frame)
     if found is None:
         return _page(404, missing_page(asked.url, asked.place, index.failures.get(asked.url, "")))
     if index.leads_in_circles(found):
@@ -125,12 +130,15 @@ def _recorded(
     # A document that its scripts show under another address is relative to that.
     is_scripted = isinstance(asked.place, ScriptPlace) and kind is not DocumentKind.CSS
     url = asked.url if is_scripted else found.response.url
-    document = Document(kind, str(media), str(folder), url, asked.place, asked.scripts, inherited)
+    nonce = found.response.sha256 if is_scripted else ""  # no page can hold the digest of itself
+    document = Document(kind, str(media), str(folder), url, asked.place, asked.scripts, inherited, nonce)
     if is_large(kind, found.size):
-        return large(
-            document, DocumentSource(found.response.sha256, found.size, found.body), found.response.status, apart=apart
-        )
-    return made(document.make(body.read(found.size)), found.response.status)
+        source = DocumentSource(found.response.sha256, found.size, found.body)
+        reply = large(document, source, found.response.status, apart=apart)
+    else:
+        reply = made(document.make(body.read(found.size)), found.response.status)
+    reply.page_policy = policy_of_page(headers.get("content-security-policy", ""), nonce) if is_scripted else ""
+    return reply
 
 
 def _kind_of(essence: str, asked: RecordedRequest) -> DocumentKind | None:

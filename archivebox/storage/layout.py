@@ -116,6 +116,11 @@ class DataFolder:
         return self.run / "rewritten"
 
     @property
+    def script_views(self) -> Path:
+        """What is remembered of archived pages whose scripts run, a file a view; some of it are their URLs."""
+        return self.run / "script-views"
+
+    @property
     def machine_id(self) -> Path:
         return self.run / "machine-id"
 

@@ -44,8 +44,9 @@ class Score:
 
 def score_of(live: View, shown: View) -> Score:
     """What is lost from the live page in another view of it."""
-    lacking = len(shown.missing) - len(live.missing)
-    return Score(_tiles(live.picture, shown.picture), lost(live.words, shown.words), max(lacking, 0), shown.violations)
+    lacking = max(len(shown.missing) - len(live.missing), 0)
+    forbidden = max(shown.violations - live.violations, 0)
+    return Score(_tiles(live.picture, shown.picture), lost(live.words, shown.words), lacking, forbidden)
 
 
 def score_of_picture(live: View, path: Path) -> Score:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from archivebox.lib.html_probe import ParserLimitError
 from archivebox.replay.addresses import ReplayContext
+from archivebox.replay.answer_type import is_pdf
 from archivebox.replay.index import indices
 from archivebox.replay.rewriting.css import rewrite_css
 from archivebox.replay.rewriting.html import lead_links, rewrite_html
@@ -51,7 +52,8 @@ class Made:
 class Document:
     """What its rewriting needs to know. ``folder``: its snapshot's, empty for a copy; ``url``: its own, as well.
 
-    ``mimetype``: with the charset that is known of it; ``inherited``: a style sheet's charset where nothing says it.
+    ``mimetype``: with the charset that is known of it; ``inherited``: a style sheet's charset where nothing says it;
+    ``nonce``: see :class:`archivebox.replay.rewriting.links.Links`.
     """
 
     kind: DocumentKind
@@ -61,6 +63,7 @@ class Document:
     place: ReplayContext | ScriptPlace
     scripts: bool
     inherited: str = ""
+    nonce: str = ""
 
     def make(self, data: bytes) -> Made:
         """What is shown of it; its source where it cannot be rewritten."""
@@ -77,7 +80,7 @@ class Document:
     def rewrite(self, data: bytes) -> bytes:
         """Its bytes in UTF-8, with URLs that lead into the archive. ParserLimitError."""
         place = self.place.seen_from(self.url) if isinstance(self.place, ScriptPlace) else self.place
-        text, links = self._text(data), LinkRewriter(place, self.url, self.url, self._is_kept(), self.scripts)
+        text, links = self._text(data), self._links(place)
         if self.kind is DocumentKind.SCRIPTED:
             written = rewrite_scripted(text, links, indices.of(Path(self.folder)).origins)
         else:
@@ -102,11 +105,20 @@ class Document:
         style = self.mimetype.startswith("text/css")
         return decode_style(data, self.mimetype, self.inherited) if style else decode(data, self.mimetype)
 
-    def _is_kept(self) -> Callable[[str], bool]:
+    def _links(self, place: ReplayContext | ScriptPlace) -> LinkRewriter:
         if not self.folder:
-            return lambda _url: False
+            return LinkRewriter(place, self.url, self.url, lambda _url: False, self.scripts)
         index = indices.of(Path(self.folder))
-        return lambda url: index.find(url) is not None
+        return LinkRewriter(
+            place,
+            self.url,
+            self.url,
+            is_kept=lambda url: index.find(url) is not None,
+            scripts=self.scripts,
+            count_frames=index.count_frames,
+            is_pdf=lambda url: is_pdf(Path(self.folder), url),
+            nonce=self.nonce,
+        )
 
     @classmethod
     def from_json(cls, text: str) -> "Document":

@@ -6,6 +6,7 @@ in one tree may be elements in the next (a style sheet within SVG, for one; HTML
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
@@ -13,9 +14,11 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from archivebox.lib import html_probe
 from archivebox.replay.rewriting.css import rewrite_css
+from archivebox.replay.rewriting.embedded import hold_place_of_pdf
 from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.rewriting.sources import SELECTOR as SOURCES
 from archivebox.replay.rewriting.sources import candidates, keep_recorded_sources
+from archivebox.replay.scripts.page_policy import policy_of_page
 
 _RESOURCES = frozenset({"src", "poster", "background", "data", "href", "xlink:href", "lowsrc", "dynsrc"})
 _LINKING = frozenset({"href", "xlink:href"})
@@ -34,6 +37,7 @@ _LATE = {
 }
 """What scripts put in when it is scrolled to, and where."""
 _SHOWN_LATE = frozenset({"img", "source", "iframe"})
+_FRAMES = frozenset({"iframe", "frame"})
 _OTHERS = frozenset({"style", "srcdoc", "http-equiv"})
 _SELECTOR = ",".join(
     ["style", "base", "a", "area", "meta[name]"]
@@ -46,6 +50,7 @@ _SHOWN_LINKS = frozenset(
     {"stylesheet", "icon", "apple-touch-icon", "mask-icon", "preload", "modulepreload", "manifest"}
 )
 """Kinds of ``<link>`` that are part of the page. Others are left out: some would have the browser connect elsewhere."""
+_POLICY = "content-security-policy"
 _KEPT_PRAGMAS = frozenset({"content-type", "content-language", "default-style", "x-ua-compatible"})
 """Values of ``http-equiv`` that are kept; others are policies, cookies and timers of the server."""
 _REFRESH = re.compile(r"\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
@@ -78,8 +83,14 @@ def _rewritten(text: str, links: LinkRewriter, depth: int) -> tuple[LinkRewriter
     tree = _parsed(text)
     links = _based(tree, links)
     keep_recorded_sources(_elements(tree, SOURCES), links)
+    frames: Counter[str] = Counter()
     for node in _elements(tree, _SELECTOR):
+        if hold_place_of_pdf(node, links):
+            continue
+        url = links.absolute(node.attributes.get("src") or "") if node.tag in _FRAMES else ""
         _rewrite(node, links, depth)
+        if url:
+            _number_frame(node, url, links, frames)
     return links, with_doctype_of(text, tree.html or "")
 
 
@@ -151,6 +162,7 @@ def _rewrite(node: LexborNode, links: LinkRewriter, depth: int) -> None:
         node.inner_html = rewrite_css(node.text(), links)
     elif tag == "meta":
         _turn_refresh(node, attributes, links)
+        _turn_policy(node, attributes, links)
     for name, value in attributes.items():
         written = _written(tag, name, value, links, depth)
         if written is not None:
@@ -158,6 +170,14 @@ def _rewrite(node: LexborNode, links: LinkRewriter, depth: int) -> None:
     if tag in _SHOWN_LATE:
         _show_now(node, attributes, links)
     _clean(node, links, depth)
+
+
+def _number_frame(node: LexborNode, url: str, links: LinkRewriter, frames: Counter[str]) -> None:
+    """Have a frame show what it got, and not what another frame got at the same URL."""
+    document = url.partition("#")[0]
+    if links.count_frames(document) > 0:
+        frames[document] += 1
+        node.attrs["src"] = links.place.frame_address(url, frames[document])
 
 
 def _attributes(node: LexborNode) -> dict[str, str]:
@@ -193,15 +213,17 @@ def _is_left_out(tag: str, attributes: dict[str, str], links: LinkRewriter) -> b
 
 def _cleaned(tag: str, attributes: dict[str, str], links: LinkRewriter, depth: int) -> dict[str, str]:
     """The attributes that an element keeps."""
-    wanted = {name: value for name, value in attributes.items() if name not in _DROPPED}
+    kept = {"nonce"} if links.keeps_policy else set()
+    wanted = {name: value for name, value in attributes.items() if name not in _DROPPED or name in kept}
     if "srcdoc" in wanted:
         wanted["srcdoc"] = lead_links(wanted["srcdoc"], links, depth + 1) if depth < _DEEPEST else ""
     if tag == "link":
         wanted["rel"] = _kinds(attributes)
     elif tag in {"a", "area"}:
-        wanted.pop("target", None)
+        target = wanted.pop("target", "")
         wanted |= {name: links.outward(wanted[name]) for name in _LINKING & wanted.keys()}
-        if links.leaves_frame(wanted.get("href") or wanted.get("xlink:href") or ""):
+        href = wanted.get("href") or wanted.get("xlink:href") or ""
+        if links.leaves_frame(href) or (target == "_top" and not links.scripts and links.is_ours(href)):
             wanted["target"] = "_top"
     elif tag == "base":
         wanted.pop("target", None)
@@ -243,6 +265,8 @@ def _kinds(attributes: dict[str, str]) -> str:
 
 def _is_kept(attributes: dict[str, str], links: LinkRewriter) -> bool:
     pragma = attributes.get("http-equiv", "").strip().lower()
+    if pragma == _POLICY:
+        return links.keeps_policy
     if pragma == "refresh":
         if links.is_ours(_named_by_refresh(attributes)):
             return True
@@ -254,6 +278,11 @@ def _is_kept(attributes: dict[str, str], links: LinkRewriter) -> bool:
 def _turn_refresh(node: LexborNode, attributes: dict[str, str], links: LinkRewriter) -> None:
     if attributes.get("http-equiv", "").strip().lower() == "refresh":
         node.attrs["content"] = f"0; url={links.place.address(_refreshed_to(attributes, links))}"
+
+
+def _turn_policy(node: LexborNode, attributes: dict[str, str], links: LinkRewriter) -> None:
+    if attributes.get("http-equiv", "").strip().lower() == _POLICY:
+        node.attrs["content"] = policy_of_page(attributes.get("content", ""), links.nonce)
 
 
 def _refreshed_to(attributes: dict[str, str], links: LinkRewriter) -> str:

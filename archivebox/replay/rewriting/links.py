@@ -28,6 +28,12 @@ class LinkRewriter:
     scripts: bool = False
     before: str = ""
     """What stands before a document within this one (``srcdoc``)."""
+    count_frames: Callable[[str], int] = lambda _url: 0
+    """How many frames got answers of a URL that differ; 0 where they do not."""
+    is_pdf: Callable[[str], bool] = lambda _url: False
+    """Whether a URL in this snapshot leads to a PDF."""
+    nonce: str = ""
+    """That of what a view puts in, where the page's own policy decides which other scripts run."""
 
     def with_base(self, href: str) -> "LinkRewriter":
         """The same for a document that names another base."""
@@ -36,6 +42,11 @@ class LinkRewriter:
     @property
     def keeps_base(self) -> bool:
         """Whether ``<base>`` stays: a script's URLs are relative to it, while all in the document are absolute."""
+        return isinstance(self.place, ScriptPlace)
+
+    @property
+    def keeps_policy(self) -> bool:
+        """Whether the page's own policy for its scripts stays, and the nonces that it names."""
         return isinstance(self.place, ScriptPlace)
 
     def leaves_frame(self, href: str) -> bool:

@@ -1,10 +1,8 @@
 """Owns which recorded answer a script gets: by method, URL and body of its request, and by how often it has asked."""
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 
 from archivebox.replay.index import Recorded, RecordingIndex
 from archivebox.replay.locations import Location
@@ -34,27 +32,6 @@ def posted(folder: Path, index: RecordingIndex, method: str, url: str, body: byt
 @lru_cache(_NAMES_REMEMBERED)
 def _recorded_names(folder: Path, answer: Location) -> BodyNames:
     return names_of(read_request_body(folder, answer, BODY_MOST))
-
-
-class Repeats:
-    """How often each document has asked for the same."""
-
-    MOST = 20_000
-    """Counts that are remembered."""
-
-    def __init__(self) -> None:
-        self._counts: OrderedDict[tuple[str, ...], int] = OrderedDict()
-        self._lock = Lock()
-
-    def count(self, *name: str) -> int:
-        """How often ``name`` was counted before."""
-        with self._lock:
-            before = self._counts.get(name, 0)
-            self._counts[name] = before + 1
-            self._counts.move_to_end(name)
-            while len(self._counts) > self.MOST:
-                self._counts.popitem(last=False)
-        return before
 
 
 def nth(answers: Sequence[Recorded], before: int) -> Recorded:

@@ -1,7 +1,7 @@
 """Owns the answers on the hosts of script views: who may see one, and with which headers an answer goes out."""
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,14 +12,13 @@ from uuid import UUID
 from archivebox.replay.answer import Headers, HttpExchange, ReplayResponse
 from archivebox.replay.large import in_turn
 from archivebox.replay.scripts.bodies import BODY_MOST
+from archivebox.replay.scripts.memory import ViewMemory
 from archivebox.replay.scripts.place import ScriptPlace
 from archivebox.replay.scripts.policy import VIOLATIONS, view_policy
-from archivebox.replay.scripts.requests import DOCUMENT, WORKERS, ForbiddenError, ScriptedPage, ViewMemory, ViewRequest
+from archivebox.replay.scripts.requests import DOCUMENT, WORKERS, ForbiddenError, ScriptedPage, ViewRequest
 
 _FORBIDDEN = ("Not here", "Nothing that was recorded has this address.")
 _TOO_LARGE = ("Too large", "A request may have 1 MB.")
-VIEWS_MOST = 500
-"""Views that something is remembered of."""
 VIOLATIONS_EVERY = 1.0
 """Seconds between two times that refused requests of one view are written down."""
 
@@ -55,14 +54,21 @@ LookUpView = Callable[[str], OpenView]
 
 
 class ViewAnswer(ReplayResponse):
-    """One answer on the host of a view. ``destination``: what it is fetched for."""
+    """One answer on the host of a view. ``destination``: what it is fetched for.
+
+    ``page_policy``: see :class:`archivebox.replay.recorded.Reply`.
+    """
 
     destination = ""
+    page_policy = ""
 
     def _policy(self, mimetype: str) -> str:
         is_document = self.scripts and self.is_clean
         runs = is_document or (self.scripts and self.destination in WORKERS)
-        return view_policy(self._host, mimetype, self._app_url, scripts=runs, is_clean=self.is_clean or runs)
+        is_clean = self.is_clean or runs
+        return view_policy(
+            self._host, mimetype, self._app_url, scripts=runs, is_clean=is_clean, page_policy=self.page_policy
+        )
 
     @property
     def _referrer_policy(self) -> str:
@@ -76,12 +82,17 @@ class ViewAnswer(ReplayResponse):
 class ViewListener:
     """The part of the listener that is for script views."""
 
-    def __init__(self, look_up: LookUpView, add_violations: Callable[[UUID, int], None]) -> None:
-        """``add_violations`` writes down how often the policy of a view has refused something more; it may block."""
+    def __init__(
+        self, look_up: LookUpView, add_violations: Callable[[UUID, int], None], memories: Callable[[UUID], ViewMemory]
+    ) -> None:
+        """``add_violations`` writes down how often the policy of a view has refused something more; it may block.
+
+        ``memories``: what is remembered of a view, whichever web server is asked.
+        """
         self._look_up = look_up
         self._add_violations = add_violations
         self._violations: Counter[UUID] = Counter()
-        self._memories: OrderedDict[UUID, ViewMemory] = OrderedDict()
+        self._memories = memories
 
     async def answer(self, scope: ViewScope, exchange: BodyExchange, answer: ViewAnswer, label: str) -> None:
         """Send the answer. EndedError, NotThereError."""
@@ -107,12 +118,13 @@ class ViewListener:
         if target == VIOLATIONS:
             await self._count_violation(view.key)
         answer.scripts, answer.destination = request.may_run, request.destination
-        page = ScriptedPage(view.folder, view.place, self._memory(view.key))
+        page = ScriptedPage(view.folder, view.place, self._memories(view.key))
         try:
             reply = await in_turn(partial(page.reply, request))
         except ForbiddenError:
             answer.error(403, *_FORBIDDEN)
             return
+        answer.page_policy = reply.page_policy
         try:
             await answer.reply(reply)
         finally:
@@ -127,13 +139,6 @@ class ViewListener:
             finally:
                 count = self._violations.pop(key)
             await asyncio.to_thread(self._add_violations, key, count)
-
-    def _memory(self, key: UUID) -> ViewMemory:
-        memory = self._memories.setdefault(key, ViewMemory())
-        self._memories.move_to_end(key)
-        while len(self._memories) > VIEWS_MOST:
-            self._memories.popitem(last=False)
-        return memory
 
 
 async def _read(exchange: BodyExchange) -> bytes | None:

@@ -61,7 +61,8 @@ class OfflineView:
         reply = self._page.reply(request, apart=True)
         runs = request.may_run and (reply.is_clean or request.destination not in FRAMES)
         host = self._origin.partition("://")[2]
-        policy = view_policy(host, reply.mimetype, scripts=runs, is_clean=reply.is_clean or runs)
+        is_clean = reply.is_clean or runs
+        policy = view_policy(host, reply.mimetype, scripts=runs, is_clean=is_clean, page_policy=reply.page_policy)
         more = {"content-security-policy": policy, "referrer-policy": "same-origin", "cache-control": "no-store"}
         reply.headers = {"content-type": reply.mimetype, **more, **reply.headers}
         return reply

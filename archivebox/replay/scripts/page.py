@@ -25,10 +25,14 @@ def rewrite_scripted(text: str, links: LinkRewriter, origins: Iterable[str]) -> 
     What is put in stands before everything but the document type, where a browser begins the head with it.
     """
     assert isinstance(links.place, ScriptPlace)  # noqa: S101 - other places run no scripts
-    text, own = _without_maps(text)
+    text, maps = _without_maps(text)
     page = json.dumps({"url": links.document, **asdict(links.place)})
-    modules = json.dumps(module_map(own, links, links.place, origins)).replace("<", "\\u003c")
-    put_in = f'<script src="{SHIM}" data-page="{escape(page)}"></script><script type="importmap">{modules}</script>'
+    modules = json.dumps(module_map(maps, links, links.place, origins)).replace("<", "\\u003c")
+    own = f' nonce="{links.nonce}"' if links.nonce else ""
+    put_in = (
+        f'<script src="{SHIM}" data-page="{escape(page)}"{own}></script>'
+        f'<script type="importmap"{own}>{modules}</script>'
+    )
     html = rewrite_html(text, replace(links, before=put_in))
     doctype = DOCTYPE.match(html)
     start = doctype.end() if doctype else 0

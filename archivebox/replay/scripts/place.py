@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import ada_url
 
-from archivebox.replay.addresses import is_url, whole_url
+from archivebox.replay.addresses import is_url, split_number, whole_url
 
 FOREIGN = "/~/"
 """What stands before the URLs of other hosts, and before the few addresses that are the view's own."""
@@ -41,20 +41,29 @@ class ScriptPlace:
         is_plain = self.is_plain and path.startswith("/") and not path.startswith(("//", FOREIGN))
         return path if is_plain else f"{FOREIGN}{url}"
 
+    def frame_address(self, url: str, number: int) -> str:
+        """See :meth:`archivebox.replay.addresses.Place.frame_address`. The shim turns it into the plain address."""
+        return f"{FOREIGN}{number}~{url}"
+
     def follow(self, url: str) -> str:
         """Links stay in the frame: a script could click them."""
         return self.address(url)
 
     def is_ours(self, text: str) -> bool:
         """Whether only :meth:`address` can have written this. A path may be the page's own."""
-        return text.startswith(FOREIGN) and is_url(text[len(FOREIGN) :])
+        return text.startswith(FOREIGN) and is_url(split_number(text[len(FOREIGN) :])[1])
 
     def url_at(self, target: str) -> str:
         """The recorded URL that a path and query stand for; empty for an address of the view's own."""
         if not target.startswith(FOREIGN):
             return f"{self.main}{target}"
-        rest = target[len(FOREIGN) :]
+        _, rest = split_number(target[len(FOREIGN) :])
         return whole_url(rest) if is_url(rest) else ""
+
+    @staticmethod
+    def frame_at(target: str) -> int:
+        """The number of the frame that a path names; 0 where it names none."""
+        return split_number(target[len(FOREIGN) :])[0] if target.startswith(FOREIGN) else 0
 
 
 def origin_of(url: str) -> str:

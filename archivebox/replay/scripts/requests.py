@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import OrderedDict
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -11,7 +10,8 @@ from archivebox.replay.index import Recorded, RecordingIndex, indices
 from archivebox.replay.pages import HTML, error_page
 from archivebox.replay.recorded import RecordedRequest, Reply, reply_to, whole
 from archivebox.replay.scripts.bodies import names_of
-from archivebox.replay.scripts.exchanges import Repeats, nth, posted, repeats
+from archivebox.replay.scripts.exchanges import nth, posted, repeats
+from archivebox.replay.scripts.memory import LocalViewMemory, ViewMemory
 from archivebox.replay.scripts.page import SHIM
 from archivebox.replay.scripts.place import FOREIGN, ScriptPlace, origin_of
 from archivebox.replay.scripts.policy import VIOLATIONS
@@ -27,8 +27,6 @@ DOCUMENT = "archived-document"
 EVENTS = "text/event-stream"
 WORKER_MOST = 16 * 1024 * 1024
 """Bytes of a worker's script."""
-ROUTES_MOST = 1000
-"""Addresses of one view that are remembered as made by scripts."""
 _JSON = "application/json; charset=utf-8"
 _SCRIPT = "text/javascript; charset=utf-8"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -60,27 +58,13 @@ class ViewRequest:
         return self.destination in FRAMES | WORKERS
 
 
-@dataclass
-class ViewMemory:
-    """What is remembered of one view while it lasts: what its documents had, and which addresses its scripts made."""
-
-    repeats: Repeats = field(default_factory=Repeats)
-    routes: OrderedDict[str, str] = field(default_factory=OrderedDict)
-
-    def add_route(self, url: str, document: str) -> None:
-        """Remember that the recorded ``document`` shows itself under ``url``."""
-        self.routes[url] = self.routes.get(document, document)
-        while len(self.routes) > ROUTES_MOST:
-            self.routes.popitem(last=False)
-
-
 @dataclass(frozen=True)
 class ScriptedPage:
     """One view of a page with its scripts: ``folder`` is its snapshot's. It needs no database and no network."""
 
     folder: Path
     place: ScriptPlace
-    memory: ViewMemory = field(default_factory=ViewMemory)
+    memory: ViewMemory = field(default_factory=LocalViewMemory)
 
     def reply(self, request: ViewRequest, *, apart: bool = False) -> Reply:
         """The answer to a request. Blocks. ForbiddenError; LargeDocumentError: see :func:`reply_to`."""
@@ -93,8 +77,8 @@ class ScriptedPage:
             found = self._find(index, url, request)
         except _StreamOverError:
             return Reply(204, HTML, 0, _nothing)
-        if found is None and request.destination in FRAMES and url in self.memory.routes:
-            found = index.find(self.memory.routes[url])
+        if found is None and request.destination in FRAMES and (document := self.memory.route(url)):
+            found = index.find(document)
         better = self._url_on_host_of_referrer(url, request) if found is None else ""
         if better and self._find(index, better, request, counts=False) is not None:
             return Reply(307, HTML, 0, _nothing, {"location": self.place.address(better)})
@@ -114,15 +98,16 @@ class ScriptedPage:
         elif request.destination == "empty" and not request.range:
             answers = repeats(index, url)
         else:
-            return index.find(url)
+            return index.find_frame(url, self.place.frame_at(request.target) if request.destination in FRAMES else 0)
         if not answers:
             return index.find(url)
-        name = (request.document, request.method, url, names_of(request.body).alike)
-        before = self.memory.repeats.count(*name) if counts else 0
-        found = nth(answers, before)
-        if counts and found.response.mime == EVENTS and before >= len(answers):
+        is_stream = answers[-1].response.mime == EVENTS
+        if not counts or (len(answers) == 1 and not is_stream):
+            return answers[0]
+        before = self.memory.count(request.document, request.method, url, names_of(request.body).alike)
+        if is_stream and before >= len(answers):
             raise _StreamOverError
-        return found
+        return nth(answers, before)
 
     def _url_on_host_of_referrer(self, url: str, request: ViewRequest) -> str:
         """Where ``/x`` means the host of the module or document that names it; empty where that is the page's own."""
@@ -174,7 +159,7 @@ class ScriptedPage:
         sockets = sockets_to(self.folder, url)
         if not sockets:
             return _missing()
-        before = self.memory.repeats.count(document, "socket", url)
+        before = self.memory.count(document, "socket", url)
         return whole(_JSON, as_json(sockets[before] if before < len(sockets) else Socket(is_closed=True)))
 
     def _route(self, body: bytes) -> Reply:

@@ -11,6 +11,12 @@ delete self.__archivedPage;
 element?.remove();
 
 const here = self.origin, FOREIGN = "/~/";
+const frame = self.document && /^\/~\/\d+~(?=https?:)/.exec(self.location.pathname);
+if (frame) {  // which frame it is stands in its address, and is no part of its URL
+  const there = self.location.href.slice(here.length + frame[0].length), path = there.slice(page.main.length);
+  const isPlain = there.startsWith(`${page.main}/`) && !path.startsWith("//") && !path.startsWith(FOREIGN);
+  self.history.replaceState(null, "", isPlain ? path : FOREIGN + there);
+}
 const native = {
   fetch: self.fetch.bind(self), setTimeout: self.setTimeout.bind(self), open: self.XMLHttpRequest?.prototype.open,
 };

@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Iterable
 from datetime import timedelta
 from uuid import UUID
 
@@ -10,9 +11,11 @@ from django.db.models import F
 from django.utils import timezone
 
 from archivebox.base_models.rows import Row
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.snapshot import Snapshot
 from archivebox.replay.capability import PUBLIC
 from archivebox.replay.scripts.host import LABEL_BYTES
+from archivebox.replay.scripts.memory import SharedViewMemory, forget, forget_others
 
 LIFETIME = timedelta(hours=1)
 """How long a view lasts; the page of the app that shows it renews it."""
@@ -58,6 +61,7 @@ class ScriptView(Row):
 
     def end(self) -> None:
         """It opens nothing from now on."""
+        forget(DATA_FOLDER.script_views, [self.pk])
         self.delete()
 
 
@@ -67,6 +71,7 @@ def create_script_view(snapshot: Snapshot, viewer: str, url: str) -> tuple[Scrip
     theirs = ScriptView.objects.filter(viewer=viewer).order_by("-id").values_list("pk", flat=True)
     most = PUBLIC_VIEWS_MOST if viewer == PUBLIC else VIEWS_MOST
     ScriptView.objects.filter(pk__in=list(theirs[most - 1 :])).delete()
+    forget_others(DATA_FOLDER.script_views, ScriptView.objects.values_list("pk", flat=True))
     label = secrets.token_hex(LABEL_BYTES)
     view = ScriptView.objects.create(
         snapshot=snapshot, viewer=viewer, digest=_digest(label), url=url, expires_at=timezone.now() + LIFETIME
@@ -82,6 +87,17 @@ def find_script_view(label: str) -> ScriptView | None:
 def own_script_view(key: UUID, viewer: str) -> ScriptView | None:
     """The view of this key, if it is this viewer's and has not ended."""
     return ScriptView.objects.valid().filter(pk=key, viewer=viewer).first()
+
+
+def memory_of_view(key: UUID) -> SharedViewMemory:
+    """What is remembered of a view, by all web servers of the collection."""
+    return SharedViewMemory(DATA_FOLDER.script_views / str(key))
+
+
+def forget_views_of(snapshots: Iterable[UUID]) -> None:
+    """Remove what is remembered of all views of these pages."""
+    views = ScriptView.objects.filter(snapshot_id__in=list(snapshots)).values_list("pk", flat=True)
+    forget(DATA_FOLDER.script_views, views)
 
 
 def add_violations(key: UUID, count: int) -> None:

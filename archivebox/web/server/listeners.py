@@ -20,6 +20,7 @@ from archivebox.lib.addresses import ListenAddress
 from archivebox.lib.processes import ProcessIdentity
 from archivebox.replay.listener import Listener
 from archivebox.replay.scripts.listener import ViewListener
+from archivebox.replay.scripts.view import memory_of_view
 from archivebox.web import settings
 from archivebox.web.asgi import application
 from archivebox.web.auth.replay_access import add_view_violations, is_known_host, look_up, look_up_view
@@ -74,7 +75,7 @@ async def listen(bind: ListenAddress, replay: ListenAddress, starters: Sequence[
         loop.add_signal_handler(signum, stop.set)
     for starter in starters:
         threading.Thread(target=_follow, args=(starter, starters, loop, stop), daemon=True).start()
-    views = ViewListener(look_up_view, add_view_violations)
+    views = ViewListener(look_up_view, add_view_violations, memory_of_view)
     servers = [
         _server(application, bind, Interfaces.ASGINL),
         _server(Listener(look_up, is_known_host, views, settings.ORIGIN), replay, Interfaces.RSGI),

@@ -37,6 +37,7 @@ from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.models import Job, JobFailure
 from archivebox.jobs.purging import purge_today
 from archivebox.lib.jsonl import JSON
+from archivebox.replay.scripts.view import create_script_view, memory_of_view
 from archivebox.search.query import QueryError
 from archivebox.search.removal import remove
 from archivebox.storage.layout import DataFolder
@@ -133,6 +134,23 @@ def test_files_of_removed_pages_go_when_their_time_is_over(keys: Keys, collectio
     assert not Snapshot.objects.filter(pk=keys[0]).exists()
     assert Snapshot.objects.get(pk=keys[1]).path.is_dir()
     assert collection.purge_stamp.exists()
+
+
+def test_what_replay_made_of_purged_pages_goes_with_them(keys: Keys, collection: DataFolder) -> None:
+    remove(Snapshot.objects.filter(pk=keys[0]))
+    rows = [Snapshot.objects.get(pk=key) for key in keys[:2]]
+    views = [create_script_view(row, "viewer", row.url)[0] for row in rows]
+    for view in views:
+        memory_of_view(view.pk).add_route(f"{view.url}deep", view.url)
+    collection.rewritten.mkdir(parents=True)
+    (collection.rewritten / "document").write_text("<p>of one of them")
+    assert do("purge", keys[:1]).done == 1
+    assert not collection.rewritten.exists(), "nobody knows of which page a document is"
+    assert [path.name for path in collection.script_views.iterdir()] == [str(views[1].pk)]
+    create_script_view(rows[1], "viewer", rows[1].url)
+    assert memory_of_view(views[1].pk).route(f"{rows[1].url}deep") == rows[1].url
+    views[1].end()
+    assert list(collection.script_views.iterdir()) == []
 
 
 def test_what_is_deleted_for_good_is_brought_back_whole_or_not_at_all(keys: Keys) -> None:

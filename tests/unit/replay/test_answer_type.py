@@ -73,6 +73,24 @@ def test_without_it_a_header_or_the_document_says_so(tmp_path: Path, type_: str,
     assert_all_is_read_right(tmp_path)
 
 
+def test_what_an_element_says_of_a_file_is_how_that_is_read(tmp_path: Path) -> None:
+    pages = page_of()
+    elements = b"""<base href='/'><script src=own.js charset=koi8-r></script>
+        <link rel=stylesheet href='own.css' charset='KOI8-R'>"""
+    pages[URL] = Page(
+        elements + b"<script>'<script src=sent.js charset=koi8-r>'</script>", loaded_as="Document", main=True
+    )
+    pages[f"{URL}own.js"] = Page(WORD.encode("koi8-r"), "text/javascript", loaded_as="Script", initiator=URL)
+    style = b'i::before { content: "' + WORD.encode("koi8-r") + b'" }'
+    pages[f"{URL}own.css"] = Page(style, "text/css", loaded_as="Stylesheet", initiator=URL)
+    record(tmp_path, pages)
+    note(tmp_path, "", "text/html", "windows-1251")
+    assert shown(tmp_path, "own.js")[0].mimetype == "text/javascript; charset=koi8-r"
+    assert WORD.encode() in shown(tmp_path, "own.css")[1]
+    assert shown(tmp_path, "lost.js")[0].mimetype == "text/javascript; charset=windows-1251"
+    assert shown(tmp_path, "sent.js")[0].mimetype == "text/javascript; charset=utf-8", "its header comes first"
+
+
 @pytest.mark.parametrize(
     ("type_", "mime"),
     [

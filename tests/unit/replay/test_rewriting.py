@@ -245,13 +245,13 @@ def test_text_is_read_as_browsers_read_it(data: bytes, said: str) -> None:
 def test_an_address_says_where_and_what() -> None:
     url = "https://site.example/a%2Fb?c=d%26&e"
     path = PLACE.address(url).removeprefix("/token/")
-    assert read("token", path) == (PLACE, url)
-    assert read("token", path.replace("https://", "https:/")) == (PLACE, url), "a proxy took // for /"
+    assert read("token", path)[:2] == (PLACE, url)
+    assert read("token", path.replace("https://", "https:/"))[:2] == (PLACE, url), "a proxy took // for /"
     file = "singlefile/singlefile.html"
-    assert read("token", file) == (None, file)
-    assert read("token", path_of(PLACE.app, PLACE.moment, file)) == (PLACE, file)
+    assert read("token", file)[:2] == (None, file)
+    assert read("token", path_of(PLACE.app, PLACE.moment, file))[:2] == (PLACE, file)
     evil = "@http:evil;x/20261122090000/https://a.example/"
-    assert read("token", evil) == (None, evil)
+    assert read("token", evil)[:2] == (None, evil)
 
 
 @pytest.mark.parametrize(

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
+from archivebox.replay.addresses import ReplayContext, read
 from archivebox.replay.origins import Replay
+from archivebox.replay.recorded import RecordedRequest, reply_to
 from archivebox.replay.rewriting.document import Document, DocumentKind
 from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.rewritten import DocumentSource, open_rewritten
 from archivebox.replay.scripts.bodies import names_of
 from archivebox.replay.scripts.host import label_of_host, origin_of_view
+from archivebox.replay.scripts.memory import LARGEST, SharedViewMemory, forget_others
 from archivebox.replay.scripts.offline import OfflineView
 from archivebox.replay.scripts.page import rewrite_scripted
+from archivebox.replay.scripts.page_policy import policy_of_page
 from archivebox.replay.scripts.place import ScriptPlace, origin_of
 from archivebox.replay.scripts.policy import view_policy
 from archivebox.replay.scripts.requests import ForbiddenError, ScriptedPage, ViewRequest
@@ -87,8 +92,8 @@ def test_what_scripts_need_stays_and_what_would_refuse_them_goes() -> None:
         '<a href="https://b.example/" target="_top">'
     )
     assert '<base href="/app/">' in html
-    assert '<script src="/app/x.js"></script>' in html
-    assert "Security-Policy" not in html
+    assert '<script src="/app/x.js" nonce="n"></script>' in html
+    assert '<meta http-equiv="Content-Security-Policy" content="script-src ' in html, "which scripts run it still says"
     assert '<a href="/~/https://b.example/">' in html
 
 
@@ -162,6 +167,135 @@ def scripted(tmp_path: Path) -> ScriptedPage:
     moved = Page(status=307, to=f"{MAIN}/there", method="POST", sent=b"x")
     record_all(tmp_path, [(f"{MAIN}/", Page(b"<p>Home")), (f"{MAIN}/events", stream), (f"{MAIN}/moved", moved)])
     return ScriptedPage(tmp_path, PLACE)
+
+
+FORBIDS = "default-src 'none'; img-src 'self'"
+
+
+@pytest.mark.parametrize(
+    ("policy", "written"),
+    [
+        (FORBIDS, "script-src 'nonce-n'; worker-src 'none'"),
+        (
+            "script-src 'self' https://cdn.example 'unsafe-inline'",
+            "script-src 'unsafe-inline' 'self'; worker-src 'self'",
+        ),
+        ("script-src 'unsafe-inline'; worker-src data:", "script-src 'unsafe-inline' 'self'; worker-src data: blob:"),
+        (
+            "script-src 'nonce-a' 'unsafe-inline' 'report-sample'; script-src-attr 'none'",
+            "script-src 'nonce-a' 'unsafe-inline' 'nonce-n'; script-src-attr 'none'; worker-src 'none'",
+        ),
+        ("img-src *, script-src 'sha256-YQ=='", "script-src 'sha256-YQ==' 'nonce-n'; worker-src 'none'"),
+        ("sandbox allow-forms", "script-src 'none'"),
+        ("sandbox allow-scripts; report-uri https://b.example/", ""),
+        ("frame-ancestors 'none'; ", ""),
+    ],
+)
+def test_what_a_page_forbids_its_scripts_is_forbidden_and_nothing_leads_elsewhere(policy: str, written: str) -> None:
+    assert policy_of_page(policy, "n") == written
+
+
+def test_the_pages_own_policy_is_sent_beside_that_of_the_view_with_the_nonce_of_what_is_put_in(tmp_path: Path) -> None:
+    meta = """<meta http-equiv="Content-Security-Policy" content="script-src 'nonce-a' https://b.example">"""
+    body = f"<head>{meta}<script nonce=a>1</script><iframe srcdoc='<script>2</script>'></iframe>".encode()
+    headers = (("Content-Security-Policy", FORBIDS), ("Content-Security-Policy", "script-src 'nonce-a'"))
+    record_all(tmp_path, [(f"{MAIN}/", Page(body, headers=headers))])
+    view = OfflineView(tmp_path, UUID(int=7), f"{MAIN}/")
+    document = view.answer(view.address, "Document")
+    html = document.read(document.size).decode()
+    own = re.findall(r'<script [^>]*nonce="([0-9a-f]{64})"', html)
+    assert len(own) == 2, "the shim, and the map of modules"
+    ours = f"'nonce-{own[0]}'"
+    policies = document.headers["content-security-policy"].split(", ")
+    assert policies[0].endswith("sandbox allow-scripts allow-same-origin")
+    assert policies[1:] == [
+        f"script-src {ours}; worker-src 'none'",
+        f"script-src 'nonce-a' {ours}; worker-src 'none'",
+    ]
+    assert f"content=\"script-src 'nonce-a' 'self' {ours}; worker-src 'self'\"" in html
+    assert '<script nonce="a">' in html
+    assert f"nonce=&quot;{own[0]}&quot;" in html, "in a document within it as well"
+
+
+def test_each_frame_of_one_address_shows_what_it_got(tmp_path: Path) -> None:
+    frame = f"{MAIN}/frame"
+    record_all(
+        tmp_path,
+        [
+            (
+                f"{MAIN}/",
+                Page(b"<iframe src=/frame></iframe><iframe src='/frame#x'></iframe><iframe src=/one></iframe>"),
+            ),
+            *((frame, Page(text, loaded_as="Document", initiator=f"{MAIN}/")) for text in (b"<p>1", b"<p>2")),
+            (f"{MAIN}/one", Page(b"<p>one", loaded_as="Document")),
+        ],
+    )
+    view = OfflineView(tmp_path, UUID(int=7), f"{MAIN}/")
+    origin = view.address.removesuffix("/")
+
+    def shown(path: str) -> str:
+        reply = view.answer(origin + path, "Document")
+        return reply.read(reply.size).decode()
+
+    addresses = re.findall(r'src="(/[^"]*)"></iframe>', shown("/"))
+    assert addresses == [f"/~/1~{frame}", f"/~/2~{frame}#x", "/one"]
+    assert ["<p>1" in shown(addresses[0]), "<p>2" in shown(f"/~/2~{frame}"), "<p>2" in shown(f"/~/3~{frame}")] == [
+        True
+    ] * 3
+    assert f"{frame}&quot;" in shown(addresses[0]), "its URL is without the number"
+
+    place = ReplayContext("token", "http://127.0.0.1:8000", "20261122090000")
+    reply = reply_to(tmp_path, RecordedRequest(place, f"{MAIN}/"))
+    found = re.findall(r'src="/token/([^"]*)"></iframe>', reply.read(reply.size).decode())
+    address = read("token", found[1].partition("#")[0])
+    assert (address.place, address.shown, address.frame) == (place, frame, 2)
+    assert reply_to(tmp_path, RecordedRequest(place, frame, frame=address.frame)).read(1000).count(b"<p>2") == 1
+
+
+def test_all_web_servers_of_a_collection_remember_the_same_of_a_view(scripted: ScriptedPage, tmp_path: Path) -> None:
+    kept = tmp_path / "views" / "view"
+    one, other = (ScriptedPage(scripted.folder, PLACE, SharedViewMemory(kept)) for _ in range(2))
+    asked = ViewRequest("/events", destination="empty", document="d")
+    assert [page.reply(asked).status for page in (one, other)] == [200, 204]
+    said = json.dumps({"url": f"{MAIN}/items/2", "document": f"{MAIN}/"}).encode()
+    one.reply(ViewRequest("/~/route", "POST", "empty", body=said))
+    again = json.dumps({"url": f"{MAIN}/items/3", "document": f"{MAIN}/items/2"}).encode()
+    other.reply(ViewRequest("/~/route", "POST", "empty", body=again))
+    assert other.reply(ViewRequest("/items/2", destination="iframe")).status == 200
+    assert one.reply(ViewRequest("/items/3", destination="iframe")).status == 200
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(lambda _: SharedViewMemory(kept).count("a"), range(40))) == list(range(40))
+    kept.write_bytes(b"x" * (LARGEST + 1))
+    assert [SharedViewMemory(kept).count("a") for _ in range(2)] == [0, 1], "what grew too large begins anew"
+    forget_others(kept.parent, [])
+    assert not kept.exists()
+    (tmp_path / "file").touch()
+    assert SharedViewMemory(tmp_path / "file" / "view").count("a") == 0, "it is shown all the same"
+
+
+def test_where_a_page_shows_a_pdf_stands_the_way_to_it(tmp_path: Path) -> None:
+    html = (
+        b"<iframe src=a.pdf width=300></iframe><embed src=a.pdf id=e type=application/pdf><object data=moved></object>"
+    )
+    pdf, moved = Page(b"%PDF-1.7", "application/pdf"), Page(status=301, to=f"{MAIN}/a.pdf")
+    record_all(
+        tmp_path,
+        [(f"{MAIN}/", Page(html + b"<embed src=/s.svg>")), (f"{MAIN}/a.pdf", pdf), (f"{MAIN}/moved", moved)],
+    )
+    place = ReplayContext("token", "http://127.0.0.1:8000", "20261122090000")
+    reply = reply_to(tmp_path, RecordedRequest(place, f"{MAIN}/"))
+    shown = reply.read(reply.size).decode()
+    frames = re.findall(r"<iframe([^>]*)></iframe>", shown)
+    assert len(frames) == 3
+    assert 'width="300"' in frames[0]
+    assert 'id="e"' in frames[1]
+    for frame, path in zip(frames, ("a.pdf", "a.pdf", "moved"), strict=True):
+        link = f'<a href="{place.address(f"{MAIN}/{path}")}" target="_top">Open the PDF {path}</a>'
+        assert link in unescape(frame)
+    assert f'<embed src="{place.address(f"{MAIN}/s.svg")}">' in shown
+    view = OfflineView(tmp_path, UUID(int=7), f"{MAIN}/")
+    scripted = view.answer(view.address, "Document")
+    assert "Stop the scripts above, then open it." in scripted.read(scripted.size).decode()
 
 
 def test_a_stream_is_played_once(scripted: ScriptedPage) -> None:
