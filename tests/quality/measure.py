@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from archivebox.plugins.base.html_text import html_to_text
 from tests.quality.acts import act
 from tests.quality.archive import Captured
 from tests.quality.eyes import HEIGHT, STILL_S, WIDTH, Requests, Sight, View, sight, words_of
@@ -84,7 +85,7 @@ class Measure:
         live, again = (self._live(sample) for _ in range(2))
         self._keep(live, captured, "live")
         found = Measured(sample, captured, score_of(live, again), self._first(captured))
-        picture, article = captured.file(*PICTURES), captured.file("article/article.txt")
+        picture, article = captured.file(*PICTURES), captured.file("article/article.html")
         pdf = captured.file("pdf/output.pdf")
         found.scores = {
             "picture": score_of_picture(live, picture) if picture else None,
@@ -92,7 +93,7 @@ class Measure:
             "pdf": Score(words=lost_on_paper(live.words, _text_of(str(pdf)))) if pdf else None,
             "replay": (replay := self._shown(captured, "replay", live)),
             "scripts": self._run(captured, sample, live) if replay else None,
-            "article": Score(words=lost(live.about, words_of(_read(article)))) if article else None,
+            "article": Score(words=lost(live.about, words_of(_text_in(article)))) if article else None,
             "pywb": self._replayed(captured, sample, live),
         }
         return found
@@ -160,8 +161,9 @@ class Measure:
         return score
 
 
-def _read(path: Path) -> str:
-    return path.read_text("utf-8", "replace")
+def _text_in(page: Path) -> str:
+    """What the article's own page has to be read, with its headline."""
+    return html_to_text(page.read_text("utf-8", "replace"))
 
 
 def _text_of(pdf: str) -> str:

@@ -40,6 +40,10 @@ class PageOpening:
         """Their letters."""
         return sum(len(self._texts[number]) for number in blocks)
 
+    def has_paragraph(self, blocks: set[int]) -> bool:
+        """Whether one of them is longer than labels and captions are."""
+        return any(len(self._texts[number]) >= PARAGRAPH for number in blocks)
+
     def link_density(self, blocks: set[int]) -> float:
         """The share of their letters that are in links."""
         return sum(self._linked[number] for number in blocks) / max(1, self.size(blocks))
@@ -79,8 +83,14 @@ class PageOpening:
 
 
 def choose(page: PageOpening, texts: Mapping[str, str]) -> str:
-    """The name of the best text; `texts` are in the order in which they are trusted."""
+    """The name of the best text; `texts` are in the order in which they are trusted.
+
+    Where none has a paragraph, the page is one of short lines, which would all count as what stands around an article:
+    then the text that has most of it is the best one.
+    """
     blocks = {name: page.blocks_in(text) for name, text in texts.items()}
+    if not any(map(page.has_paragraph, blocks.values())):
+        return max(blocks, key=lambda name: page.size(blocks[name]))
     best, *others = blocks
     for other in others:
         if is_better(page, blocks[other], blocks[best]):

@@ -39,6 +39,14 @@ def test_the_text_with_all_of_the_article_and_nothing_around_it_is_best(texts: d
     assert choose(PageOpening(html_to_blocks(PAGE)), texts) == best
 
 
+def test_of_a_page_of_short_lines_the_text_with_most_of_them_is_best() -> None:
+    lines = ["Words of a module", "Brass compass", "Paper lantern", "Tide table"]
+    page = PageOpening(html_to_blocks("".join(f"<p>{line}</p>" for line in lines)))
+
+    assert choose(page, {"a": lines[0], "b": "\n".join(lines), "c": "\n".join(lines)}) == "b"
+    assert choose(page, {"a": "\n".join(lines), "b": lines[0]}) == "a"
+
+
 def test_a_caption_more_or_less_is_no_reason() -> None:
     page = PageOpening(html_to_blocks(f"{PAGE}<figcaption>A wave.</figcaption>"))
 
