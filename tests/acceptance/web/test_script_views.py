@@ -257,3 +257,28 @@ def test_whatever_way_a_script_asks_it_gets_what_was_recorded(view: View) -> Non
     view.browser.in_frame("setTimeout(() => { location.href = 'https://cdn.example/text'; }) > 0")
     assert view.browser.in_frame("document.body?.innerText === 'a text'")
     assert view.refused() == 0
+
+
+GUARDED = """<!doctype html><title>guarded</title><body onclick="1"><script>window.inline = 1</script>
+<script nonce="page">window.allowed = 1; try { eval("window.evaluated = 1") } catch { window.noEval = 1 }</script>
+<script src="/own.js"></script>
+<button onclick="window.handled = 1">x</button><iframe src="/frame"></iframe><iframe src="/frame"></iframe>"""
+SAID = """JSON.stringify([window.inline, window.allowed, window.evaluated, window.noEval, window.own,
+    (document.querySelector("button").click(), window.handled),
+    [...document.querySelectorAll("iframe")]
+        .map(one => [one.contentDocument.body.innerText, one.contentWindow.where])])"""
+
+
+def test_a_page_does_what_its_own_policy_lets_it_do_and_each_frame_shows_what_it_got(view: View) -> None:
+    policy = ("Content-Security-Policy", "default-src 'none'; script-src 'self' 'nonce-page'; frame-src 'self'")
+    frames = (f"{number}<script>window.where = location.pathname</script>".encode() for number in (1, 2))
+    pages = [
+        (f"{HOME}/", Page(GUARDED.encode(), headers=(policy,))),
+        (f"{HOME}/own.js", Page(b"window.own = 1", "text/javascript")),
+        *((f"{HOME}/frame", Page(frame, loaded_as="Document", initiator=f"{HOME}/")) for frame in frames),
+    ]
+    run(view, f"{HOME}/", pages)
+    view.browser.in_frame("document.readyState === 'complete'")
+    said = json.loads(view.browser.in_frame(SAID))
+    assert said == [None, 1, None, 1, 1, None, [["1", "/frame"], ["2", "/frame"]]]
+    assert view.refused() == 0, "the page's own policy is not ours"
