@@ -269,7 +269,7 @@ SAID = """JSON.stringify([window.inline, window.allowed, window.evaluated, windo
         .map(one => [one.contentDocument.body.innerText, one.contentWindow.where])])"""
 
 
-def test_a_page_does_what_its_own_policy_lets_it_do_and_each_frame_shows_what_it_got(view: View) -> None:
+def test_a_page_does_what_its_own_policy_lets_it_do(view: View) -> None:
     policy = ("Content-Security-Policy", "default-src 'none'; script-src 'self' 'nonce-page'; frame-src 'self'")
     frames = (f"{number}<script>window.where = location.pathname</script>".encode() for number in (1, 2))
     pages = [

@@ -191,11 +191,11 @@ FORBIDS = "default-src 'none'; img-src 'self'"
         ("frame-ancestors 'none'; ", ""),
     ],
 )
-def test_what_a_page_forbids_its_scripts_is_forbidden_and_nothing_leads_elsewhere(policy: str, written: str) -> None:
+def test_what_a_page_forbids_its_scripts_is_forbidden_by_the_view(policy: str, written: str) -> None:
     assert policy_of_page(policy, "n") == written
 
 
-def test_the_pages_own_policy_is_sent_beside_that_of_the_view_with_the_nonce_of_what_is_put_in(tmp_path: Path) -> None:
+def test_the_pages_own_policy_is_sent_beside_that_of_the_view(tmp_path: Path) -> None:
     meta = """<meta http-equiv="Content-Security-Policy" content="script-src 'nonce-a' https://b.example">"""
     body = f"<head>{meta}<script nonce=a>1</script><iframe srcdoc='<script>2</script>'></iframe>".encode()
     headers = (("Content-Security-Policy", FORBIDS), ("Content-Security-Policy", "script-src 'nonce-a'"))
