@@ -20,7 +20,8 @@ from uuid import UUID
 from django.db import connections
 
 from archivebox.base_models.users import system_user
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.process import Process
@@ -72,7 +73,7 @@ def start_adder(config: dict[str, JSON]) -> Connection:
 def add_when_told(orders: Connection, config: dict[str, JSON]) -> None:
     user = system_user()
     while (url := orders.recv()) is not None:
-        crawl = create_crawl([Seed(url)], created_by=user, config=config)
+        crawl = create_crawl([Seed(url)], CrawlRequest(config=config), created_by=user)
         orders.send((crawl.pk, time.time()))
 
 

@@ -17,7 +17,8 @@ from archivebox.base_models.rows import new_id
 from archivebox.base_models.table import table_of
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.snapshot import Snapshot
 from archivebox.search.query import select
 from benchmarks.finding import Bound, Finding, interleaved
@@ -53,7 +54,7 @@ def run(rounds: int) -> list[Finding]:
 def _newest() -> None:
     user = User.objects.create_superuser("bench")
     seeds = [Seed(f"https://fresh{n % 50}.example/{n}", f"Page {n}", ("bench",)) for n in range(NEWEST)]
-    made = create_crawl(seeds, created_by=user, hold=True)
+    made = create_crawl(seeds, CrawlRequest(hold=True), created_by=user)
     keys = list(Snapshot.objects.filter(crawl=made).values_list("pk", flat=True))
     Snapshot.objects.filter(crawl=made).update(status="sealed", mime_type="text/html", http_status=200)
     rows = ((new_id(), _result(key, plugin, number)) for number, key in enumerate(keys) for plugin in PLUGINS)

@@ -6,7 +6,8 @@ from typing import Any
 from django.db import connection
 
 from archivebox.base_models.users import system_user
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import Seed
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
 

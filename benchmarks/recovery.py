@@ -16,7 +16,8 @@ from typing import TypeVar
 
 from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.processes import marked
@@ -77,8 +78,8 @@ class Watcher:
 def begin_pages() -> Crawl:
     crawl = create_crawl(
         [Seed(f"https://rest.example/{n}/{time.time()}") for n in range(2)],
+        CrawlRequest(config={"PLUGINS": ["rest"]}),
         created_by=system_user(),
-        config={"PLUGINS": ["rest"]},
     )
     until(lambda: hooks_of(crawl, "on_Snapshot__10_short.sh"))
     return crawl

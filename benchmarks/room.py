@@ -9,7 +9,8 @@ from pathlib import Path
 
 from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import forget_plugins
 from archivebox.lib.jsonl import JSON
@@ -51,7 +52,7 @@ class Room:
         return pid
 
     def begin(self, urls: Sequence[str]) -> Crawl:
-        return create_crawl([Seed(url) for url in urls], created_by=system_user(), config=self.config)
+        return create_crawl([Seed(url) for url in urls], CrawlRequest(config=self.config), created_by=system_user())
 
     def wait(self, crawl: Crawl) -> None:
         """Until the crawl is sealed, and a moment longer."""

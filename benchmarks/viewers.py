@@ -19,7 +19,8 @@ from django.test import Client
 
 from archivebox.base_models.doorbell import ring_for_viewers
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
@@ -55,7 +56,7 @@ def run(rounds: int) -> list[Finding]:
     cookie = log_in()
     write_plugin("nap", {"on_Snapshot__55_nap.sh": HOOK})
     seeds = [Seed(f"https://nap{number % 50}.example/{number}") for number in range(PAGES)]
-    running = create_crawl(seeds, created_by=User.objects.get(), config={"PLUGINS": ["nap"]}, hold=True)
+    running = create_crawl(seeds, CrawlRequest(config={"PLUGINS": ["nap"]}, hold=True), created_by=User.objects.get())
     with serving(DATA_FOLDER.root, WORKERS="1", PLUGINS='["nap"]') as server:
         slow = waits(server, rounds)
         shown = painted(server, cookie, rounds)
@@ -171,7 +172,7 @@ def painted(server: Serving, cookie: str, rounds: int) -> list[Finding]:
     typical = Finding("from a commit until it is on screen", "ms", Bound.MOST, 300, [])
     worst = Finding("from a commit until it is on screen", "ms", Bound.MOST, 1000, typical.ours, quantile=1.0)
     seeds = [Seed(f"https://painted.example/{number}") for number in range(CHANGES * rounds)]
-    crawl = create_crawl(seeds, created_by=User.objects.get(), hold=True)
+    crawl = create_crawl(seeds, CrawlRequest(hold=True), created_by=User.objects.get())
     with Browser() as browser:
         browser.set_cookie(server.url, settings.SESSION_COOKIE_NAME, cookie)
         browser.go(f"{server.url}/crawls/{crawl.pk}/")

@@ -14,7 +14,8 @@ from django.contrib.auth.models import User
 from archivebox import hooks
 from archivebox.base_models.users import system_user
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.models import Snapshot
 from archivebox.crawls.models import Crawl
 from archivebox.lib.jsonl import JSON
@@ -66,7 +67,9 @@ def crawl(
 ) -> Crawl:
     seeds = [Seed(url) for url in urls or ("https://example.com/",)]
     by = user or system_user()
-    return create_crawl(seeds, created_by=by, max_depth=max_depth, hold=hold, config=config, visibility=visibility)
+    return create_crawl(
+        seeds, CrawlRequest(depth=max_depth, hold=hold, config=config or {}, visibility=visibility), created_by=by
+    )
 
 
 def snapshot(

@@ -19,6 +19,7 @@ from archivebox.accounts.roles import Action
 from archivebox.base_models.transitions import TransitionRefusedError
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
+from archivebox.core.intake.request import NotForVisitorsError, RequestRefusedError, TooManyUrlsError
 from archivebox.lib.jsonl import JSON
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 CONTENT_TYPE = "application/problem+json"
 _SET_UP = frozenset({"file", "environment"})
 """Layers of settings that are nobody's request."""
+_REFUSALS_SHOWN = 100
 _OURS = frozenset({"wanted", "window"})
 """What functions call their parameters, which is nobody else's business."""
 View = Callable[..., HttpResponseBase]
@@ -102,6 +104,19 @@ def _refused(_request: HttpRequest, _error: TransitionRefusedError) -> HttpRespo
     return answer(409, "Its state has changed and no longer allows this. Reload it and try again.")
 
 
+def _request_refused(_request: HttpRequest, error: RequestRefusedError) -> HttpResponse:
+    errors: list[JSON] = [
+        {"where": f"body.urls.{one.line - 1}", "code": one.code, "detail": one.sentence}
+        for one in error.refusals[:_REFUSALS_SHOWN]
+    ]
+    status = 403 if isinstance(error, NotForVisitorsError) else 422
+    return answer(status, str(error), errors=errors or [{"where": f"body.{error.field}", "detail": str(error)}])
+
+
+def _too_many_urls(_request: HttpRequest, error: TooManyUrlsError) -> HttpResponse:
+    return answer(429, str(error), retry_after=error.wait)
+
+
 def _bad_query(_request: HttpRequest, error: QueryError) -> HttpResponse:
     return answer(422, str(error), position=error.position)
 
@@ -148,6 +163,8 @@ _HANDLERS: dict[type[Exception], Callable[..., HttpResponse]] = {
     Http404: _not_there,
     ValidationError: _not_valid,
     TransitionRefusedError: _refused,
+    RequestRefusedError: _request_refused,
+    TooManyUrlsError: _too_many_urls,
     ConfError: _misconfigured,
     SettingError: _bad_setting,
     PeopleError: _no_such_person,

@@ -8,8 +8,9 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.crawl_control.retry import retry_failed
 from archivebox.core.crawl_control.set_visibility import show
 from archivebox.core.evidence.verification import list_signature, problems_of, sign_kept
-from archivebox.core.intake.add_urls import Seed, add_seeds, create_crawl
+from archivebox.core.intake.add_urls import add_seeds, create_crawl
 from archivebox.core.intake.recapture import add_versions, recapture
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.core.tags.assign_tags import tag, untag
@@ -258,8 +259,9 @@ class AddLinks(Deed):
         self.job.memory["offset"] = self._offset
         crawl = Crawl.objects.filter(pk=self.job.memory.get("crawl")).first()
         if crawl is None:
-            options, label = self.job.options, f"Import of {self.job.memory['name']}"
-            crawl = create_crawl(self._seeds, created_by=self.job.created_by, label=label[:255], **options)
+            label, options = f"Import of {self.job.memory['name']}", self.job.options
+            request = CrawlRequest.of_template(options, label=label, visibility=options["visibility"])
+            crawl = create_crawl(self._seeds, request, created_by=self.job.created_by)
             self.job.memory["crawl"] = str(crawl.pk)
         elif crawl.status != Crawl.StatusChoices.CANCELLED:
             add_seeds(crawl, self._seeds)

@@ -4,16 +4,14 @@ import csv
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from uuid import UUID
 
-from django.utils import timezone
-
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.intake.add_urls import Refusal, Seed
-from archivebox.core.intake.parse_input import Again, Understood
+from archivebox.core.intake.parse_input import ParsedInput
+from archivebox.core.intake.request import CrawlRequest, Refusal, Seed
 from archivebox.lib.links.link import Link
 
 
@@ -38,23 +36,23 @@ class Imported:
         """Lines without a URL that can be archived: line, text, why."""
         return DATA_FOLDER.imports / f"{self.key}.refused.csv"
 
-    def write(self, understood: Understood) -> None:
+    def write(self, found: ParsedInput) -> None:
         DATA_FOLDER.imports.mkdir(mode=0o700, exist_ok=True)
         with self.found.open("w", encoding="utf-8") as file:
-            file.writelines(_line(seed, "") for seed in understood.fresh)
-            file.writelines(_line(known.seed, known.at.isoformat()) for known in understood.known)
+            file.writelines(_line(seed, "") for seed in found.fresh)
+            file.writelines(_line(known.seed, known.at.isoformat()) for known in found.known)
         with self.refused.open("w", encoding="utf-8", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(("line", "text", "why"))
-            rows.writerows(map(_refusal, understood.refusals))
+            rows.writerows(map(_refusal, found.refusals))
 
-    def choose(self, again: Again, days: int) -> int:
+    def choose(self, request: CrawlRequest) -> int:
         """Decide which are added. Returns how many."""
-        before = timezone.now() - timedelta(days=days)
         count = 0
         with self.found.open(encoding="utf-8") as found, self.chosen.open("w", encoding="utf-8") as chosen:
             for line in found:
-                if _is_wanted(json.loads(line)[3], again, before):
+                archived = json.loads(line)[3]
+                if request.duplicates.captures(datetime.fromisoformat(archived) if archived else None, request.days):
                     chosen.write(line)
                     count += 1
         return count
@@ -90,12 +88,6 @@ def _line(seed: Seed, archived: str) -> str:
 def _seed(line: bytes) -> Seed:
     url, title, tags, _, date = json.loads(line)
     return Seed.of_link(Link(0, url, title, tuple(tags), date=date))
-
-
-def _is_wanted(archived: str, again: Again, before: datetime) -> bool:
-    if not archived or again is Again.ALWAYS:
-        return True
-    return again is Again.IF_OLDER and datetime.fromisoformat(archived) < before
 
 
 def _refusal(refusal: Refusal) -> tuple[int | str, str, str]:

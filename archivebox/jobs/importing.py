@@ -1,52 +1,30 @@
 """Owns imports: a list that somebody gave is read, and waits as a job until it is said what to do with it."""
 
-from collections.abc import Iterable, Mapping
-from typing import BinaryIO
-
-from django.contrib.auth.models import User
+from dataclasses import replace
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.visibility import Sight
-from archivebox.config.resolve import Resolved
-from archivebox.core.intake.parse_input import Again, understand
+from archivebox.core.intake.parse_input import find_versions, parse
+from archivebox.core.intake.request import MAX_URLS_OF_IMPORT, CrawlRequest, Requester, RequestRefusedError
 from archivebox.crawls import control
 from archivebox.jobs.begin import Noting, in_silence
 from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.job import Job, JobPart, packed
 from archivebox.lib.batches import batches
-from archivebox.lib.jsonl import JSON
-from archivebox.lib.links.link import LinkFileError
-
-MOST_URLS = 200_000
-"""URLs of one import: reading so many takes about ten seconds."""
 
 
-def take(
-    files: Iterable[BinaryIO],
-    name: str,
-    *,
-    created_by: User,
-    sight: Sight,
-    settings: Resolved,
-    may_name_private: bool,
-    noting: Noting = in_silence,
-) -> Job:
-    """Read what was given, and keep it; nothing is added. LinkFileError where it cannot be read, or has no URL.
-
-    ``sight``: what whoever gives it does not see is not known already.
-    """
-    found = understand(files, settings, sight, may_name_private=may_name_private)
-    count = len(found.fresh) + len(found.known)
-    if count > MOST_URLS:
-        raise LinkFileError(f"has {count:,} URLs. {MOST_URLS:,} is the most here; `archivebox add --file` takes more")
-    if not count and not found.refusals:
-        raise LinkFileError("has no URL in it")
-    told = {"name": name, "fresh": len(found.fresh), "known": len(found.known), "refused": len(found.refusals),
+def take(request: CrawlRequest, requester: Requester, name: str, noting: Noting = in_silence) -> Job:
+    """Read lists, and keep what is in them; nothing is added. RequestRefusedError where there is nothing."""
+    requester = replace(requester, max_urls=MAX_URLS_OF_IMPORT)
+    found = parse(request, requester)
+    if not found.seeds and not found.refusals:
+        raise RequestRefusedError(f"{name} has no URL in it.")
+    find_versions(found, requester.sight)
+    told = {"name": name, "fresh": len(found.fresh), "known": len(found.known), "refused": found.refused,
             "repeated": found.repeated}  # fmt: skip
-    paused = Job.StatusChoices.PAUSED
-    job = Job(kind=Job.Kind.IMPORT, status=paused, retry_at=None, total=0, memory=told, created_by=created_by)
+    job = Job(kind=Job.Kind.IMPORT, status=Job.StatusChoices.PAUSED, retry_at=None, total=0, memory=told,
+              created_by=requester.user)  # fmt: skip
     Imported(job.pk).write(found)
     with write_transaction():
         job.save(force_insert=True)
@@ -59,9 +37,9 @@ def is_waiting(job: Job) -> bool:
     return job.kind == Job.Kind.IMPORT and job.status == Job.StatusChoices.PAUSED and "offset" not in job.memory
 
 
-def start(job: Job, options: Mapping[str, JSON], again: Again, days: int = 0, noting: Noting = in_silence) -> bool:
+def start(job: Job, request: CrawlRequest, noting: Noting = in_silence) -> bool:
     """Have workers add what is chosen, as one crawl; False where nothing is, or it was begun already."""
-    count = Imported(job.pk).choose(again, days)
+    count = Imported(job.pk).choose(request)
     with write_transaction():
         Job.objects.filter(pk=job.pk).hold()
         job.refresh_from_db()
@@ -72,7 +50,8 @@ def start(job: Job, options: Mapping[str, JSON], again: Again, days: int = 0, no
             JobPart(job=job, number=number, keys_packed=packed(batch))
             for number, batch in enumerate(batches(lines, DEEDS[Job.Kind.IMPORT].batch))
         )
-        job.options, job.total, job.memory = dict(options), count, {**job.memory, "offset": 0}
+        job.options = {**request.template(), "visibility": request.visibility}
+        job.total, job.memory = count, {**job.memory, "offset": 0}
         job.save(update_fields=["options", "total", "memory"])
         noting(job)
     return control.resume(job)

@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from archivebox.accounts.roles import Account
 from archivebox.config.collection import open_collection
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.lib.files import mimetype_of
 from archivebox.machine.models import Machine, Process
@@ -41,7 +42,7 @@ def make(app_port: str) -> str:
     user = User.objects.create_superuser(NAME, password=PASSWORD)
     Account.objects.create(user=User.objects.create_user("reader", password=PASSWORD), role="editor")
     seeds = [Seed(f"http://site{number}.example/story/{number}", f"Story {number}") for number in range(70)]
-    crawl = create_crawl(seeds, created_by=user, tags=["news"], hold=True, visibility="public")
+    crawl = create_crawl(seeds, CrawlRequest(tags=["news"], hold=True, visibility="public"), created_by=user)
     Snapshot.objects.filter(crawl=crawl).update(status="sealed", retry_at=None)
     for number in range(70):
         story = Snapshot.objects.filter(crawl=crawl, title=f"Story {number}")

@@ -46,7 +46,7 @@ def list_crawls(request: HttpRequest, wanted: Query[Wanted], window: Query[Windo
 @router.post("", response={201: CrawlDetail}, auth=Bearer(Action.ADD))
 def create_crawl(request: HttpRequest, wanted: CrawlIn) -> Status[CrawlDetail]:
     """Have URLs archived, and what they link to as deep as `depth` says."""
-    return Status(201, _shown(add(request, wanted), whoever(request)))
+    return Status(201, _shown(add(request, wanted.request()), whoever(request)))
 
 
 @router.get("/{uuid:crawl_id}", response=CrawlDetail, auth=Bearer(Action.READ))

@@ -10,7 +10,8 @@ from pydantic import Field
 from archivebox.accounts.roles import Action
 from archivebox.api.adding import add
 from archivebox.api.credentials import Bearer
-from archivebox.api.shapes.archive import CrawlIn, Text
+from archivebox.api.shapes.archive import Text
+from archivebox.core.intake.request import CrawlRequest
 from archivebox.core.tag import split_tags
 
 router = Router(tags=["browser extension"])
@@ -19,10 +20,10 @@ router = Router(tags=["browser extension"])
 class ExtensionAdd(Schema):
     """As the extension sends it; what else it says (``parser``, ``update``) has no meaning here."""
 
-    urls: Annotated[list[Text], Field(min_length=1, max_length=10_000)]
+    urls: Annotated[list[Text], Field(min_length=1)]
     tag: Text = ""
     tags: Text | list[Text] = ""
-    depth: Annotated[int, Field(ge=0, le=100)] = 0
+    depth: int = 0
 
 
 class ExtensionAdded(Schema):
@@ -38,5 +39,5 @@ def add_tabs(request: HttpRequest, wanted: ExtensionAdd) -> ExtensionAdded:
     """Have URLs archived. The token may be in the header `X-ArchiveBox-API-Key`."""
     given = wanted.tags if isinstance(wanted.tags, str) else ",".join(wanted.tags)
     names = list(dict.fromkeys(name[:100] for name in split_tags(f"{wanted.tag},{given}")))
-    crawl = add(request, CrawlIn(urls=wanted.urls, depth=wanted.depth, tags=names[:100]))
+    crawl = add(request, CrawlRequest(urls=wanted.urls, depth=wanted.depth, tags=names[:100]))
     return ExtensionAdded(success=True, errors=[], result=list(crawl.snapshot_set.values_list("pk", flat=True)))

@@ -8,7 +8,7 @@ from ninja import Query, Router, Status
 
 from archivebox.accounts.permission import Who, visible_schedules
 from archivebox.accounts.roles import Action
-from archivebox.api.adding import checked, checked_persona
+from archivebox.api.adding import requester
 from archivebox.api.credentials import Bearer, somebody, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
@@ -18,7 +18,8 @@ from archivebox.api.shapes.schedules import ScheduleIn, ScheduleOut, SchedulePat
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.intake import schedules
 from archivebox.core.intake.add_urls import default_visibility
-from archivebox.crawls.schedule import CrawlSchedule, Template
+from archivebox.core.intake.parse_input import parse_strictly
+from archivebox.crawls.schedule import CrawlSchedule
 
 router = Router(tags=["schedules"])
 STEERED = {"pause": schedules.pause, "resume": schedules.resume}
@@ -35,16 +36,10 @@ def list_schedules(request: HttpRequest, window: Query[Window]) -> Page[Schedule
 @router.post("", response={201: ScheduleOut}, auth=Bearer(Action.EDIT))
 def create_schedule(request: HttpRequest, wanted: ScheduleIn) -> Status[ScheduleOut]:
     """Have URLs archived again and again."""
-    seeds, config = checked(request, wanted)
-    template = Template(
-        urls=[seed.url for seed in seeds],
-        max_depth=wanted.depth,
-        tags=wanted.tags,
-        persona=checked_persona(request, wanted.persona),
-        config=config,
-    )
+    asked = wanted.request()
+    template = asked.template(seed.url for seed in parse_strictly(asked, requester(request)))
     own = wanted.dict(include={"label", "schedule", "timezone", "overlap", "catch_up", "recapture"})
-    visibility = wanted.visibility or default_visibility(config)
+    visibility = asked.visibility or default_visibility(asked.settings)
     schedule = CrawlSchedule(visibility=visibility, template=template, created_by=somebody(request), **own)
     _put(request, "schedule.created", schedule)
     return Status(201, _out(request, schedule.pk))

@@ -16,14 +16,14 @@ from archivebox.api.adding import add
 from archivebox.api.credentials import Bearer, somebody, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
-from archivebox.api.shapes.archive import CrawlIn, ResultOut, SnapshotIn, SnapshotOut, SnapshotPatch
+from archivebox.api.shapes.archive import ResultOut, SnapshotIn, SnapshotOut, SnapshotPatch
 from archivebox.base_models.paging import PlaceGoneError
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Visibility
 from archivebox.core.crawl_control.retry import retry_missing
 from archivebox.core.crawl_control.set_visibility import show
-from archivebox.core.intake.add_urls import Seed
 from archivebox.core.intake.recapture import recapture
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.crawls import control
@@ -86,11 +86,8 @@ def _with_facts(rows: SnapshotQuerySet) -> SnapshotQuerySet:
 @router.post("", response={201: SnapshotOut}, auth=Bearer(Action.ADD))
 def create_snapshot(request: HttpRequest, wanted: SnapshotIn) -> Status[SnapshotOut]:
     """Have one page archived."""
-    crawl = add(
-        request,
-        CrawlIn(urls=[wanted.url], tags=wanted.tags, visibility=wanted.visibility),
-        [Seed(wanted.url, wanted.title, bookmarked_at=wanted.bookmarked_at)],
-    )
+    seed = Seed(wanted.url, wanted.title, bookmarked_at=wanted.bookmarked_at)
+    crawl = add(request, CrawlRequest(urls=[seed], tags=wanted.tags, visibility=wanted.visibility or ""))
     return Status(201, _one(crawl.snapshot_set.all(), crawl.snapshot_set.get().pk, whoever(request)))
 
 

@@ -1,7 +1,7 @@
 """Snapshots, results, tags and crawls as the API shows them, and as it takes them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
@@ -14,6 +14,7 @@ from archivebox.accounts.permission import Who, may
 from archivebox.accounts.roles import Action
 from archivebox.contract.verdicts import State
 from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.intake.request import CrawlRequest, DuplicatePolicy
 from archivebox.core.progress.page_states import states_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
@@ -276,17 +277,28 @@ Scope = Literal["page", "host", "domain", "all"]
 class CrawlPlan(Taken):
     """What to archive, and how. Nothing is done unless every URL can be taken."""
 
-    urls: Annotated[list[Text], Field(min_length=1, max_length=10_000)]
-    depth: Annotated[int, Field(ge=0, le=100, description="Links to follow from the URLs")] = 0
+    urls: Annotated[list[Text], Field(min_length=1, description="At most 10,000")]
+    depth: Annotated[int, Field(description="Links to follow from the URLs, at most 100")] = 0
     tags: Annotated[list[TagName], Field(max_length=100)] = []
     label: Label = ""
     plugins: Annotated[list[Text], Field(max_length=200, description="These alone, and what they require")] = []
     persona: Annotated[str, StringConstraints(max_length=64)] = ""
     scope: Scope | None = None
+    url_allowlist: Annotated[Text, Field(description="Follow only links that match: patterns, one a line")] = ""
+    url_denylist: Annotated[Text, Field(description="Follow no links that match: patterns, one a line")] = ""
     max_urls: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
     max_size: Annotated[int, Field(ge=1, le=2**53, description="Bytes that it may receive")] | None = None
     visibility: Annotated[SeenBy | None, Field(description="Who sees it; else as `VISIBILITY` says")] = None
     keep_unchanged: Annotated[bool | None, Field(description="False: keep new versions only where they changed")] = None
+
+    def request(self) -> CrawlRequest:
+        """The same for the intake."""
+        if_changed = self.keep_unchanged is False
+        return CrawlRequest(
+            **self.dict(include={one.name for one in fields(CrawlRequest)}, exclude_none=True),
+            config={"KEEP_UNCHANGED": True} if self.keep_unchanged else {},
+            duplicates=DuplicatePolicy.IF_CHANGED if if_changed else DuplicatePolicy.CAPTURE,
+        )
 
 
 class CrawlIn(CrawlPlan):

@@ -18,8 +18,9 @@ from archivebox.storage.layout import DataFolder
 def kept_source(folder: DataFolder, given: Sequence[BinaryIO]) -> Iterator[str]:
     """Copy what was given, as one file; yields the place in the collection that the crawl is to name.
 
-    It comes there when the crawl has been committed. A command that is killed before or after that leaves a copy
-    behind which the next one finishes or removes, by what the rows say; its lock says that it is still wanted.
+    It comes there when the crawl has been committed, and is removed where no crawl names it. A command that is killed
+    before or after that leaves a copy behind which the next one finishes or removes, by what the rows say; its lock
+    says that it is still wanted.
     """
     moment = datetime.now(tz=UTC).strftime("%Y%m%d-%H%M%S-%f")
     part = folder.incoming / f"{moment}.{os.getpid()}.txt"
@@ -35,7 +36,7 @@ def kept_source(folder: DataFolder, given: Sequence[BinaryIO]) -> Iterator[str]:
         whole.flush()
         target = folder.sources / part.name
         yield folder.relative(target)
-        part.replace(target)
+        _settle(part, folder)
 
 
 def _settle_abandoned(folder: DataFolder) -> None:

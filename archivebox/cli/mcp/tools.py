@@ -6,15 +6,15 @@ from uuid import UUID
 
 from django.db.models import Count
 
-from archivebox.base_models.users import system_user
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.cli.mcp.protocol import Tool, ToolError
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.formats import best_of
-from archivebox.core.intake.add_urls import check_seeds, create_crawl
+from archivebox.core.intake.request import ASSISTANT, CrawlRequest, RequestRefusedError
+from archivebox.core.intake.submit import submit
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
-from archivebox.hooks import base_layers, outputs_of, resolve_settings
+from archivebox.hooks import outputs_of
 from archivebox.lib import jsonl
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.files import NotThereError, open_beneath
@@ -26,8 +26,6 @@ from archivebox.workers.supervise.watch import orchestrator_is_running
 MOST_FOUND = 50
 MOST_TEXT = 100_000
 """Bytes of a page's text that one answer holds; the next begins where it ended."""
-MOST_URLS = 100
-DEEPEST = 3
 
 
 def search(arguments: Mapping[str, JSON]) -> str:
@@ -57,16 +55,14 @@ def text(arguments: Mapping[str, JSON]) -> str:
 
 
 def add(arguments: Mapping[str, JSON]) -> str:
-    """Hosts of private networks are refused: an assistant reads what strangers wrote."""
     given = arguments["urls"]
     urls = [str(url) for url in given] if isinstance(given, list) else [str(given)]
-    if not 0 < len(urls) <= MOST_URLS:
-        raise ToolError(f"Give between 1 and {MOST_URLS} URLs.")
-    seeds, refused = check_seeds(urls, resolve_settings(base_layers()), may_name_private=False)
-    if refused:
-        raise ToolError(f"Nothing was added. {refused[0].sentence}")
-    depth = _number(arguments, "depth", 0, DEEPEST)
-    crawl = create_crawl(seeds, created_by=system_user(), max_depth=depth, label="added by an assistant")
+    depth = _number(arguments, "depth", 0, ASSISTANT.max_depth)
+    request = CrawlRequest(urls=urls, depth=depth, label="added by an assistant")
+    try:
+        crawl = submit(request, ASSISTANT).made
+    except RequestRefusedError as error:
+        raise ToolError(str(error)) from None
     pages: list[JSON] = [_page(one) for one in crawl.snapshot_set.order_by("id")]
     return jsonl.text({"crawl": str(crawl.pk), "pages": pages, "at_work": orchestrator_is_running()})
 
@@ -138,8 +134,13 @@ TOOLS = {
     "add": Tool(
         "Have pages archived, now and for good.",
         {
-            "urls": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_URLS},
-            "depth": {"type": "integer", "minimum": 0, "maximum": DEEPEST, "description": "Links to follow"},
+            "urls": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": ASSISTANT.max_urls},
+            "depth": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": ASSISTANT.max_depth,
+                "description": "Links to follow",
+            },
         },
         ("urls",),
         add,

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from archivebox.base_models.keylist import key_list
-from archivebox.base_models.users import system_user
 from archivebox.cli import settings
-from archivebox.cli.output import counted
-from archivebox.cli.records import record_of
+from archivebox.cli.add.body import tell_accepted
+from archivebox.cli.errors import BadInputError
 from archivebox.cli.selection import by_type, require_ids, tell_left_out
 from archivebox.cli.session import Session
 from archivebox.cli.stdin import StdinRecord
 from archivebox.core.crawl_control.retry import retry_results
-from archivebox.core.intake.add_urls import Seed, check_seeds, create_crawl
+from archivebox.core.intake.parse_input import ParsedInput, parse
+from archivebox.core.intake.request import CrawlRequest, Requester, RequestRefusedError, Seed
+from archivebox.core.intake.submit import accept
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
@@ -25,7 +26,7 @@ def accept_records(session: Session, records: Sequence[StdinRecord]) -> set[UUID
     pages, crawls, others = by_type(records)
     results = [record for record in others if record.type == "ArchiveResult"]
     known = set(_known(pages))
-    fresh = _seeds([record for record in pages if record.key not in known])
+    fresh = _checked([record for record in pages if record.key not in known])
     crawl_keys = require_ids(Crawl, crawls, must_have_id=True)
     result_keys = require_ids(ArchiveResult, results, must_have_id=True)
     tell_left_out(session.out, [record for record in others if record.type != "ArchiveResult"])
@@ -34,7 +35,7 @@ def accept_records(session: Session, records: Sequence[StdinRecord]) -> set[UUID
     }
     accepted |= {resume_if_stopped(crawl).pk for crawl in Crawl.objects.filter(pk__in=key_list(crawl_keys))}
     accepted |= _run_again(result_keys)
-    return accepted | ({_add(session, fresh)} if fresh else set())
+    return accepted | (tell_accepted(session, accept(fresh[0], Requester(), fresh[1])) if fresh else set())
 
 
 def resume_if_stopped(crawl: Crawl) -> Crawl:
@@ -57,18 +58,20 @@ def _known(pages: Sequence[StdinRecord]) -> list[UUID]:
     return list(Snapshot.objects.filter(pk__in=key_list(keys)).values_list("pk", flat=True))
 
 
-def _seeds(pages: Sequence[StdinRecord]) -> list[Seed]:
+def _checked(pages: Sequence[StdinRecord]) -> tuple[CrawlRequest, ParsedInput] | None:
     """What is to be added; BadInputError where one cannot be archived."""
     links = [link_of(record.line, record.fields) for record in pages]
     for record, link in zip(pages, links, strict=True):
         if link.problem:
             raise record.refusal(link.problem if record.key is None else f"there is no snapshot {record.key}")
-    seeds, refusals = check_seeds(
-        map(Seed.of_link, links), resolve_settings(settings.current_layers(is_collection=True))
-    )
-    for refusal in refusals:
-        raise pages[refusal.line - 1].refusal(refusal.sentence.rstrip("."))
-    return seeds
+    depth = resolve_settings(settings.current_layers(is_collection=True)).get_int("MAX_DEPTH")
+    request = CrawlRequest(urls=list(map(Seed.of_link, links)), depth=depth)
+    try:
+        return (request, parse(request, Requester())) if links else None
+    except RequestRefusedError as error:
+        for refusal in error.refusals:
+            raise pages[refusal.line - 1].refusal(refusal.sentence.rstrip(".")) from None
+        raise BadInputError(str(error)) from None
 
 
 def _run_again(keys: set[UUID]) -> set[UUID]:
@@ -77,11 +80,3 @@ def _run_again(keys: set[UUID]) -> set[UUID]:
     accepted = {resume_if_stopped(crawl).pk for crawl in crawls}
     retry_results(results)
     return accepted
-
-
-def _add(session: Session, seeds: Sequence[Seed]) -> UUID:
-    depth = resolve_settings(settings.current_layers(is_collection=True)).get_int("MAX_DEPTH")
-    crawl = create_crawl(seeds, created_by=system_user(), max_depth=depth)
-    record = record_of(crawl, snapshots=len(seeds))
-    session.out.event(record, f"Accepted {counted(len(seeds), 'URL')} as crawl {crawl.pk}.")
-    return crawl.pk

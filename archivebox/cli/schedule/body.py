@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from archivebox.base_models.users import system_user
 from archivebox.cli import personas, settings
-from archivebox.cli.add.body import config_of, unless_changed
+from archivebox.cli.add.body import chosen_policy, config_of, names_of, tags_of
+from archivebox.cli.add.sources import refused_as_bad_input
 from archivebox.cli.crawl.body import COLUMNS as CRAWL_COLUMNS
 from archivebox.cli.crawl.body import crawl_records
 from archivebox.cli.errors import BadInputError
@@ -13,10 +14,9 @@ from archivebox.cli.output import Column
 from archivebox.cli.records import pages, record_of
 from archivebox.cli.select import find, find_all
 from archivebox.cli.session import Session
-from archivebox.config.resolve import Layer, Resolved
 from archivebox.core.intake import schedules
-from archivebox.core.intake.add_urls import check_seeds
-from archivebox.core.tag import split_tags
+from archivebox.core.intake.parse_input import parse_strictly
+from archivebox.core.intake.request import CrawlRequest, Requester
 from archivebox.crawls.models import Crawl, CrawlSchedule
 from archivebox.crawls.schedule import Template
 from archivebox.hooks import resolve_settings
@@ -59,14 +59,13 @@ def add(
     recapture: bool,
     if_changed: bool,
 ) -> int:
-    own = config_of(config, plugins) | unless_changed(if_changed)
-    template = Template(
-        urls=_valid(urls, resolve_settings([*settings.current_layers(is_collection=True), Layer("crawl", own)])),
-        max_depth=depth,
-        tags=[name for text in tag for name in split_tags(text)],
+    request = CrawlRequest(
+        urls=urls, depth=depth, tags=tags_of(tag), plugins=names_of(plugins), config=config_of(config),
         persona=personas.find(session, persona).name if persona else "",
-        config=own,
-    )
+        duplicates=chosen_policy(if_changed=if_changed),
+    )  # fmt: skip
+    with refused_as_bad_input():
+        template = request.template(seed.url for seed in parse_strictly(request, Requester()))
     schedule = CrawlSchedule(
         schedule=every, timezone=timezone, label=label[:255], template=template,
         overlap=overlap, catch_up=catch_up, recapture=recapture, created_by=system_user(),
@@ -77,13 +76,6 @@ def add(
         raise BadInputError(str(error)) from None
     session.out.event(_record(schedule), f"{schedule.recurrence}: schedule {schedule.pk}.")
     return 0
-
-
-def _valid(urls: tuple[str, ...], resolved: Resolved) -> list[str]:
-    seeds, refusals = check_seeds(urls, resolved)
-    if refusals:
-        raise BadInputError(f"{refusals[0].sentence} Nothing was scheduled.")
-    return [seed.url for seed in seeds]
 
 
 def list_(session: Session, *, limit: int | None) -> int:

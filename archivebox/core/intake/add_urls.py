@@ -8,7 +8,8 @@ import itertools
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Self
+from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -18,24 +19,22 @@ from django.utils import timezone
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.users import system_user
 from archivebox.base_models.visibility import Visibility
 from archivebox.config.listening import listened_ports
 from archivebox.config.resolve import Layer, Resolved, SettingError
 from archivebox.contract.reasons import Reason
-from archivebox.core.intake.batches import HELD_BACK, add_in_parts, is_long
+from archivebox.core.intake.batches import HELD, HELD_BACK, add_in_parts, is_long
 from archivebox.core.intake.persona_access import check_persona
+from archivebox.core.intake.request import CrawlRequest, Refusal, Seed
 from archivebox.core.snapshot import Snapshot, bookmarked_at_of, tags_of
 from archivebox.core.tag import Tag, split_tags
 from archivebox.crawls.admission import Rules, Scope, admit, check_url, refuse_private, shown
 from archivebox.crawls.crawl import URLS_KEPT, Crawl
 from archivebox.crawls.refused import Refused
 from archivebox.crawls.schedule import CrawlSchedule
-from archivebox.hooks import as_nobody, base_layers, resolve_settings
+from archivebox.hooks import base_layers, resolve_settings
 from archivebox.lib.batches import batches
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.links.dates import moment_of
-from archivebox.lib.links.link import Link
 from archivebox.lib.networks import OpenedNetworks, is_private, is_public, literal
 from archivebox.lib.patterns import compile_patterns
 from archivebox.lib.resolver import resolve
@@ -48,35 +47,6 @@ POSTGRES_PORT = 5432
 """Where PostgreSQL listens if nothing else is said."""
 RESOLVE_TIME = 5.0
 """Seconds that names of hosts may take to be looked up, all together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seed:
-    """One URL that somebody gave, in its one way of writing."""
-
-    url: str
-    title: str = ""
-    tags: tuple[str, ...] = ()
-    visibility: str = ""
-    """Where it is not that of the crawl."""
-    config: Mapping[str, JSON] = field(default_factory=dict, hash=False)
-    """Settings of this page alone."""
-    bookmarked_at: datetime | None = None
-    """What the list that named it gives as its date."""
-
-    @classmethod
-    def of_link(cls, link: Link) -> Self:
-        return cls(link.url, link.title, link.tags, bookmarked_at=moment_of(link.date))
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A line that was not taken, and why."""
-
-    line: int
-    text: str
-    code: str
-    sentence: str
 
 
 @dataclass(slots=True)
@@ -154,54 +124,25 @@ def networks_of(settings: Resolved) -> tuple[OpenedNetworks, Container[int]]:
 
 def create_crawl(
     seeds: Sequence[Seed],
+    request: CrawlRequest = CrawlRequest(),  # noqa: B008 - it cannot be changed
     *,
-    created_by: User | None,
-    max_depth: int = 0,
-    tags: Sequence[str] = (),
-    config: Mapping[str, JSON] | None = None,
-    label: str = "",
-    source: str = "",
-    persona: str = "",
+    created_by: User,
     schedule: CrawlSchedule | None = None,
-    hold: bool = False,
-    visibility: str = "",
+    source: str = "",
 ) -> Crawl:
-    """Write a Crawl and the Snapshots of its seeds, all or nothing; after it returns no URL can be lost.
+    """Write the Crawl of a request and the Snapshots of its seeds, all or nothing.
 
-    ``hold`` writes them paused: they are on record, and run when somebody resumes the Crawl. ``visibility``: who sees
-    it and its pages; empty: as VISIBILITY says. ``created_by``: None is a passer-by, whose pages are visited as nobody,
-    and who chooses neither a persona nor who sees them. SettingError where it could not be said which links belong, or
-    where the persona is not shared with ``created_by``.
+    ``seeds`` have been checked; ``source``: the copy of what was given. SettingError where it could not be said which
+    links belong, or where the persona is not shared with ``created_by``.
     """
-    if created_by is None:
-        created_by, config, persona, visibility = system_user(), {**(config or {}), **as_nobody()}, "", ""
-    check_persona(created_by, persona)
-    now = timezone.now()
+    check_persona(created_by, request.persona)
     in_parts = is_long(len(seeds))
-    held = {"status": Crawl.StatusChoices.PAUSED, "retry_at": None} if hold else {}
-    crawl = Crawl.plan(
-        created_by=created_by,
-        urls=[seed.url for seed in itertools.islice(seeds, URLS_KEPT)],
-        max_depth=max_depth,
-        tags_str=",".join(tags),
-        config=dict(config or {}),
-        label=label,
-        source=source,
-        persona=persona,
-        schedule=schedule,
-        visibility=visibility or default_visibility(config or {}),
-        **(HELD_BACK if in_parts else held),
-    )
+    state = HELD_BACK if in_parts else HELD if request.hold else {}
+    crawl = _plan_crawl(seeds, request, created_by, schedule=schedule, source=source, **state)
     rules_of(crawl, resolve_settings(crawl.layers()))  # SettingError now: later, links that pages find would be lost
-    username = created_by.username
-
-    def write(some: Sequence[Seed]) -> None:
-        for batch in batches((planned(crawl, seed, username, now) for seed in some), BATCH):
-            table_of(Snapshot).insert(batch)  # bulk_create costs four times as much
-        _tag(crawl, tags, some)
-
+    write = partial(_write_seeds, crawl, request.tags)
     if in_parts:
-        add_in_parts(crawl, seeds, write, hold=hold)
+        add_in_parts(crawl, seeds, write, hold=request.hold)
         notify_workers()
         return crawl
     with write_transaction():
@@ -211,15 +152,34 @@ def create_crawl(
     return crawl
 
 
+def _plan_crawl(seeds: Sequence[Seed], request: CrawlRequest, created_by: User, **columns: Any) -> Crawl:
+    config = request.settings
+    return Crawl.plan(
+        created_by=created_by,
+        urls=[seed.url for seed in itertools.islice(seeds, URLS_KEPT)],
+        max_depth=request.depth,
+        tags_str=",".join(request.tags),
+        config=config,
+        label=request.label[:255],
+        persona=request.persona,
+        visibility=request.visibility or default_visibility(config),
+        **columns,
+    )
+
+
+def _write_seeds(crawl: Crawl, tags: Sequence[str], seeds: Sequence[Seed]) -> None:
+    now, username = timezone.now(), crawl.created_by.username
+    for batch in batches((planned(crawl, seed, username, now) for seed in seeds), BATCH):
+        table_of(Snapshot).insert(batch)  # bulk_create costs four times as much
+    _tag(crawl, tags, seeds)
+
+
 def add_seeds(crawl: Crawl, seeds: Sequence[Seed]) -> None:
     """More seeds for a crawl, with the tags that it gave to its first ones; one that it has stays as it is."""
-    now, username = timezone.now(), crawl.created_by.username
     there = _known_among(crawl.snapshot_set.all(), {seed.url for seed in seeds})
     fresh = [seed for seed in seeds if seed.url not in there]
     with write_transaction():
-        for batch in batches((planned(crawl, seed, username, now) for seed in fresh), BATCH):
-            table_of(Snapshot).insert(batch)
-        _tag(crawl, split_tags(crawl.tags_str), fresh)
+        _write_seeds(crawl, split_tags(crawl.tags_str), fresh)
         crawl.wake()
         notify_workers()
 

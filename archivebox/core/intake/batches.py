@@ -22,7 +22,9 @@ from archivebox.lib.batches import batches
 
 Item = TypeVar("Item")
 log = logging.getLogger(__name__)
-HELD_BACK = {"status": Crawl.StatusChoices.PAUSED, "retry_at": None, "reason": Reason.BEING_ADDED}
+HELD = {"status": Crawl.StatusChoices.PAUSED, "retry_at": None}
+"""Columns of a crawl that waits until somebody resumes it."""
+HELD_BACK = {**HELD, "reason": Reason.BEING_ADDED}
 """Columns of a crawl while its URLs are being added."""
 LONG = 2_000
 """URLs of a list that is still added in one transaction."""

@@ -14,13 +14,13 @@ from archivebox.lib.jsonl import JSON
 ACTIVE = "ACTIVE_PERSONA"
 
 
-def personas_of(user: User) -> list[str]:
+def personas_of(user: User | None) -> list[str]:
     """The personas as which the crawls of ``user`` may visit pages, by name.
 
-    These are those that are shared with the account; of an administrator and of the command line all.
+    These are those that are shared with the account; of an administrator and of the command line (None) all.
     """
     known = personas_in(DATA_FOLDER.personas)
-    return [persona.name for persona in known if _may_use_all(user) or user.username in persona.users]
+    return [persona.name for persona in known if user is None or _may_use_all(user) or user.username in persona.users]
 
 
 def may_visit_as(user: User, name: str) -> bool:

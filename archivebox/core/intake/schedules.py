@@ -12,7 +12,8 @@ from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import SettingError
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.schedule import CrawlSchedule, Template, Turn
 from archivebox.lib.jsonl import JSON
@@ -173,17 +174,9 @@ def _left_out(why: CrawlSchedule.Why) -> dict[str, object]:
 
 def _crawl(schedule: CrawlSchedule) -> Crawl:
     made: Template = schedule.template
-    crawl = create_crawl(
-        [Seed(url) for url in made["urls"]],
-        created_by=schedule.created_by,
-        max_depth=made["max_depth"],
-        tags=made["tags"],
-        config=made["config"],
-        persona=made["persona"],
-        label=schedule.label,
-        schedule=schedule,
-        visibility=schedule.visibility,
-    )
+    request = CrawlRequest.of_template(made, label=schedule.label, visibility=schedule.visibility)
+    seeds = [Seed(url) for url in made["urls"]]
+    crawl = create_crawl(seeds, request, created_by=schedule.created_by, schedule=schedule)
     data: dict[str, JSON] = {"id": str(schedule.pk), "label": str(schedule), "crawl": str(crawl.pk)}
     tell(Event.SCHEDULE_STARTED, schedule.pk, data)
     return crawl

@@ -2,15 +2,16 @@
 
 import io
 from collections.abc import Iterator
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 from django import forms
 from django.contrib.auth.models import AnonymousUser, User
 from django.core.validators import MaxLengthValidator
 
 from archivebox.core.intake.persona_access import personas_of
+from archivebox.core.intake.request import CrawlRequest, UrlList
+from archivebox.core.tag import split_tags
 from archivebox.hooks import discover_hooks, plugins
-from archivebox.lib.jsonl import JSON
 from archivebox.web import settings
 from archivebox.web.crawl.output_kinds import KindsField, KindShown, offered, plugins_keeping
 from archivebox.web.crawl.visibility_form import SEEN_BY
@@ -63,19 +64,23 @@ class CrawlForm(forms.Form):
         """The kinds of output that are offered, each with its box."""
         return list(zip(offered(), self["keep"], strict=True))
 
-    def given(self) -> Iterator[BinaryIO]:
-        """What was typed, to be read."""
+    def given(self) -> Iterator[UrlList]:
+        """The lists that were given, to be read."""
         yield from typed(self.cleaned_data.get("urls", ""))
 
-    def config(self) -> dict[str, JSON]:
-        """The settings of its crawl, as far as somebody chose any."""
+    def request(self, **more: Any) -> CrawlRequest:
+        """What was asked for, as far as somebody chose it; ``more``: fields that this form does not have."""
         asked = self.cleaned_data
-        chosen: dict[str, JSON] = {}
-        if asked["depth"] and asked.get("scope") not in {"", "all"}:
-            chosen["URL_SCOPE"] = asked["scope"]
-        if names := asked.get("plugins") or plugins_keeping(asked.get("keep") or ()):
-            chosen["PLUGINS"] = list(names)
-        return chosen
+        scope = asked["scope"] if asked["depth"] and asked["scope"] != "all" else ""
+        chosen = {name: asked[name] for name in ("depth", "persona", "visibility")}
+        return CrawlRequest(
+            lists=list(self.given()),
+            scope=scope,
+            plugins=asked["plugins"] or plugins_keeping(asked["keep"] or ()),
+            tags=split_tags(asked["tags"]),
+            **chosen,
+            **more,
+        )
 
 
 def capturing_plugins() -> list[str]:
@@ -89,7 +94,7 @@ def capturing_titles() -> list[tuple[str, str]]:
     return sorted(titles, key=lambda one: one[1].casefold())
 
 
-def typed(text: str) -> Iterator[BinaryIO]:
+def typed(text: str, name: str = "The text") -> Iterator[UrlList]:
     """What somebody typed, if anything, to be read."""
     if text:
-        yield io.BytesIO(text.encode())
+        yield UrlList(io.BytesIO(text.encode()), name)

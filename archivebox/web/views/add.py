@@ -1,14 +1,13 @@
 """Owns the page that takes URLs: what was understood of what somebody gives, and what will happen with it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -17,29 +16,33 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
-from archivebox.accounts.passers_by import TooManyUrlsError, count_urls, is_passer_by, most_depth
 from archivebox.accounts.permission import sight_of
+from archivebox.accounts.requester import is_visitor, requester_of
 from archivebox.accounts.roles import Action
-from archivebox.base_models.transactions import write_transaction
-from archivebox.core.intake.add_urls import create_crawl
-from archivebox.core.intake.parse_input import Again, Understood, understand
+from archivebox.core.intake.parse_input import ParsedInput, find_versions, parse
+from archivebox.core.intake.request import (
+    CrawlRequest,
+    DuplicatePolicy,
+    Requester,
+    RequestRefusedError,
+    TooManyUrlsError,
+    UrlList,
+)
+from archivebox.core.intake.submit import accept
 from archivebox.core.tag import split_tags
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.preset import AddPreset
 from archivebox.crawls.refused import Refused
-from archivebox.hooks import base_layers, resolve_settings
-from archivebox.lib.jsonl import JSON
-from archivebox.lib.links.link import LinkFileError
 from archivebox.web.auth.page_access import allows, public_if
 from archivebox.web.crawl.crawl_form import DEPTHS, SCOPES, CrawlForm, capturing_titles
 from archivebox.web.crawl.output_kinds import offered, plugins_keeping
 from archivebox.web.page.redirects import back_to, public_address
 
 AGAIN = [
-    (Again.ALWAYS, "Capture again"),
-    (Again.IF_CHANGED, "Keep if changed"),
-    (Again.IF_OLDER, "Again if older than"),
-    (Again.NEVER, "Skip"),
+    (DuplicatePolicy.CAPTURE, "Capture again"),
+    (DuplicatePolicy.IF_CHANGED, "Keep if changed"),
+    (DuplicatePolicy.IF_OLDER, "Again if older than"),
+    (DuplicatePolicy.SKIP, "Skip"),
 ]
 REFUSALS_SHOWN = 50
 REFUSALS_TOLD = 3
@@ -59,7 +62,9 @@ class AddForm(CrawlForm):
         required=False,
         help_text="Bookmarks, a feed, a sitemap, HTML, Markdown, CSV, JSON, WARC, WACZ, a list.",
     )
-    again = forms.ChoiceField(label="Archived already", choices=AGAIN, initial=Again.ALWAYS.value, required=False)
+    again = forms.ChoiceField(
+        label="Archived already", choices=AGAIN, initial=DuplicatePolicy.CAPTURE.value, required=False
+    )
     days = forms.IntegerField(label="Days", min_value=0, max_value=36_500, initial=30, required=False)
 
     title = forms.CharField(
@@ -72,16 +77,15 @@ class AddForm(CrawlForm):
         fields = [self[name] for name in CHOICES if name in self.fields]
         return any(_plain(one.value()) != _plain(one.field.initial) or one.errors for one in fields)
 
-    def config(self) -> dict[str, JSON]:
-        """The settings of its crawl, as far as somebody chose any."""
-        if_changed = self.cleaned_data.get("again") == Again.IF_CHANGED
-        return super().config() | ({"KEEP_UNCHANGED": False} if if_changed else {})
+    def request(self, **more: Any) -> CrawlRequest:
+        asked = self.cleaned_data
+        policy = DuplicatePolicy(asked["again"] or DuplicatePolicy.CAPTURE)
+        return super().request(duplicates=policy, days=asked["days"] or 0, title=asked["title"], **more)
 
-    def given(self) -> Iterator[BinaryIO]:
-        """What was typed and what was dropped, to be read."""
+    def given(self) -> Iterator[UrlList]:
         yield from super().given()
         if file := self.cleaned_data.get("file"):
-            yield cast("BinaryIO", file.file)
+            yield UrlList(cast("BinaryIO", file.file), str(file.name))
 
 
 def _plain(value: Any) -> str:
@@ -90,14 +94,19 @@ def _plain(value: Any) -> str:
 
 
 def form_of(request: HttpRequest, *given: Any, **options: Any) -> AddForm:
-    """The form; passers-by choose URLs and a depth in it, and what they send of anything else is ignored."""
+    """The form; visitors choose URLs and a depth in it, and what they send of anything else is ignored."""
     form = AddForm(*given, user=request.user, **options)
-    if is_passer_by(request.user):
+    if is_visitor(request.user):
         for name in form.fields.keys() - {"urls", "depth"}:
-            form.fields[name].disabled = True
+            form.fields[name].disabled, form.fields[name].initial = True, None
         depth = cast("forms.TypedChoiceField", form.fields["depth"])
-        depth.choices = [choice for choice in DEPTHS if choice[0] <= most_depth()]
+        depth.choices = [choice for choice in DEPTHS if choice[0] <= requester(request).max_depth]
     return form
+
+
+def requester(request: HttpRequest) -> Requester:
+    """Who asks."""
+    return requester_of(request.user, request.META.get("REMOTE_ADDR", ""))
 
 
 @public_if("PUBLIC_ADD_VIEW")
@@ -114,14 +123,19 @@ def form(request: HttpRequest) -> HttpResponse:
         return _page(request, asked, status=422)
     if "save" in request.POST:
         _save_preset(request, asked)
+    wanted, who, found = asked.request(), requester(request), None
     try:
-        found = understood(request, asked)
-    except LinkFileError as error:
-        asked.add_error("file", f"That {error}.")
-        return _page(request, asked, status=422)
-    if "look" in request.POST or "save" in request.POST:
+        found = parse(wanted, who)
+        if "look" in request.POST or "save" in request.POST:
+            return _page(request, asked, found)
+        submitted = accept(wanted, who, found, partial(_noting, request, found))
+    except RequestRefusedError as error:
+        asked.add_error("file" if asked.files else "urls", str(error))
+        return _page(request, asked, found, status=429 if isinstance(error, TooManyUrlsError) else 422)
+    if submitted.crawl is None:
         return _page(request, asked, found)
-    return _accept(request, asked, found)
+    _tell(request, submitted.crawl, len(submitted.seeds), found)
+    return redirect(_onward(request, submitted.crawl, len(submitted.seeds)))
 
 
 @login_not_required
@@ -143,43 +157,19 @@ def preview(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {}
     if asked.is_valid():
         try:
-            context = _said_of(request, asked, understood(request, asked))
-        except LinkFileError as error:
-            context = {"problem": f"That {error}."}
+            context = _said_of(request, asked, parse(asked.request(), requester(request)))
+        except RequestRefusedError as error:
+            context = {"problem": str(error)}
     return render(request, "web/understood.html", context)
 
 
-def understood(request: HttpRequest, asked: CrawlForm) -> Understood:
-    """What whoever asks may have archived of what was given. LinkFileError."""
-    may_name_private = allows(request, Action.ADMINISTER)
-    return understand(
-        asked.given(), resolve_settings(base_layers()), sight_of(request.user), may_name_private=may_name_private
-    )
-
-
-def _accept(request: HttpRequest, asked: AddForm, found: Understood) -> HttpResponse:
-    options = asked.cleaned_data
-    seeds = found.chosen(Again(options["again"] or Again.ALWAYS), options["days"] or 0)
-    if not seeds:
-        return _page(request, asked, found, status=200 if found.known and not found.refusals else 422)
-    if options["title"] and len(seeds) == 1:
-        seeds = [replace(seeds[0], title=options["title"])]
-    user = request.user if isinstance(request.user, User) else None
-    if is_passer_by(request.user):
-        try:
-            count_urls(request.META.get("REMOTE_ADDR", ""), len(seeds))
-        except TooManyUrlsError as error:
-            asked.add_error("urls", str(error))
-            return _page(request, asked, found, status=429)
-    with write_transaction():
-        crawl = create_crawl(
-            seeds, created_by=user, max_depth=options["depth"], tags=split_tags(options["tags"]),
-            config=asked.config(), persona=options["persona"], visibility=options["visibility"],
-        )  # fmt: skip
-        audit.record(request.user, "crawl.created", crawl, urls=len(seeds))
-        _keep_refusals(crawl, found)
-    _tell(request, crawl, len(seeds), found)
-    return redirect(_onward(request, crawl, len(seeds)))
+def _noting(request: HttpRequest, found: ParsedInput, crawl: Crawl, urls: int) -> None:
+    """Lines that were no URLs are kept with the crawl, where they can be looked up and downloaded."""
+    audit.record(request.user, "crawl.created", crawl, urls=urls)
+    lines: dict[str, list[str]] = {}
+    for refusal in found.refusals:
+        lines.setdefault(refusal.code, []).append(refusal.text)
+    Refused.note(crawl.pk, lines, keep=REFUSED_KEPT)
 
 
 def _onward(request: HttpRequest, crawl: Crawl, count: int) -> str:
@@ -192,15 +182,7 @@ def _onward(request: HttpRequest, crawl: Crawl, count: int) -> str:
     return reverse("snapshots") if where.startswith(reverse("add")) else where
 
 
-def _keep_refusals(crawl: Crawl, found: Understood) -> None:
-    """Lines that were no URLs are kept with the crawl, where they can be looked up and downloaded."""
-    lines: dict[str, list[str]] = {}
-    for refusal in found.refusals:
-        lines.setdefault(refusal.code, []).append(refusal.text)
-    Refused.note(crawl.pk, lines, keep=REFUSED_KEPT)
-
-
-def _tell(request: HttpRequest, crawl: Crawl, taken: int, found: Understood) -> None:
+def _tell(request: HttpRequest, crawl: Crawl, taken: int, found: ParsedInput) -> None:
     is_inside = request.user.is_authenticated
     link = format_html(' <a href="{}">See the crawl</a>', reverse("crawl", args=[crawl.pk])) if is_inside else ""
     messages.success(request, format_html("{} page{} accepted.{}", f"{taken:,}", "" if taken == 1 else "s", link))
@@ -214,7 +196,7 @@ def _tell(request: HttpRequest, crawl: Crawl, taken: int, found: Understood) -> 
 # --- what the page says -------------------------------------------------------------------------------------------
 
 
-def _page(request: HttpRequest, asked: AddForm, found: Understood | None = None, status: int = 200) -> HttpResponse:
+def _page(request: HttpRequest, asked: AddForm, found: ParsedInput | None = None, status: int = 200) -> HttpResponse:
     context = _said_of(request, asked, found) if found is not None else {}
     context |= {"bookmark": f"{public_address(request)}{reverse('add-page')}", "next": back_to(request, "snapshots")}
     return render(request, "web/add.html", {"form": asked, "presets": presets_of(request), **context}, status=status)
@@ -226,9 +208,9 @@ def presets_of(request: HttpRequest) -> "QuerySet[AddPreset, AddPreset]":
     return own.filter(created_by=request.user) if request.user.is_authenticated else own.none()
 
 
-def _said_of(request: HttpRequest, asked: AddForm, found: Understood) -> dict[str, Any]:
-    options = asked.cleaned_data
-    count = len(found.chosen(Again(options["again"] or Again.ALWAYS), options["days"] or 0))
+def _said_of(request: HttpRequest, asked: AddForm, found: ParsedInput) -> dict[str, Any]:
+    find_versions(found, sight_of(request.user))
+    count = len(found.chosen(asked.request()))
     return {
         "found": found,
         "known": found.known[:KNOWN_SHOWN] if allows(request, Action.READ) else [],
@@ -246,7 +228,7 @@ def _sentence(asked: AddForm, count: int) -> str:
     parts.append(_outputs(options["plugins"], options["keep"]))
     if options["persona"]:
         parts.append(f"as {options['persona']}")
-    if options["again"] == Again.IF_CHANGED:
+    if options["again"] == DuplicatePolicy.IF_CHANGED:
         parts.append("and saved only when changed")
     if tags := split_tags(options["tags"]):
         parts.append(f"tagged {', '.join(tags)}")

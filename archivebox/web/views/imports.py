@@ -15,21 +15,19 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from archivebox.accounts import audit
 from archivebox.accounts.permission import sight_of, visible_crawls
+from archivebox.accounts.requester import requester_of
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
-from archivebox.core.intake.parse_input import Again
+from archivebox.core.intake.request import CrawlRequest, RequestRefusedError, UrlList
 from archivebox.core.progress.failure_groups import failed_pages
-from archivebox.core.tag import split_tags
 from archivebox.crawls.models import Crawl
 from archivebox.export.formats import line
-from archivebox.hooks import base_layers, resolve_settings
 from archivebox.jobs import importing
 from archivebox.jobs.at_once import undo
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.models import Job
 from archivebox.jobs.permission import visible_jobs
-from archivebox.lib.links.link import LinkFileError
-from archivebox.web.auth.page_access import allows, requires
+from archivebox.web.auth.page_access import requires
 from archivebox.web.crawl.crawl_form import typed
 from archivebox.web.page.list_paging import page_of
 from archivebox.web.views.add import REFUSALS_SHOWN, AddForm
@@ -52,15 +50,10 @@ class ListForm(forms.Form):
         label="Or paste it", required=False, widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"})
     )
 
-    def given(self) -> Iterator[BinaryIO]:
+    def given(self) -> Iterator[UrlList]:
         if file := self.cleaned_data.get("file"):
-            yield cast("BinaryIO", file.file)
-        yield from typed(self.cleaned_data.get("urls", ""))
-
-    @property
-    def name(self) -> str:
-        file = self.cleaned_data.get("file")
-        return str(file.name) if file else PASTED
+            yield UrlList(cast("BinaryIO", file.file), str(file.name))
+        yield from typed(self.cleaned_data.get("urls", ""), PASTED)
 
 
 class ChoicesForm(AddForm):
@@ -84,14 +77,13 @@ def index(request: HttpRequest) -> HttpResponse:
 
 def _take(request: HttpRequest, asked: ListForm) -> Job | None:
     """Read it; None where it cannot be, which the form then says."""
+    lists = list(asked.given())
+    name = lists[0].name if lists else PASTED
+    noting = partial(audit.record, request.user, "import.read", name=name)
     try:
-        return importing.take(
-            asked.given(), asked.name, created_by=_user(request), sight=sight_of(request.user),
-            settings=resolve_settings(base_layers()), may_name_private=allows(request, Action.ADMINISTER),
-            noting=lambda job: audit.record(request.user, "import.read", job, name=asked.name),
-        )  # fmt: skip
-    except LinkFileError as error:
-        asked.add_error("file" if asked.cleaned_data.get("file") else "urls", f"That {error}.")
+        return importing.take(CrawlRequest(lists=lists), requester_of(request.user), name, noting)
+    except RequestRefusedError as error:
+        asked.add_error("file" if asked.cleaned_data.get("file") else "urls", str(error))
         return None
 
 
@@ -129,12 +121,8 @@ def _add(request: HttpRequest, job: Job) -> HttpResponse:
     asked = ChoicesForm(request.POST, user=request.user)
     if not asked.is_valid():
         return _page(request, job, asked, status=422)
-    chosen = asked.cleaned_data
-    options = {"max_depth": chosen["depth"], "tags": list(split_tags(chosen["tags"])), "config": asked.config(),
-               "persona": chosen["persona"], "visibility": chosen["visibility"]}  # fmt: skip
     noting = partial(audit.record, request.user, "import.begun", name=job.memory["name"])
-    again, days = Again(chosen["again"] or Again.ALWAYS), chosen["days"] or 0
-    if not importing.start(job, options, again, days, noting):
+    if not importing.start(job, asked.request(), noting):
         asked.add_error("again", "Everything is already archived.")
         return _page(request, job, asked, status=422)
     return redirect("import", job.pk)

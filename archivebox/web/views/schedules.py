@@ -17,23 +17,28 @@ from django.views.decorators.http import require_POST
 
 from archivebox.accounts import audit
 from archivebox.accounts.permission import may_show, sight_of, visible_crawls, visible_schedules
+from archivebox.accounts.requester import requester_of
 from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.contract.schema import string_list
 from archivebox.core.intake import schedules
-from archivebox.core.intake.parse_input import Again
+from archivebox.core.intake.parse_input import parse_strictly
+from archivebox.core.intake.request import (
+    SENTENCES_SHOWN,
+    CrawlRequest,
+    DuplicatePolicy,
+    Requester,
+    RequestRefusedError,
+)
 from archivebox.core.progress.crawl_progress import sizes_of
-from archivebox.core.tag import split_tags
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.recurrence import times, zone_of
 from archivebox.crawls.schedule import CrawlSchedule, Template
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.links.link import LinkFileError
 from archivebox.web.auth.page_access import requires
 from archivebox.web.crawl.crawl_form import CrawlForm
 from archivebox.web.crawl.output_kinds import kinds_of
 from archivebox.web.page.list_paging import page_of
-from archivebox.web.views.add import understood
 
 USUAL = ("hourly", "daily", "weekly", "monthly", "every 6 hours", "every 2 days", "0 6 * * MON-FRI", "30 22 * * SUN")
 """Times that are offered while somebody types."""
@@ -73,29 +78,22 @@ class ScheduleForm(CrawlForm):
         required=False,
     )
 
-    def config(self) -> dict[str, JSON]:
-        """The settings of its crawls, as far as somebody chose any."""
-        return super().config() | ({"KEEP_UNCHANGED": False} if self.cleaned_data["unchanged"] else {})
+    def request_for(self, schedule: CrawlSchedule) -> CrawlRequest:
+        """What each crawl of it is made of; settings that it has and that this form does not speak of stay."""
+        known: dict[str, JSON] = schedule.template.get("config", {})
+        others = {
+            name: value for name, value in known.items() if name not in {"URL_SCOPE", "PLUGINS", "KEEP_UNCHANGED"}
+        }
+        only_changed = DuplicatePolicy.IF_CHANGED if self.cleaned_data["unchanged"] else DuplicatePolicy.CAPTURE
+        return self.request(config=others, duplicates=only_changed)
 
-    def put_into(self, schedule: CrawlSchedule, urls: list[str]) -> None:
-        """Write it into a row. ValidationError where its time is none."""
-        asked = self.cleaned_data
-        schedule.template = Template(
-            urls=urls,
-            max_depth=asked["depth"],
-            tags=split_tags(asked["tags"]),
-            persona=asked["persona"],
-            config=_others(schedule) | self.config(),
-        )
+    def put_into(self, schedule: CrawlSchedule, who: Requester) -> None:
+        """Write it into a row. RequestRefusedError where something of it cannot be archived."""
+        request, asked = self.request_for(schedule), self.cleaned_data
+        schedule.template = request.template(seed.url for seed in parse_strictly(request, who))
         for name in ("label", "schedule", "timezone", "overlap", "catch_up"):
             setattr(schedule, name, asked[name])
         schedule.recapture = bool(asked["recapture"])
-
-
-def _others(schedule: CrawlSchedule) -> dict[str, JSON]:
-    """Settings that it has and that the form does not speak of."""
-    known: dict[str, JSON] = schedule.template.get("config", {})
-    return {name: value for name, value in known.items() if name not in {"URL_SCOPE", "PLUGINS", "KEEP_UNCHANGED"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +172,17 @@ def _take(request: HttpRequest, form: ScheduleForm, schedule: CrawlSchedule) -> 
     """Write it down, or say what is wrong with which field, and write nothing."""
     if form.is_valid():
         try:
-            form.put_into(schedule, _urls(request, form))
+            form.put_into(schedule, requester_of(request.user))
             if may_show(request.user, schedule):
                 schedule.visibility = form.cleaned_data["visibility"] or schedule.visibility
             _put(request, schedule)
-        except ValidationError as error:
-            form.add_error("urls", error)
+        except RequestRefusedError as error:
+            form.add_error(
+                "urls",
+                ValidationError(
+                    [f"Line {one.line}: {one.sentence}" for one in error.refusals[:SENTENCES_SHOWN]] or str(error)
+                ),
+            )
         except ValueError as error:
             form.add_error("timezone" if "time zone" in str(error) else "schedule", str(error))
         else:
@@ -193,20 +196,6 @@ def _put(request: HttpRequest, schedule: CrawlSchedule) -> None:
     with write_transaction():
         schedules.put(schedule)
         audit.record(request.user, action, schedule, schedule=schedule.schedule, timezone=schedule.timezone)
-
-
-def _urls(request: HttpRequest, form: ScheduleForm) -> list[str]:
-    """All that was given; ValidationError if any line of it cannot be archived."""
-    try:
-        found = understood(request, form)
-    except LinkFileError as error:
-        raise ValidationError(f"That {error}.") from None
-    if found.refusals:
-        raise ValidationError([f"Line {one.line}: {one.sentence}" for one in found.refusals[:10]])
-    urls = [seed.url for seed in found.chosen(Again.ALWAYS)]
-    if not urls:
-        raise ValidationError("Enter a URL, such as a feed.")
-    return urls
 
 
 def _form_page(request: HttpRequest, form: ScheduleForm, schedule: CrawlSchedule, status: int = 200) -> HttpResponse:

@@ -345,7 +345,8 @@ def test_axe_has_nothing_to_complain_of_in_a_dialog(
 ADD = """
 import os, signal, sys
 from archivebox.base_models.users import system_user
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import Seed
 killed, *hosts = sys.argv[1:]
 if int(killed):
     os.kill(int(killed), signal.SIGKILL)

@@ -24,9 +24,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.once]
 SNAPSHOT = """
 import sys
 from django.contrib.auth.models import User
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.models import Snapshot
-crawl = create_crawl([Seed(sys.argv[1])], created_by=User.objects.get(username="eve"), hold=True)
+crawl = create_crawl([Seed(sys.argv[1])], CrawlRequest(hold=True), created_by=User.objects.get(username="eve"))
 Snapshot.objects.filter(crawl=crawl).update(status="sealed", retry_at=None)
 one = Snapshot.objects.get(crawl=crawl)
 print(one.pk, one.path)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.db import connection
 from django.test import RequestFactory
@@ -19,7 +19,8 @@ from archivebox.base_models import paging
 from archivebox.config.personas import Persona
 from archivebox.config.resolve import SettingError
 from archivebox.config.settings import DATA_FOLDER
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.tags.assign_tags import tag
 from archivebox.crawls.models import Crawl
@@ -317,7 +318,7 @@ def test_only_those_whom_a_persona_is_shared_with_and_administrators_crawl_as_it
     assert "shared with you" in editor.post("/api/v1/schedules", timed, status=422)["detail"]
     assert "persona" in _asked_by(editor, "work").errors
     with pytest.raises(SettingError, match="not shared with editor"):
-        create_crawl([Seed(URLS[0])], created_by=editor.user, persona="work")
+        create_crawl([Seed(URLS[0])], CrawlRequest(persona="work"), created_by=User.objects.get(username="editor"))
     assert caller("admin").post("/api/v1/crawls", body)["persona"] == "work"
     work_persona.share(["editor"])
     assert editor.post("/api/v1/crawls", body)["persona"] == "work"

@@ -79,7 +79,7 @@ def test_it_adds_pages_but_none_of_a_private_network() -> None:
     assert [page["url"] for page in added["pages"]] == ["https://example.com/a", "https://example.com/b"]
     assert added["at_work"] is False
     assert "private network" in call("add", urls=["http://10.0.0.1/"])
-    assert "1 and 100" in call("add", urls=[])
+    assert "Nothing given" in call("add", urls=[])
     assert Snapshot.objects.count() == 2
     assert call("status")["snapshots"] == {"queued": 2}
 

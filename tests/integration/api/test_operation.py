@@ -15,7 +15,8 @@ from prometheus_client.core import GaugeMetricFamily
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.processes import ProcessIdentity
 from archivebox.machine.host import Machine
@@ -76,7 +77,9 @@ def test_metrics_are_for_those_who_may_see_what_runs(caller: Make, settings: obj
 def test_metrics_tell_of_the_queue_of_failures_and_of_the_disk(caller: Make) -> None:
     admin = caller("admin")
     assert admin.user is not None
-    crawl = create_crawl([Seed(f"http://example.com/{n}") for n in range(3)], created_by=admin.user, hold=True)
+    crawl = create_crawl(
+        [Seed(f"http://example.com/{n}") for n in range(3)], CrawlRequest(hold=True), created_by=admin.user
+    )
     first = Snapshot.objects.filter(crawl=crawl).order_by("pk")[0]
     Snapshot.objects.filter(pk=first.pk).update(status="sealed")
     ArchiveResult.objects.create(snapshot=first, plugin="title", hook_name="on_Snapshot__1_title.py", status="failed")

@@ -16,7 +16,8 @@ from django.utils import timezone
 
 from archivebox.accounts import audit
 from archivebox.accounts.models import AuditEntry
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.models import Snapshot, Tag
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.models import Job
@@ -64,7 +65,7 @@ def test_guessing_is_on_record_once_a_burst_and_no_name_that_may_be_a_password()
 def test_what_people_do_on_pages_is_on_record(caller: Make) -> None:
     editor = caller("editor")
     assert editor.user is not None
-    crawl = create_crawl([Seed("http://example.com/a")], created_by=editor.user, hold=True)
+    crawl = create_crawl([Seed("http://example.com/a")], CrawlRequest(hold=True), created_by=editor.user)
     snapshot = crawl.snapshot_set.get()
     AuditEntry.objects.all().delete()
     for path, fields in (

@@ -131,7 +131,7 @@ def test_a_page_says_why_there_is_no_crawl_now(caller: Make) -> None:
     [
         ("schedule", "soon", "no time that comes again"),
         ("timezone", "Mars", "no time zone"),
-        ("urls", "", "Enter a URL"),
+        ("urls", "", "Give URLs such as"),
         ("urls", "http://192.168.7.7/", "private network"),
     ],
 )

@@ -24,12 +24,13 @@ from archivebox.config.collection import open_collection  # noqa: E402
 from archivebox.core.crawl_control import edit_crawl  # noqa: E402
 from archivebox.core.crawl_control.retry import retry_missing  # noqa: E402
 from archivebox.core.intake import schedules  # noqa: E402
-from archivebox.core.intake.add_urls import Seed, check_seeds, create_crawl  # noqa: E402
+from archivebox.core.intake.add_urls import create_crawl  # noqa: E402
+from archivebox.core.intake.request import CrawlRequest, Requester, Seed  # noqa: E402
+from archivebox.core.intake.submit import submit  # noqa: E402
 from archivebox.core.models import ArchiveResult, Look, Snapshot, Tag  # noqa: E402
 from archivebox.crawls import control  # noqa: E402
 from archivebox.crawls.models import Crawl, CrawlRun, CrawlSchedule, Refused  # noqa: E402
 from archivebox.crawls.schedule import Template  # noqa: E402
-from archivebox.hooks import base_layers, resolve_settings  # noqa: E402
 from archivebox.jobs.begin import JobRequest, begin  # noqa: E402
 from archivebox.jobs.models import Job  # noqa: E402
 from archivebox.lib.networks import NetworkRules, OpenedNetworks  # noqa: E402
@@ -59,16 +60,13 @@ MODELS: dict[str, type[models.Model]] = {
 
 def add(urls: list[str], config: dict[str, Any], max_depth: int) -> str:
     """Accept URLs as one crawl; returns its id."""
-    seeds, refused = check_seeds(urls, resolve_settings(base_layers()))
-    if refused:
-        raise ValueError(refused[0].sentence)
-    return str(create_crawl(seeds, created_by=system_user(), config=config, max_depth=max_depth).pk)
+    return str(submit(CrawlRequest(urls=urls, config=config, depth=max_depth), Requester()).made.pk)
 
 
 def hold(count: int) -> str:
     """Accept so many URLs as a crawl that is on record and does not run."""
     seeds = [Seed(f"http://{number}.test/") for number in range(count)]
-    return str(create_crawl(seeds, created_by=system_user(), hold=True).pk)
+    return str(create_crawl(seeds, CrawlRequest(hold=True), created_by=system_user()).pk)
 
 
 def schedule(every: str, url: str, config: dict[str, Any]) -> str:

@@ -24,7 +24,8 @@ except CollectionError as error:
     print(error)
     raise SystemExit(2)
 from archivebox.machine.models import Machine, Process
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import Seed
 from archivebox.base_models.users import system_user
 mine = Process.current()
 crawl = create_crawl([Seed(f"https://example.com/{number}") for number in range(20)], created_by=system_user())

@@ -27,7 +27,7 @@ def kill(frame, happened, _):
         os.kill(os.getpid(), signal.SIGKILL)
 if where:
     threading.setprofile(kill)
-from archivebox.web.server import main
+from archivebox.web.server.__main__ import main
 sys.exit(main(sys.argv[4:]))
 """
 """A web server that kills itself at a certain step: when a function is called, or has returned."""

@@ -15,7 +15,8 @@ from archivebox.base_models.visibility import EVERYTHING
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.records import PAGE, pages, record_of
 from archivebox.cli.select import age, find, find_snapshot, is_chosen, moment, snapshots
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.models import Snapshot
 from archivebox.core.versions.url_versions import latest_versions, restore, retire, retire_older
 from archivebox.crawls.models import Crawl
@@ -26,7 +27,8 @@ A, B = "https://a.test/", "https://b.test:8000/x"
 
 
 def crawl_of(*urls: str, **options: object) -> Crawl:
-    return create_crawl([Seed(url) for url in urls], created_by=system_user(), **options)  # type: ignore[arg-type]
+    request = CrawlRequest(**options)  # type: ignore[arg-type]
+    return create_crawl([Seed(url) for url in urls], request, created_by=system_user())
 
 
 def urls(**choice: object) -> set[str]:

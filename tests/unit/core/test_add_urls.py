@@ -8,7 +8,8 @@ from django.db import IntegrityError, connection, transaction
 
 from archivebox.base_models.users import system_user
 from archivebox.config.resolve import Layer, SettingError
-from archivebox.core.intake.add_urls import Seed, check_seeds, create_crawl, take_found
+from archivebox.core.intake.add_urls import check_seeds, create_crawl, take_found
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.models import Snapshot, Tag
 from archivebox.crawls.models import Crawl
 from archivebox.hooks import base_layers, resolve_settings
@@ -72,7 +73,9 @@ class TestCreateCrawl:
     def test_one_crawl_with_its_snapshots(self) -> None:
         anna = User.objects.create(username="anna")
         seeds = [Seed("https://a.example/", "A", ("x",)), Seed("https://b.example/")]
-        one = create_crawl(seeds, created_by=anna, max_depth=2, tags=["t", "U"], config={"TIMEOUT": 9}, label="L")
+        one = create_crawl(
+            seeds, CrawlRequest(depth=2, tags=["t", "U"], config={"TIMEOUT": 9}, label="L"), created_by=anna
+        )
         kept = Crawl.objects.get(pk=one.pk)
         assert (kept.status, kept.max_depth, kept.label, kept.config) == ("queued", 2, "L", {"TIMEOUT": 9})
         assert kept.retry_at is not None
@@ -91,7 +94,7 @@ class TestCreateCrawl:
         seeds = [Seed(f"https://example.com/{number}") for number in range(1500)]
         with pytest.raises(IntegrityError), transaction.atomic():
             create_crawl(
-                [*seeds, seeds[0]], created_by=system_user(), tags=["t"]
+                [*seeds, seeds[0]], CrawlRequest(tags=["t"]), created_by=system_user()
             )  # one URL twice: refused by the database
         assert Crawl.objects.count() == 0
         assert Snapshot.objects.count() == 0
@@ -193,7 +196,7 @@ class TestFound:
 
     def test_every_page_that_is_found_gets_the_tags_of_the_crawl_that_are_still_there(self) -> None:
         seeds = [Seed("https://example.com/")]
-        made = create_crawl(seeds, created_by=system_user(), max_depth=2, tags=["News", "Deleted"])
+        made = create_crawl(seeds, CrawlRequest(depth=2, tags=["News", "Deleted"]), created_by=system_user())
         Tag.objects.get(name="Deleted").delete()
         take(made.snapshot_set.get(), "https://example.com/a", "https://example.com/b", tags="Own, news")
         take(made.snapshot_set.get(url="https://example.com/a"), "https://example.com/a/deeper")
@@ -229,7 +232,7 @@ class TestPrivateNetworks:
 
     def test_are_reached_where_the_operator_named_host_and_port(self) -> None:
         seeds, _ = check_seeds(["http://127.0.0.1:8123/"], resolve_settings(base_layers()))
-        made = create_crawl(seeds, created_by=system_user(), max_depth=2)
+        made = create_crawl(seeds, CrawlRequest(depth=2), created_by=system_user())
         page = Snapshot.objects.get(crawl=made)
         taken, refused = take(page, "http://127.0.0.1:8123/next", "http://127.0.0.1:8124/", "http://127.0.0.2:8123/")
         assert (taken, refused) == (1, {"private_address": 2})
@@ -245,7 +248,7 @@ class TestPrivateNetworks:
     @pytest.mark.parametrize("host", ["10.0.0.5_8000", "169.254.169.254_80"])
     def test_are_not_named_by_a_host_that_is_only_called_like_one_with_its_port(self, host: str) -> None:
         seeds, _ = check_seeds([f"http://{host}/"], resolve_settings(base_layers()), may_name_private=False)
-        made = create_crawl(seeds, created_by=system_user(), max_depth=1)
+        made = create_crawl(seeds, CrawlRequest(depth=1), created_by=system_user())
         private = Endpoint(host.partition("_")[0], int(host.partition("_")[2]))
         assert take(Snapshot.objects.get(crawl=made), f"http://{private}/", f"https://{private}/")[0] == 0
         assert not is_named(made.pk, private)

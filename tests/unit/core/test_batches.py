@@ -11,8 +11,9 @@ from django.utils import timezone
 from archivebox.base_models.users import system_user
 from archivebox.contract.reasons import Reason
 from archivebox.core.intake import batches
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
 from archivebox.core.intake.batches import HELD_BACK, AddingEndedError, add_in_parts, remove_abandoned
+from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.models import Snapshot, Tag
 from archivebox.crawls.control import cancel, resume
 from archivebox.crawls.models import Crawl
@@ -36,7 +37,7 @@ def planned() -> Crawl:
 
 
 def test_all_of_it_is_there_as_if_it_were_short() -> None:
-    crawl = create_crawl(seeds(7), created_by=system_user(), tags=["all"], source="sources/x.txt")
+    crawl = create_crawl(seeds(7), CrawlRequest(tags=["all"]), created_by=system_user(), source="sources/x.txt")
     row = Crawl.objects.get(pk=crawl.pk)
     assert (row.status, row.reason, row.source) == ("queued", "", "sources/x.txt")
     assert row.retry_at is not None
@@ -45,7 +46,7 @@ def test_all_of_it_is_there_as_if_it_were_short() -> None:
 
 
 def test_what_is_held_back_stays_paused() -> None:
-    crawl = create_crawl(seeds(5), created_by=system_user(), hold=True)
+    crawl = create_crawl(seeds(5), CrawlRequest(hold=True), created_by=system_user())
     assert (crawl.status, crawl.reason, crawl.retry_at) == ("paused", "", None)
 
 

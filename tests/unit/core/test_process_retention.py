@@ -10,7 +10,8 @@ from django.utils import timezone
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.users import system_user
 from archivebox.core.crawl_control.process_retention import BATCH, cleanup_processes, cleanup_today
-from archivebox.core.intake.add_urls import Seed, create_crawl
+from archivebox.core.intake.add_urls import create_crawl
+from archivebox.core.intake.request import Seed
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.lib.files import locked
 from archivebox.machine.models import Machine, Process
