@@ -42,6 +42,34 @@ def test_an_import_inside_a_function_is_rare_and_says_why() -> None:
     assert count <= max(1, lines / 1000 * MOST_INNER_IMPORTS_PER_1000_LINES)
 
 
+def names_bound_in(tree: ast.Module) -> set[str]:
+    """Names that a module defines or imports; with a ``__getattr__``, also the texts by which it may look them up."""
+    bound: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            bound |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound.add(node.id)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            bound.add(node.value)
+    return bound
+
+
+def test_what_hook_scripts_import_from_us_exists() -> None:
+    """The type checker sees no script whose name is no module's."""
+    missing = []
+    for path in sorted(source.PACKAGE.glob("plugins/*/on_*.py")):
+        for node in ast.walk(source.parse(path)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("archivebox."):
+                place = source.ROOT / (node.module or "").replace(".", "/")
+                module = place.with_suffix(".py") if place.with_suffix(".py").exists() else place / "__init__.py"
+                bound = names_bound_in(source.parse(module)) | {each.stem for each in place.glob("*.py")}
+                missing += [f"{path.name}: {name.name}" for name in node.names if name.name not in bound]
+    assert missing == []
+
+
 def test_every_package_has_its_layer() -> None:
     contracts = tomllib.loads((source.ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     house = next(contract for contract in contracts if contract["id"] == "house")

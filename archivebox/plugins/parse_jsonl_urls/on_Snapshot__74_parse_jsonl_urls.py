@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Reports uRLs in JSON, of the document as it was sent."""
 
-from archivebox.plugins.base.links import Format, report_document
+from archivebox.plugins.base.links import ListFormat, report_document
 
 
 def main() -> None:
-    report_document("PARSE_JSONL_URLS", Format.JSONL)
+    report_document("PARSE_JSONL_URLS", ListFormat.JSONL)
 
 
 if __name__ == "__main__":

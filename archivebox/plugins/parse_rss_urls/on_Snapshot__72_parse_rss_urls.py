@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from entries import as_text
 
 from archivebox.plugins.base import patch_snapshot, write_atomically
-from archivebox.plugins.base.links import Format, Link, feed_title, report_document
+from archivebox.plugins.base.links import Link, ListFormat, feed_title, report_document
 from archivebox.plugins.base.stored_html import StoredDocument
 
 OUTPUT = "feed.txt"
 
 
 def main() -> None:
-    report_document("PARSE_RSS_URLS", Format.RSS, also=_keep_words)
+    report_document("PARSE_RSS_URLS", ListFormat.RSS, also=_keep_words)
 
 
 def _keep_words(document: StoredDocument, links: Iterable[Link]) -> None:
