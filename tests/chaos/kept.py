@@ -12,6 +12,12 @@ from tests.acceptance.archive.conftest import Home
 from tests.chaos.opening import Page
 from tests.site.server import Served
 
+AS_GOOD = {
+    "on_Snapshot__48_modalcloser_wait.py": {"succeeded", "noresults"},
+    "on_Snapshot__63_ytdlp.bg.py": {"skipped not_applicable:what this page contains", "noresults"},
+}
+"""Hook → statuses of which none is worse than another: the first says whether it had to wait for a banner, which is by
+chance; the second looks for media unless the stored page, which may come later by a kill, says that there are none."""
 LOAD = re.compile(r"[?&]load=(\d+)")
 
 
@@ -39,7 +45,7 @@ def _of_page(home: Home, page: Page, expected: dict[str, str]) -> Iterator[str]:
         yield f"page {page.number} is {row['status']}"
     found = statuses(home, page)
     for hook, status in expected.items():
-        if found.get(hook) != status:
+        if found.get(hook) not in AS_GOOD.get(hook, set()) | {status}:
             yield f"page {page.number}: {hook} is {found.get(hook)}, without a kill it is {status}"
     yield from (f"page {page.number}: {problem}" for problem in _missing_answers(page))
 

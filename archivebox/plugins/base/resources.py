@@ -43,7 +43,7 @@ class Resources:
         if not url.startswith(("http://", "https://")):
             return None
         recorded = self._archive.find(url)
-        if recorded is None:
+        if recorded is None or _broke_off(recorded):
             return self._fetch(url, limit)
         if recorded.truncated or recorded.size > limit:
             return None
@@ -77,6 +77,11 @@ class Resources:
             if str(error) != "CSP violation":
                 return None  # not an address, or none that the browser goes to
         return _load_elsewhere(self._tab, url, limit)
+
+
+def _broke_off(recorded: Response) -> bool:
+    """Whether the body lacks its end for another reason than its length: with a tab that was killed, for one."""
+    return recorded.truncated not in ("", "length")
 
 
 def _load(connection: CDPConnection, frame: str, url: str, limit: int) -> Resource | None:

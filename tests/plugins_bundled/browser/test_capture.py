@@ -7,6 +7,7 @@ import email
 import json
 import re
 import zlib
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -295,6 +296,18 @@ def test_favicon_is_the_icon_the_site_has(colour: Snapshot) -> None:
 
 def test_the_icon_of_a_page_with_a_strict_policy_is_kept_too(crawl: Crawl, site: Site) -> None:
     page = captured(crawl, site, "/csp")
+    assert page.run(FAVICON).status == "succeeded"
+    assert (page.folder / "favicon" / "favicon.ico").read_bytes() == ICON
+
+
+def test_an_icon_that_broke_off_in_a_tab_that_was_killed_is_fetched_again(crawl: Crawl, site: Site) -> None:
+    page = captured(crawl, site, "/article")
+    recording = page.folder / "responses"
+    recording.mkdir(exist_ok=True)
+    torn = {"url": site.url_for("/favicon.ico"), "method": "GET", "status": 200, "size": 0, "truncated": "time"}
+    kept = {"session": "of a dead tab", "sha256": sha256(b"").hexdigest(), "record": "r", "warc": "w", "offset": 0}
+    with (recording / "index.jsonl").open("a") as index:
+        index.write(json.dumps(torn | kept) + "\n")
     assert page.run(FAVICON).status == "succeeded"
     assert (page.folder / "favicon" / "favicon.ico").read_bytes() == ICON
 
