@@ -1,7 +1,7 @@
 """Owns what a collection can be narrowed by: terms of the query language, counted only as far as that is cheap."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -68,10 +68,10 @@ def facets(selection: Selection) -> list[Facet]:
     Of a search that finds more, among the newest of these; of a larger library, each choice by some small queries,
     whose answer is worth keeping for a while.
     """
-    lines = _lines(selection)
-    if len(lines) > MOST_EXACT and selection.tree == Every():
+    found, is_all = _columns(selection)
+    if not is_all and selection.tree == Every():
         return _of_all(selection.known.sight)
-    return _of_lines(lines[:MOST_EXACT], is_all=len(lines) <= MOST_EXACT)
+    return _of_columns(found, is_all=is_all)
 
 
 def _of_all(sight: Sight) -> list[Facet]:
@@ -86,17 +86,19 @@ def _of_all(sight: Sight) -> list[Facet]:
     return [facet for facet in found if facet.choices]
 
 
-def _of_lines(lines: "list[_FacetRow]", *, is_all: bool) -> list[Facet]:
-    types, hosts, years = Counter[str](), Counter[str](), Counter[int]()
-    states = Counter("open" if line.status in ("queued", "started") else line.status for line in lines)
-    for mimetype, count in Counter(line.mime_type for line in lines).items():
+def _of_columns(found: "_FacetColumns", *, is_all: bool) -> list[Facet]:
+    states, types, hosts, years = Counter[str](), Counter[str](), Counter[str](), Counter[int]()
+    for status, count in Counter(found.statuses).items():
+        states["open" if status in ("queued", "started") else status] += count
+    for mimetype, count in Counter(found.mime_types).items():
         types.update({name: count for name, begins in TYPES.items() if mimetype.startswith(begins)})
-    for domain, count in Counter(line.domain for line in lines).items():
+    for domain, count in Counter(found.domains).items():
         hosts[shown_host(domain)] += count
-    years.update(Counter(line.year for line in lines))
-    among = Q(snapshot_id__in=key_list(line.key for line in lines))
+    for digits, count in Counter(str(key).replace("-", "")[:8] for key in found.keys).items():
+        years[_year_of(digits)] += count
+    among = Q(snapshot_id__in=key_list(found.keys))
     failures = ArchiveResult.objects.filter(among, status=Literal("failed"))
-    states["lossy"] = sum(bool(line.is_lossy) for line in lines)
+    states["lossy"] = sum(map(bool, found.are_lossy))
     states["failed"] = failures.values("snapshot_id").distinct().count()
     taggings = Snapshot.tags.through.objects.filter(among).values_list("tag__name").annotate(n=Count("pk"))
     tags = Counter(dict(taggings.order_by()))
@@ -107,40 +109,40 @@ def _of_lines(lines: "list[_FacetRow]", *, is_all: bool) -> list[Facet]:
         ("Hosts", [(name, f"host:{name}", count) for name, count in _frequent(hosts)], ("host:",)),
         ("Years", [(str(y), _year_query(y), years[y]) for y in sorted(years, reverse=True)[:CHOICES]], _YEAR_KEYS),
     )
-    found = [
+    made = [
         Facet(title, tuple(_choice(*one, is_all=is_all) for one in choices if one[2]), keys)
         for title, choices, keys in counted
     ]
-    return [facet for facet in found if facet.choices]
+    return [facet for facet in made if facet.choices]
 
 
 _COLUMNS = ("pk", "mime_type", "domain", "status", "is_lossy")
 
 
-class _FacetRow(NamedTuple):
-    """What facets are counted by, of one page; ``key`` as the driver gives it."""
+class _FacetColumns(NamedTuple):
+    """What facets are counted by, a value for each page; ``keys`` as the driver gives them."""
 
-    key: Any
-    mime_type: str
-    domain: str
-    status: str
-    is_lossy: bool | None
-
-    @property
-    def year(self) -> int:
-        return _year_of(str(self.key).replace("-", "")[:8])
+    keys: Sequence[Any] = ()
+    mime_types: Sequence[str] = ()
+    domains: Sequence[str] = ()
+    statuses: Sequence[str] = ()
+    are_lossy: Sequence[bool | None] = ()
 
 
-def _lines(selection: Selection) -> list[_FacetRow]:
-    """Asked of the driver itself: Django makes an object of each of 10,000 keys, which takes as long as all else."""
+def _columns(selection: Selection) -> tuple[_FacetColumns, bool]:
+    """Those of the newest MOST_EXACT that were found, and whether these are all.
+
+    Asked of the driver itself: an object for each of 10,000 pages takes as long as all else.
+    """
     rows = selection.rows.order_by("-pk").values_list(*_COLUMNS)[: MOST_EXACT + 1]
     try:
         sql, params = rows.query.sql_with_params()
     except EmptyResultSet:
-        return []
+        return _FacetColumns(), True
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
-        return [_FacetRow(*row) for row in cursor.fetchall()]
+        found = cursor.fetchall()
+    return _FacetColumns(*zip(*found[:MOST_EXACT], strict=True)), len(found) <= MOST_EXACT
 
 
 @cache
