@@ -371,7 +371,7 @@ class Executor(LeasedItem):
         self.ending = True
         self._release_machine_locks()
         for run in list(self._by_run):
-            run.stop(reason, grace)
+            run.stop_within(reason, grace)
         if self._by_run:
             self._idle = self.engine.loop.create_future()
             await self._idle

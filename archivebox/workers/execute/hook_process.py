@@ -327,20 +327,39 @@ class HookProcess:
     # --- ending -----------------------------------------------------------------------------------------------
 
     def stop(self, reason: EndReason, grace: float) -> None:
-        """End its whole tree: TERM, grace, KILL. The first reason stays; a second call only shortens nothing."""
+        """End its whole tree: TERM, grace, KILL. The first reason stays; a second call shortens nothing."""
         if self.status is not None or self.ended or self._ending is not None:
             return
         if self.child is not None and self.child.peek() is not None:
             return  # it has ended by itself, which we are about to be told
         self.end_reason = reason
-        self._ending = self.engine.in_background(self._end_tree(grace))
+        tells_at = self.engine.loop.time()
+        if reason is EndReason.SEALED and self.hook.may_be_cut_off:
+            tells_at = max(tells_at, self._listens_at)
+        self._kills_at = tells_at + grace
+        self._ending = self.engine.in_background(self._end_tree(tells_at))
 
-    async def _end_tree(self, grace: float) -> None:
-        if self.end_reason is EndReason.SEALED and self.hook.may_be_cut_off:
-            await asyncio.sleep(self._listens_at - self.engine.loop.time())
+    def stop_within(self, reason: EndReason, grace: float) -> None:
+        """As ``stop``; a tree that was told to end before and has longer gets no more than this from now on."""
+        self.stop(reason, grace)
+        kills_at = self.engine.loop.time() + grace
+        if self._ending is not None and not self._ending.done() and kills_at < self._kills_at:
+            self._kills_at = kills_at
+            self.engine.loop.call_at(kills_at, self._kill_if_ending, self._ending)
+
+    def _kill_if_ending(self, ending: "asyncio.Task[None]") -> None:
+        """Whoever ends the tree sees it go."""
+        if not ending.done():
+            self.engine.in_background(self._kill_tree())
+
+    async def _kill_tree(self) -> None:
+        await self.tree().end(grace=0.0)
+
+    async def _end_tree(self, tells_at: float) -> None:
+        await asyncio.sleep(tells_at - self.engine.loop.time())
         listens = self.end_reason is EndReason.SEALED and self.hook.background
+        grace = max(0.0, self._kills_at - self.engine.loop.time())
         alone = min(ROOT_FIRST, grace / 2) if listens else 0.0
-        self._kills_at = self.engine.loop.time() + grace
         await self.tree().end(grace=grace, root_first=alone)
 
     def tree(self) -> Tree:

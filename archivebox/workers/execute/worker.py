@@ -292,7 +292,7 @@ class Worker:
         for held in self.held.all.values():
             for hook in held.hooks():
                 if hook.process_id == process_id:
-                    hook.stop(EndReason.CANCELLED, self.engine.stop_grace)
+                    hook.stop_within(EndReason.CANCELLED, self.engine.stop_grace)
 
     async def _renew(self) -> None:
         for lease in await self.engine.journal.read(claim.renew, list(self.held.all)):

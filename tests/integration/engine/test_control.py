@@ -90,6 +90,23 @@ def test_cancel_ends_what_runs_and_nothing_of_it_starts_again(each_mode: Collect
     assert [line for line in each_mode.ledger if line != "other"] == ["first", "stuck-starts"]
 
 
+@pytest.mark.parametrize("model", ["Crawl", "Snapshot"])
+def test_cancel_waits_for_no_deadline_of_what_was_told_to_end_before(each_mode: Collection, model: str) -> None:
+    """A background hook has what is left of its own time once its page has ended, unless that is cancelled."""
+    each_mode.settings |= {"TIMEOUT": "100000"}
+    deaf = NOTE + 'trap "note told" TERM\nnote deaf-starts\nwhile :; do sleep 0.1; done\n'
+    each_mode.plugin("deaf", {"on_Snapshot__10_deaf.bg.sh": deaf})
+    each_mode.add()
+    each_mode.watch()
+    each_mode.wait_ledger("told")
+    assert each_mode.actor.ask("control_item", event="cancel", model=model, key=item(each_mode, model))
+    each_mode.wait("cancelled", lambda: each_mode.row("Snapshot", "status")["status"] == "cancelled")
+    each_mode.wait("the run of the crawl is over", lambda: each_mode.row("CrawlRun", "status")["status"] == "sealed")
+    each_mode.leave()
+    assert not [row for row in each_mode.processes(process_type="hook") if identity_of(row).is_alive()]
+    assert each_mode.ledger == ["deaf-starts", "told"], "it is told once"
+
+
 def test_queued_snapshots_of_a_cancelled_crawl_never_start(forked: Collection) -> None:
     forked.plugin("page", {"on_Snapshot__10_page.sh": NOTE + "note page\n"})
     crawl = forked.add(*[f"http://h{n}.test/" for n in range(30)])
