@@ -60,7 +60,9 @@ _WORK = (
         "SNAPSHOTS_IN_FLIGHT", "integer", 4, "Snapshots at a time, for each worker that there may be", minimum=1
     ),
     SettingSpec("CRAWLS_IN_FLIGHT", "integer", 4, "Crawls whose browser is up at a time on this machine", minimum=1),
-    SettingSpec("CRAWL_TURN", "number", 300, "Seconds until a crawl makes room for one that waits", minimum=0),
+    SettingSpec(
+        "CRAWL_TURN", "number", 300, "Seconds before a running crawl yields its browser to a waiting one", minimum=0
+    ),
     SettingSpec("HOOK_CONCURRENCY", "integer", None, "Foreground hooks at a time; unset: 2 per core", minimum=1),
     SettingSpec("FINITE_CONCURRENCY", "integer", None, "Downloads at a time; unset: 4 per core", minimum=1),
     SettingSpec(
@@ -162,7 +164,7 @@ _WEB = (
         "TRUSTED_PROXIES",
         "array",
         [],
-        "Addresses and CIDRs of proxies whose X-Forwarded-For says who asks; empty: nobody's word is taken",
+        "Addresses and CIDRs of proxies whose X-Forwarded-For names the visitor; empty: trust no proxy",
         items="string",
         aliases=("REVERSE_PROXY_WHITELIST",),
     ),
@@ -200,9 +202,7 @@ _LOGIN = (
     SettingSpec("OIDC_NAME", "string", "", "What people call the provider; empty: its host name"),
     SettingSpec("OIDC_SCOPES", "array", ["openid", "profile", "email"], "What it is asked for", items="string"),
     SettingSpec("OIDC_USERNAME_CLAIM", "string", "preferred_username", "What it says that becomes an account's name"),
-    SettingSpec(
-        "OIDC_ROLE_CLAIM", "string", "groups", "What it says that gives a role; a.b: what b holds in what a holds"
-    ),
+    SettingSpec("OIDC_ROLE_CLAIM", "string", "groups", "The claim that gives the role; a.b for a nested claim"),
     SettingSpec("OIDC_ADMINS", "array", [], "Groups whose members administer the collection", items="string"),
     SettingSpec("OIDC_EDITORS", "array", [], "Groups whose members add and change", items="string"),
     SettingSpec("OIDC_VIEWERS", "array", [], "Groups whose members read", items="string"),

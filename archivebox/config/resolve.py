@@ -253,7 +253,7 @@ class Resolved:
 
     @cached_property
     def unknown(self) -> tuple[tuple[str, str], ...]:
-        """(layer, name) of what is set and is no setting of ours; the environment is full of such and not asked."""
+        """Return (layer, name) of each unknown setting; the environment has many other variables and is not checked."""
         return tuple(
             (layer.name, key)
             for layer in self._layers
