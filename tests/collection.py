@@ -16,14 +16,17 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib import processes
 from archivebox.machine import host, process_current
 from archivebox.storage.layout import DataFolder
+from tests import status_triggers
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:  # noqa: ARG001 - comes first
-    """Pytest-django's database, in the journal mode that collections have."""
+    """Pytest-django's database, in the journal mode that collections have; it rejects what no table allows."""
     if connection.vendor == "sqlite":
         with django_db_blocker.unblock(), connection.cursor() as cursor:
             cursor.execute("PRAGMA journal_mode=WAL")
+    with django_db_blocker.unblock():
+        status_triggers.install()
 
 
 @pytest.fixture

@@ -1,8 +1,11 @@
-"""What a status may become: tables of transitions, carried out as guarded updates."""
+"""What a status may become: tables of transitions, carried out as guarded updates.
+
+Rows and bulk updates get the columns of a change of status from :meth:`Transition.columns_of` alone.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
 
 from django.db import models
 from django.utils import timezone
@@ -20,6 +23,15 @@ class Transition:
 
     sources: frozenset[str]
     target: str
+    columns: Mapping[str, object] = field(default_factory=dict)
+    """Those that it sets beside the status; what is callable is called then."""
+    enters: tuple[str, ...] = ()
+    """Methods of the row that entering the target calls."""
+
+    def columns_of(self, fields: Mapping[str, object]) -> dict[str, Any]:
+        """All that the change writes: status and its own columns, over which ``fields`` go."""
+        columns = {**self.columns, **fields, "status": self.target, "modified_at": timezone.now()}
+        return {name: value() if callable(value) else value for name, value in columns.items()}
 
 
 def transition(*sources: str, to: str) -> Transition:
@@ -46,8 +58,7 @@ class TabledQuerySet(models.QuerySet[Item]):
     def transition(self, event: str, **fields: object) -> int:
         """Carry out a transition on those that are in one of its sources; returns how many were."""
         line = self.model.life.transitions()[event]
-        rows = self.filter(status__in=line.sources)
-        return rows.update(status=line.target, modified_at=timezone.now(), **fields)
+        return self.filter(status__in=line.sources).update(**line.columns_of(fields))
 
 
 class TabledRow(Row):

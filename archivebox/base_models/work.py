@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 from uuid import UUID
 
 from django.apps import apps
@@ -23,7 +23,7 @@ from statemachine import State, StateMachine
 from archivebox.base_models.rows import Row
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
-from archivebox.base_models.transitions import TransitionRefusedError
+from archivebox.base_models.transitions import Transition, TransitionRefusedError
 
 LEASE = timedelta(seconds=float(os.environ.get("ARCHIVEBOX_LEASE_SECONDS") or 30))
 """How long a worker holds an item without a renewal; the variable lets tests see a lease end without waiting for it."""
@@ -104,6 +104,18 @@ class WorkQuerySet(models.QuerySet[Item]):
     def release(self, owner: UUID, retry_at: datetime | None = None) -> int:
         """Give back what its holder does not finish now; no attempt is counted."""
         return self.held_by(owner).update(owner=None, retry_at=retry_at or timezone.now())
+
+    def in_sources_of(self, event: str) -> Self:
+        """Items in a status from which this transition leads."""
+        return self.filter(status__in=transition_table(self.model.state_machine_name)[event].sources)
+
+    def transition(self, event: str, **fields: object) -> int:
+        """Carry out one transition on all that are in one of its sources; returns how many were.
+
+        What entering the new status does to a row (``run()``, ``cleanup()``) is the caller's, for all of them at once.
+        """
+        line = transition_table(self.model.state_machine_name)[event]
+        return self.filter(status__in=line.sources).update(**line.columns_of(fields))
 
     def hold(self) -> None:
         """Let nobody else change these rows, or take or give up their leases, until the transaction ends.
@@ -188,18 +200,16 @@ class WorkItem(Row):
         entering the new status does (``run()``, ``cleanup()``) is of the same transaction. Raises
         TransitionRefusedError when its status knows no such transition, or the row has changed since it was read.
         """
-        line = transition_table(self.state_machine_name).get((self.status, event))
-        if line is None:
+        line = transition_table(self.state_machine_name).get(event)
+        if line is None or self.status not in line.sources:
             raise TransitionRefusedError(f"{type(self).__name__} {self.pk} is {self.status}: it cannot {event}")
         with transaction.atomic():
             self._apply(line, fields)
             for enter in line.enters:
                 getattr(self, enter)()
 
-    def _apply(self, line: "Line", fields: Mapping[str, object]) -> None:
-        columns = {"request": Request.NONE, **line.columns, **fields}
-        columns |= {"status": line.target, "modified_at": timezone.now()}
-        columns = {name: value() if callable(value) else value for name, value in columns.items()}
+    def _apply(self, line: Transition, fields: Mapping[str, object]) -> None:
+        columns = line.columns_of(fields)
         known = {"id": self.pk, "owner": self.owner, "fence": self.fence, "status": self.status}
         if not table_of(type(self)).change(columns, known):
             raise TransitionRefusedError(f"{type(self).__name__} {self.pk} is no longer {self.status} and ours")
@@ -243,7 +253,7 @@ class StoppableItem(WorkItem):
 @cache
 def work_models() -> tuple[type[WorkItem], ...]:
     """Every kind of row that has a lease."""
-    return tuple(model for model in apps.get_models() if issubclass(model, WorkItem))
+    return tuple(model for model in apps.get_models() if issubclass(model, WorkItem) and not model._meta.proxy)
 
 
 class WorkMachine(StateMachine):
@@ -257,24 +267,25 @@ class WorkMachine(StateMachine):
     """Those that a transition sets beside the status, by event; what is callable is called then."""
 
 
-class Line(NamedTuple):
-    """One line of the table of a machine: what becomes of a row in one status at one event."""
-
-    target: str
-    columns: Mapping[str, object]
-    enters: tuple[str, ...]
-
-
 @cache
-def transition_table(state_machine_name: str) -> Mapping[tuple[str, str], Line]:
-    """The table of a machine, by status and event."""
+def transition_table(state_machine_name: str) -> Mapping[str, Transition]:
+    """The table of a machine, by event. Each takes back what was asked of the holder before."""
     module, _, name = state_machine_name.rpartition(".")
     machine: type[WorkMachine] = getattr(import_module(module), name)
-    ways = [(state, way, event.id) for state in machine.states for way in state.transitions for event in way.events]
-    return {
-        (state.id, event): Line(way.target.id, machine.columns.get(event, {}), _entering(way.target))
-        for state, way, event in ways
-    }
+    ways: dict[str, list[tuple[State, State]]] = {}
+    for state in machine.states:
+        for way in state.transitions:
+            for event in way.events:
+                ways.setdefault(event.id, []).append((state, way.target))
+    return {event: _line(machine, event, each) for event, each in ways.items()}
+
+
+def _line(machine: type[WorkMachine], event: str, ways: Sequence[tuple[State, State]]) -> Transition:
+    """One event, which leads to one state from wherever it may be."""
+    targets = {target.id: target for _, target in ways}
+    ((target_id, target),) = targets.items()
+    columns = {"request": Request.NONE, **machine.columns.get(event, {})}
+    return Transition(frozenset(state.id for state, _ in ways), target_id, columns, _entering(target))
 
 
 def _entering(state: State) -> tuple[str, ...]:

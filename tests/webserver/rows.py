@@ -17,6 +17,7 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.lib.files import mimetype_of
 from archivebox.machine.models import Machine, Process
 from tests.site.pictures import png
+from tests.status_triggers import arrange
 
 NAME, PASSWORD = "eve", "correct horse battery"
 SPY = b"""<!doctype html><meta charset="utf-8"><title>waiting</title><body><h1>Archived</h1><p id="out">-</p>
@@ -43,7 +44,7 @@ def make(app_port: str) -> str:
     Account.objects.create(user=User.objects.create_user("reader", password=PASSWORD), role="editor")
     seeds = [Seed(f"http://site{number}.example/story/{number}", f"Story {number}") for number in range(70)]
     crawl = create_crawl(seeds, CrawlRequest(tags=["news"], hold=True, visibility="public"), created_by=user)
-    Snapshot.objects.filter(crawl=crawl).update(status="sealed", retry_at=None)
+    arrange(Snapshot.objects.filter(crawl=crawl), status="sealed", retry_at=None)
     for number in range(70):
         story = Snapshot.objects.filter(crawl=crawl, title=f"Story {number}")
         story.update(quality=75 + number % 7, measured_at=timezone.now(), size=number)

@@ -112,7 +112,7 @@ def _prune(crawl: Crawl) -> int:
     Until nothing is found: a page may be begun, or given back, while the others are looked at.
     """
     rules, gone = rules_with(crawl), set[UUID]()
-    while found := _let_go_of_queue(crawl, rules) | _cancel_at_work(crawl, rules):
+    while found := _cancel_queued(crawl, rules) | _cancel_at_work(crawl, rules):
         gone |= found  # one that was at work may be found in the queue next, before it has ended
     with write_transaction():
         crawl.wake()
@@ -126,11 +126,11 @@ def _cancel_at_work(crawl: Crawl, rules: Rules) -> set[UUID]:
     return {page.pk for page in Snapshot.objects.filter(pk__in=refused) if control.cancel(page)}
 
 
-def _let_go_of_queue(crawl: Crawl, rules: Rules) -> set[UUID]:
+def _cancel_queued(crawl: Crawl, rules: Rules) -> set[UUID]:
     gone, last = set[UUID](), None
     while keys := list(_keys_after(queue_of(crawl), last)):
         last = keys[-1]
-        gone |= _let_go_refused(Snapshot.objects.filter(pk__in=keys), rules)
+        gone |= _cancel_refused(Snapshot.objects.filter(pk__in=keys), rules)
     return gone
 
 
@@ -139,25 +139,32 @@ def _keys_after(pages: "QuerySet[Snapshot, Any]", last: UUID | None) -> "QuerySe
     return rest.order_by("pk").values_list("pk", flat=True)[:BATCH]
 
 
-def _let_go_refused(pages: "QuerySet[Snapshot, Any]", rules: Rules) -> set[UUID]:
+def _cancel_refused(pages: "QuerySet[Snapshot, Any]", rules: Rules) -> set[UUID]:
     by_reason: dict[str, list[UUID]] = {}
     for page in judged(pages, rules):
         if not page.answer.admitted:
             by_reason.setdefault(str(page.answer.code), []).append(page.pk)
     with write_transaction():
         for reason, keys in by_reason.items():
-            let_go(keys, status=CANCELLED, reason=reason)
+            cancel_pages(keys, reason)
         refused = [key for keys in by_reason.values() for key in keys]
         return set(Snapshot.objects.filter(pk__in=refused, status=CANCELLED).values_list("pk", flat=True))
 
 
-def let_go(keys: list[UUID], **columns: object) -> int:
-    """Nothing of these pages runs any more, unless somebody has leased them meanwhile. Returns how many."""
+def cancel_pages(keys: list[UUID], reason: str) -> int:
+    """Cancel those of these pages that nobody has leased and that are not sealed. Returns how many."""
+    rows = Snapshot.objects.filter(pk__in=keys, owner__isnull=True).in_sources_of("cancel")
+    rows.hold()
+    ArchiveResult.objects.filter(snapshot__in=rows).cancel()
+    return rows.transition("cancel", reason=reason)
+
+
+def cancel_retries(keys: list[UUID]) -> int:
+    """Nothing of these sealed pages is tried again, unless somebody has leased them meanwhile. Returns how many."""
     rows = Snapshot.objects.filter(pk__in=keys, owner__isnull=True)
     rows.hold()
     ArchiveResult.objects.filter(snapshot__in=rows).cancel()
-    count: int = rows.update(**columns, retry_at=None, modified_at=timezone.now())
-    return count
+    return rows.update(retry_at=None, modified_at=timezone.now())
 
 
 # --- whether it goes on ---------------------------------------------------------------------------------------------

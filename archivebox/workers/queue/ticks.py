@@ -11,14 +11,13 @@ from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.work import HELD
 from archivebox.contract.reasons import Reason
-from archivebox.core.crawl_control.edit_crawl import let_go
-from archivebox.core.snapshot import Snapshot
+from archivebox.core.crawl_control.edit_crawl import cancel_pages, cancel_retries
 from archivebox.crawls.crawl import Crawl
 
 TICK_WHILE_HELD = timedelta(seconds=1)
 """How soon a cancelled crawl is ticked again for Snapshots that are still their leases'."""
 BATCH = 1000
-"""Snapshots of a cancelled crawl that one tick lets go of: others wait to write meanwhile."""
+"""Snapshots of a cancelled crawl that one tick cancels: others wait to write meanwhile."""
 
 
 def tick_crawls() -> None:
@@ -57,9 +56,9 @@ def tick(crawl: Crawl) -> None:
 def _cancel_snapshots(crawl: Crawl) -> None:
     """What wants to run of a cancelled Crawl never does, a thousand Snapshots a tick; leased ones are their leases'."""
     unsealed = list(crawl.snapshot_set.unsealed().filter(owner__isnull=True).values_list("pk", flat=True)[:BATCH])
-    let_go(unsealed, status=Snapshot.StatusChoices.CANCELLED, reason=Reason.CANCELLED)
+    cancel_pages(unsealed, Reason.CANCELLED)
     waiting = list(crawl.snapshot_set.free().values_list("pk", flat=True)[:BATCH])  # sealed but for a retry
-    let_go(waiting)
+    cancel_retries(waiting)
     more, held = BATCH in {len(unsealed), len(waiting)}, crawl.snapshot_set.filter(HELD).exists()
     # A leased one may come back by its worker's death: tick again, but not in a busy loop.
     again = timezone.now() if more else timezone.now() + TICK_WHILE_HELD if held else None

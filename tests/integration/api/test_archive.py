@@ -34,6 +34,7 @@ from archivebox.machine.models import Machine, NetworkInterface, Process
 from archivebox.web.views.add import AddForm, form, form_of
 from tests import factories
 from tests.integration.api.conftest import Caller, Make
+from tests.status_triggers import arrange
 
 URLS = [f"https://example.com/{number}" for number in range(7)]
 
@@ -91,7 +92,7 @@ def test_a_list_costs_the_same_queries_however_long_it_is(editor: Caller) -> Non
 def test_snapshots_are_chosen_by_state_tag_url_and_crawl(editor: Caller) -> None:
     crawl = factories.crawl(*URLS[:3])
     factories.crawl(URLS[0])
-    Snapshot.objects.filter(url=URLS[1]).update(status="sealed")
+    arrange(Snapshot.objects.filter(url=URLS[1]), status="sealed")
     tag([Snapshot.objects.get(url=URLS[2]).pk], ["News"])
     assert urls_of(editor.get("/api/v1/snapshots?status=sealed")) == [URLS[1]]
     assert urls_of(editor.get("/api/v1/snapshots?tag=news")) == [URLS[2]]
@@ -204,7 +205,7 @@ def test_a_crawl_is_steered_named_and_removed(editor: Caller) -> None:
 def test_what_failed_is_tried_again(editor: Caller) -> None:
     snapshot = factories.snapshot()
     result = ArchiveResult.objects.create(snapshot=snapshot, plugin="title", status="failed", reason="timeout")
-    Snapshot.objects.filter(pk=snapshot.pk).update(status="sealed", retry_at=None)
+    arrange(Snapshot.objects.filter(pk=snapshot.pk), status="sealed", retry_at=None)
     shown = editor.get(f"/api/v1/snapshots/{snapshot.pk}/results")["items"][0]
     assert shown["sentence"].startswith("It exceeded")
     assert editor.post(f"/api/v1/results/{result.pk}/retry", status=200)["status"] == "queued"

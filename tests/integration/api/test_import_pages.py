@@ -22,6 +22,7 @@ from archivebox.jobs.models import Job
 from tests import factories
 from tests.carrying_out import carried_out
 from tests.integration.api.conftest import Caller, Make
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.database
 BOOKMARKS = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
@@ -109,7 +110,7 @@ def test_it_goes_on_where_it_was_and_ends_where_its_crawl_was_stopped(
         if len(looked) == 2:  # what was prepared is lost, and is prepared again
             DEEDS[Job.Kind.IMPORT](Job.objects.get()).prepare([])
         if len(looked) == 3:
-            Crawl.objects.update(status="cancelled")
+            arrange(Crawl.objects.all(), status="cancelled")
 
     done = carried_out(Job.objects.get(), between=die_once)
     assert (looked, done.status, next_part(done)) == ([0, 2, 4, 4], "sealed", None)

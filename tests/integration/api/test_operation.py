@@ -23,6 +23,7 @@ from archivebox.machine.host import Machine
 from archivebox.workers import metrics
 from tests import factories
 from tests.integration.api.conftest import Caller, Make
+from tests.status_triggers import arrange
 
 
 @contextmanager
@@ -81,7 +82,7 @@ def test_metrics_tell_of_the_queue_of_failures_and_of_the_disk(caller: Make) -> 
         [Seed(f"http://example.com/{n}") for n in range(3)], CrawlRequest(hold=True), created_by=admin.user
     )
     first = Snapshot.objects.filter(crawl=crawl).order_by("pk")[0]
-    Snapshot.objects.filter(pk=first.pk).update(status="sealed")
+    arrange(Snapshot.objects.filter(pk=first.pk), status="sealed")
     ArchiveResult.objects.create(snapshot=first, plugin="title", hook_name="on_Snapshot__1_title.py", status="failed")
     told = numbers([*metrics.work(), *metrics.traffic(), *metrics.disk()])
     assert told["archivebox_pages", "finished"] == 1

@@ -31,6 +31,7 @@ from archivebox.web.auth.sessions import digest
 from tests import factories
 from tests.integration.api.conftest import Caller, Make
 from tests.integration.api.test_authorisation import ROWS, example
+from tests.status_triggers import arrange
 
 PUBLIC, MEMBERS, PRIVATE = "public", "members", "private"
 ASKED_WITH = {
@@ -64,7 +65,7 @@ def kept(visibility: str, owner: User, typed: Process) -> Kept:
     crawl = factories.crawl(one.url, user=owner, visibility=visibility, hold=True)
     Crawl.objects.filter(pk=crawl.pk).update(label=one.word)
     page = crawl.snapshot_set.get()
-    Snapshot.objects.filter(pk=page.pk).update(title=one.word, status="sealed", mime_type="text/html")
+    arrange(Snapshot.objects.filter(pk=page.pk), title=one.word, status="sealed", mime_type="text/html")
     tag([page.pk], [one.word])
     process = Process.objects.create(
         machine=Machine.current(), cmd=["see", one.word], process_type="hook", status="exited",

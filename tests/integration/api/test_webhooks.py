@@ -13,6 +13,7 @@ from archivebox.webhooks.models import Delivery, Webhook
 from archivebox.webhooks.webhook import Event
 from tests.integration.api.conftest import Caller, Make
 from tests.receiver import DOCUMENTED
+from tests.status_triggers import arrange
 
 URL = "https://example.org/hook"
 WANTED = {"url": URL, "events": ["snapshot.sealed", "crawl.finished"], "label": "Mine"}
@@ -34,7 +35,7 @@ def test_a_webhook_is_made_tried_changed_and_forgotten(caller: Make) -> None:
     assert renewed not in {made["secret"], json.dumps(viewer.get(PATH))}
     test = viewer.post(f"{one}/test", status=202)
     assert (test["event"], test["message"]["type"], test["status"]) == ("webhook.test", "webhook.test", "queued")
-    Delivery.objects.update(status="failed", retry_at=None, tries=10)
+    arrange(Delivery.objects.all(), status="failed", retry_at=None, tries=10)
     again = viewer.post(f"{one}/deliveries/{test['id']}/resend", status=202)
     assert (again["id"], again["status"], again["tries"]) == (test["id"], "queued", 0)
     assert [row["id"] for row in viewer.get(f"{one}/deliveries")["items"]] == [test["id"]]

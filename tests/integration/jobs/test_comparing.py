@@ -26,6 +26,7 @@ from archivebox.replay.likeness import Comparing, PreemptedError
 from tests import factories
 from tests.carrying_out import carried_out, leased
 from tests.site.pictures import TEAL, png
+from tests.status_triggers import arrange
 from tests.webserver.recording import Page, record
 
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ CSS = (
 
 def sealed(*names: str) -> list[Snapshot]:
     crawl = factories.crawl(*(f"https://{name}.example/" for name in names))
-    Crawl.objects.filter(pk=crawl.pk).update(status="sealed", retry_at=None)
+    arrange(Crawl.objects.filter(pk=crawl.pk), status="sealed", retry_at=None)
     now = timezone.now()
-    Snapshot.objects.filter(crawl=crawl).update(status="sealed", retry_at=None, sealed_at=now, mime_type="text/html")
+    arrange(Snapshot.objects.filter(crawl=crawl), status="sealed", retry_at=None, sealed_at=now, mime_type="text/html")
     return list(Snapshot.objects.order_by("id"))
 
 
@@ -179,7 +180,7 @@ def test_a_page_that_ends_its_workers_is_given_up() -> None:
     (page,) = sealed("one")
     measure_when_idle()
     ago = timezone.now() - 2 * AFTER_A_PROBLEM
-    Job.objects.update(status="sealed", problem=sentence(Reason.WORKER_LOST), modified_at=ago)
+    arrange(Job.objects.all(), status="sealed", problem=sentence(Reason.WORKER_LOST), modified_at=ago)
     measure_when_idle()
     assert measured(page) == (None, [("replay", None)])
     assert not Job.objects.filter(status__in=Job.OPEN).exists()
@@ -217,7 +218,7 @@ def test_what_has_changed_since_it_was_measured_is_measured_again() -> None:
     row.transition("reopen")
     assert Snapshot.objects.get(pk=page.pk).measured_at is None
     assert not record_score(page.pk, page.sealed_at, Score(words=Count(2, 2)))
-    Snapshot.objects.filter(pk=page.pk).update(status="sealed", sealed_at=timezone.now() + timedelta(seconds=1))
+    arrange(Snapshot.objects.filter(pk=page.pk), status="sealed", sealed_at=timezone.now() + timedelta(seconds=1))
     assert not record_score(page.pk, page.sealed_at, Score(words=Count(2, 2)))
     assert Snapshot.objects.get(pk=page.pk).quality == 50
 

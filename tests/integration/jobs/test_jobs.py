@@ -45,6 +45,7 @@ from tests import factories
 from tests.carrying_out import carried_out, leased
 from tests.collection import somebody_waits
 from tests.integration.engine.driver import wait_for
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
 URLS = [f"https://{name}.example/" for name in "abcde"]
@@ -216,7 +217,7 @@ def test_files_are_compared_with_their_hashes_and_these_with_their_signature(
     assert said[keys[0]] == NO_HASHES
     assert said[keys[1]] == "1 changed: wget/index.html. 1 missing: wget/all.warc.gz."
     assert said[keys[4]] == UNSIGNED
-    Snapshot.objects.update(status="sealed")
+    arrange(Snapshot.objects.all(), status="sealed")
     signed = do("sign", keys)
     assert (signed.done, signed.failed) == (4, 1)
     assert JobFailure.objects.get(job=signed).sentence == NO_HASHES

@@ -15,6 +15,7 @@ from archivebox.lib.jsonl import JSON
 from archivebox.machine.models import Machine, Process
 from archivebox.workers.queue.ticks import tick
 from tests.factories import crawl, leased, plugin, snapshot
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
 LISTENS = "trap 'echo got > listened.txt; exit 0' TERM; echo up; while :; do sleep 0.1; done\n"
@@ -24,7 +25,7 @@ SAY = "#!/bin/sh\necho '%s'\n"
 def run_steps(page: Snapshot, only: str) -> list[str]:
     """All results of one plugin, step by step in file-name order, by the synchronous way; the rest is left out."""
     ran: list[str] = []
-    page.archiveresult_set.exclude(plugin=only).update(status="skipped")
+    arrange(page.archiveresult_set.exclude(plugin=only), status="skipped")
     while True:
         for result in page.archiveresult_set.all().in_step(page.current_step).unfinished().order_by("hook_name"):
             if result.status == "queued":
@@ -108,7 +109,7 @@ def test_a_crawl_is_sealed_when_its_pages_and_runs_are() -> None:
     for page in one.snapshot_set.all():
         held = leased(page)
         held.transition("start")
-        held.archiveresult_set.update(status="skipped")
+        arrange(held.archiveresult_set.all(), status="skipped")
         held.transition("seal", owner=None, retry_at=None)
     tick(Crawl.objects.get(pk=one.pk))
     assert Crawl.objects.get(pk=one.pk).status == "started"

@@ -15,6 +15,7 @@ from archivebox.search.facets import count_of, facets
 from archivebox.search.finding import ORDERS, find, page_found, sortable
 from archivebox.search.query import QueryError, chosen, complete, select, selection
 from tests import factories
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
 SIGHTS = (EVERYTHING, Sight(1), Sight())
@@ -31,11 +32,24 @@ def pages() -> dict[str, Snapshot]:
         "http://b.example:81/fig",
     ]
     rows = {one.url.rpartition("/")[2]: one for one in factories.crawl(*urls).snapshot_set.all()}
-    Snapshot.objects.filter(pk=rows["pear"].pk).update(
-        title="A ripe Pear", status="sealed", mime_type="text/html", quality=40, http_status=200, size=5, is_lossy=True
+    arrange(
+        Snapshot.objects.filter(pk=rows["pear"].pk),
+        title="A ripe Pear",
+        status="sealed",
+        mime_type="text/html",
+        quality=40,
+        http_status=200,
+        size=5,
+        is_lossy=True,
     )
-    Snapshot.objects.filter(pk=rows["plum"].pk).update(
-        status="sealed", mime_type="image/png", depth=1, quality=80, http_status=404, size=9
+    arrange(
+        Snapshot.objects.filter(pk=rows["plum"].pk),
+        status="sealed",
+        mime_type="image/png",
+        depth=1,
+        quality=80,
+        http_status=404,
+        size=9,
     )
     Note.objects.create(snapshot=rows["apple"], text="Good for jam")
     Snapshot.objects.filter(pk=rows["fig"].pk).update(retired_at=timezone.now())
@@ -185,7 +199,7 @@ def test_what_was_removed_is_not_among_what_others_may_see(pages: dict[str, Snap
 
 
 def test_pages_that_were_never_begun_are_found_where_they_are_asked_for(pages: dict[str, Snapshot]) -> None:
-    Snapshot.objects.filter(pk__in=[pages["pear"].pk, pages["plum"].pk]).update(status="cancelled")
+    arrange(Snapshot.objects.filter(pk__in=[pages["pear"].pk, pages["plum"].pk]), status="cancelled")
     Snapshot.objects.filter(pk=pages["plum"].pk).update(fence=1)
 
     def found(query: str) -> list[str]:
@@ -274,7 +288,7 @@ def test_a_list_is_the_same_wherever_it_is_looked_for_first(
 
 @pytest.mark.once
 def test_what_the_library_leaves_out_is_not_passed_over_where_it_is_asked_for(pages: dict[str, Snapshot]) -> None:
-    Snapshot.objects.update(status="cancelled", retired_at=None)
+    arrange(Snapshot.objects.all(), status="cancelled", retired_at=None)
     Snapshot.objects.filter(pk__in=[pages["pear"].pk, pages["apple"].pk]).update(fence=1)
     meant = chosen("is:cancelled -#nothing", EVERYTHING)
     assert meant.has_lists

@@ -11,6 +11,7 @@ from archivebox.replay.models import ScriptView
 from archivebox.replay.scripts.view import VIEWS_MOST, create_script_view, find_script_view
 from archivebox.web import settings
 from tests import factories
+from tests.status_triggers import arrange
 from tests.webserver.recording import Page, record
 
 pytestmark = pytest.mark.usefixtures("pages", "collection")
@@ -27,8 +28,13 @@ def client() -> Client:
 @pytest.fixture
 def snapshot() -> Snapshot:
     found: Snapshot = factories.crawl(URL).snapshot_set.get()
-    Snapshot.objects.filter(pk=found.pk).update(
-        status="sealed", http_status=200, mime_type="text/html", retry_at=None, final_url=f"{URL}/deep?x=1"
+    arrange(
+        Snapshot.objects.filter(pk=found.pk),
+        status="sealed",
+        http_status=200,
+        mime_type="text/html",
+        retry_at=None,
+        final_url=f"{URL}/deep?x=1",
     )
     found.refresh_from_db()
     record(found.path, {URL: Page(b"<p>Loading")})

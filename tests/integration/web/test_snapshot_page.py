@@ -23,6 +23,7 @@ from archivebox.core.models import ArchiveResult, Note, Snapshot
 from archivebox.core.versions.unchanged_text import give_up
 from archivebox.lib.files import mimetype_of
 from tests import factories
+from tests.status_triggers import arrange
 from tests.webserver.recording import Page, record
 
 pytestmark = pytest.mark.usefixtures("pages", "collection")
@@ -48,7 +49,7 @@ def snapshot() -> Snapshot:
 
 def kept(url: str, status: str = "sealed") -> Snapshot:
     found: Snapshot = factories.crawl(url).snapshot_set.get()
-    Snapshot.objects.filter(pk=found.pk).update(status=status, http_status=200, mime_type="text/html", retry_at=None)
+    arrange(Snapshot.objects.filter(pk=found.pk), status=status, http_status=200, mime_type="text/html", retry_at=None)
     found.refresh_from_db()
     return found
 

@@ -13,6 +13,7 @@ from archivebox.base_models.visibility import EVERYTHING
 from archivebox.core.models import Snapshot
 from archivebox.core.progress.crawl_progress import progress_of
 from tests import factories
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("pages", "collection")
 URLS = ["https://a.example/one", "https://a.example/tag/two", "https://a.example/tag/three"]
@@ -65,7 +66,7 @@ def test_what_an_action_would_do_is_told_by_the_part_that_follows_the_counts(cli
 def test_a_crawl_that_is_done_shows_no_part_for_what_it_excluded(client: Client) -> None:
     crawl = factories.crawl(*URLS)
     client.post(f"/crawls/{crawl.pk}/patterns/", {"deny": "/tag/"})
-    Snapshot.objects.filter(url=URLS[0]).update(status="sealed", retry_at=None, http_status=404)
+    arrange(Snapshot.objects.filter(url=URLS[0]), status="sealed", retry_at=None, http_status=404)
     page = client.get(f"/crawls/{crawl.pk}/").content.decode()
     assert re.search(r'<progress class="progress" max="1" value="1"', page)
     assert 'title="The server answered 404">404<' in page

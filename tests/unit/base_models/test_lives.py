@@ -18,6 +18,7 @@ from archivebox.crawls.statemachines import CrawlMachine, CrawlRunMachine
 from archivebox.machine.models import Binary, Machine
 from archivebox.machine.statemachines import BinaryMachine
 from tests.factories import crawl, row, snapshot
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
 
@@ -83,7 +84,7 @@ def test_every_line(kind: str, state: str, event: str) -> None:
     item = make()
     holder = row(process_type="worker").pk
     rows = type(item).rows(pk=item.pk)
-    rows.update(status=state, owner=holder, retry_at=timezone.now())
+    arrange(rows, status=state, owner=holder, retry_at=timezone.now())
     item.refresh_from_db()
     target = table[state].get(event)
     if target is None:

@@ -14,6 +14,7 @@ from archivebox.base_models.work import LEASE, Request
 from archivebox.core.models import Snapshot
 from archivebox.storage.layout import DataFolder
 from tests.factories import crawl, leased, snapshot
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
 
@@ -109,7 +110,7 @@ class TestFence:
 
     def test_a_row_that_changed_its_status_meanwhile(self) -> None:
         item = snapshot()
-        Snapshot.objects.filter(pk=item.pk).update(status="paused")
+        arrange(Snapshot.objects.filter(pk=item.pk), status="paused")
         with pytest.raises(TransitionRefusedError):
             item.transition("start")
 
@@ -159,7 +160,7 @@ class TestSmallThings:
     def test_the_machine_follows_the_row(self) -> None:
         item = snapshot()
         item.transition("pause")
-        Snapshot.objects.filter(pk=item.pk).update(status="queued")
+        arrange(Snapshot.objects.filter(pk=item.pk), status="queued")
         item.refresh_from_db()
         item.transition("start")
         assert again(item).status == "started"

@@ -9,6 +9,7 @@ from archivebox.cli.watching import LONGEST_WAIT, is_done
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl
 from tests import factories
+from tests.status_triggers import arrange
 
 pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.database]
 SOON, LATE = timedelta(seconds=30), LONGEST_WAIT + timedelta(minutes=1)
@@ -21,8 +22,8 @@ def waiting(reason: str, said: dict[str, int], wait: timedelta) -> Crawl:
     ArchiveResult.objects.create(
         snapshot=page, plugin="chrome", status="backoff", reason=reason, output_json=said, retry_at=then
     )
-    Snapshot.objects.filter(pk=page.pk).update(status="sealed", sealed_at=timezone.now(), retry_at=then)
-    Crawl.objects.filter(pk=crawl.pk).update(status="sealed", retry_at=then)
+    arrange(Snapshot.objects.filter(pk=page.pk), status="sealed", sealed_at=timezone.now(), retry_at=then)
+    arrange(Crawl.objects.filter(pk=crawl.pk), status="sealed", retry_at=then)
     crawl.refresh_from_db()
     return crawl
 

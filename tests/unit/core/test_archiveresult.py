@@ -19,6 +19,7 @@ from archivebox.core.statemachines import SnapshotMachine
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.models import Process
 from tests.factories import plugin, row, snapshot
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
 NAME = "on_Snapshot__10_tiny.sh"
@@ -117,7 +118,7 @@ class TestOutcomes:
     def test_what_a_worker_died_over_goes_back_uncounted(self) -> None:
         result = result_of("true\n")
         lost = row(status="exited", end_reason="lost", hook_name=NAME, pwd=result.pwd)
-        ArchiveResult.objects.filter(pk=result.pk).update(status="started", process=lost)
+        arrange(ArchiveResult.objects.filter(pk=result.pk), status="started", process=lost)
         result.refresh_from_db()
         result.update_from_output()
         assert (result.status, result.reason, result.attempts) == ("queued", "lost", 0)
@@ -130,7 +131,7 @@ class TestOutcomes:
     def test_a_hook_that_was_told_to_stop(self, end_reason: str, files: bool, status: str) -> None:
         result = result_of("true\n")
         stopped = row(status="exited", end_reason=end_reason, exit_code=-15, hook_name=NAME, pwd=result.pwd)
-        ArchiveResult.objects.filter(pk=result.pk).update(status="started", process=stopped)
+        arrange(ArchiveResult.objects.filter(pk=result.pk), status="started", process=stopped)
         if files:
             Path(result.pwd).mkdir(parents=True)
             (Path(result.pwd) / "page.html").write_text("<p>")

@@ -18,6 +18,7 @@ from archivebox.core.models import Snapshot, Tag
 from archivebox.crawls.control import cancel, resume
 from archivebox.crawls.models import Crawl
 from archivebox.workers.queue.ticks import tick_crawls
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("transactional_db", "collection")
 
@@ -76,7 +77,7 @@ def test_after_an_error_nothing_is_left() -> None:
 
 def test_what_a_killed_command_left_is_removed_and_what_goes_on_is_not() -> None:
     left, goes_on = (create_crawl(seeds(5), created_by=system_user()) for _ in range(2))
-    Crawl.objects.update(status="paused", reason=Reason.BEING_ADDED)
+    arrange(Crawl.objects.all(), status="paused", reason=Reason.BEING_ADDED)
     Crawl.objects.filter(pk=left.pk).update(modified_at=timezone.now() - timedelta(hours=1))
     assert remove_abandoned()
     assert list(Crawl.objects.all()) == [goes_on]

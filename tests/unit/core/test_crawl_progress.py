@@ -27,6 +27,7 @@ from archivebox.core.progress.crawl_progress import (
     with_pills,
 )
 from tests import factories
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
 URLS = [f"https://{name}.example/" for name in "abcde"]
@@ -37,7 +38,7 @@ SHOWN = {"wget": "succeeded", "git": "skipped", "pdf": "failed", "ytdlp": "skipp
 def test_pages_are_counted_by_state_without_those_that_were_removed() -> None:
     crawl, other = factories.crawl(*URLS), factories.crawl(URLS[0])
     done, removed = crawl.snapshot_set.order_by("url")[:2]
-    Snapshot.objects.filter(pk=done.pk).update(status="sealed", sealed_at=timezone.now())
+    arrange(Snapshot.objects.filter(pk=done.pk), status="sealed", sealed_at=timezone.now())
     Snapshot.objects.filter(pk=removed.pk).update(retired_at=timezone.now())
     found = progress_of(crawl, EVERYTHING)
     assert (found.counts, found.total, found.is_exact) == ({"sealed": 1, "queued": 3}, 4, True)
@@ -49,8 +50,8 @@ def test_pages_are_counted_by_state_without_those_that_were_removed() -> None:
 def test_pages_that_were_excluded_are_not_waited_for() -> None:
     crawl = factories.crawl(*URLS)
     first, *others = crawl.snapshot_set.order_by("url")
-    Snapshot.objects.filter(pk__in=[one.pk for one in others]).update(status="cancelled", retry_at=None)
-    Snapshot.objects.filter(pk=first.pk).update(status="sealed", sealed_at=timezone.now(), retry_at=None)
+    arrange(Snapshot.objects.filter(pk__in=[one.pk for one in others]), status="cancelled", retry_at=None)
+    arrange(Snapshot.objects.filter(pk=first.pk), status="sealed", sealed_at=timezone.now(), retry_at=None)
     found = progress_of(crawl, EVERYTHING)
     assert (found.done, found.wanted, found.total) == (1, 1, 5)
     assert sizes_of([crawl], EVERYTHING) == [Size(1, 1)]
@@ -81,9 +82,9 @@ def test_counts_and_lists_of_a_crawl_are_read_from_indexes_alone() -> None:
 def test_a_sealed_page_of_which_nothing_came_is_not_said_to_be_done() -> None:
     page = factories.crawl(URLS[0]).snapshot_set.get()
     page.archiveresult_set.all().delete()
-    Snapshot.objects.filter(pk=page.pk).update(status="sealed")
+    arrange(Snapshot.objects.filter(pk=page.pk), status="sealed")
     assert [one.verdict for one in with_pills(pages_of([page.pk]))] == ["nothing kept"]
-    Snapshot.objects.filter(pk=page.pk).update(status="started")
+    arrange(Snapshot.objects.filter(pk=page.pk), status="started")
     assert [one.verdict for one in with_pills(pages_of([page.pk]))] == [""]
 
 
@@ -91,7 +92,7 @@ def test_a_sealed_page_of_which_nothing_came_is_not_said_to_be_done() -> None:
 def test_a_page_of_which_only_its_connection_was_kept_counts_as_nothing() -> None:
     crawl = factories.crawl(*URLS[:4])
     pages = crawl.snapshot_set.order_by("url")
-    pages.update(status="sealed", sealed_at=timezone.now())
+    arrange(pages, status="sealed", sealed_at=timezone.now())
     ArchiveResult.objects.filter(snapshot__in=pages).delete()
     shown, gone, bare, titled = pages
     for page, plugin, file in ((shown, "dom", "output.html"), (gone, "dns", "dns.jsonl"), (titled, "title", "")):

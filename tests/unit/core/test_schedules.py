@@ -25,6 +25,7 @@ from archivebox.workers.queue.claim import Capacity, FetchRequest, claim_work
 from archivebox.workers.queue.due import Cursor, next_wanted
 from tests.collection import somebody_waits
 from tests.integration.engine.driver import wait_for
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
 HOUR = timedelta(hours=1)
@@ -213,7 +214,7 @@ def found(one: CrawlSchedule, *names: str) -> int:
     crawl = schedules.run_now(one)
     records = [{"url": f"https://example.com/{name}"} for name in names]
     taken = take_found(crawl.snapshot_set.get(url=FEED), records).taken
-    crawl.snapshot_set.update(status="sealed", retry_at=None)  # else what is cancelled was never archived
+    arrange(crawl.snapshot_set.all(), status="sealed", retry_at=None)  # else what is cancelled was never archived
     end_all()
     return taken
 
@@ -235,7 +236,7 @@ def test_links_are_archived_each_time_where_that_is_wished() -> None:
 def test_what_a_cancelled_crawl_did_not_fetch_is_taken_by_the_next() -> None:
     one = schedule()
     assert found(one, "a") == 1
-    Crawl.objects.get().snapshot_set.filter(depth=1).update(status="cancelled")
+    arrange(Crawl.objects.get().snapshot_set.filter(depth=1), status="cancelled")
     assert found(one, "a") == 1
 
 

@@ -19,6 +19,7 @@ from archivebox.lib.jsonl import JSON
 from archivebox.machine.models import Process
 from archivebox.storage.layout import DataFolder
 from tests.factories import crawl, leased, plugin, row, shell, snapshot
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
 NEXT = "https://example.com/next"
@@ -73,9 +74,9 @@ class TestLife:
         first = make(plugin="a", hook_name="on_Snapshot__01_a.sh")
         make(plugin="b", hook_name="on_Snapshot__02_b.bg.sh", status="started")
         assert not page.advance_step_if_ready()
-        ArchiveResult.objects.filter(pk=first.pk).update(status="started")
+        arrange(ArchiveResult.objects.filter(pk=first.pk), status="started")
         assert not page.advance_step_if_ready()
-        ArchiveResult.objects.filter(pk=first.pk).update(status="backoff")
+        arrange(ArchiveResult.objects.filter(pk=first.pk), status="backoff")
         assert page.advance_step_if_ready()
         assert (page.current_step, again(page).current_step) == (1, 1)
         for step in range(2, 10):
@@ -97,12 +98,12 @@ class TestLife:
         before = Snapshot.objects.filter(pk=page.pk).values().get()
         assert page.has_pending_children()
         assert not machine.is_finished()
-        ArchiveResult.objects.filter(pk=result.pk).update(status="backoff")
+        arrange(ArchiveResult.objects.filter(pk=result.pk), status="backoff")
         assert not page.has_pending_children()
         hook = row(process_type="hook", hook_name="x.bg.sh", snapshot_id=page.pk, status="running")
         assert page.has_running_background_hooks()
         assert not machine.is_finished()
-        Process.objects.filter(pk=hook.pk).update(status="exited")
+        arrange(Process.objects.filter(pk=hook.pk), status="exited")
         assert machine.is_finished()
         assert Snapshot.objects.filter(pk=page.pk).values().get() == before
 
@@ -214,8 +215,8 @@ class TestRetry:
             )
             for number, (status, reason) in enumerate(kinds)
         }
-        Snapshot.objects.filter(pk=page.pk).update(status="sealed", retry_at=None)
-        Crawl.objects.filter(pk=page.crawl_id).update(status="sealed", retry_at=None)
+        arrange(Snapshot.objects.filter(pk=page.pk), status="sealed", retry_at=None)
+        arrange(Crawl.objects.filter(pk=page.crawl_id), status="sealed", retry_at=None)
         return page, rows
 
     def test_missing_ones_are_due_and_their_owners_look(self) -> None:
@@ -247,7 +248,7 @@ class TestRetry:
 
     def test_a_paused_crawl_is_not_woken(self) -> None:
         page, _ = self.results()
-        Crawl.objects.filter(pk=page.crawl_id).update(status="paused")
+        arrange(Crawl.objects.filter(pk=page.crawl_id), status="paused")
         retry_missing(Snapshot.objects.filter(pk=page.pk))
         assert Crawl.objects.get(pk=page.crawl_id).retry_at is None
 
@@ -299,5 +300,5 @@ class TestControl:
         assert Crawl.objects.get(pk=one.pk).status == "queued"
         assert cancel(one)
         assert Crawl.objects.get(pk=one.pk).retry_at is not None  # its Snapshots are to follow
-        Crawl.objects.filter(pk=one.pk).update(status="sealed")
+        arrange(Crawl.objects.filter(pk=one.pk), status="sealed")
         assert not cancel(one)

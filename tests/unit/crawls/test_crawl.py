@@ -11,6 +11,7 @@ from archivebox.crawls.crawl import URLS_KEPT
 from archivebox.crawls.models import Crawl, CrawlRun, CrawlSchedule, Domain
 from archivebox.machine.models import Machine
 from tests.factories import crawl, row
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
 
@@ -18,14 +19,14 @@ pytestmark = pytest.mark.usefixtures("collection")
 def test_pending_children_are_unsealed_snapshots_and_runs() -> None:
     one = crawl()
     assert one.has_pending_children()
-    one.snapshot_set.update(status="sealed", retry_at=None)
+    arrange(one.snapshot_set.all(), status="sealed", retry_at=None)
     assert not one.has_pending_children()
     run = CrawlRun.of(one.pk, Machine.current().pk)
     assert one.has_pending_children()
     run.transition("start")
     run.transition("seal")
     assert not one.has_pending_children()
-    one.snapshot_set.update(status="cancelled")
+    arrange(one.snapshot_set.all(), status="cancelled")
     assert not one.has_pending_children()
 
 

@@ -12,6 +12,7 @@ from archivebox.machine.binary import binary_paths
 from archivebox.machine.models import Binary, Machine
 from archivebox.storage.layout import DataFolder
 from tests.factories import row, shell
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
 WGET = BinaryRequest("wget", ("env", "apt"), {"apt": {"packages": ["wget"]}})
@@ -23,7 +24,7 @@ def again(binary: Binary) -> Binary:
 
 def settled(status: str, **fields: str) -> Binary:
     binary = Binary.want(WGET)
-    Binary.objects.filter(pk=binary.pk).update(status=status, retry_at=None, **fields)
+    arrange(Binary.objects.filter(pk=binary.pk), status=status, retry_at=None, **fields)
     return again(binary)
 
 

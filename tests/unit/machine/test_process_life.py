@@ -15,6 +15,7 @@ from archivebox.machine.logtail import TAIL
 from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
 from tests.factories import LIMIT, again, process, python, row, shell
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
 
@@ -204,7 +205,7 @@ class TestWaiting:
         stale = row(pid=1)
         stale.take_identity(ProcessIdentity.current()._replace(start_ticks=1))
         stale.save()
-        Process.objects.filter(pk=stale.pk).update(status="exited", exit_code=0, end_reason="exited")
+        arrange(Process.objects.filter(pk=stale.pk), status="exited", exit_code=0, end_reason="exited")
         assert stale.poll() == 0
         assert again(stale).exit_code == 0
 

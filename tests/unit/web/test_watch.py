@@ -8,6 +8,7 @@ from archivebox.crawls.models import Crawl
 from archivebox.web.live.topics import topic_of
 from archivebox.web.live.watch import LIBRARY, Watch
 from tests import factories
+from tests.status_triggers import arrange
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -16,7 +17,7 @@ def test_a_crawl_that_came_and_was_done_between_two_looks_is_told_once() -> None
     watch, everywhere = Watch(), topic_of(EVERYTHING)
     watch.look([everywhere])
     crawl = factories.crawl("https://quick.example/")
-    crawl.snapshot_set.update(status="sealed", sealed_at=timezone.now())
-    Crawl.objects.filter(pk=crawl.pk).update(status="sealed")
+    arrange(crawl.snapshot_set.all(), status="sealed", sealed_at=timezone.now())
+    arrange(Crawl.objects.filter(pk=crawl.pk), status="sealed")
     assert {part.name for part in watch.look([everywhere])} >= {LIBRARY, str(crawl.pk)}
     assert watch.look([everywhere]) == []

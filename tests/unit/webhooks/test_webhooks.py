@@ -35,6 +35,7 @@ from archivebox.workers.execute.delivery_executor import is_meant, load, send
 from archivebox.workers.execute.snapshot_rows import seal
 from archivebox.workers.queue.reclaim import end_impossible_waits
 from tests import factories
+from tests.status_triggers import arrange
 
 SOON = timedelta(minutes=1)
 
@@ -206,7 +207,7 @@ def test_one_message_that_is_never_taken_keeps_no_other_from_its_way() -> None:
     for _ in AGAIN_AFTER:
         bad = tried(bad, 400)
         tried(another, 204)
-        Delivery.objects.filter(pk=another.pk).update(status="queued")
+        arrange(Delivery.objects.filter(pk=another.pk), status="queued")
     made.refresh_from_db()
     assert (bad.status, made.is_enabled) == ("failed", True)
     assert send_again(bad)

@@ -12,6 +12,7 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.workers.execute import snapshot_rows
 from archivebox.workers.execute.snapshot_rows import Loaded, load
 from tests.factories import leased, row, snapshot
+from tests.status_triggers import arrange
 
 pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.database]
 WAITS = {"title": -1, "dom": 25, "pdf": 50}
@@ -45,11 +46,11 @@ def test_a_page_is_opened_again_once_for_all_that_have_waited_half_their_time() 
     worker = row(process_type="worker", status="running")
     page = leased(snapshot(), worker)
     assert load(page.pk, worker.pk)
-    page.archiveresult_set.update(status="noresults", retry_at=None)
+    arrange(page.archiveresult_set.all(), status="noresults", retry_at=None)
     for plugin, seconds in WAITS.items():
         retry_at = timezone.now() + timedelta(seconds=seconds)
         waiting = ArchiveResult.objects.filter(snapshot=page, plugin=plugin)
-        assert waiting.update(status="backoff", attempts=1, retry_at=retry_at)
+        assert arrange(waiting, status="backoff", attempts=1, retry_at=retry_at)
 
     assert wanted(Loaded(page, is_retry=True)) == {"title", "dom"}
     assert wanted(Loaded(page, is_retry=False)) == {"title"}

@@ -25,6 +25,7 @@ from archivebox.workers.queue.hosts import BlockedHosts, blocked_hosts
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.ticks import tick, tick_crawls
 from tests.factories import crawl, leased, snapshot
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
 SEALED = {"status": "sealed", "retry_at": None}
@@ -35,7 +36,7 @@ def ready(crawl: Crawl) -> Crawl:
     """The crawl started, and its run on this machine up."""
     tick(Crawl.objects.get(pk=crawl.pk))
     run = CrawlRun.of(crawl.pk, Machine.current().pk)
-    CrawlRun.objects.filter(pk=run.pk).update(status="started", ready_at=timezone.now(), retry_at=None)
+    arrange(CrawlRun.objects.filter(pk=run.pk), status="started", ready_at=timezone.now(), retry_at=None)
     return Crawl.objects.get(pk=crawl.pk)
 
 
@@ -114,7 +115,7 @@ class TestTake:
     def test_a_fresh_page_of_a_host_comes_before_what_is_tried_again(self) -> None:
         one = ready(crawl(*(f"https://a.example/{number}" for number in range(3)), "https://b.example/"))
         tried = one.snapshot_set.exclude(url="https://a.example/2")
-        tried.update(status="sealed", retry_at=timezone.now() - timedelta(hours=1))
+        arrange(tried, status="sealed", retry_at=timezone.now() - timedelta(hours=1))
         cursor = Cursor()
         assert urls(look(cursor, capacity=2)) == ["https://a.example/2", "https://b.example/"]
         assert urls(look(cursor, retries=0)) == []
@@ -133,7 +134,7 @@ class TestTake:
         old = [crawl(f"https://{host}.example/") for host in "abc"]
         for one in old:
             tick(Crawl.objects.get(pk=one.pk))
-        Snapshot.objects.update(status="sealed", retry_at=timezone.now() - timedelta(hours=1))
+        arrange(Snapshot.objects.all(), status="sealed", retry_at=timezone.now() - timedelta(hours=1))
         room = Capacity(4, 1, 2, 1)
         claimed = claim_work(FetchRequest(new_id(), Machine.current().pk, room, Cursor()))
         assert (len(claimed.crawl_runs), claimed.crawls_wait) == (1, True)
@@ -155,7 +156,7 @@ class TestTake:
         one = ready(crawl())
         Crawl.objects.filter(pk=one.pk).update(request="pause", owner=new_id())
         assert not look().snapshots
-        Crawl.objects.filter(pk=one.pk).update(request="", owner=None, status="paused")
+        arrange(Crawl.objects.filter(pk=one.pk), request="", owner=None, status="paused")
         assert not look().snapshots
 
     def test_a_machine_takes_only_its_own_runs_and_programs(self) -> None:
@@ -190,9 +191,9 @@ class TestHosts:
     def test_a_fresh_page_waits_for_no_page_of_its_host_that_is_tried_again(self) -> None:
         Domain.objects.create(name="example.com", max_parallel=1)
         ready(crawl("https://example.com/1", "https://example.com/2"))
-        Snapshot.objects.update(status="sealed", sealed_at=timezone.now())
+        arrange(Snapshot.objects.all(), status="sealed", sealed_at=timezone.now())
         assert len(look().snapshots) == 1, "as many of these as allowed"
-        Snapshot.objects.filter(owner__isnull=False).update(status="started")
+        arrange(Snapshot.objects.filter(owner__isnull=False), status="started")
         assert not look().snapshots
         ready(crawl("https://example.com/fresh"))
         assert urls(look()) == ["https://example.com/fresh"]
@@ -326,15 +327,15 @@ class TestTick:
 
     def test_it_is_sealed_when_nothing_is_unsealed(self) -> None:
         one = ready(crawl("https://example.com/1", "https://example.com/2"))
-        one.snapshot_set.filter(url__endswith="1").update(**SEALED)
+        arrange(one.snapshot_set.filter(url__endswith="1"), **SEALED)
         one.wake()
         tick_crawls()
         assert self.state(one) == ("started", None)
-        one.snapshot_set.update(**SEALED)
+        arrange(one.snapshot_set.all(), **SEALED)
         one.wake()
         tick_crawls()
         assert self.state(one) == ("started", None)  # its run is up still
-        one.crawlrun_set.update(**SEALED)
+        arrange(one.crawlrun_set.all(), **SEALED)
         one.wake()
         tick_crawls()
         assert self.state(one) == ("sealed", None)
@@ -343,8 +344,8 @@ class TestTick:
     def test_it_is_reopened_by_a_back_off_of_its_snapshots(self) -> None:
         one = ready(crawl())
         later = timezone.now() + timedelta(minutes=5)
-        one.snapshot_set.update(status="sealed", retry_at=later)
-        one.crawlrun_set.update(**SEALED)
+        arrange(one.snapshot_set.all(), status="sealed", retry_at=later)
+        arrange(one.crawlrun_set.all(), **SEALED)
         one.wake()
         tick_crawls()
         assert self.state(one) == ("sealed", later)
@@ -356,7 +357,7 @@ class TestTick:
 
     def test_a_paused_crawl_wants_nothing(self) -> None:
         one = ready(crawl())
-        Crawl.objects.filter(pk=one.pk).update(status="paused", retry_at=timezone.now())
+        arrange(Crawl.objects.filter(pk=one.pk), status="paused", retry_at=timezone.now())
         tick_crawls()
         assert self.state(one) == ("paused", None)
 
@@ -364,7 +365,7 @@ class TestTick:
         one = ready(crawl(*(f"https://example.com/{number}" for number in range(1500))))
         sealed = one.snapshot_set.order_by("id").first()
         assert sealed is not None
-        Snapshot.objects.filter(pk=sealed.pk).update(**SEALED)
+        arrange(Snapshot.objects.filter(pk=sealed.pk), **SEALED)
         assert cancel(one)
         tick_crawls()
         assert one.snapshot_set.filter(status="cancelled").count() == 1000

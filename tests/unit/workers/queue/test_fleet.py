@@ -17,6 +17,7 @@ from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
 from archivebox.workers.queue.fleet import SILENT, beat, close_silent_machines, reclaim_elsewhere
 from tests.factories import crawl, leased, snapshot
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
 
@@ -27,9 +28,9 @@ def machine(*, silent_for: timedelta) -> Machine:
 
 def at_work_on(elsewhere: Machine) -> tuple[Process, CrawlRun]:
     work = crawl("https://one.example/")
-    Crawl.objects.filter(pk=work.pk).update(status="started", retry_at=None)
+    arrange(Crawl.objects.filter(pk=work.pk), status="started", retry_at=None)
     run = CrawlRun.of(work.pk, elsewhere.pk)
-    CrawlRun.objects.filter(pk=run.pk).update(status="started", retry_at=timezone.now())
+    arrange(CrawlRun.objects.filter(pk=run.pk), status="started", retry_at=timezone.now())
     return Process.objects.create(machine=elsewhere, status="running"), run
 
 

@@ -26,6 +26,7 @@ from archivebox.workers.queue.quarantine import MAX_DEATH_WEIGHT, quarantine
 from archivebox.workers.queue.reclaim import WEIGHT_ALONE, abandoned, reclaim, reclaim_dead_workers, return_unheld
 from archivebox.workers.supervise.recovery import sweep_machine
 from tests.factories import leased, row, shell, snapshot
+from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
 
@@ -174,7 +175,7 @@ class TestReclaim:
         """A row that was committed between the look at the rows and the look at the process."""
         worker = dead(process_type="worker")
         hook = dead(process_type="hook", parent=worker)
-        Process.objects.filter(pk=hook.pk).update(status="exited", exit_code=4, end_reason="exited")
+        arrange(Process.objects.filter(pk=hook.pk), status="exited", exit_code=4, end_reason="exited")
         reclaim(worker.pk)
         assert again(hook).exit_code == 4
 
@@ -212,12 +213,12 @@ class TestSweep:
 
     def test_strays_are_ended_and_hooks_of_open_work_are_not(self, collection: DataFolder) -> None:
         page = snapshot()
-        Snapshot.objects.filter(pk=page.pk).update(status="started")
+        arrange(Snapshot.objects.filter(pk=page.pk), status="started")
         wanted = shell("exec sleep 60")
         wanted.process_type, wanted.snapshot_id = "hook", page.pk
         wanted.launch(background=True)
         sealed = snapshot("https://example.com/sealed")
-        Snapshot.objects.filter(pk=sealed.pk).update(status="sealed", retry_at=None)
+        arrange(Snapshot.objects.filter(pk=sealed.pk), status="sealed", retry_at=None)
         stray = shell("exec sleep 60")
         stray.process_type, stray.snapshot_id = "hook", sealed.pk
         stray.launch(background=True)
@@ -234,7 +235,7 @@ class TestPutAside:
             page.transition("start")
             done = page.archiveresult_set.first()
             assert done is not None
-            ArchiveResult.objects.filter(pk=done.pk).update(status="succeeded")
+            arrange(ArchiveResult.objects.filter(pk=done.pk), status="succeeded")
         if status == "sealed":
             page.transition("seal", retry_at=page.retry_at)
         Snapshot.objects.filter(pk=page.pk).update(attempts=deaths)
