@@ -126,13 +126,13 @@ class Worker:
 
     async def _poll(self) -> poll.Polled:
         idle = self.held.idle_crawl_runs()
-        self.hosts.look_at(self.held.pages.values())
+        self.hosts.look_at(self.held.pages.values(), self.loop.time())
         who = claim.FetchRequest(
             self.process.pk,
             self.process.machine_id,
             self._capacity(),
             self.cursor,
-            waits_for=self.hosts.waited_for,
+            slow=self.hosts.slow,
             answered=self.hosts.answered,
             settings=self.settings_check,
             selections=self.held.selections(),

@@ -76,10 +76,10 @@ class FetchRequest:
     capacity: Capacity
     cursor: Cursor
     scope: Scope | None = None
-    waits_for: AbstractSet[str] = frozenset()
-    """Hosts for whose servers pages of this worker wait: pages of others come first."""
+    slow: AbstractSet[str] = frozenset()
+    """Hosts whose servers keep pages of this worker waiting, or lately did so: pages of others come first."""
     answered: Sequence[str] = ()
-    """Hosts whose servers have answered pages of this worker: these come before all others while it waits for some."""
+    """Hosts whose servers have answered pages of this worker: these come before all others while some are slow."""
     settings: SettingsCheck = field(default_factory=SettingsCheck)
     selections: Sequence[DueSelection] = ()
 
@@ -193,9 +193,9 @@ def _claim_of(crawl_id: UUID, claimed: Claimed, who: FetchRequest, room: Allowan
     if chosen:
         pages = due_among(chosen, blocked, room)
     else:
-        pages = due_of_hosts(crawl_id, who.answered, blocked, room) if who.waits_for else []
-        pages = pages or due(crawl_id, blocked.beside(who.waits_for), room, who.cursor)
-        if who.waits_for and not pages:
+        pages = due_of_hosts(crawl_id, who.answered, blocked, room) if who.slow else []
+        pages = pages or due(crawl_id, blocked.beside(who.slow), room, who.cursor)
+        if who.slow and not pages:
             pages = due(crawl_id, blocked, room, who.cursor)
     if not pages:
         return room

@@ -72,11 +72,7 @@ def due(crawl_id: UUID, blocked: BlockedHosts, room: Allowance, cursor: Cursor) 
 def due_of_hosts(crawl_id: UUID, hosts: Collection[str], blocked: BlockedHosts, room: Allowance) -> list[Due]:
     """A due page of each of these hosts that is not blocked, fresh ones before those that are tried again."""
     now = timezone.now()
-    found = []
-    for host in hosts:
-        waiting = [Due(key, host, status == SEALED) for key, status in _longest_waiting(crawl_id, host, now)]
-        found += sorted((page for page in waiting if not page.is_blocked(blocked)), key=lambda page: page.is_retry)[:1]
-    return _fitting(found, room)
+    return _fitting(_allowed((page for host in hosts for page in _first_of(crawl_id, host, now)), blocked), room)
 
 
 def due_among(chosen: Collection[UUID], blocked: BlockedHosts, room: Allowance) -> list[Due]:
@@ -104,24 +100,27 @@ def _due_after(
 
     And the last host looked at, None when there are no more.
     """
-    key, now, most = prepared(crawl_id), prepared(timezone.now()), look + len(blocked.for_retries)
+    now = timezone.now()
+    key, moment, most = prepared(crawl_id), prepared(now), look + len(blocked.for_retries)
     with connection.cursor() as cursor:
-        cursor.execute(_DUE, [key, after, key, now, key, most, key, now])
+        cursor.execute(_DUE, [key, after, key, moment, key, most, key, moment])
         hosts = cursor.fetchall()
     to_uuid = Snapshot._meta.pk.to_python
     due_now = (Due(to_uuid(pk), host, bool(retry)) for host, pk, retry in hosts if pk is not None)
-    first = (_fresh_before(page, crawl_id) for page in due_now if page.host not in blocked.for_fresh)
-    found = _fitting((page for page in first if not page.is_blocked(blocked)), room)
+    wanted = (page for page in due_now if page.host not in blocked.for_fresh)
+    first = (page for one in wanted for page in (_first_of(crawl_id, one.host, now) if one.is_retry else [one]))
+    found = _fitting(_allowed(first, blocked), room)
     return found, hosts[-1][0] if len(hosts) == most else None
 
 
-def _fresh_before(page: Due, crawl_id: UUID) -> Due:
-    """A fresh page of the same host, where the one that has waited longest is tried again; else that one."""
-    if page.is_retry:
-        for key, status in _longest_waiting(crawl_id, page.host, timezone.now()):
-            if status != SEALED:
-                return Due(key, page.host, is_retry=False)
-    return page
+def _allowed(pages: Iterable[Due], blocked: BlockedHosts) -> Iterable[Due]:
+    return (page for page in pages if not page.is_blocked(blocked))
+
+
+def _first_of(crawl_id: UUID, host: str, now: datetime) -> list[Due]:
+    """The page of a host that comes first, if one is due: a fresh one before those that are tried again."""
+    waiting = [Due(key, host, status == SEALED) for key, status in _longest_waiting(crawl_id, host, now)]
+    return sorted(waiting, key=lambda page: page.is_retry)[:1]
 
 
 _FREE = "owner IS NULL AND retry_at IS NOT NULL"
