@@ -49,15 +49,22 @@ def make_smaller() -> None:
     write_atomically(FILE, shrunk(data))
 
 
+def what_was_kept(kept: int, sheets: int) -> str:
+    """Say how much of a page that is cut was printed; `sheets`: how many it fills at least."""
+    first = "the first sheet" if kept == 1 else f"the first {kept:,} sheets"
+    return f"{first} of at least {sheets:,}" if sheets > kept else f"{first}, and there may be more"
+
+
 def main() -> None:
     settings = Settings()
     nodes_max, pages_max = settings.int("PDF_MAX_NODES"), settings.int("PDF_MAX_PAGES")
-    kept, cut = 0, False
+    kept, cut, sheets = 0, False, 0
     with open_page(settings.timeout("PDF")) as tab:
         nodes = tab.evaluate("document.getElementsByTagName('*').length")
         if nodes > nodes_max:
             skipped(f"the page has {nodes:,} elements, more than PDF_MAX_NODES = {nodes_max:,}")
-        if tab.evaluate(SHEETS) > FIRST_PAGES:
+        sheets = tab.evaluate(SHEETS)
+        if sheets > FIRST_PAGES:
             kept = print_page(tab, settings, FIRST_PAGES)
         try:
             kept = print_page(tab, settings, pages_max)
@@ -69,7 +76,8 @@ def main() -> None:
             log(f"the first {kept} pages are kept: {error}")
     ready()
     make_smaller()
-    succeeded(FILE, {"pages": kept, "cut": cut})
+    said = f"{FILE}: {what_was_kept(kept, sheets)}" if cut else FILE
+    succeeded(said, {"pages": kept, "cut": cut})
 
 
 if __name__ == "__main__":

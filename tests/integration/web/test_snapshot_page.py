@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -473,3 +474,24 @@ def test_passers_by_see_neither_processes_nor_what_only_people_inside_may_do(sna
         answer = passer_by().post(f"/snapshots/{snapshot.pk}/{deed}/")
         assert (answer.status_code, "/login/" in answer.headers["location"]) == (302, True)
     assert Snapshot.objects.get().retired_at is None
+
+
+def test_a_print_that_is_cut_says_so(client: Client, snapshot: Snapshot) -> None:
+    said = "output.pdf: the first 20 sheets of at least 566"
+    left(snapshot, "pdf", {"output.pdf": "%PDF"}, 52, output_str=said, output_json={"pages": 20, "cut": True})
+    assert said in page(client, snapshot, "?view=results")
+
+
+def test_a_page_that_was_refused_says_what_came_when_it_is_tried_again_and_how_now(client: Client) -> None:
+    refused = kept(URL)
+    again = timezone.now() + timedelta(minutes=7)
+    Snapshot.objects.filter(pk=refused.pk).update(http_status=503, retry_at=again)
+    said = "the server answered 503: it wishes to be asked later"
+    columns = {"status": "backoff", "reason": "server_busy", "output_str": said, "retry_at": again, "attempts": 1}
+    left(refused, "chrome", {}, 30, **columns)
+    shown = page(client, refused)
+    assert "The server answered 503: it wishes to be asked later." in shown
+    assert "It is tried again by itself" in shown
+    assert again.strftime("%Y-%m-%dT%H:%M") in shown, "the moment of the next try"
+    assert f'action="/snapshots/{refused.pk}/retry' in shown
+    assert "Try again now" in shown

@@ -177,6 +177,7 @@ def test_a_long_page_is_printed_up_to_a_limit_and_says_so(crawl: Crawl, site: Si
     outcome = captured(crawl, site, "/tall", PDF_MAX_PAGES="2").run(PDF)
     assert outcome.result is not None
     assert outcome.result["output_json"] == {"pages": 2, "cut": True}
+    assert re.fullmatch(r"output\.pdf: the first 2 sheets of at least [\d,]+", outcome.result["output_str"])
 
 
 def test_mhtml_holds_the_page_and_its_pictures(crawl: Crawl, site: Site) -> None:
