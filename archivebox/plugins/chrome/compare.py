@@ -24,9 +24,9 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
+from folders import make_folder, remove_folder
 from launch import PIPE, browser_pipe, find_chromium, flags, window
 from likeness import UnreadableError, packed_alike, read_picture, tiles_alike
 from memory import LOOK_AGAIN, MB, end_the_greedy
@@ -68,11 +68,11 @@ class IsolatedBrowser:
     """A browser of our own, which reaches nobody."""
 
     def __init__(self, settings: Settings) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="archivebox-compare-", ignore_cleanup_errors=True)
-        os.chdir(self._folder.name)  # where it is written down that a page was ended for its memory
-        command = [find_chromium(settings), *flags(settings, os.path.join(self._folder.name, "profile"))]
+        self._folder, self._lock = make_folder()
+        os.chdir(self._folder)  # where it is written down that a page was ended for its memory
+        command = [find_chromium(settings), *flags(settings, os.path.join(self._folder, "profile"))]
         with browser_pipe() as pipe:
-            environment = {**os.environ, "TMPDIR": self._folder.name}
+            environment = {**os.environ, "TMPDIR": self._folder}
             self._program = start_program(command, env=environment, stderr=subprocess.DEVNULL, pass_fds=PIPE)
         self.connection = CDPConnection(pipe)
         self.window = window(settings)
@@ -91,7 +91,8 @@ class IsolatedBrowser:
         self.connection.close()
         self._program.end(0.3)
         os.chdir(os.sep)
-        self._folder.cleanup()
+        remove_folder(self._folder)
+        os.close(self._lock)
 
     def end_the_greedy(self) -> None:
         end_the_greedy(self.connection.call("SystemInfo.getProcessInfo"), self.memory_max)

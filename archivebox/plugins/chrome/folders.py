@@ -1,0 +1,60 @@
+"""Owns the temporary folders of browsers: each is locked by who made it, and those of killed ones go with the next."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+
+FOLDER_PREFIX = "archivebox-chrome-"
+SOCKET = f"/{FOLDER_PREFIX}12345678/org.chromium.Chromium.123456/SingletonSocket"
+
+
+def short_temporary_folder() -> str:
+    """Return TMPDIR unless it is too long: Chromium puts a socket below it, and its address has 107 bytes (unix(7))."""
+    folder = tempfile.gettempdir()
+    return folder if len(os.fsencode(folder)) + len(SOCKET) <= 107 else "/tmp"  # noqa: S108  (mkdtemp follows)
+
+
+def remove_folder(folder: str) -> None:
+    """Remove a folder that a hook of ours made; a last cache file may appear while we do."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if os.path.exists(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def make_folder() -> tuple[str, int]:
+    """Make our temporary folder and lock it; the lock falls with this process, however it ends."""
+    parent = short_temporary_folder()
+    remove_what_killed_ones_left(parent)
+    while True:
+        folder = tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=parent)
+        lock = locked(folder)
+        if lock is not None:
+            return folder, lock
+
+
+def remove_what_killed_ones_left(parent: str) -> None:
+    """Remove folders of hooks like this one that nobody holds any more."""
+    for name in os.listdir(parent):
+        folder = os.path.join(parent, name)
+        if name.startswith(FOLDER_PREFIX) and (lock := locked(folder)) is not None:
+            remove_folder(folder)
+            os.close(lock)
+
+
+def locked(folder: str) -> int | None:
+    """Open a folder of ours and take its lock; None where it has an owner, is somebody else's, or has just gone."""
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:  # in a folder of everybody's anything may stand under our name, loops of links too
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(lock).st_uid == os.geteuid() and os.path.samestat(os.stat(folder), os.fstat(lock)):
+            return lock
+        os.close(lock)
+    except (BlockingIOError, FileNotFoundError):
+        os.close(lock)
+    return None
