@@ -146,6 +146,16 @@ def _find_by_mark(process_id: str) -> ProcessIdentity | None:
     return None
 
 
+def close_orphaned_programs() -> int:
+    """Put on record the end of programs whose starter was killed, such as a browser of a worker; returns how many.
+
+    What hooks have started is closed with their page.
+    """
+    orphans = Process.objects.here().running().of_type(Process.TypeChoices.BINARY)
+    orphans = orphans.filter(parent__status=Process.StatusChoices.EXITED)
+    return close_rows(orphans.exclude(parent__process_type=Process.TypeChoices.HOOK), reapers_live=False)
+
+
 def close_rows(rows: "models.QuerySet[Process]", *, reapers_live: bool = True) -> int:
     """RUNNING rows whose process is gone: EXITED with what the journal says, else lost. Returns how many.
 

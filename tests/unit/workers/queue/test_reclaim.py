@@ -23,7 +23,14 @@ from archivebox.machine.models import Machine, Process
 from archivebox.storage.layout import DataFolder
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import MAX_DEATH_WEIGHT, quarantine
-from archivebox.workers.queue.reclaim import WEIGHT_ALONE, abandoned, reclaim, reclaim_dead_workers, return_unheld
+from archivebox.workers.queue.reclaim import (
+    WEIGHT_ALONE,
+    abandoned,
+    close_orphaned_programs,
+    reclaim,
+    reclaim_dead_workers,
+    return_unheld,
+)
 from archivebox.workers.supervise.recovery import sweep_machine
 from tests.factories import leased, row, shell, snapshot
 from tests.status_triggers import arrange
@@ -288,3 +295,21 @@ class TestReturnUnheld:
         worker = row()
         leased(snapshot(), worker)
         assert return_unheld(worker.pk, []) == 0
+
+
+def test_programs_whose_starter_was_killed_are_closed_once_they_are_gone(collection: DataFolder) -> None:
+    """A worker's script starts a browser; both are killed, and the browser lives a moment longer."""
+    kinds = Process.TypeChoices
+    script = dead(process_type=kinds.BINARY, parent=dead(process_type=kinds.WORKER))
+    browser, of_hook = (dead(process_type=kinds.BINARY, parent=script) for _ in range(2))
+    Process.objects.filter(pk=of_hook.pk).update(parent=dead(process_type=kinds.HOOK))
+    assert close_orphaned_programs() == 0, "their starters still run, as far as is known"
+    Process.objects.exclude(process_type=kinds.BINARY).update(status="exited")
+    with sleeper(collection, browser.pk) as identity:
+        browser.take_identity(identity)
+        browser.save()
+        assert close_orphaned_programs() == 1
+        assert again(script).status == "exited"
+        assert close_orphaned_programs() == 0
+    assert close_orphaned_programs() == 1
+    assert (again(browser).status, again(of_hook).status) == ("exited", "running")
