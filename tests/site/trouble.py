@@ -34,11 +34,11 @@ def never(request: Request) -> None:
 
 
 def stall(request: Request) -> Response:
-    """Headers and the first half of the body, then silence."""
+    """Headers and the first half of the body (`?bytes=`: so much of it), then silence."""
     whole = page("Stalled", "<h1>The first half</h1>" + "<p>The second half never comes.</p>" * 20)
 
     def parts() -> Iterator[bytes]:
-        yield whole[: len(whole) // 2]
+        yield whole[: request.number("bytes", len(whole) // 2, len(whole))]
         request.stays(PATIENCE_S)
 
     return Response(parts(), length=len(whole))

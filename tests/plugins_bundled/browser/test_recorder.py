@@ -362,3 +362,14 @@ def test_a_page_that_asks_for_itself_is_kept_once_and_referred_to(crawl: Crawl, 
         ("response", ASKS_ITSELF),
         ("revisit", b""),
     ]
+
+
+@pytest.mark.parametrize("sent", [0, 300])
+def test_a_page_that_is_stopped_before_its_end_is_not_recorded_as_whole(crawl: Crawl, site: Site, sent: int) -> None:
+    page = crawl.snapshot(f"halted-{sent}", site.url_for(f"/stall?bytes={sent}"), CHROME_PAGELOAD_TIMEOUT="2")
+    recorder = page.record()
+    page.run(NAVIGATE)
+    recorder.stop()
+    (main,) = [one for one in Archive(str(page.folder / "responses")).responses() if one.is_main]
+    assert main.truncated, main.record
+    assert main.size <= sent

@@ -265,7 +265,7 @@ class Recorder:
         hop = self._hop(params)
         if hop is None:
             return
-        hop.wire, hop.seconds = int(params["encodedDataLength"]), params["timestamp"] - hop.began
+        hop.wire, hop.seconds, hop.ended = int(params["encodedDataLength"]), params["timestamp"] - hop.began, True
         streamed = hop.announced > 0 and hop.body.size + hop.body.cut >= min(hop.announced, hop.body.limit)
         if hop.taken or hop.has_no_body or streamed or not self._store.wants_body(hop):
             self._complete(params["requestId"], hop)
@@ -288,6 +288,8 @@ class Recorder:
                 return
             elif hop.announced > hop.body.size:
                 hop.truncated = "length" if hop.announced >= hop.body.limit else "unspecified"
+            if not (hop.ended or hop.is_whole):  # its loading was stopped, perhaps before any of it had come
+                hop.truncated = hop.truncated or "disconnect"
             self._complete(identifier, hop)
 
         self._ask("Network.getResponseBody", {"requestId": identifier}, session, take)

@@ -55,6 +55,7 @@ class RecordedExchange:
         self.taken = False  # the body was taken before the page got it
         self.is_file = False  # the page's own document, which is no page: the browser got nothing of it
         self.complete = False
+        self.ended = False  # the browser says that all of it has come
         self.is_ours = False  # asked for by us, not by the page
 
     def answered(self, response: Params, *, wire_headers: bool) -> None:
