@@ -491,7 +491,7 @@ def test_a_page_that_was_refused_says_what_came_when_it_is_tried_again_and_how_n
     left(refused, "chrome", {}, 30, **columns)
     shown = page(client, refused)
     assert "The server answered 503: it wishes to be asked later." in shown
-    assert "It is tried again by itself" in shown
+    assert "It is retried automatically." in shown
     assert again.strftime("%Y-%m-%dT%H:%M") in shown, "the moment of the next try"
     assert f'action="/snapshots/{refused.pk}/retry' in shown
     assert "Try again now" in shown
