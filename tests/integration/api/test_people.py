@@ -37,7 +37,7 @@ def test_what_is_shown_once_is_not_kept_for_a_request_that_is_sent_twice(caller:
         ("webhooks", {"url": "https://example.org/", "events": ["job.finished"]}, "secret"),
     ):
         shown = admin.post(f"/api/v1/{path}", body, Idempotency_Key="one")[secret]
-        assert "shown once" in admin.post(f"/api/v1/{path}", body, status=409, Idempotency_Key="one")["detail"]
+        assert "shown only once" in admin.post(f"/api/v1/{path}", body, status=409, Idempotency_Key="one")["detail"]
         assert shown not in {answer.body for answer in Answer.objects.all()}
         assert not Answer.objects.exclude(body="").exists()
     assert (Token.objects.count(), User.objects.filter(username="new").count()) == (1, 1)

@@ -113,8 +113,8 @@ def test_a_page_says_why_there_is_no_crawl_now(caller: Make) -> None:
     assert "Run now" not in text(client, page)
     CrawlSchedule.objects.update(is_waiting=True, skipped_for="missed", skipped_at="2026-01-31T12:00Z")
     waiting = text(client, page)
-    assert "It begins when" in waiting
-    assert "was left out: nothing was running here at that time" in waiting
+    assert "It starts when" in waiting
+    assert "was skipped: nothing was running here at that time" in waiting
     CrawlSchedule.objects.update(is_waiting=False, timezone="Gone/Away")
     assert "no time zone" in text(client, page)
     client.post(f"{page}do/", {"change": "pause"})

@@ -43,7 +43,7 @@ def test_a_webhook_is_made_tried_changed_and_forgotten(caller: Make) -> None:
     changed = json.loads(viewer.ask("PATCH", one, {"events": ["job.finished"], "is_enabled": False}).content)
     assert (changed["events"], changed["is_enabled"], changed["url"]) == (["job.finished"], False, URL)
     assert Delivery.objects.get().retry_at is None, "what waits is held"
-    assert "switched off" in viewer.post(f"{one}/test", status=409)["detail"]
+    assert "disabled" in viewer.post(f"{one}/test", status=409)["detail"]
     viewer.ask("PATCH", one, {"is_enabled": True})
     assert Delivery.objects.get().retry_at is not None
     assert viewer.ask("DELETE", one).status_code == 204
@@ -57,12 +57,12 @@ def test_a_webhook_is_made_tried_changed_and_forgotten(caller: Make) -> None:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"url": "nonsense"}, "no address"),
+        ({"url": "nonsense"}, "Invalid URL"),
         ({"url": "ftp://example.org/"}, "begin with https"),
         ({"url": "https://me:secret@example.org/"}, "password"),
         ({"url": "http://127.0.0.1:9000/"}, "private network"),
         ({"url": "http://router/"}, "private network"),
-        ({"events": ["page.born"]}, "cannot be understood"),
+        ({"events": ["page.born"]}, "Invalid request"),
         ({"query": "is:nonsense("}, ""),
     ],
 )
@@ -97,7 +97,7 @@ FORM = {"url": URL, "events": ["crawl.finished"], "label": "", "query": "#news"}
 
 def test_a_person_makes_tests_changes_and_removes_one(caller: Make) -> None:
     viewer = caller("viewer")
-    assert "Make one" in viewer.client.get("/webhooks/").content.decode()
+    assert "Add a webhook" in viewer.client.get("/webhooks/").content.decode()
     page = send(viewer, "/webhooks/", **FORM).content.decode()
     one = Webhook.objects.get()
     path = f"/webhooks/{one.pk}/"
