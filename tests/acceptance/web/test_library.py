@@ -25,6 +25,7 @@ PATHS = [
     "/snapshots/{snapshot}/",
     "/snapshots/{snapshot}/?view=files",
     "/snapshots/{other}/",
+    "/snapshots/{snapshot}/changes/{other}/",
     "/crawls/",
     "/crawls/{crawl}/",
     "/crawls/{crawl}/?show=queue",
@@ -49,9 +50,12 @@ PATHS = [
     "/machines/",
     "/webhooks/",
     "/password/",
+    "/api/docs/",
     "/web/2026/http://not.kept.example/",
     "/nowhere/",
 ]
+LISTS = ["/machines/", "/personas/", "/jobs/", "/webhooks/"]
+"""Lists whose first entry's own page is looked at as well, where it has one."""
 
 
 @pytest.fixture(scope="module")
@@ -286,15 +290,27 @@ def test_a_new_crawl_comes_into_the_open_list_of_crawls(inside: Browser, library
         discard_crawl_of(library, page)
 
 
-@pytest.mark.parametrize(("width", "dark"), [(360, True), (1280, False)])
+@pytest.mark.parametrize(("width", "dark"), [(360, True), (1440, False)])
 def test_axe_has_nothing_to_complain_of(inside: Browser, library: Library, axe: str, width: int, *, dark: bool) -> None:
     inside.size(width, 800, dark=dark)
     found = {}
-    for path in PATHS:
-        inside.go(library.server.url + path.format(**vars(library)))
+    paths = [path.format(**vars(library)) for path in PATHS] + _first_of_lists(inside, library)
+    for path in paths:
+        inside.go(library.server.url + path)
         inside.value("document.querySelectorAll('details:not(.menu)').forEach(one => { one.open = true; })")
         found[path] = complaints(inside, axe)
     assert not any(found.values()), {path: said for path, said in found.items() if said}
+
+
+def _first_of_lists(inside: Browser, library: Library) -> list[str]:
+    """The path of the first entry of each list whose entries have pages of their own."""
+    found = []
+    for path in LISTS:
+        inside.go(library.server.url + path)
+        links = "[...document.querySelectorAll('main a')].map(one => one.pathname)"
+        others = f"one => one.startsWith({json.dumps(path)}) && one != {json.dumps(path)}"
+        found += inside.value(f"{links}.filter({others}).slice(0, 1)")
+    return found
 
 
 def complaints(browser: Browser, axe: str) -> list[list[str]]:
@@ -319,7 +335,7 @@ DIALOGS = {
 """What opens each, and when it is there."""
 
 
-@pytest.mark.parametrize(("width", "dark"), [(360, True), (1280, False)])
+@pytest.mark.parametrize(("width", "dark"), [(360, True), (1440, False)])
 def test_axe_has_nothing_to_complain_of_in_a_dialog(
     inside: Browser, library: Library, axe: str, width: int, *, dark: bool
 ) -> None:
