@@ -256,7 +256,7 @@ def _tell_waiting(out: Output, watched: Watched) -> None:
         out.say(f"Paused: `archivebox crawl resume {key[0]}` continues it.")
     waiting = watched.results().filter(status=ArchiveResult.StatusChoices.BACKOFF).count()
     if waiting:
-        out.say(f"Will be retried: {counted(waiting, 'hook')}. `archivebox update` tries at once.")
+        out.say(f"Will be retried: {counted(waiting, 'hook')}. `archivebox update` retries now.")
     for plugin, hook, code in _troubles(watched):
         out.say(f"{plugin}/{hook}: {reasons.sentence(code)} {reasons.action(code)}".rstrip())
     empty = watched.without_success()

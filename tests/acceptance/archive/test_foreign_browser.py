@@ -26,7 +26,7 @@ while not os.path.exists(active) or "\\n" not in open(active).read():
 port = open(active).read().split()[0]
 with urlopen(Request(f"http://127.0.0.1:{port}/json/new?about:blank", method="PUT"), timeout=30) as answer:
     tab = json.load(answer)
-devtools = create_connection(tab["webSocketDebuggerUrl"], timeout=30)
+devtools = create_connection(tab["webSocketDebuggerUrl"], timeout=30, suppress_origin=True)
 
 def call(method, **params):
     devtools.send(json.dumps({"id": 1, "method": method, "params": params}))

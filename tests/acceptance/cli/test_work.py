@@ -103,7 +103,7 @@ def test_update_tries_at_once_what_waits_for_its_retry(cli: Type, put: Put) -> N
     put(BAD)
     done = cli("add", "--plugins", "tiny", URL)
     assert done.code == 3
-    assert "Tried again later: 1 hook" in done.err
+    assert "Will be retried: 1 hook" in done.err
     assert cli("status").record["waiting"] == 1
     put(GOOD)
     again = cli("update", "--all")
