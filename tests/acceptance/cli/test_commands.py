@@ -82,7 +82,7 @@ def test_every_command_speaks_json_lines_in_a_pipe(one_page: Path, words: list[s
         (["crawl", "pause", "0123456789abcdef"], "no crawl"),
         (["process", "show", "999999"], "pid 999999"),
         (["process", "kill", "1"], "pid 1"),
-        (["remove", "--tag", "none"], "No snapshot matches"),
+        (["remove", "--tag", "none"], "No snapshots match"),
         (["update", "--plugins", "nothing"], "no plugin nothing"),
         (["run", "--daemon", "--crawl", "0123456789abcdef"], "choose one"),
         (["config", "get", "NOPE"], "no setting NOPE"),
