@@ -90,7 +90,7 @@ def test_pages_are_chosen_and_tagged_by_keys_alone(inside: Browser, library: Lib
     press(inside, "t")
     assert inside.value("document.activeElement.id") == "bulk-tags"
     inside.value("document.activeElement.value = 'by keys'; document.querySelector('#bulk [value=tag]').click()")
-    assert inside.wait_for("document.getElementById('messages').innerText").startswith("Tags were put on 3 pages.")
+    assert inside.wait_for("document.getElementById('messages').innerText").startswith("Tags added to 3 pages.")
 
 
 def test_what_is_chosen_is_counted_and_an_export_asks_for_its_format(inside: Browser, library: Library) -> None:

@@ -63,6 +63,11 @@ def add(urls: list[str], config: dict[str, Any], max_depth: int) -> str:
     return str(submit(CrawlRequest(urls=urls, config=config, depth=max_depth), Requester()).made.pk)
 
 
+def configure(crawl: str, config: dict[str, Any]) -> int:
+    """Write settings of a crawl that nobody has checked, as an earlier version may have; returns how many crawls."""
+    return Crawl.objects.filter(pk=crawl).update(config=config)
+
+
 def hold(count: int) -> str:
     """Accept so many URLs as a crawl that is on record and does not run."""
     seeds = [Seed(f"http://{number}.test/") for number in range(count)]
@@ -222,7 +227,7 @@ def is_intact() -> str:
 COMMANDS: dict[str, Callable[..., object]] = {
     function.__name__: function
     for function in (
-        add, hold, schedule, let_come, begin_job, webhook, narrow_webhook,
+        add, configure, hold, schedule, let_come, begin_job, webhook, narrow_webhook,
         remove_webhook, deliver_now, rows, is_settled, control_item, exclude, limit, discard, go_on,
         kill_process, time_has_come, update_all, look_again_for, ask_without_ring, clock_went_back, is_intact,
     )

@@ -29,7 +29,8 @@ def test_work_waits_while_the_file_says_what_is_not_allowed(forked: Collection) 
 
 def test_a_crawl_with_a_setting_that_is_not_allowed_is_paused_and_the_others_go_on(forked: Collection) -> None:
     forked.plugin("page", PAGE)
-    bad = forked.add("http://bad.test/", TIMEOUT="soon")
+    bad = forked.add("http://bad.test/")
+    assert forked.actor.ask("configure", crawl=bad, config={"PLUGINS": forked.names, "TIMEOUT": "soon"}) == 1
     good = forked.add("http://good.test/")
     forked.watch()
     forked.wait_sealed(good)

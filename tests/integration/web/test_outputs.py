@@ -14,7 +14,7 @@ from django.http import QueryDict
 from archivebox.web.crawl.output_kinds import kinds_of
 from archivebox.web.views.add import AddForm
 form = AddForm(QueryDict("urls=http://a.example/&depth=0&" + sys.argv[1]), user=AnonymousUser())
-names = form.config().get("PLUGINS", []) if form.is_valid() else None
+names = list(form.request().plugins) if form.is_valid() else None
 print(json.dumps([names, kinds_of(names or []), form.errors]))
 """
 
