@@ -101,10 +101,10 @@ def test_an_interpreter_without_pip_uses_the_wheel_of_ensurepip(providers: "Prov
     code = (
         "import sys; sys.path.append(sys.argv[1])\n"
         "from archivebox.plugins.base.providers.library import Library\n"
-        "from archivebox.plugins.base.providers.request import Request\n"
+        "from archivebox.plugins.base.providers.request import InstallRequest\n"
         "from archivebox.plugins.pip.environment import Environment\n"
         "from pathlib import Path\n"
-        "request = Request('pysemver', 'pip', {'packages': ['semver']})\n"
+        "request = InstallRequest('pysemver', 'pip', {'packages': ['semver']})\n"
         "environment = Environment(Library(Path(sys.argv[2])), request, 100.0)\n"
         "print(*environment._pip(), file=sys.stderr)\n"
         "print(environment.install(), file=sys.stderr)\n"
