@@ -282,6 +282,6 @@ def main(process_id: UUID, orchestrator_id: UUID, pulse: socket.socket) -> int:
     except Exception as problem:
         error = problem
         log.exception("No commands are taken any more action=commands_broke")
-    retry_transient(lambda: process.finish(0 if error is None else 1, "" if error is None else repr(error)))
+    code = process.finish_after(error)
     connections.close_all()
-    return 0 if error is None else 1
+    return code

@@ -10,6 +10,7 @@ import psutil
 from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
+from archivebox.base_models.transient import retry_transient
 from archivebox.contract.records import EndReason
 from archivebox.lib.processes import ExitStatus, ProcessIdentity
 from archivebox.lib.urls import without_credentials
@@ -95,6 +96,12 @@ class OwnProcess(StartedProcess):
         self.take(columns)
         if not type(self).objects.filter(pk=self.pk).update(**columns, modified_at=timezone.now()):
             self.save(force_insert=True)  # the row was lost with the database server that had it
+
+    def finish_after(self, error: BaseException | None) -> int:
+        """Record one's own end, by this error if there is one, as soon as the database is there; returns the status."""
+        code, text = (0, "") if error is None else (1, repr(error))
+        retry_transient(lambda: self.finish(code, text))
+        return code
 
 
 def forget_current_process() -> None:

@@ -275,8 +275,7 @@ def main(process_id: UUID, orchestrator_id: UUID, *, ports_in: socket.socket, pu
     except Exception as problem:
         error = problem
         log.exception("The egress process broke action=egress_broke pid=%d", os.getpid())
-    retry_transient(lambda: process.finish(0 if error is None else 1, "" if error is None else repr(error)))
-    return 0 if error is None else 1
+    return process.finish_after(error)
 
 
 async def _serve(ports_in: socket.socket, pulse: socket.socket) -> None:

@@ -144,7 +144,7 @@ class Worker:
         )
         self.engine.programs.learn(polled.program_status, polled.program_paths, polled.program_versions)
         for lease, loaded in polled.loaded.items():
-            self._begin_or_return(lease, loaded)
+            self._begin_or_release(lease, loaded)
         self._answer_requests(polled)
         for crawl_id in polled.unneeded:
             if not idle[crawl_id].ending:
@@ -241,18 +241,18 @@ class Worker:
             if page.snapshot.crawl_id == crawl_id:
                 page.proxy_died()
 
-    def _begin_or_return(self, lease: Lease, loaded: Any) -> None:
-        """Begin what was claimed. What still runs of it by a lease that was lost ends first; then it is claimed anew.
+    def _begin_or_release(self, lease: Lease, loaded: Any) -> None:
+        """Begin what was claimed; where a former run of it still ends here, release it after that, to be claimed again.
 
-        What was sealed and is due again at once is claimed anew by this worker too, but its former run is over by now.
+        That is a run whose lease was lost. That of a page which was due again as it was sealed is over by now.
         """
         former = next((held for one, held in self.held.all.items() if one.pk == lease.pk), None)
         if former is None:
             self._begin(lease, loaded)
         else:
-            former.over.add_done_callback(lambda _: self._spawn(self._return(lease)))
+            former.over.add_done_callback(lambda _: self._spawn(self._release(lease)))
 
-    async def _return(self, lease: Lease) -> None:
+    async def _release(self, lease: Lease) -> None:
         await self.engine.journal.read(claim.release, lease)
         self._wake()
 
@@ -452,12 +452,12 @@ def main(
     except Exception as problem:
         error = problem
         log.exception("The worker broke action=worker_broke")
-    retry_transient(lambda: process.finish(0 if error is None else 1, "" if error is None else repr(error)))
+    code = process.finish_after(error)
     connection.close()
     if error is None:
         DATA_FOLDER.worker_lock(process_id).unlink(missing_ok=True)  # else it says what is to be claimed back
     os.close(lock)
-    return 0 if error is None else 1
+    return code
 
 
 async def _work(process: Process, crew: WorkerCount, ports_in: socket.socket, pulse: int | None) -> None:

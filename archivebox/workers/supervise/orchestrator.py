@@ -326,18 +326,16 @@ class Orchestrator:
         for pid in self._children:
             status = status_of(pid)
             if status is not None and pid in self.workers:
-                self._of_workers.one_died(lived=self._reap_child(self.workers, pid, status), exit_code=status.exit_code)
+                self._reap_child(self.workers, self._of_workers, pid, status)
             elif status is not None and pid in self.commands:
-                self._of_commands.one_died(
-                    lived=self._reap_child(self.commands, pid, status), exit_code=status.exit_code
-                )
+                self._reap_child(self.commands, self._of_commands, pid, status)
             elif status is not None:
-                self._of_egress.one_died(lived=self._reap_child(self.egress, pid, status), exit_code=status.exit_code)
+                self._reap_child(self.egress, self._of_egress, pid, status)
                 self._listen_for_ways()
         processes.reap_orphans(self.journal, own=self._children.keys())
 
-    def _reap_child(self, among: dict[int, WorkerHandle], pid: int, status: ExitStatus) -> float:
-        """Put the end of one of ours on record; returns for how many seconds it lived."""
+    def _reap_child(self, among: dict[int, WorkerHandle], restarts: Restarts, pid: int, status: ExitStatus) -> None:
+        """Put the end of one of ours on record, and decide when its successor may start."""
         handle = among.pop(pid)
         with suppress(KeyError, ValueError):
             self.selector.unregister(handle.pulse)
@@ -347,7 +345,7 @@ class Orchestrator:
                 self.journal.write(handle.identity, status)
             self._tell_workers(OrchestratorSignal.SIBLING_DIED)  # who take back what it held before their next beat
         log.info("A process of ours ended action=worker_ended pid=%d exit=%s", pid, status.exit_code)
-        return time.monotonic() - handle.started
+        restarts.one_died(lived=time.monotonic() - handle.started, exit_code=status.exit_code)
 
     def _tell_workers(self, word: bytes) -> None:
         for handle in self.workers.values():
@@ -432,6 +430,6 @@ def main(process_id: UUID | None = None, *, wait: bool = False, commands: TakeCo
     except Exception as problem:
         error = problem
         log.exception("The orchestrator broke action=orchestrator_broke")
-    retry_transient(lambda: process.finish(0 if error is None else 1, "" if error is None else repr(error)))
+    code = process.finish_after(error)
     connection.close()
-    return 0 if error is None else 1
+    return code

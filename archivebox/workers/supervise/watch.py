@@ -108,7 +108,7 @@ class Watch:
         settings = resolve_settings(base_layers())
         settings.check()
         self.disk = DiskSpaceGuard(DATA_FOLDER.root, settings.get_int("DISK_FREE_MIN"), tell)
-        self.usable = SettingsCheck(tell)
+        self.settings_check = SettingsCheck(tell)
         self._not_ours: set[ProcessIdentity] = set()
         self._early_deaths = 0
         self._signals_r, self._signals_w = wakeup_pipe()
@@ -154,7 +154,7 @@ class Watch:
             return False
         self._told = ""
         self.disk.has_space()  # which says so if there is none
-        self._do(self.usable.is_valid)  # so does this
+        self._do(self.settings_check.is_valid)  # so does this
         return self._is_over
 
     def _ask(self, until: Callable[[], bool], on_change: Callable[[], None] | None) -> None:
