@@ -158,7 +158,7 @@ def claim_snapshots(claimed: Claimed, who: FetchRequest) -> None:
     """
     looks, ready_at = 0, dict(_open_runs(who.machine))
     taken = _claim_interrupted(claimed, who, ready_at) if who.capacity.beyond else 0
-    room = Allowance(who.capacity.snapshots - taken, who.capacity.retries)
+    room = Allowance(max(who.capacity.snapshots - taken, 0), who.capacity.retries)
     for crawl_id in _crawls_in_turn(who.cursor, who.scope):
         if room.fresh <= 0 and (room.retries <= 0 or looks >= RETRY_SCAN_LIMIT):
             break

@@ -24,7 +24,7 @@ from archivebox.workers.queue.due import Cursor, next_wanted
 from archivebox.workers.queue.hosts import BlockedHosts, blocked_hosts
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.ticks import tick, tick_crawls
-from tests.factories import crawl, leased, snapshot
+from tests.factories import crawl, leased, row, snapshot
 from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
@@ -127,6 +127,14 @@ class TestTake:
         CrawlRun.objects.filter(crawl=new).update(owner=new_id())
         assert [url.partition(".")[0] for url in urls(look(capacity=0))] == ["https://new"]
         assert urls(look(capacity=0)) == []
+
+    def test_interrupted_pages_beyond_the_room_leave_what_is_due_again_its_room(self) -> None:
+        old = ready(crawl(*(f"https://{host}.example/" for host in "ab")))
+        for page in old.snapshot_set.all():
+            row(process_type="hook", status="running", snapshot_id=page.pk, crawl_id=old.pk)
+        sealed = ready(crawl("https://again.example/"))
+        arrange(sealed.snapshot_set.all(), status="sealed", retry_at=timezone.now() - timedelta(hours=1))
+        assert len(urls(look(capacity=0, retries=2))) == 3
 
     def test_crawls_with_nothing_but_retries_leave_room_for_others(self) -> None:
         old = [crawl(f"https://{host}.example/") for host in "abc"]
