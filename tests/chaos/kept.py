@@ -5,9 +5,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from sqlite3 import Row
 
 from warcio.archiveiterator import ArchiveIterator
 
+from archivebox.contract.failures import BY_KILL
+from archivebox.contract.reasons import split
 from tests.acceptance.archive.conftest import Home
 from tests.chaos.opening import Page
 from tests.site.server import Served
@@ -30,19 +33,37 @@ def problems(home: Home, pages: Sequence[Page], expected: dict[str, str]) -> lis
     return found + [f"on record as running: {row['cmd']}" for row in running]
 
 
+def final_failures(home: Home, pages: Sequence[Page], expected: dict[str, str]) -> list[str]:
+    """What kills have made final, before anybody asks for another try; the table of failures says what they may do."""
+    return [problem for page in pages for problem in _final_failures(home, page, expected)]
+
+
+def _final_failures(home: Home, page: Page, expected: dict[str, str]) -> Iterator[str]:
+    for hook, status in statuses(home, page).items():
+        name, _, reason = status.partition(" ")
+        may_be = name == "backoff" and split(reason)[0] in BY_KILL
+        if name in ("failed", "backoff") and status != expected.get(hook) and not may_be:
+            yield f"page {page.number}: {hook} was {status} before anybody asked for another try"
+
+
 def statuses(home: Home, page: Page) -> dict[str, str]:
     """Hook → status of a page's results, with the reason of a failure."""
-    rows = home.rows(
+    return {row["hook_name"]: f"{row['status']} {row['reason']}".strip() for row in _results(home, page)}
+
+
+def _results(home: Home, page: Page) -> list[Row]:
+    return home.rows(
         "SELECT hook_name, status, reason FROM core_archiveresult "
         f"WHERE snapshot_id = '{page.snapshot_id.replace('-', '')}'"
     )
-    return {row["hook_name"]: f"{row['status']} {row['reason']}".strip() for row in rows}
 
 
 def _of_page(home: Home, page: Page, expected: dict[str, str]) -> Iterator[str]:
     (row,) = home.rows(f"SELECT status, sealed_at FROM core_snapshot WHERE url = '{page.url}'")
     if row["status"] != "sealed" or row["sealed_at"] is None:
         yield f"page {page.number} is {row['status']}"
+    counts = Counter(row["hook_name"] for row in _results(home, page))
+    yield from (f"page {page.number}: {hook} has {count} results" for hook, count in counts.items() if count > 1)
     found = statuses(home, page)
     for hook, status in expected.items():
         if found.get(hook) not in AS_GOOD.get(hook, set()) | {status}:

@@ -183,12 +183,13 @@ class Cell:
             self._start()
         return bool(paused)
 
-    def finish(self) -> None:
-        """Let it end, and try again what waits for another try, as a person does with ``update --all``."""
+    def finish(self, expected: dict[str, str]) -> None:
+        """Let it end, see what failed by then, and try again what waits for that, as a person with ``update --all``."""
         if self._running is not None:
             self._running.wait(LONGEST * len(self.pages))
             if self._resume():
                 self._running.wait(LONGEST * len(self.pages))
+        self.wrong += kept.final_failures(self.home, self.pages, expected)
         code, lines = self.home.type("update", "--all")
         if code not in (0, 3):
             self.wrong.append(f"update ended with {code}: {lines[-1:]}")
@@ -209,7 +210,7 @@ def undisturbed(home: Home, site: Site) -> dict[str, str]:
     cell = Cell("", "", home, site, random.Random(0))
     cell.accept(1)
     cell.rage(0)
-    cell.finish()
+    cell.finish({})
     found = kept.statuses(home, cell.pages[0])
     assert not kept.problems(home, cell.pages, found), kept.problems(home, cell.pages, found)
     return found
@@ -232,7 +233,7 @@ def run(cells: Sequence[tuple[str, str]], kills: int, seed: int, told: Callable[
                 try:
                     cell.accept(int(kills * SPARE) + 1)
                     cell.rage(kills)
-                    cell.finish()
+                    cell.finish(expected)
                     cell.wrong += kept.problems(home, cell.pages, expected)
                 finally:
                     cell.end()

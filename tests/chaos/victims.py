@@ -51,6 +51,12 @@ def _environment_servers(home: Home) -> list[int]:
     return [int(row["pid"]) for row in servers if str(home.env.get("LIB_DIR", home.folder)) in row["cmd"]]
 
 
+def _fork_servers(home: Home) -> list[int]:
+    """One of the application's own."""
+    of_environments = set(_environment_servers(home))
+    return [pid for pid in _rows(home, "worker_type = 'forkserver'") if pid not in of_environments][:1]
+
+
 def _one(pid: int | None) -> list[int]:
     return [] if pid is None else [pid]
 
@@ -62,7 +68,7 @@ VICTIMS: dict[str, Callable[[Home, Page], Iterable[int]]] = {
     "browser": lambda home, _page: _browsers(home),
     "relay": lambda home, _page: _rows(home, f"hook_name = '{CHROME}'"),
     "egress proxy": lambda home, _page: _rows(home, "worker_type = 'egress'"),
-    "fork server": lambda home, _page: _rows(home, "worker_type = 'forkserver'")[:1],
+    "fork server": lambda home, _page: _fork_servers(home),
     "environment's fork server": lambda home, _page: _environment_servers(home),
     "worker": lambda home, _page: _rows(home, "worker_type = 'worker'"),
     "orchestrator": lambda home, _page: _rows(home, "process_type = 'orchestrator'"),
