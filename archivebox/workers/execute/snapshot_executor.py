@@ -317,12 +317,23 @@ class SnapshotExecutor(Executor):
 
         What is in the background and ends by itself holds up no step, so it waits for the first of them in any case.
         """
+        return not all(navigation.is_settled for navigation in self._navigations_for(item))
+
+    def _navigations_for(self, item: Planned) -> list[Planned]:
+        """Those that are still to tell whether a hook applies."""
         if not item.hook.applies.needs_facts or self.snapshot.facts.are_known:
-            return False
+            return []
         before = [one for one in self.schedule.navigations if one.hook.sort_key < item.hook.sort_key]
-        if item.hook.background and item.hook.finite:
-            before += self.schedule.first_navigations
-        return not all(other.is_settled for other in before)
+        return before + self.schedule.first_navigations * (item.hook.background and item.hook.finite)
+
+    def _is_put_off(self, item: Planned) -> bool:
+        """Whether a navigation that would have told if a hook applies failed, and is tried again: so is the hook."""
+        navigation = next((one for one in self._navigations_for(item) if one.status == "backoff"), None)
+        if navigation is not None:
+            result = Outcome(Status.FAILED, Reason.NOTHING_CAME, retry=True, counts=False)
+            self.settle(item, result, extra={"retry_at": navigation.retry_at} if navigation.retry_at else None)
+            self.go_on()
+        return navigation is not None
 
     def skip_reason(self, item: Planned) -> str | None:
         if item.replay:
@@ -356,7 +367,7 @@ class SnapshotExecutor(Executor):
 
     def must_wait(self, item: Planned) -> bool:
         """A hook that needs the live page waits until there is one again; session hooks are run anew for it."""
-        if item.hook.page and not self._has_reacquired_tab():
+        if self._is_put_off(item) or (item.hook.page and not self._has_reacquired_tab()):
             return True
         if not (item.hook.page or item.hook.session) or self.page.is_open_for(item):
             return False

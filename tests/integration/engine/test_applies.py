@@ -27,6 +27,10 @@ def plugins(made: Collection, navigate: str = NAVIGATE) -> None:
         made.plugin(name, {hook: NOTE}, config={"x-hooks": {hook: {"applies": conditions}}})
 
 
+FAILS = """echo '{"type":"ArchiveResult","status":"failed"}'; exit 1\n"""
+"""A navigation that says that this page is not to be had."""
+
+
 def test_what_does_not_apply_is_skipped_without_a_process(each_mode: Collection) -> None:
     plugins(each_mode)
     each_mode.run(each_mode.add())
@@ -46,9 +50,27 @@ def test_what_does_not_apply_is_skipped_without_a_process(each_mode: Collection)
 
 
 def test_without_a_navigation_only_the_url_is_judged(forked: Collection) -> None:
-    plugins(forked, "exit 3\n")
+    plugins(forked, FAILS)
     forked.run(forked.add())
     assert sorted(forked.ledger) == sorted(set(CONDITIONS) - {"elsewhere"})
+
+
+def test_what_needs_facts_waits_for_the_retry_of_a_navigation(forked: Collection) -> None:
+    plugins(forked, f"[ -e tried ] || {{ touch tried; exit 3; }}\n{NAVIGATE}")
+    forked.plugin("any", {"on_Snapshot__60_any.sh": NOTE})
+    forked.run(forked.add())
+    assert forked.ledger == ["any"]
+    results = forked.results()
+    assert {name: results[name]["status"] for name in CONDITIONS if name != "elsewhere"} == dict.fromkeys(
+        set(CONDITIONS) - {"elsewhere"}, "backoff"
+    )
+    assert {results[name]["retry_at"] for name in ("pages", "papers")} == {results["navigate"]["retry_at"]}
+    forked.actor.ask("time_has_come")
+    forked.watch()
+    forked.wait("the second try", lambda: sorted(forked.ledger) == ["any", "lost", "papers"])
+    forked.wait_sealed()
+    forked.leave()
+    assert forked.results()["pages"]["reason"] == "not_applicable:application/pdf"
 
 
 def test_a_page_lost_in_its_navigation_is_opened_anew_before_hooks_are_judged(forked: Collection) -> None:
@@ -71,7 +93,7 @@ def test_what_is_finite_and_in_the_background_waits_for_a_later_navigation(forke
 
 
 def test_a_failed_navigation_keeps_nobody_waiting_for_what_it_would_have_told(forked: Collection) -> None:
-    plugins(forked, "exit 3\n")
+    plugins(forked, FAILS)
     for name, hook, entry in (
         ("early", "on_Snapshot__11_early.bg.sh", {"finite": True, "applies": {"mime": "text/.*"}}),
         ("next", "on_Snapshot__39_next.sh", {"after": ["early"]}),
