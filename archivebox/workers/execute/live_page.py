@@ -22,9 +22,9 @@ class LivePage:
         self._opened_at: datetime | None = None
         """When it was opened anew; None: never in this worker's hands."""
         self._waits: Planned | None = None
+        """The hook that waits for a server, for which it stands aside."""
         self.has_waited = False
         """Whether a hook has ever waited for a server."""
-        """The hook that waits for a server, for which it stands aside."""
         self.is_gone = False
         """Whether who held it said that it went away for good."""
         self._hooks = schedule.session_hooks()
@@ -118,13 +118,14 @@ class LivePage:
             self._is_lost = True
 
     def open_again(self) -> None:
-        """Run all session hooks anew; what they come to this time is their result."""
+        """Run all session hooks anew; what they come to this time is their result, and the only one that counts."""
         self._sessions += 1
         self._is_lost = False
         self._opened_at = timezone.now()
         for item in self._hooks:
             if item.status in {"skipped", "queued"} or item.is_running:
                 continue
+            item.attempts -= item.status == "backoff"
             item.final_status, item.replay = item.status, item.status in ArchiveResultMachine.FINAL
             item.status, item.run, item.late = "queued", None, False
         self._schedule.step = min((item.hook.step for item in self._hooks), default=self._schedule.step)
