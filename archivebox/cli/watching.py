@@ -20,6 +20,7 @@ from archivebox.contract.reasons import Reason
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.progress.crawl_progress import nothing_kept
 from archivebox.crawls.models import Crawl, CrawlRun
+from archivebox.hooks import discover_hooks
 from archivebox.jobs.models import Job
 from archivebox.machine.models import Binary
 from archivebox.webhooks.models import Delivery
@@ -95,13 +96,24 @@ class Watched:
         self.crawl_ids: set[UUID] = {only.crawl} if only is not None else set(crawl_ids or ())
         self.began = began or timezone.now()
 
-    def is_done(self) -> bool:
+    def is_done(self, *, ends_elsewhere: bool = False) -> bool:
+        """Whether nothing is left to wait for.
+
+        ``ends_elsewhere``: a server beside us ends what the crawls hold, above all their browsers, so that their pages
+        are enough; not where plugins have something to say of a whole crawl.
+        """
         if self.everything:
             self.crawl_ids |= set(self.crawls().values_list("pk", flat=True))
             return is_idle()
         if self.only is not None and self.only.snapshot is not None:
             return not _have_work(self.snapshots())
+        if ends_elsewhere and not discover_hooks("CrawlEnd") and self._are_under_way():
+            return not _have_work(self.snapshots())
         return all(is_done(crawl) for crawl in self.crawls())
+
+    def _are_under_way(self) -> bool:
+        """Whether each of the crawls has been started, and nobody has stopped it."""
+        return set(self.crawls().values_list("status", flat=True)) == {Crawl.StatusChoices.STARTED}
 
     def crawls(self) -> Any:
         """Those that it waits for now; more may come while it does."""
@@ -219,7 +231,7 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
         with session.out.live() as draw, Watch(session.process, watched.only, session.out.warn) as watching:
             progress = Progress(session.out, watched, draw)
             try:
-                watching.wait(until or watched.is_done, progress.show)
+                watching.wait(until or (lambda: _is_done(watched, watching)), progress.show)
             except Interrupted as stop:
                 session.out.warn("Stopping. Finished pages are saved; `archivebox run` continues the rest. "
                                  "Press Ctrl-C again to stop at once.")  # fmt: skip
@@ -239,6 +251,10 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
     if code == ALL_SEALED:
         _tell_where(session.out, watched)
     return code
+
+
+def _is_done(watched: Watched, watching: Watch) -> bool:
+    return watched.is_done(ends_elsewhere=watching.orchestrator is None)
 
 
 def _troubles(watched: Watched) -> list[tuple[str, str, str]]:

@@ -5,9 +5,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from archivebox.cli.watching import LONGEST_WAIT, is_done
+from archivebox.cli.watching import LONGEST_WAIT, Watched, is_done
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.crawls.models import Crawl
+from archivebox.crawls.models import Crawl, CrawlRun
+from archivebox.machine.models import Machine
 from tests import factories
 from tests.status_triggers import arrange
 
@@ -42,3 +43,19 @@ def test_a_server_that_said_when_is_waited_for_and_a_back_off_is_not(
     reason: str, said: dict[str, int], wait: timedelta, done: bool
 ) -> None:
     assert is_done(waiting(reason, said, wait)) is done
+
+
+@pytest.mark.parametrize(
+    ("page", "crawl", "done"),
+    [("sealed", "started", True), ("queued", "started", False), ("sealed", "queued", False)],
+)
+def test_beside_a_server_the_pages_are_waited_for_and_not_the_end_of_the_browser(
+    page: str, crawl: str, done: bool
+) -> None:
+    row = factories.crawl("https://a.example/")
+    CrawlRun.objects.create(crawl=row, machine=Machine.current(), created_by=row.created_by)
+    arrange(Snapshot.objects.filter(crawl=row), status=page, sealed_at=timezone.now(), retry_at=None)
+    arrange(Crawl.objects.filter(pk=row.pk), status=crawl, retry_at=None)
+    watched = Watched([row.pk])
+    assert watched.is_done(ends_elsewhere=True) is done
+    assert not watched.is_done()
