@@ -15,7 +15,7 @@ from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import forget_plugins
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.process import Process
-from archivebox.workers.supervise.watch import Watch
+from archivebox.workers.supervise.watch import OrchestratorWatch
 from benchmarks import trees
 
 CORES = os.cpu_count() or 1
@@ -40,7 +40,7 @@ def write_plugin(name: str, scripts: Mapping[str, str]) -> list[Path]:
 class Room:
     """The warm engine of this process's collection."""
 
-    watch: Watch
+    watch: OrchestratorWatch
     config: dict[str, JSON]
 
     @property
@@ -85,7 +85,7 @@ def room(plugins: Sequence[str], *, warm_up: int = 8) -> Iterator[Room]:
     if warm_up:
         os.environ.setdefault("WORKERS", str(CORES))  # else others come only when the first does not keep up
         forget_plugins()  # and the environment with them
-    with Watch() as watch:
+    with OrchestratorWatch() as watch:
         engine = Room(watch, {"PLUGINS": list(plugins)})
         if warm_up:
             engine.run([f"https://warm{number}.example/" for number in range(warm_up)])

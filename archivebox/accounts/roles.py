@@ -92,7 +92,7 @@ def opened_to_all() -> frozenset[Action]:
     return frozenset().union(*opened)
 
 
-class Scope(Enum):
+class TokenScope(Enum):
     """What a token is good for, whatever else its account may do."""
 
     FEED = "feed", frozenset({Action.LIST})

@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from archivebox.accounts.roles import Action, Scope, actions_of
+from archivebox.accounts.roles import Action, TokenScope, actions_of
 from archivebox.base_models.revocable import Revocable
 
 PREFIX = "abx_"
@@ -18,7 +18,7 @@ PREFIX = "abx_"
 LIFETIME = timedelta(days=365)
 USED_EVERY = timedelta(minutes=1)
 """How exact the moment of its last use is: a token that asks a hundred times a second writes once a minute."""
-SCOPES = {scope.label: scope for scope in Scope}
+SCOPES = {scope.label: scope for scope in TokenScope}
 
 
 class TokenQuerySet(models.QuerySet["Token"]):

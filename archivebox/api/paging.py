@@ -9,7 +9,7 @@ from ninja import Schema
 from pydantic import Field
 
 from archivebox.base_models import paging
-from archivebox.base_models.paging import Place
+from archivebox.base_models.paging import PageCursor
 from archivebox.base_models.rows import Row
 
 Shown = TypeVar("Shown", bound=Row)
@@ -23,8 +23,8 @@ class Window(Schema):
     cursor: Annotated[UUID | None, Field(description="`next` of the page before")] = None
 
     @property
-    def place(self) -> Place:
-        return Place(before=self.cursor)
+    def place(self) -> PageCursor:
+        return PageCursor(before=self.cursor)
 
 
 _NEXT = "`cursor` of the next page, also where this one has few or no items; null: this is the last"

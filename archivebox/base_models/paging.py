@@ -21,7 +21,7 @@ class PlaceGoneError(LookupError):
 
 
 @dataclass(frozen=True)
-class Place:
+class PageCursor:
     """Where a part of a list begins: ``before`` a row, further down, or ``after`` one, further up; else at its top."""
 
     before: UUID | None = None
@@ -43,7 +43,7 @@ class Order:
     descending: bool = False
     expression: "Func | None" = None
 
-    def descends_from(self, place: Place) -> bool:
+    def descends_from(self, place: PageCursor) -> bool:
         """Whether keys become smaller on the way from there: further up it is the other way round."""
         return self.descending != (place.after is not None)
 
@@ -80,7 +80,7 @@ NEWEST = Order(descending=True)
 
 
 @dataclass(frozen=True)
-class Page(Generic[Shown]):
+class PageOfRows(Generic[Shown]):
     """Rows in their order, and the keys from which the pages beside it go on (None: there is none)."""
 
     rows: list[Shown]
@@ -92,22 +92,24 @@ class Page(Generic[Shown]):
         return self.older is None and self.newer is None
 
 
-def page_of(rows: "models.QuerySet[Shown, Any]", place: Place, size: int, order: Order = NEWEST) -> Page[Shown]:
+def page_of(
+    rows: "models.QuerySet[Shown, Any]", place: PageCursor, size: int, order: Order = NEWEST
+) -> PageOfRows[Shown]:
     """At most ``size`` rows from there on. PlaceGoneError."""
     if place.after is not None:
         found = list(order.sort(order.beyond(rows, place.after, backwards=True), backwards=True)[: size + 1])
         more, found = len(found) > size, found[:size][::-1]
-        return Page(found, found[-1].pk if found else None, found[0].pk if more else None)
+        return PageOfRows(found, found[-1].pk if found else None, found[0].pk if more else None)
     chosen = order.beyond(rows, place.before, backwards=False) if place.before is not None else rows
     found = list(order.sort(chosen, backwards=False)[: size + 1])
     more, found = len(found) > size, found[:size]
     newer = found[0].pk if place.before is not None and found else None
-    return Page(found, found[-1].pk if more else None, newer)
+    return PageOfRows(found, found[-1].pk if more else None, newer)
 
 
 def page_within(
-    rows: "models.QuerySet[Shown, Any]", chosen: Q, place: Place, size: int, most: int = LOOKED_AT
-) -> Page[Shown]:
+    rows: "models.QuerySet[Shown, Any]", chosen: Q, place: PageCursor, size: int, most: int = LOOKED_AT
+) -> PageOfRows[Shown]:
     """The page of those among ``rows`` that are as ``chosen``; ``most`` are looked through, and the next goes on there.
 
     It may be short, or empty, and yet have an older one.
@@ -123,12 +125,12 @@ def page_within(
 def page_near(
     every: "models.QuerySet[Shown, Any]",
     within: "Callable[[UUID | None, UUID | None], models.QuerySet[Shown, Any]]",
-    place: Place,
+    place: PageCursor,
     size: int,
     order: Order = NEWEST,
     *,
     most: int = NEARBY,
-) -> Page[Shown]:
+) -> PageOfRows[Shown]:
     """The page, by key, of what ``within`` finds from one key to another: near the place, or all if that is too little.
 
     Of rows that an index finds, but not in the order of the list, a database gathers all before it shows the first.
@@ -148,7 +150,7 @@ def _bounds(first: UUID | None, last: UUID | None, way: Order) -> tuple[UUID | N
     return (last, first) if way.descending else (first, last)
 
 
-def _edge(rows: "models.QuerySet[Shown, Any]", place: Place, most: int) -> UUID | None:
+def _edge(rows: "models.QuerySet[Shown, Any]", place: PageCursor, most: int) -> UUID | None:
     """The key of the row that is so far beyond the place; None: there are not so many."""
     return _ahead(rows, place.key, Order(descending=place.after is None))[most : most + 1].first()
 

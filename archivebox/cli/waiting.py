@@ -3,7 +3,7 @@
 from archivebox.cli.session import Session
 from archivebox.jobs.models import Job
 from archivebox.workers.queue.watchers import Only
-from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedError, Watch
+from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedError, OrchestratorWatch
 
 OUR_ERROR = 1
 ENDED = (Job.StatusChoices.SEALED, Job.StatusChoices.CANCELLED, Job.StatusChoices.PAUSED)
@@ -17,7 +17,7 @@ def wait_for_job(session: Session, job: Job) -> int:
         return job.status in ENDED
 
     try:
-        with session.out.live() as draw, Watch(session.process, Only(job.pk), session.out.warn) as watching:
+        with session.out.live() as draw, OrchestratorWatch(session.process, Only(job.pk), session.out.warn) as watching:
             watching.wait(has_ended, lambda: draw([_line(job)]))
     except Interrupted as stop:
         session.out.warn(f"The job goes on with `archivebox run`; `archivebox job cancel {job.pk}` ends it.")

@@ -25,7 +25,7 @@ from archivebox.jobs.models import Job
 from archivebox.machine.models import Binary
 from archivebox.webhooks.models import Delivery
 from archivebox.workers.queue.watchers import Only
-from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedError, Watch
+from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedError, OrchestratorWatch
 
 ALL_SEALED, OUR_ERROR, NO_SUCCESS = 0, 1, 3
 OVERLAP = timedelta(seconds=5)
@@ -143,7 +143,7 @@ class Watched:
         return nothing_kept(self.sealed_since(self.began))
 
 
-class Progress:
+class ProgressOutput:
     """What is shown while work goes on: a drawing on a terminal, a JSON line per sealed Snapshot in a pipe."""
 
     def __init__(self, out: Output, watched: Watched, draw: Callable[[list[str]], None]) -> None:
@@ -228,8 +228,8 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
     """
     administrator.ask_for_crawls(session, watched.crawls())
     try:
-        with session.out.live() as draw, Watch(session.process, watched.only, session.out.warn) as watching:
-            progress = Progress(session.out, watched, draw)
+        with session.out.live() as draw, OrchestratorWatch(session.process, watched.only, session.out.warn) as watching:
+            progress = ProgressOutput(session.out, watched, draw)
             try:
                 watching.wait(until or (lambda: _is_done(watched, watching)), progress.show)
             except Interrupted as stop:
@@ -253,7 +253,7 @@ def watch(session: Session, watched: Watched, until: Callable[[], bool] | None =
     return code
 
 
-def _is_done(watched: Watched, watching: Watch) -> bool:
+def _is_done(watched: Watched, watching: OrchestratorWatch) -> bool:
     return watched.is_done(ends_elsewhere=watching.orchestrator is None)
 
 

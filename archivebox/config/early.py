@@ -3,7 +3,7 @@
 import os
 
 from archivebox.config.conffile import read_conf
-from archivebox.config.resolve import Layer, Resolved, Settings
+from archivebox.config.resolve import Layer, Resolved, SettingsResolver
 from archivebox.storage.layout import DataFolder
 
 
@@ -14,4 +14,4 @@ def early_layers(folder: DataFolder) -> list[Layer]:
 
 def early_settings(folder: DataFolder) -> Resolved:
     """The program's own settings, without those of plugins. What is not allowed raises SettingError when asked for."""
-    return Settings({}).resolve(early_layers(folder))
+    return SettingsResolver({}).resolve(early_layers(folder))

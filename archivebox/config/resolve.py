@@ -52,7 +52,7 @@ class Layer:
 class Resolved:
     """The settings that hold at one place: for a crawl, for a snapshot, for the machine."""
 
-    def __init__(self, settings: "Settings", layers: Sequence[Layer]) -> None:
+    def __init__(self, settings: "SettingsResolver", layers: Sequence[Layer]) -> None:
         self._settings = settings
         self._layers = layers
         self._environments: dict[str, dict[str, str]] = {}
@@ -304,7 +304,7 @@ def _checked(layer: Layer, key: str, spec: SettingSpec, raw: JSON) -> JSON:
         raise SettingError(layer.name, key, str(error)) from None
 
 
-class Settings:
+class SettingsResolver:
     """The settings that exist with one set of plugins; resolves layers, and remembers what equal layers gave."""
 
     def __init__(self, plugins: Mapping[str, Plugin]) -> None:
@@ -343,13 +343,13 @@ class Settings:
         return found
 
 
-_latest: list[Settings] = []
+_latest: list[SettingsResolver] = []
 
 
-def settings_of(plugins: Mapping[str, Plugin]) -> Settings:
+def settings_of(plugins: Mapping[str, Plugin]) -> SettingsResolver:
     """The settings that exist with ``plugins``; a process has one set of plugins, which is remembered."""
     if not _latest or _latest[0].plugins is not plugins:
-        _latest[:] = [Settings(plugins)]
+        _latest[:] = [SettingsResolver(plugins)]
     return _latest[0]
 
 

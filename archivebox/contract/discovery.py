@@ -14,8 +14,8 @@ from archivebox.contract import entrypoints
 from archivebox.contract.binaries import FILE_NAMES, BinaryRequest, parse_binaries, read_required
 from archivebox.contract.hook import Hook, read_hook
 from archivebox.contract.hooknames import EVENT_ALIASES, EVENTS, HookName, parse_hook_name
-from archivebox.contract.presentation import RECORDING, Output, OutputKind, Role, read_keeps, read_outputs
-from archivebox.contract.providers import ORDINARY, Provider, read_provider
+from archivebox.contract.presentation import RECORDING, OutputKind, OutputPattern, Role, read_keeps, read_outputs
+from archivebox.contract.providers import ORDINARY, ProviderHook, read_provider
 from archivebox.contract.schema import PluginSchema, prefix, read_schema, string_list
 from archivebox.contract.scripts import ABX_PKG, OLDER_PACKAGES, Script, read_script
 from archivebox.contract.searching import DeclaredBackend, read_search
@@ -65,9 +65,9 @@ class Plugin:
     binaries: tuple[BinaryRequest, ...] = ()
     required_plugins: tuple[str, ...] = ()
     output_mimetypes: tuple[str, ...] = ()
-    outputs: tuple[Output, ...] = ()
+    outputs: tuple[OutputPattern, ...] = ()
     keeps: OutputKind | Literal[""] = ""
-    provider: Provider = ORDINARY
+    provider: ProviderHook = ORDINARY
     search: DeclaredBackend | None = None
     warnings: tuple[str, ...] = ()
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from archivebox.contract.presentation import UNDECLARED, Output, Role
+from archivebox.contract.presentation import UNDECLARED, OutputPattern, Role
 
 ASIDE_RANK = 70
 """Outputs of this rank and above are folded away: for those who ask."""
@@ -90,7 +90,7 @@ _ORDER: dict[Role, FormatKind | None] = {
 _ASKED_FOR_STATUSES = frozenset({"failed", "backoff", "queued", "started"})
 
 
-def formats_of(results: Iterable[ResultOutput], outputs_of: Callable[[str], tuple[Output, ...]]) -> list[Format]:
+def formats_of(results: Iterable[ResultOutput], outputs_of: Callable[[str], tuple[OutputPattern, ...]]) -> list[Format]:
     """The formats of one page, best first; those that are for few come last, and so marked."""
     by_plugin: dict[str, list[ResultOutput]] = {}
     for result in results:
@@ -101,11 +101,13 @@ def formats_of(results: Iterable[ResultOutput], outputs_of: Callable[[str], tupl
     return [form for _, form in sorted(found, key=lambda one: _place(*one))]
 
 
-def _place(output: Output, form: Format) -> tuple[bool, int, int, str]:
+def _place(output: OutputPattern, form: Format) -> tuple[bool, int, int, str]:
     return form.is_aside, *_by_role(output), form.plugin
 
 
-def _formats(plugin: str, results: list[ResultOutput], outputs: tuple[Output, ...]) -> Iterator[tuple[Output, Format]]:
+def _formats(
+    plugin: str, results: list[ResultOutput], outputs: tuple[OutputPattern, ...]
+) -> Iterator[tuple[OutputPattern, Format]]:
     kept = [result for result in results if result.status == "succeeded"]
     shown: set[str] = set()
     has_words = False
@@ -121,11 +123,11 @@ def _formats(plugin: str, results: list[ResultOutput], outputs: tuple[Output, ..
         yield output, form
 
 
-def _by_role(output: Output) -> tuple[int, int]:
+def _by_role(output: OutputPattern) -> tuple[int, int]:
     return list(_ORDER).index(output.role), output.rank
 
 
-def _format(plugin: str, output: Output, files: tuple[File, ...], status: str) -> Format | None:
+def _format(plugin: str, output: OutputPattern, files: tuple[File, ...], status: str) -> Format | None:
     if not files and (status not in _ASKED_FOR_STATUSES or output is UNDECLARED[0]):
         return None
     kind = _ORDER[output.role] or (kind_of(files[0].mimetype) if files else FormatKind.OTHER)
@@ -139,7 +141,7 @@ def _status(results: list[ResultOutput]) -> str:
     return next((one for one in ("succeeded", "started", "queued", "backoff", "failed") if one in found), "")
 
 
-def _files(kept: list[ResultOutput], output: Output) -> tuple[File, ...]:
+def _files(kept: list[ResultOutput], output: OutputPattern) -> tuple[File, ...]:
     """What matches, the file that a hook named as its result first."""
     named = {result.output_str for result in kept}
     found = {name: about for result in kept for name, about in result.output_files.items() if output.matches(name)}
@@ -165,7 +167,7 @@ def kind_of(mimetype: str) -> FormatKind:
 
 
 def best_of(
-    results: Iterable[ResultOutput], outputs_of: Callable[[str], tuple[Output, ...]], role: Role
+    results: Iterable[ResultOutput], outputs_of: Callable[[str], tuple[OutputPattern, ...]], role: Role
 ) -> Format | None:
     """The best output of one role, as its plugins rank them: the text that stands for the page, or its picture."""
     kept = [result for result in results if result.status == "succeeded" and result.output_files]

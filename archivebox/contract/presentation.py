@@ -24,7 +24,7 @@ UNRANKED = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputPattern:
     """One kind of file of a plugin.
 
     ``file``: a pattern as of fnmatch(3), relative to the plugin's folder. ``label``: what people call it. ``rank``: the
@@ -40,11 +40,11 @@ class Output:
         return fnmatchcase(name, self.file)
 
 
-UNDECLARED = (Output("preview", "*.html"),)
+UNDECLARED = (OutputPattern("preview", "*.html"),)
 """Of a plugin that says nothing, or is no longer there: what may be a page is shown as one."""
 
 
-def read_outputs(declared: JSON) -> tuple[tuple[Output, ...], tuple[str, ...]]:
+def read_outputs(declared: JSON) -> tuple[tuple[OutputPattern, ...], tuple[str, ...]]:
     """The ``x-outputs`` of a config.json, and sentences about what in it is not understood and ignored."""
     if not isinstance(declared, list):
         return (), ('"x-outputs" is no list and is ignored',)
@@ -60,7 +60,7 @@ def read_keeps(declared: JSON) -> tuple[OutputKind | Literal[""], tuple[str, ...
     return "", () if declared is None else (f'"x-keeps" wants one of {", ".join(OUTPUT_KINDS)}, not {declared!r}',)
 
 
-def _outputs(declared: list[JSON], problems: list[str]) -> Iterator[Output]:
+def _outputs(declared: list[JSON], problems: list[str]) -> Iterator[OutputPattern]:
     for entry in declared:
         if isinstance(entry, dict) and entry.get("role") in ROLES and isinstance(entry.get("file"), str):
             yield _output(entry)
@@ -68,13 +68,13 @@ def _outputs(declared: list[JSON], problems: list[str]) -> Iterator[Output]:
             problems.append(f'"x-outputs" wants entries with a role ({", ".join(ROLES)}) and a file, not {entry!r}')
 
 
-def _output(entry: Mapping[str, JSON]) -> Output:
+def _output(entry: Mapping[str, JSON]) -> OutputPattern:
     rank = entry.get("rank")
     ranked = rank if isinstance(rank, int) and not isinstance(rank, bool) else UNRANKED
-    return Output(cast("Role", entry["role"]), str(entry["file"]), str(entry.get("label") or ""), ranked)
+    return OutputPattern(cast("Role", entry["role"]), str(entry["file"]), str(entry.get("label") or ""), ranked)
 
 
-def ranked(outputs: Mapping[str, tuple[Output, ...]], role: Role) -> list[tuple[str, Output]]:
+def ranked(outputs: Mapping[str, tuple[OutputPattern, ...]], role: Role) -> list[tuple[str, OutputPattern]]:
     """What plays a role, best first, with the plugin's name; ``outputs`` by plugin."""
     found = [
         (plugin, output) for plugin, ones in outputs.items() for output in ones or UNDECLARED if output.role == role
@@ -82,7 +82,7 @@ def ranked(outputs: Mapping[str, tuple[Output, ...]], role: Role) -> list[tuple[
     return sorted(found, key=lambda one: (one[1].rank, one[0]))
 
 
-def is_content(outputs: tuple[Output, ...], files: Collection[str]) -> bool:
+def is_content(outputs: tuple[OutputPattern, ...], files: Collection[str]) -> bool:
     """Whether one of ``files`` is of the page itself, as the plugin that left them says."""
     patterns = [output for output in outputs or UNDECLARED if output.role in CONTENT]
     return any(output.matches(name) for output in patterns for name in files)

@@ -10,18 +10,18 @@ Installs = Literal["nothing", "named", "anything"]
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class ProviderHook:
     """``administrator``: its script that prints which command has to be run as root, if any; empty: it needs none."""
 
     installs: Installs = "anything"
     administrator: str = ""
 
 
-ORDINARY = Provider()
+ORDINARY = ProviderHook()
 """A provider that says nothing of itself."""
 
 
-def read_provider(declared: JSON) -> tuple[Provider, tuple[str, ...]]:
+def read_provider(declared: JSON) -> tuple[ProviderHook, tuple[str, ...]]:
     """The ``x-provider`` of a config.json, and sentences about what in it is not understood and ignored."""
     if not isinstance(declared, dict):
         return ORDINARY, ('"x-provider" is not an object and is ignored',)
@@ -30,7 +30,7 @@ def read_provider(declared: JSON) -> tuple[Provider, tuple[str, ...]]:
     problems = tuple(
         f'"{key}" in "x-provider" is not understood and is ignored' for key in declared if not known.get(key)
     )
-    provider = Provider(
+    provider = ProviderHook(
         cast("Installs", installs) if known["installs"] else "anything",
         str(script) if known["administrator"] else "",
     )

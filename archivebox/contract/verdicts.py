@@ -8,7 +8,7 @@ from typing import Protocol
 
 from archivebox.contract import reasons
 from archivebox.contract.failures import NOT_THE_PAGE
-from archivebox.contract.presentation import Output, is_content
+from archivebox.contract.presentation import OutputPattern, is_content
 from archivebox.contract.reasons import Reason
 
 APART = frozenset(
@@ -97,7 +97,10 @@ class Verdict:
 
 
 def judge(
-    status: str, http_status: int, results: Iterable[AssessedResult], outputs_of: Callable[[str], tuple[Output, ...]]
+    status: str,
+    http_status: int,
+    results: Iterable[AssessedResult],
+    outputs_of: Callable[[str], tuple[OutputPattern, ...]],
 ) -> Verdict:
     """What ``results`` of a page with this status come to; ``outputs_of`` says what a plugin declares of its files."""
     count = _Count(outputs_of)
@@ -114,7 +117,7 @@ def judge(
 class _Count:
     """Which plugins kept something, and which should have."""
 
-    def __init__(self, outputs_of: Callable[[str], tuple[Output, ...]]) -> None:
+    def __init__(self, outputs_of: Callable[[str], tuple[OutputPattern, ...]]) -> None:
         self._outputs_of = outputs_of
         self.kept: set[str] = set()
         self.missed: dict[str, AssessedResult] = {}

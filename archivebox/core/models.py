@@ -4,6 +4,6 @@ from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.note import Note
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tag import Tag
-from archivebox.core.unchanged_check import Look
+from archivebox.core.unchanged_check import UnchangedCheck
 
-__all__ = ["ArchiveResult", "Look", "Note", "Snapshot", "Tag"]
+__all__ = ["ArchiveResult", "Note", "Snapshot", "Tag", "UnchangedCheck"]

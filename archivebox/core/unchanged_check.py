@@ -7,7 +7,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import Crawl
 
 
-class Look(Row):
+class UnchangedCheck(Row):
     """One look at a page that said what its Snapshot says; when that was is in its key."""
 
     snapshot = models.ForeignKey(Snapshot, on_delete=models.CASCADE, related_name="look_set")

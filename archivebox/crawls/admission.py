@@ -15,7 +15,7 @@ SCHEMES = frozenset({"http", "https"})
 NOTHING_OPENED = OpenedNetworks()
 
 
-class Scope(StrEnum):
+class CrawlScope(StrEnum):
     """How far a crawl may go from the URLs it was given."""
 
     PAGE = "page"
@@ -44,7 +44,7 @@ class Rules:
     """What a crawl takes in. None means no limit; ``seeds`` are the URLs it was given."""
 
     seeds: tuple[Url, ...] = ()
-    scope: Scope = Scope.ALL
+    scope: CrawlScope = CrawlScope.ALL
     allow: tuple[Pattern, ...] = ()
     deny: tuple[Pattern, ...] = ()
     max_depth: int | None = 0
@@ -101,7 +101,7 @@ def _check_network(url: Url, rules: Rules, depth: int, _count: int) -> Admission
 def _check_scope(url: Url, rules: Rules, depth: int, _count: int) -> Admission | None:
     if depth == 0 or any(_IN_SCOPE[rules.scope](url, seed) for seed in rules.seeds):
         return None
-    if rules.scope is Scope.ALL:
+    if rules.scope is CrawlScope.ALL:
         return None
     return _refuse(url, Reason.OUT_OF_SCOPE, f"the crawl covers only the {rules.scope.value} it was given")
 
@@ -143,11 +143,11 @@ def _same_domain(url: Url, seed: Url) -> bool:
     return url.host == domain or url.host.endswith(f".{domain}")
 
 
-_IN_SCOPE: dict[Scope, Callable[[Url, Url], bool]] = {
-    Scope.PAGE: _same_page,
-    Scope.HOST: _same_host,
-    Scope.DOMAIN: _same_domain,
-    Scope.ALL: lambda _url, _seed: True,
+_IN_SCOPE: dict[CrawlScope, Callable[[Url, Url], bool]] = {
+    CrawlScope.PAGE: _same_page,
+    CrawlScope.HOST: _same_host,
+    CrawlScope.DOMAIN: _same_domain,
+    CrawlScope.ALL: lambda _url, _seed: True,
 }
 
 

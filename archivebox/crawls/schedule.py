@@ -27,7 +27,7 @@ class Template(TypedDict):
     config: dict[str, JSON]
 
 
-class Turn(Enum):
+class DueAction(Enum):
     """What becomes of a time that has come."""
 
     CRAWL = "crawl"
@@ -99,10 +99,10 @@ class CrawlSchedule(Row, VisibleRow):
         """Whether its time came while nobody was at work; one that was seen, and waits, was not."""
         return self.next_at is not None and not self.is_waiting and now - self.next_at > MISSED_AFTER
 
-    def turn(self, now: datetime, *, is_busy: bool) -> Turn:
+    def turn(self, now: datetime, *, is_busy: bool) -> DueAction:
         """What becomes of its time, which has come; ``is_busy``: its last crawl has not ended."""
         if self.was_missed(now) and self.catch_up == self.CatchUp.SKIP:
-            return Turn.SKIP
+            return DueAction.SKIP
         if is_busy:
-            return Turn.WAIT if self.overlap == self.Overlap.WAIT else Turn.SKIP
-        return Turn.CRAWL
+            return DueAction.WAIT if self.overlap == self.Overlap.WAIT else DueAction.SKIP
+        return DueAction.CRAWL

@@ -20,7 +20,7 @@ from archivebox.contract import discovery
 from archivebox.contract.binaries import BinaryRequest, in_known_ways
 from archivebox.contract.discovery import Plugin
 from archivebox.contract.hook import Hook
-from archivebox.contract.presentation import Output
+from archivebox.contract.presentation import OutputPattern
 from archivebox.contract.schema import SettingSpec, prefix
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
@@ -65,7 +65,7 @@ def _notice_changes() -> None:
         _discover_hooks.cache_clear()
 
 
-def outputs_of(plugin: str) -> tuple[Output, ...]:
+def outputs_of(plugin: str) -> tuple[OutputPattern, ...]:
     """What a plugin says of its files; nothing for one that is no longer there."""
     known = plugins().get(plugin)
     return known.outputs if known is not None else ()

@@ -13,7 +13,7 @@ from archivebox.jobs.job import Job, JobFailure, JobPart
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NextPart:
     """What comes next: the keys of some Snapshots."""
 
     number: int
@@ -28,10 +28,10 @@ def held(lease_of: Job) -> Job | None:
     return job
 
 
-def next_part(job: Job) -> Part | None:
+def next_part(job: Job) -> NextPart | None:
     """None: all are done."""
     part = JobPart.objects.filter(job=job, number=job.position).first()
-    return None if part is None else Part(part.number, part.keys)
+    return None if part is None else NextPart(part.number, part.keys)
 
 
 def freeze_part(known: Job, keys: Sequence[UUID]) -> Job | None:
@@ -45,7 +45,7 @@ def freeze_part(known: Job, keys: Sequence[UUID]) -> Job | None:
     return job
 
 
-def write_part(known: Job, deed: Deed, part: Part) -> Job | None:
+def write_part(known: Job, deed: Deed, part: NextPart) -> Job | None:
     """Do it to a part, and note that it is done; None: the lease is lost. What is done already is not done again."""
     with write_transaction():
         job = held(known)

@@ -10,13 +10,13 @@ from archivebox.core.outputs.replay_quality import Count, Score, record_score
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.jobs.deed import DeferredError, Failures, FallibleDeed
 from archivebox.jobs.job import Job
-from archivebox.jobs.turns import Turn
+from archivebox.jobs.turns import IdleCheck
 
 if TYPE_CHECKING:
     from archivebox.replay.likeness import Comparing, Likeness
 
 
-class Compare(FallibleDeed):
+class MeasureChosen(FallibleDeed):
     """Measures the replay of pages that somebody has chosen."""
 
     batch: ClassVar[int] = 2
@@ -70,14 +70,14 @@ class Compare(FallibleDeed):
             self._comparing.end()
 
 
-class Measure(Compare):
+class MeasureCaptures(MeasureChosen):
     """Measures the replay of what was captured, while nothing else is to be done; what cannot be is no failure."""
 
     batch = 1
 
     def __init__(self, job: Job) -> None:
         super().__init__(job)
-        self._turn = Turn()
+        self._turn = IdleCheck()
 
     def _begin(self) -> "Comparing":
         comparing: Comparing = _likeness().Comparing(is_idle_work=True, is_preempted=self._turn.is_over)

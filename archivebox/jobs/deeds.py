@@ -19,7 +19,7 @@ from archivebox.crawls.crawl import Crawl
 from archivebox.export.formats import FORMATS
 from archivebox.export.pages import pages_of
 from archivebox.hooks import plugins
-from archivebox.jobs.comparing import Compare, Measure
+from archivebox.jobs.comparing import MeasureCaptures, MeasureChosen
 from archivebox.jobs.deed import Deed, Failures, FallibleDeed, Options, texts
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.job import Job
@@ -168,7 +168,7 @@ class Verify(FallibleDeed):
         self._found = problems_of(self.among().filter(pk__in=keys).only("output_dir"))
 
 
-class Sign(FallibleDeed):
+class SignHashes(FallibleDeed):
     """Signs the hashes of pages that were kept without a signature, where their files are as they were hashed."""
 
     batch = 10
@@ -285,9 +285,9 @@ DEEDS: dict[str, type[Deed]] = {
     Job.Kind.RESTORE: BringBack,
     Job.Kind.EXPORT: Export,
     Job.Kind.VERIFY: Verify,
-    Job.Kind.SIGN: Sign,
-    Job.Kind.COMPARE: Compare,
-    Job.Kind.MEASURE: Measure,
+    Job.Kind.SIGN: SignHashes,
+    Job.Kind.COMPARE: MeasureChosen,
+    Job.Kind.MEASURE: MeasureCaptures,
     Job.Kind.VISIBILITY: ChangeVisibility,
     Job.Kind.PURGE: Purge,
     Job.Kind.IMPORT: AddLinks,

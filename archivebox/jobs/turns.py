@@ -14,7 +14,7 @@ SAMPLE = 0.5
 """Seconds in which the use of all cores is looked at."""
 
 
-class Turn:
+class IdleCheck:
     """Whether it is the turn of measuring, asked before a page and again and again while its replay is shown.
 
     Pages that wait to be captured come first. Beside those that are being captured a replay is measured only where a

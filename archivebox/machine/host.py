@@ -10,7 +10,7 @@ from django.db import models, transaction
 from django.utils import timezone
 
 from archivebox.base_models.rows import Row
-from archivebox.config.resolve import Settings
+from archivebox.config.resolve import SettingsResolver
 from archivebox.contract.records import RefusedRecordError, register
 from archivebox.lib.interfaces import find_interface
 from archivebox.lib.jsonl import JSON
@@ -63,7 +63,7 @@ class Machine(Row):
 
         RefusedRecordError where a setting is not allowed. ``overrides["check_settings"]`` knows those of plugins, too.
         """
-        check = (overrides or {}).get("check_settings", Settings({}).checked)
+        check = (overrides or {}).get("check_settings", SettingsResolver({}).checked)
         return cls.current().change_settings(settings_in(record, check))
 
     def change_settings(self, changes: Mapping[str, JSON]) -> Self:

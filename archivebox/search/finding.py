@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import prefetch_related_objects
 
-from archivebox.base_models.paging import NEWEST, Order, Page, Place, page_near, page_of
+from archivebox.base_models.paging import NEWEST, Order, PageCursor, PageOfRows, page_near, page_of
 from archivebox.core.note import Note
 from archivebox.core.snapshot import SHOWN_TITLE, Snapshot
 from archivebox.search.backend import SearchHit
@@ -56,7 +56,7 @@ def find(selection: Selection, limit: int, order: Order | None = None) -> list[F
     Last of all those that are meant for something else than words.
     """
     if order is not None or not selection.words:
-        listed = page_found(selection, Place(), limit, order or NEWEST).rows
+        listed = page_found(selection, PageCursor(), limit, order or NEWEST).rows
         prefetch_related_objects(listed, "tags")
         shown = [FoundSnapshot(one, _facts(one, selection.words)) for one in listed]
     else:
@@ -107,7 +107,7 @@ def sortable(selection: Selection, sort: str) -> Selection:
     return replace(selection, among=selection.among.measured()) if sort == "worst" else selection
 
 
-def page_found(selection: Selection, place: Place, size: int, order: Order = NEWEST) -> Page[Snapshot]:
+def page_found(selection: Selection, place: PageCursor, size: int, order: Order = NEWEST) -> PageOfRows[Snapshot]:
     """A page of the list; its rows are read by key, which indexes find without them. PlaceGoneError."""
     page = _keys(selection, place, size, order)
     rows = Snapshot.objects.in_bulk([row.pk for row in page.rows])
@@ -116,10 +116,10 @@ def page_found(selection: Selection, place: Place, size: int, order: Order = NEW
 
 def newest_keys(selection: Selection, most: int) -> list[UUID]:
     """The keys of the newest, a page of them; of thousands it is quicker to ask for all at once."""
-    return [row.pk for row in _keys(selection, Place(), most, NEWEST).rows]
+    return [row.pk for row in _keys(selection, PageCursor(), most, NEWEST).rows]
 
 
-def _keys(selection: Selection, place: Place, size: int, order: Order) -> Page[Snapshot]:
+def _keys(selection: Selection, place: PageCursor, size: int, order: Order) -> PageOfRows[Snapshot]:
     """The page in rows of which nothing but the key is read."""
     if order.column or not selection.has_lists:
         return page_of(selection.rows.only("pk"), place, size, order)

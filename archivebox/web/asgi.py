@@ -4,7 +4,7 @@ import os
 
 from django.core.asgi import get_asgi_application
 
-from archivebox.web.middleware.request_gate import Application, Gate
+from archivebox.web.middleware.request_gate import Application, RequestGate
 from archivebox.web.middleware.trusted_proxies import Proxies
 
 
@@ -13,12 +13,12 @@ def _made() -> Application:
     app = get_asgi_application()
     from archivebox.web import settings  # Django has read it just now, and not before
     from archivebox.web.live.stream import with_streams  # models can be imported only once Django is set up
-    from archivebox.web.middleware.request_metrics import Counted  # models can be imported only once Django is set up
+    from archivebox.web.middleware.request_metrics import RequestMetrics  # models need Django to be set up
     from archivebox.web.middleware.upload_permission import may_upload  # models need Django to be set up
     from archivebox.web.server.preload import preload  # views can be imported only once Django is set up
 
     preload()
-    answered = with_streams(Counted(Gate(app, may_upload)))
+    answered = with_streams(RequestMetrics(RequestGate(app, may_upload)))
     return Proxies(answered, settings.TRUSTED_PROXIES, settings.REVERSE_PROXY_USER_HEADER, settings.BELOW)
 
 

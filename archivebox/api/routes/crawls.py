@@ -13,7 +13,7 @@ from archivebox.api.adding import add
 from archivebox.api.credentials import Bearer, whoever, write_down
 from archivebox.api.paging import Page, Window, page_of
 from archivebox.api.problems import ProblemError
-from archivebox.api.shapes.archive import Counted, CrawlDetail, CrawlIn, CrawlOut, CrawlPatch
+from archivebox.api.shapes.archive import CountOut, CrawlDetail, CrawlIn, CrawlOut, CrawlPatch
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Visibility
 from archivebox.core.crawl_control.retry import retry_missing
@@ -28,7 +28,7 @@ Change = Literal["pause", "resume", "cancel"]
 STEERED = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
 
 
-class Wanted(Schema):
+class CrawlFilter(Schema):
     """Which crawls."""
 
     status: Literal["queued", "started", "sealed", "paused", "cancelled"] | None = None
@@ -36,7 +36,7 @@ class Wanted(Schema):
 
 
 @router.get("", response=Page[CrawlOut], auth=Bearer(Action.READ))
-def list_crawls(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[CrawlOut]:
+def list_crawls(request: HttpRequest, wanted: Query[CrawlFilter], window: Query[Window]) -> Page[CrawlOut]:
     """Crawls, the newest first."""
     who = whoever(request)
     rows = visible_crawls(who).filter(**wanted.dict(exclude_none=True))
@@ -86,8 +86,8 @@ def change_crawl(request: HttpRequest, crawl_id: UUID, wanted: CrawlPatch) -> Cr
     return detail_of(crawl_id, whoever(request))
 
 
-@router.delete("/{uuid:crawl_id}", response=Counted, auth=Bearer(Action.EDIT))
-def remove_crawl(request: HttpRequest, crawl_id: UUID) -> Counted:
+@router.delete("/{uuid:crawl_id}", response=CountOut, auth=Bearer(Action.EDIT))
+def remove_crawl(request: HttpRequest, crawl_id: UUID) -> CountOut:
     """End it, and take its Snapshots out of every list; each of them can be restored."""
     crawl = _find(crawl_id, whoever(request))
     pages = visible_snapshots(whoever(request)).filter(crawl=crawl)
@@ -95,17 +95,17 @@ def remove_crawl(request: HttpRequest, crawl_id: UUID) -> Counted:
         write_down(request, "crawl.removed", crawl, snapshots=pages.count())
     control.cancel(crawl)
     count, _ = remove(pages)
-    return Counted(count=count)
+    return CountOut(count=count)
 
 
-@router.post("/{uuid:crawl_id}/retry", response=Counted, auth=Bearer(Action.EDIT))
-def retry_crawl(request: HttpRequest, crawl_id: UUID) -> Counted:
+@router.post("/{uuid:crawl_id}/retry", response=CountOut, auth=Bearer(Action.EDIT))
+def retry_crawl(request: HttpRequest, crawl_id: UUID) -> CountOut:
     """Try again what its Snapshots lack; says of how many results."""
     crawl = _find(crawl_id, whoever(request))
     with write_transaction():
         count = retry_missing(visible_snapshots(whoever(request)).filter(crawl=crawl))
         write_down(request, "crawl.retry", crawl, results=count)
-    return Counted(count=count)
+    return CountOut(count=count)
 
 
 @router.post("/{uuid:crawl_id}/{change}", response=CrawlDetail, auth=Bearer(Action.EDIT))

@@ -13,11 +13,11 @@ from ninja import Query, Router, Schema
 
 from archivebox.accounts import tokens
 from archivebox.accounts.permission import Who
-from archivebox.accounts.roles import Action, Scope
+from archivebox.accounts.roles import Action, TokenScope
 from archivebox.api.credentials import Bearer, whoever
 from archivebox.api.problems import ProblemError
 from archivebox.api.routes.snapshots import Question, found
-from archivebox.base_models.paging import Place
+from archivebox.base_models.paging import PageCursor
 from archivebox.core.snapshot import Snapshot
 from archivebox.search.finding import page_found
 
@@ -35,13 +35,13 @@ class FeedKey(Bearer):
         if text is None:
             return super().__call__(request)
         token = tokens.find(text)
-        if token is None or token.scopes != [Scope.FEED.label]:
+        if token is None or token.scopes != [TokenScope.FEED.label]:
             raise ProblemError(401, "In an address only a token of the scope feed is taken, and no other scope.")
         token.touch()
         return token
 
 
-class Wanted(Schema):
+class FeedFilter(Schema):
     """What the feed is of."""
 
     q: Question = ""
@@ -49,7 +49,7 @@ class Wanted(Schema):
 
 
 @router.get("/snapshots.rss", auth=FeedKey(Action.LIST), openapi_extra={"responses": {200: {"description": "RSS 2.0"}}})
-def rss(request: HttpRequest, wanted: Query[Wanted]) -> HttpResponse:
+def rss(request: HttpRequest, wanted: Query[FeedFilter]) -> HttpResponse:
     """The newest Snapshots of a search, as RSS."""
     base = _base(request)
     feed = Rss201rev2Feed(_as_xml(_title(wanted.q)), _library(base, wanted.q), "What was archived", language="en")
@@ -67,7 +67,7 @@ def rss(request: HttpRequest, wanted: Query[Wanted]) -> HttpResponse:
 
 
 @router.get("/snapshots.json", auth=FeedKey(Action.LIST))
-def json_feed(request: HttpRequest, wanted: Query[Wanted]) -> dict[str, Any]:
+def json_feed(request: HttpRequest, wanted: Query[FeedFilter]) -> dict[str, Any]:
     """The newest Snapshots of a search, as JSON Feed 1.1."""
     base = _base(request)
     items = [
@@ -91,7 +91,7 @@ def json_feed(request: HttpRequest, wanted: Query[Wanted]) -> dict[str, Any]:
 
 
 def _newest(request: HttpRequest, query: str) -> Sequence[Snapshot]:
-    rows = page_found(found(whoever(request), query), Place(), ITEMS).rows
+    rows = page_found(found(whoever(request), query), PageCursor(), ITEMS).rows
     prefetch_related_objects(rows, "tags")
     return rows
 

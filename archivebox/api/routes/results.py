@@ -21,7 +21,7 @@ router = Router(tags=["results"])
 Status = Literal["queued", "started", "backoff", "succeeded", "noresults", "failed", "skipped"]
 
 
-class Wanted(Schema):
+class ResultFilter(Schema):
     """Which results."""
 
     status: Status | None = None
@@ -30,7 +30,7 @@ class Wanted(Schema):
 
 
 @router.get("", response=Page[ResultOut], auth=Bearer(Action.READ))
-def list_results(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[ResultOut]:
+def list_results(request: HttpRequest, wanted: Query[ResultFilter], window: Query[Window]) -> Page[ResultOut]:
     """Results, the newest first."""
     who = whoever(request)
     rows, seen = results_among(who)

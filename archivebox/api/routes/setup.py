@@ -108,7 +108,7 @@ class Plugins(Schema):
     items: list[PluginOut]
 
 
-class Settings(Schema):
+class SettingList(Schema):
     items: list[SettingOut]
 
 
@@ -146,13 +146,13 @@ def get_plugin(request: HttpRequest, name: str) -> PluginOut:
     return PluginOut.of(plugin, resolve_settings(base_layers()))
 
 
-@router.get("/settings", response=Settings, auth=Bearer(Action.INSPECT))
-def list_settings(request: HttpRequest, wanted: Query[WantedSettings]) -> Settings:
+@router.get("/settings", response=SettingList, auth=Bearer(Action.INSPECT))
+def list_settings(request: HttpRequest, wanted: Query[WantedSettings]) -> SettingList:
     """Settings, what holds, and which place says so."""
     del request
     resolved, part = resolve_settings(base_layers()), (wanted.name or "").upper()
     specs = {spec.name: spec for spec in known_settings().values() if part in spec.name}
-    return Settings(items=[SettingOut.of(specs[name], resolved) for name in sorted(specs)])
+    return SettingList(items=[SettingOut.of(specs[name], resolved) for name in sorted(specs)])
 
 
 @router.get("/settings/{name}", response=SettingOut, auth=Bearer(Action.INSPECT))
@@ -165,8 +165,8 @@ def get_setting(request: HttpRequest, name: str) -> SettingOut:
     return SettingOut.of(spec, resolve_settings(base_layers()))
 
 
-@router.patch("/settings", response=Settings, auth=Bearer(Action.ADMINISTER))
-def change_settings(request: HttpRequest, wanted: SettingsPatch) -> Settings:
+@router.patch("/settings", response=SettingList, auth=Bearer(Action.ADMINISTER))
+def change_settings(request: HttpRequest, wanted: SettingsPatch) -> SettingList:
     """Change ArchiveBox.conf: all of it or nothing. What leads to a program is set from a terminal alone."""
     specs = {name: _spec(name) for name in wanted.changes}
     values: dict[str, str | None] = {}
@@ -180,7 +180,7 @@ def change_settings(request: HttpRequest, wanted: SettingsPatch) -> Settings:
     except ValueError as error:
         raise ProblemError(422, f"{error}.") from None
     resolved = resolve_settings(base_layers())
-    return Settings(items=[SettingOut.of(spec, resolved) for spec in specs.values()])
+    return SettingList(items=[SettingOut.of(spec, resolved) for spec in specs.values()])
 
 
 def _spec(name: str) -> SettingSpec:

@@ -40,7 +40,7 @@ Change = Literal["pause", "resume", "cancel", "retry", "recapture"]
 STEERED = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
 
 
-class Wanted(Schema):
+class SnapshotFilter(Schema):
     """Which Snapshots."""
 
     q: Annotated[Question, Field(description="In the query language (docs/query-language.md)")] = ""
@@ -52,7 +52,7 @@ class Wanted(Schema):
 
 
 @router.get("", response=Page[SnapshotOut], auth=Bearer(Action.LIST))
-def list_snapshots(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[SnapshotOut]:
+def list_snapshots(request: HttpRequest, wanted: Query[SnapshotFilter], window: Query[Window]) -> Page[SnapshotOut]:
     """Snapshots, the newest first, or as `sort` says; `worst` has those alone whose replay was measured."""
     who = whoever(request)
     selection = found(who, wanted.q)
@@ -71,7 +71,7 @@ def found(who: Who, query: str) -> Selection:
     return chosen(query, sight_of(who), removed=may(who, Action.EDIT), texts=may(who, Action.READ))
 
 
-def _chosen(rows: SnapshotQuerySet, wanted: Wanted) -> SnapshotQuerySet:
+def _chosen(rows: SnapshotQuerySet, wanted: SnapshotFilter) -> SnapshotQuerySet:
     if wanted.status:
         rows = rows.in_status(wanted.status)
     if wanted.url:

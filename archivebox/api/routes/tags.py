@@ -26,14 +26,14 @@ class MergeIn(Taken):
     into: UUID
 
 
-class Wanted(Schema):
+class TagFilter(Schema):
     """Which tags."""
 
     name: Annotated[Word | None, Field(description="A part of the name")] = None
 
 
 @router.get("", response=Page[TagOut], auth=Bearer(Action.LIST))
-def list_tags(request: HttpRequest, wanted: Query[Wanted], window: Query[Window]) -> Page[TagOut]:
+def list_tags(request: HttpRequest, wanted: Query[TagFilter], window: Query[Window]) -> Page[TagOut]:
     """Tags, the newest first."""
     rows = tags_seen_by(sight_of(whoever(request)))
     rows = rows.filter(name__icontains=wanted.name) if wanted.name else rows

@@ -138,7 +138,7 @@ class SnapshotPatch(Taken):
     visibility: Annotated[SeenBy | None, Field(description="For its owner and administrators to change")] = None
 
 
-class FileOut(Schema):
+class ResultFileOut(Schema):
     """One file that a hook left."""
 
     path: str
@@ -160,7 +160,7 @@ class ResultOut(Schema):
     attempts: int
     output_str: str
     output_size: int
-    files: list[FileOut]
+    files: list[ResultFileOut]
     started_at: datetime | None
     ended_at: datetime | None
     retry_at: datetime | None
@@ -191,7 +191,7 @@ class ResultOut(Schema):
             output_str=row.output_str,
             output_size=row.output_size,
             files=[
-                FileOut(path=name, size=about.get("size", 0), mimetype=about.get("mimetype", ""))
+                ResultFileOut(path=name, size=about.get("size", 0), mimetype=about.get("mimetype", ""))
                 for name, about in files
             ],
             started_at=row.start_ts,
@@ -314,7 +314,7 @@ class CrawlPatch(Taken):
     visibility: Annotated[SeenBy | None, Field(description="Of it, all its pages, and those to come")] = None
 
 
-class Counted(Schema):
+class CountOut(Schema):
     """How many rows something was done to."""
 
     count: int

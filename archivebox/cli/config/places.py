@@ -20,7 +20,7 @@ from archivebox.machine.models import Machine
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SettingsPlace:
     """Where settings are kept: what it is called, all layers that hold there, and how names are removed from it."""
 
     label: str
@@ -29,17 +29,17 @@ class Place:
     """Returns the names that were set there."""
 
 
-def place_of(session: Session, *, crawl: str = "", snapshot: str = "", persona: str = "") -> Place | None:
+def place_of(session: Session, *, crawl: str = "", snapshot: str = "", persona: str = "") -> SettingsPlace | None:
     """The place that the options name; None where they name none. BadInputError for two, or for what is not there."""
     if sum(map(bool, (crawl, snapshot, persona))) > 1:
         raise BadInputError("Give one of --crawl, --snapshot and --persona.")
     if crawl or snapshot:
         row = find(Crawl, crawl) if crawl else find(Snapshot, snapshot)
-        return Place(f"{type(row).__name__.lower()} {row.pk}", row.layers(), partial(_remove_of_row, row))
+        return SettingsPlace(f"{type(row).__name__.lower()} {row.pk}", row.layers(), partial(_remove_of_row, row))
     if persona:
         found = personas.find(session, persona)
         layers = [*settings.current_layers(is_collection=True), found.layer()]
-        return Place(f"persona {persona}", layers, partial(_remove_of_persona, found))
+        return SettingsPlace(f"persona {persona}", layers, partial(_remove_of_persona, found))
     return None
 
 

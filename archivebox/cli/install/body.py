@@ -18,7 +18,7 @@ from archivebox.contract.reasons import Reason
 from archivebox.hooks import base_layers, plugins, resolve_settings
 from archivebox.lib.suggestions import did_you_mean
 from archivebox.machine.models import Binary
-from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedError, Watch
+from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedError, OrchestratorWatch
 
 NOT_INSTALLED = 1
 
@@ -39,7 +39,7 @@ def run(session: Session, *, names: tuple[str, ...], upgrade: bool, dry_run: boo
     former = _versions(requests)
     keys = _queue(requests, upgrade=upgrade)
     try:
-        with session.out.live() as draw, Watch(session.process, tell=session.out.warn) as watching:
+        with session.out.live() as draw, OrchestratorWatch(session.process, tell=session.out.warn) as watching:
             watching.wait(lambda: not _unsettled(keys), lambda: draw(_lines(keys)))
     except Interrupted as stop:
         session.out.warn("Stopped. What is installed stays; `archivebox install` goes on.")

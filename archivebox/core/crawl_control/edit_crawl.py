@@ -31,7 +31,7 @@ CANCELLED = Snapshot.StatusChoices.CANCELLED
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class QueuedPage:
     """A page in the queue of a crawl, and whether it still belongs there."""
 
     pk: UUID
@@ -54,10 +54,10 @@ def rules_with(crawl: Crawl, allow: str | None = None, deny: str | None = None) 
     return rules if deny is None else replace(rules, deny=compile_patterns(deny))
 
 
-def judged(pages: "QuerySet[Snapshot, Any]", rules: Rules) -> Iterator[Waiting]:
+def judged(pages: "QuerySet[Snapshot, Any]", rules: Rules) -> Iterator[QueuedPage]:
     """Each of the pages with what the door says of it by these rules."""
     for pk, url, depth in pages.values_list("pk", "url", "depth"):
-        yield Waiting(pk, url, depth, admit(url, rules, depth=depth))
+        yield QueuedPage(pk, url, depth, admit(url, rules, depth=depth))
 
 
 def change(

@@ -62,7 +62,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class EvidenceVerdict:
     """What became of the evidence for one page: its files, and what was signed and stamped, their hashes."""
 
     files: Finding
@@ -89,7 +89,7 @@ class Verdict:
         return [same, *self.files.problems, *(one.sentence for one in self.checked)]
 
 
-def verdict_on(snapshot: Snapshot, seconds: float = math.inf) -> Verdict | None:
+def verdict_on(snapshot: Snapshot, seconds: float = math.inf) -> EvidenceVerdict | None:
     """Look at its files and its signature, at most so long; None where there is nothing to compare with."""
     from archivebox.core.evidence.timestamp import check_stamp  # its libraries cost 40 ms; verification is rare
 
@@ -102,7 +102,7 @@ def verdict_on(snapshot: Snapshot, seconds: float = math.inf) -> Verdict | None:
         return None
     checked = check(snapshot.path, data, snapshot.pk, DATA_FOLDER.keys)
     stamp = check_stamp(snapshot.path, data, DATA_FOLDER.keys)
-    return Verdict(verify(snapshot.path, manifest, seconds), checked, stamp)
+    return EvidenceVerdict(verify(snapshot.path, manifest, seconds), checked, stamp)
 
 
 def problems_of(snapshots: Iterable[Snapshot]) -> dict[UUID, str]:

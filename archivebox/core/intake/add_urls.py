@@ -28,7 +28,7 @@ from archivebox.core.intake.persona_access import check_persona
 from archivebox.core.intake.request import CrawlRequest, Refusal, Seed
 from archivebox.core.snapshot import Snapshot, bookmarked_at_of, tags_of
 from archivebox.core.tag import Tag, split_tags
-from archivebox.crawls.admission import Rules, Scope, admit, check_url, refuse_private, shown
+from archivebox.crawls.admission import CrawlScope, Rules, admit, check_url, refuse_private, shown
 from archivebox.crawls.crawl import URLS_KEPT, Crawl
 from archivebox.crawls.refused import Refused
 from archivebox.crawls.schedule import CrawlSchedule
@@ -335,10 +335,10 @@ def _parsed(text: str) -> Url | None:
 def rules_of(crawl: Crawl, settings: Resolved) -> Rules:
     """What this crawl takes in, by its settings and its seeds."""
     max_urls = settings.find_int("MAX_URLS")
-    scope = Scope(settings.get_text("URL_SCOPE"))
+    scope = CrawlScope(settings.get_text("URL_SCOPE"))
     opened, own_ports = networks_of(settings)
     return Rules(
-        seeds=() if scope is Scope.ALL else tuple(_seeds(crawl)),
+        seeds=() if scope is CrawlScope.ALL else tuple(_seeds(crawl)),
         scope=scope,
         allow=compile_patterns(settings.get_text("URL_ALLOWLIST")),
         deny=compile_patterns(settings.get_text("URL_DENYLIST")),

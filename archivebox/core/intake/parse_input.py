@@ -36,7 +36,7 @@ Report = Callable[[Refusal, str], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ArchivedURL:
     """A URL that is archived already: its latest version, and how many there are."""
 
     seed: Seed
@@ -53,7 +53,7 @@ class ParsedInput:
     """What was given, sorted; each URL once."""
 
     seeds: dict[str, Seed] = field(default_factory=dict)
-    known: list[Known] = field(default_factory=list)
+    known: list[ArchivedURL] = field(default_factory=list)
     """Those that are archived already; empty before :func:`find_versions`."""
     refusals: list[Refusal] = field(default_factory=list)
     """Of lists; empty where each was reported instead."""
@@ -121,7 +121,7 @@ def find_versions(parsed: ParsedInput, sight: Sight) -> None:
         rows = seen_by(sight, Snapshot.objects.in_library()).filter(url__in=batch).order_by("pk")
         for url, key in rows.values_list("url", "pk"):
             versions.setdefault(url, []).append(key)
-    parsed.known = [Known(parsed.seeds[url], keys[-1], len(keys)) for url, keys in versions.items()]
+    parsed.known = [ArchivedURL(parsed.seeds[url], keys[-1], len(keys)) for url, keys in versions.items()]
 
 
 def _check_choices(request: CrawlRequest, requester: Requester) -> None:

@@ -15,7 +15,7 @@ from archivebox.config.resolve import SettingError
 from archivebox.core.intake.add_urls import create_crawl
 from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.crawls.crawl import Crawl
-from archivebox.crawls.schedule import CrawlSchedule, Template, Turn
+from archivebox.crawls.schedule import CrawlSchedule, DueAction, Template
 from archivebox.lib.jsonl import JSON
 from archivebox.webhooks.outbox import tell
 from archivebox.webhooks.webhook import Event
@@ -141,7 +141,7 @@ def _have_turn(schedule: CrawlSchedule, now: datetime) -> None:
         _skip(schedule, CrawlSchedule.Why.DISABLED, next_at=None)
         return
     turn = schedule.turn(now, is_busy=unended(schedule) is not None)
-    if turn is Turn.WAIT:
+    if turn is DueAction.WAIT:
         _write(schedule, is_waiting=True)
         return
     try:
@@ -150,7 +150,7 @@ def _have_turn(schedule: CrawlSchedule, now: datetime) -> None:
         log.warning("The schedule %s is paused: %s action=schedule_broken", schedule.pk, error)
         _skip(schedule, CrawlSchedule.Why.BROKEN, next_at=None)
         return
-    if turn is Turn.SKIP:
+    if turn is DueAction.SKIP:
         missed = schedule.was_missed(now)
         _skip(schedule, CrawlSchedule.Why.MISSED if missed else CrawlSchedule.Why.OVERLAP, next_at=next_at)
         return

@@ -10,7 +10,7 @@ from archivebox.base_models.users import system_user
 from archivebox.core.crawl_control.retry import retry_missing
 from archivebox.core.intake.add_urls import create_crawl
 from archivebox.core.intake.batches import is_long
-from archivebox.core.intake.parse_input import BATCH, Known, ParsedInput, find_versions, parse, require_urls
+from archivebox.core.intake.parse_input import BATCH, ArchivedURL, ParsedInput, find_versions, parse, require_urls
 from archivebox.core.intake.request import (
     CrawlRequest,
     DuplicatePolicy,
@@ -94,7 +94,7 @@ def _create(request: CrawlRequest, requester: Requester, seeds: list[Seed], sour
     return create_crawl(seeds, request, created_by=requester.user or system_user(), source=source)
 
 
-def _update(known: list[Known]) -> set[UUID]:
+def _update(known: list[ArchivedURL]) -> set[UUID]:
     """Run what is missing in the latest versions; the crawls that they belong to."""
     crawls: set[UUID] = set()
     for batch in batches((one.latest for one in known), BATCH):

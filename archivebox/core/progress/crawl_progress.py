@@ -20,7 +20,7 @@ from archivebox.contract.verdicts import State
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.progress.page_states import states_of
 from archivebox.core.snapshot import Snapshot
-from archivebox.core.unchanged_check import Look
+from archivebox.core.unchanged_check import UnchangedCheck
 from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import plugins
 from archivebox.lib.batches import batches
@@ -36,7 +36,7 @@ COUNTED_IN_LISTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class CrawlProgress:
     """One crawl by the numbers."""
 
     status: str
@@ -88,7 +88,7 @@ class Progress:
         return 60 * left / self.a_minute if is_known else None
 
 
-def progress_of(crawl: Crawl, sight: Sight) -> Progress:
+def progress_of(crawl: Crawl, sight: Sight) -> CrawlProgress:
     """Counts the pages of the crawl that are seen, as far as that is cheap."""
     now = timezone.now()
     kept = seen_by(sight, crawl.snapshot_set.kept())
@@ -97,8 +97,8 @@ def progress_of(crawl: Crawl, sight: Sight) -> Progress:
     a_minute = _counted(recent) * 60 / period.total_seconds()
     newest = kept.order_by("-pk").values_list("pk", flat=True).first()
     received = read_totals(egress_dir(crawl.path)).received
-    unchanged = _counted(Look.objects.filter(crawl=crawl))
-    return Progress(crawl.status, counts_of(crawl, sight), a_minute, received, newest, unchanged)
+    unchanged = _counted(UnchangedCheck.objects.filter(crawl=crawl))
+    return CrawlProgress(crawl.status, counts_of(crawl, sight), a_minute, received, newest, unchanged)
 
 
 def counts_of(crawl: Crawl, sight: Sight) -> dict[str, int]:

@@ -21,7 +21,7 @@ MOST_GROUPS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FailureGroup:
     """Failures that have something in common: its name, how many there are, and how many are worth another try."""
 
     name: str
@@ -33,7 +33,7 @@ class Group:
 class Failures:
     """The largest groups."""
 
-    groups: list[Group]
+    groups: list[FailureGroup]
     are_all_counted: bool
 
 
@@ -45,7 +45,7 @@ def failures_by(what: str, sight: Sight) -> Failures:
     every = Counter(name for name, _ in found[:COUNTED])
     final = Counter(name for name, reason in found[:COUNTED] if reason in FINAL)
     largest = every.most_common(MOST_GROUPS)
-    return Failures([Group(name, count, count - final[name]) for name, count in largest], len(found) <= COUNTED)
+    return Failures([FailureGroup(name, count, count - final[name]) for name, count in largest], len(found) <= COUNTED)
 
 
 def failed_pages(crawl_id: UUID, sight: Sight) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ _WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+|\s+|[^\w\s]"
 """A word of scripts that write them together is a letter."""
 
 
-class Sign(StrEnum):
+class DiffKind(StrEnum):
     """What became of a line, or of words in it."""
 
     SAME = "same"
@@ -30,19 +30,19 @@ class Sign(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class DiffWords:
     """Words of a line that share a fate."""
 
-    sign: Sign
+    sign: DiffKind
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiffLine:
     """One line; of a FOLDED one ``words`` is empty and ``count`` says for how many equal lines it stands."""
 
-    sign: Sign
-    words: tuple[Words, ...] = ()
+    sign: DiffKind
+    words: tuple[DiffWords, ...] = ()
     count: int = 1
 
 
@@ -50,7 +50,7 @@ class Line:
 class Difference:
     """What differs: ``gone`` and ``new`` count lines. ``is_cut``: the texts go on beyond what was compared."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[DiffLine, ...]
     gone: int
     new: int
     is_cut: bool
@@ -64,15 +64,15 @@ def compare(old: str, new: str) -> Difference:
     before, after = _lines(old), _lines(new)
     is_cut = max(len(before), len(after)) > MOST_LINES
     lines = tuple(_differing(before[:MOST_LINES], after[:MOST_LINES]))
-    count = {sign: sum(line.sign is sign for line in lines) for sign in Sign}
-    return Difference(lines, count[Sign.GONE], count[Sign.NEW], is_cut)
+    count = {sign: sum(line.sign is sign for line in lines) for sign in DiffKind}
+    return Difference(lines, count[DiffKind.GONE], count[DiffKind.NEW], is_cut)
 
 
 def _lines(text: str) -> list[str]:
     return [line for part in text.splitlines() if (line := part.strip())]
 
 
-def _differing(before: Sequence[str], after: Sequence[str]) -> Iterator[Line]:
+def _differing(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffLine]:
     matcher = SequenceMatcher(None, before, after, autojunk=_equal_pairs(before, after) > MOST_PAIRS)
     budget = _Budget(MOST_WORD_PAIRS)
     for tag, start, end, new_start, new_end in matcher.get_opcodes():
@@ -100,7 +100,7 @@ class _Budget:
         return True
 
 
-def _equal(lines: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[Line]:
+def _equal(lines: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[DiffLine]:
     """The lines beside the differences; what lies between is folded."""
     head, tail = (0 if is_first else CONTEXT), (0 if is_last else CONTEXT)
     folded = len(lines) - head - tail
@@ -108,36 +108,36 @@ def _equal(lines: Sequence[str], *, is_first: bool, is_last: bool) -> Iterator[L
         yield from map(_same, lines)
         return
     yield from map(_same, lines[:head])
-    yield Line(Sign.FOLDED, count=folded)
+    yield DiffLine(DiffKind.FOLDED, count=folded)
     yield from map(_same, lines[len(lines) - tail :])
 
 
-def _same(line: str) -> Line:
-    return Line(Sign.SAME, (Words(Sign.SAME, line),))
+def _same(line: str) -> DiffLine:
+    return DiffLine(DiffKind.SAME, (DiffWords(DiffKind.SAME, line),))
 
 
-def _changed(before: Sequence[str], after: Sequence[str], budget: _Budget) -> Iterator[Line]:
+def _changed(before: Sequence[str], after: Sequence[str], budget: _Budget) -> Iterator[DiffLine]:
     for old, new in zip_longest(before, after):
         if old is None or new is None:
-            sign, text = (Sign.NEW, new) if old is None else (Sign.GONE, old)
-            yield Line(sign, (Words(sign, text or ""),))
+            sign, text = (DiffKind.NEW, new) if old is None else (DiffKind.GONE, old)
+            yield DiffLine(sign, (DiffWords(sign, text or ""),))
         else:
             gone, come = _words(old, new, budget)
-            yield Line(Sign.GONE, gone)
-            yield Line(Sign.NEW, come)
+            yield DiffLine(DiffKind.GONE, gone)
+            yield DiffLine(DiffKind.NEW, come)
 
 
-def _words(old: str, new: str, budget: _Budget) -> tuple[tuple[Words, ...], tuple[Words, ...]]:
+def _words(old: str, new: str, budget: _Budget) -> tuple[tuple[DiffWords, ...], tuple[DiffWords, ...]]:
     """The words of two lines that stand for each other."""
     before, after = _WORDS.findall(old), _WORDS.findall(new)
     if not budget.allows(len(before) * len(after)):
-        return (Words(Sign.GONE, old),), (Words(Sign.NEW, new),)
-    gone: list[Words] = []
-    come: list[Words] = []
+        return (DiffWords(DiffKind.GONE, old),), (DiffWords(DiffKind.NEW, new),)
+    gone: list[DiffWords] = []
+    come: list[DiffWords] = []
     for tag, start, end, new_start, new_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         same = tag == "equal"
         if start < end:
-            gone.append(Words(Sign.SAME if same else Sign.GONE, "".join(before[start:end])))
+            gone.append(DiffWords(DiffKind.SAME if same else DiffKind.GONE, "".join(before[start:end])))
         if new_start < new_end:
-            come.append(Words(Sign.SAME if same else Sign.NEW, "".join(after[new_start:new_end])))
+            come.append(DiffWords(DiffKind.SAME if same else DiffKind.NEW, "".join(after[new_start:new_end])))
     return tuple(gone), tuple(come)

@@ -6,9 +6,9 @@ from pathlib import Path
 from django.utils import timezone
 
 from archivebox.base_models.visibility import Visibility
-from archivebox.contract.presentation import Output, Role, ranked
+from archivebox.contract.presentation import OutputPattern, Role, ranked
 from archivebox.core.snapshot import Snapshot
-from archivebox.core.unchanged_check import Look
+from archivebox.core.unchanged_check import UnchangedCheck
 from archivebox.hooks import plugins
 from archivebox.lib import jsonl
 from archivebox.lib.files import walk_outputs
@@ -39,7 +39,7 @@ def says_the_same(former: Path, latest: Path) -> bool:
     return bool(digests[0]) and digests[0] == digests[1]
 
 
-def _declared(role: Role) -> list[tuple[str, Output]]:
+def _declared(role: Role) -> list[tuple[str, OutputPattern]]:
     """The plugins that say that they leave such files, the best first."""
     return ranked({name: plugin.outputs for name, plugin in plugins().items() if plugin.outputs}, role)
 
@@ -47,10 +47,10 @@ def _declared(role: Role) -> list[tuple[str, Output]]:
 def give_up(snapshot: Snapshot, former: Snapshot) -> None:
     """Keep of this version only that it was looked at. Its files are the caller's to delete, after the transaction."""
     Snapshot.objects.filter(pk=snapshot.pk).update(retired_at=timezone.now(), retry_at=None)
-    Look.objects.create(snapshot=former, crawl_id=snapshot.crawl_id, instead=snapshot.pk)
+    UnchangedCheck.objects.create(snapshot=former, crawl_id=snapshot.crawl_id, instead=snapshot.pk)
 
 
-def _words(folder: Path, output: Output) -> list[str]:
+def _words(folder: Path, output: OutputPattern) -> list[str]:
     """Of the texts that a plugin left, one after the other."""
     texts = (folder / name for name in sorted(_names(folder)) if output.matches(name))
     return [word for text in texts for word in text.read_text("utf-8", "replace").split()]

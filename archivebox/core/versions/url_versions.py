@@ -12,7 +12,7 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.contract.reasons import Reason
 from archivebox.core.snapshot import Snapshot
-from archivebox.core.unchanged_check import Look
+from archivebox.core.unchanged_check import UnchangedCheck
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.batches import batches
 
@@ -39,7 +39,7 @@ def retire(snapshots: "models.QuerySet[Snapshot, Any]") -> int:
 
 def restore(snapshots: "models.QuerySet[Snapshot, Any]") -> int:
     """Undo :func:`retire`. Returns how many."""
-    whole = snapshots.exclude(pk__in=Look.objects.values("instead"))  # the files of others are gone
+    whole = snapshots.exclude(pk__in=UnchangedCheck.objects.values("instead"))  # the files of others are gone
     return _in_order(whole, RESTORABLE, retired_at=None)
 
 

@@ -24,7 +24,7 @@ from archivebox.crawls.crawl import Crawl
 from archivebox.hooks import outputs_of, plugins
 from archivebox.search.query.keys import KEPT, NO_ANSWER, TYPES, UNKNOWN
 from archivebox.search.query.times import floor_of, moment
-from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, Words
+from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, WordGroup
 from archivebox.search.query.values import distinct_values
 
 Texts = Mapping[tuple[str, ...], list[UUID]]
@@ -74,7 +74,7 @@ def condition(node: Node, known: QueryContext) -> Q:
     if listed is not None:
         return known.pages(listed, "snapshot_id") if known.notes or not _is_of_notes(node) else NOTHING
     match node:
-        case Words(words):
+        case WordGroup(words):
             return called(words, notes=known.notes) | Q(pk__in=known.texts.get(words, []))
         case Field("text", value):
             return Q(pk__in=known.texts.get((value,), []))

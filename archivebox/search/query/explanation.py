@@ -6,7 +6,7 @@ from datetime import datetime
 from archivebox.search.query.keys import HAS, NO_ANSWER, UNKNOWN, shown_host
 from archivebox.search.query.parser import parse
 from archivebox.search.query.times import moment
-from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, Words
+from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, WordGroup
 
 _STATES = {
     "open": "still to be archived",
@@ -56,7 +56,7 @@ def explain(text: str) -> str:
 
 def _phrase(node: Node) -> str:
     match node:
-        case Words(words):
+        case WordGroup(words):
             return f"with {_listed([f'“{word}”' for word in words])}"
         case Field(key, value):
             return _OF_KEY[key](value)

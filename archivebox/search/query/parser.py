@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product, starmap
 
 from archivebox.search.query.keys import KEYS, PAGE_STATUSES, RESULT_STATUSES
-from archivebox.search.query.tree import Either, Every, Field, Node, Not, QueryError, Result, Words
+from archivebox.search.query.tree import Either, Every, Field, Node, Not, QueryError, Result, WordGroup
 
 MOST_CHARACTERS = 2_000
 MOST_PARTS = 100
@@ -143,7 +143,7 @@ class _Parser:
         if token.kind in ("and", "or", "close", "end"):
             raise QueryError(_missing(self._tokens, self._at), token.position)
         self._at += 1
-        return Words((token.value,)) if token.kind == "word" else Field(token.kind, token.value)
+        return WordGroup((token.value,)) if token.kind == "word" else Field(token.kind, token.value)
 
     def _bracketed(self, opened: _Token) -> Node:
         node = self._either()
@@ -159,10 +159,10 @@ def _missing(tokens: Sequence[_Token], at: int) -> str:
 
 def _together(parts: Sequence[Node]) -> Node:
     """What of these parts speaks of one thing becomes one: words, and what is said of a result."""
-    words = tuple(word for part in parts if isinstance(part, Words) for word in part.words if word)
+    words = tuple(word for part in parts if isinstance(part, WordGroup) for word in part.words if word)
     of_results = _of_results(parts)
-    others = [part for part in parts if not isinstance(part, Words) and part not in of_results]
-    together = [*([Words(words)] if words else []), *others, *([_result(of_results)] if of_results else [])]
+    others = [part for part in parts if not isinstance(part, WordGroup) and part not in of_results]
+    together = [*([WordGroup(words)] if words else []), *others, *([_result(of_results)] if of_results else [])]
     return together[0] if len(together) == 1 else Every(tuple(together))
 
 

@@ -6,13 +6,13 @@ from uuid import UUID
 
 from django.db.models import Q, Subquery
 
-from archivebox.base_models.paging import Order, Place
+from archivebox.base_models.paging import Order, PageCursor
 from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.search.backend import SearchHit, chosen_backend
 from archivebox.search.query.conditions import QueryContext, condition, listed_for
 from archivebox.search.query.parser import parse
-from archivebox.search.query.tree import Either, Every, Field, Node, Not, QueryError, Result, Words
+from archivebox.search.query.tree import Either, Every, Field, Node, Not, QueryError, Result, WordGroup
 
 MOST_HITS = 1_000
 """Texts that an engine is asked for when the best are wanted; there may be more, which is no use to people."""
@@ -49,7 +49,7 @@ class Selection:
         known = replace(self.known, first=first, last=last)
         return known.near(self.among, "pk").filter(condition(self.tree, known))
 
-    def ahead(self, place: Place, order: Order) -> SnapshotQuerySet:
+    def ahead(self, place: PageCursor, order: Order) -> SnapshotQuerySet:
         """Those among which these are, beyond the place by key, from where the first of these may be.
 
         A tag may be on 200,000 pages, none of which is among the newest.
@@ -165,7 +165,7 @@ def _has_lists(node: Node) -> bool:
 def _wanted_texts(node: Node, *, is_negated: bool = False) -> Iterator[tuple[tuple[str, ...], bool]]:
     """What has to be asked of the search engine; True: what has it is left out."""
     match node:
-        case Words(words):
+        case WordGroup(words):
             yield words, is_negated
         case Field("text", value):
             yield (value,), is_negated

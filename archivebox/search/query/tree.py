@@ -13,7 +13,7 @@ class QueryError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordGroup:
     """Words and phrases that stand together: all of them in title, URL and tags, or all of them in one text."""
 
     words: tuple[str, ...]
@@ -62,4 +62,4 @@ class Not:
     part: "Node"
 
 
-Node = Words | Field | Result | Every | Either | Not
+Node = WordGroup | Field | Result | Every | Either | Not

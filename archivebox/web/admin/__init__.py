@@ -6,13 +6,13 @@ from archivebox.web.admin.crawl import CrawlAdmin
 from archivebox.web.admin.crawlrun import CrawlRunAdmin
 from archivebox.web.admin.domain import DomainAdmin
 from archivebox.web.admin.job import JobAdmin
-from archivebox.web.admin.look import LookAdmin
 from archivebox.web.admin.machine import MachineAdmin
 from archivebox.web.admin.process import ProcessAdmin
 from archivebox.web.admin.savedsearch import SavedSearchAdmin
 from archivebox.web.admin.schedule import CrawlScheduleAdmin
 from archivebox.web.admin.snapshot import SnapshotAdmin
 from archivebox.web.admin.tag import TagAdmin
+from archivebox.web.admin.unchanged_check import UnchangedCheckAdmin
 from archivebox.web.admin.webhook import DeliveryAdmin, WebhookAdmin
 
 __all__ = [
@@ -24,11 +24,11 @@ __all__ = [
     "DeliveryAdmin",
     "DomainAdmin",
     "JobAdmin",
-    "LookAdmin",
     "MachineAdmin",
     "ProcessAdmin",
     "SavedSearchAdmin",
     "SnapshotAdmin",
     "TagAdmin",
+    "UnchangedCheckAdmin",
     "WebhookAdmin",
 ]

@@ -25,7 +25,7 @@ _addresses = Throttle(limit=30)
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class LoginAttempt:
     """One try to log in, counted already; ``wait``: seconds until it may be made, 0: now."""
 
     wait: int
@@ -41,7 +41,7 @@ class Attempt:
             throttle.succeeded(key)
 
 
-def by_password(request: HttpRequest, username: str) -> Attempt:
+def by_password(request: HttpRequest, username: str) -> LoginAttempt:
     """Count a try at this account before its password is looked at."""
     account = username[:150].casefold()
     browser = _known_browser(request, account)
@@ -50,7 +50,7 @@ def by_password(request: HttpRequest, username: str) -> Attempt:
     return _attempt((_addresses, _subscriber(request)), (_accounts, account))
 
 
-def by_link(request: HttpRequest) -> Attempt:
+def by_link(request: HttpRequest) -> LoginAttempt:
     """Count a try of a link that logs in."""
     return _attempt((_addresses, _subscriber(request)))
 
@@ -65,12 +65,12 @@ def _subscriber(request: HttpRequest) -> str:
     return subscriber_of(request.META.get("REMOTE_ADDR", ""))
 
 
-def _attempt(*counted: tuple[Throttle, str]) -> Attempt:
+def _attempt(*counted: tuple[Throttle, str]) -> LoginAttempt:
     """The first that has to wait ends it: whoever is stopped by his address does not use up the account's tries."""
     for throttle, key in counted:
         if wait := throttle.attempt(key):
-            return Attempt(wait, ())
-    return Attempt(0, counted)
+            return LoginAttempt(wait, ())
+    return LoginAttempt(0, counted)
 
 
 def _known_browser(request: HttpRequest, account: str) -> str:

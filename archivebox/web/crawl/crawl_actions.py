@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from archivebox.core.progress.crawl_progress import COUNTED, Progress
+from archivebox.core.progress.crawl_progress import COUNTED, CrawlProgress
 from archivebox.crawls.crawl import Crawl
 from archivebox.web.page.capped_counts import at_most
 
@@ -17,7 +17,7 @@ class CrawlAction:
     is_grave: bool = False
 
 
-def actions_of(crawl: Crawl, progress: Progress) -> list[CrawlAction]:
+def actions_of(crawl: Crawl, progress: CrawlProgress) -> list[CrawlAction]:
     """What can be done to the crawl as it is, each with the pages that it would touch."""
     left = _pages(progress.running + progress.waiting + progress.counts.get("paused", 0))
     actions: list[CrawlAction] = []

@@ -36,7 +36,7 @@ Topic = str
 """What a part is of, and who sees it (:mod:`archivebox.web.live.topics`)."""
 
 
-class Part(NamedTuple):
+class PageFragment(NamedTuple):
     """A piece of a page. ``html`` None: the thing has changed, and pages that show it load their own piece of it."""
 
     topic: Topic
@@ -48,10 +48,10 @@ class Kept(NamedTuple):
     """A part, and the number of the round that changed it last."""
 
     number: int
-    part: Part
+    part: PageFragment
 
 
-Look = Callable[[Collection[Topic]], Iterable[Part]]
+Look = Callable[[Collection[Topic]], Iterable[PageFragment]]
 
 
 class Viewer:
@@ -183,7 +183,7 @@ class Hub:
             return
         self._publish(parts, topics)
 
-    def _publish(self, parts: Iterable[Part], looked_at: frozenset[Topic]) -> None:
+    def _publish(self, parts: Iterable[PageFragment], looked_at: frozenset[Topic]) -> None:
         """Wake those whom it concerns; who came after the look had begun waits for the next one."""
         self._number += 1
         topics = set()

@@ -12,7 +12,7 @@ from archivebox.web import settings
 from archivebox.web.live.hub import Hub, Topic, Viewer
 from archivebox.web.live.screencast import Screens
 from archivebox.web.live.topics import HEADER
-from archivebox.web.live.watch import Watch
+from archivebox.web.live.watch import ChangeWatch
 from archivebox.web.middleware.request_gate import Application, Message, Receive, Scope, Send
 
 EVENTS = f"{settings.BELOW}/events/"
@@ -29,7 +29,7 @@ MOST = 500
 
 def with_streams(app: Application) -> Application:
     """The app with streams of what changes in its collection, and of what the tabs of a crawl show."""
-    watch = Watch()
+    watch = ChangeWatch()
     return Streams(app, Hub(watch.look, watch.forget), Screens())
 
 

@@ -9,10 +9,17 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from archivebox.base_models.visibility import Sight
-from archivebox.core.progress.crawl_progress import PageNow, Progress, pages_at_work, pages_of, progress_of, with_pills
+from archivebox.core.progress.crawl_progress import (
+    CrawlProgress,
+    PageNow,
+    pages_at_work,
+    pages_of,
+    progress_of,
+    with_pills,
+)
 from archivebox.crawls.crawl import Crawl
 from archivebox.search.query.times import floor_of
-from archivebox.web.live.hub import Part, Topic
+from archivebox.web.live.hub import PageFragment, Topic
 from archivebox.web.live.topics import crawls_in, sight_in, topic_of
 
 CRAWLS_SHOWN = 20
@@ -27,7 +34,7 @@ COUNT_REST = 50
 """How many times as long as counting a crawl's pages took, the count is not taken again: it may be 10 ms."""
 
 
-class Counted:
+class CachedCounts:
     """The numbers of one crawl for who sees so far, and when they may be taken again."""
 
     def __init__(self, crawl: Crawl, sight: Sight) -> None:
@@ -39,7 +46,7 @@ class Counted:
         return crawl.status == self.progress.status and time.monotonic() < self.good_until
 
 
-class Watch:
+class ChangeWatch:
     """What was seen at the last look, so that the next one tells what is new. Used on one thread.
 
     It looks once for all, and tells each of those who see differently far what is there for them.
@@ -52,11 +59,11 @@ class Watch:
         self._told: dict[tuple[Topic, str], object] = {}
         self._pages: dict[UUID, PageNow] = {}
         self._rows: dict[UUID, str] = {}
-        self._counted: dict[tuple[UUID, Sight], Counted] = {}
+        self._counted: dict[tuple[UUID, Sight], CachedCounts] = {}
         self._titles: dict[UUID, str] = {}
         self._looked = timezone.now()
 
-    def look(self, topics: Collection[Topic]) -> list[Part]:
+    def look(self, topics: Collection[Topic]) -> list[PageFragment]:
         """The parts of these topics that are not as they were; blocks."""
         sights, watched = {sight_in(topic) for topic in topics}, crawls_in(topics)
         crawls = self._crawls(watched, sights)
@@ -93,9 +100,9 @@ class Watch:
         since, self._looked = self._looked, timezone.now()
         return floor_of(since - LATE)
 
-    def _count(self, crawl: Crawl, sight: Sight) -> Counted:
+    def _count(self, crawl: Crawl, sight: Sight) -> CachedCounts:
         known = self._counted.get((crawl.pk, sight))
-        return known if known is not None and known.is_good_for(crawl) else Counted(crawl, sight)
+        return known if known is not None and known.is_good_for(crawl) else CachedCounts(crawl, sight)
 
     def _look_at_pages(self, watched: Collection[UUID]) -> dict[UUID, PageNow]:
         """Pages at work by key; their hooks only of crawls that are looked at."""
@@ -106,7 +113,7 @@ class Watch:
 
     # --- what is new ------------------------------------------------------------------------------------------
 
-    def _of_pages(self, pages: dict[UUID, PageNow], sights: Collection[Sight]) -> Iterator[Part]:
+    def _of_pages(self, pages: dict[UUID, PageNow], sights: Collection[Sight]) -> Iterator[PageFragment]:
         """Rows of pages at work, those of pages that were, and that the page of a page has changed."""
         before, self._pages = self._pages, pages
         ended = with_pills(pages_of(before.keys() - pages.keys()))
@@ -115,43 +122,45 @@ class Watch:
                 html = self._rows[page.pk] = render_to_string("web/live/page_row.html", {"page": page})
                 for sight in sights:
                     if sight.sees(page.visibility, page.owner):
-                        yield Part(topic_of(sight, page.crawl_id), f"page-{page.pk}", html)
-                        yield Part(topic_of(sight), str(page.pk), None)
+                        yield PageFragment(topic_of(sight, page.crawl_id), f"page-{page.pk}", html)
+                        yield PageFragment(topic_of(sight), str(page.pk), None)
         for page in ended:
             del self._rows[page.pk]
 
     def _of_crawls(
         self, crawls: list[Crawl], watched: Collection[UUID], pages: dict[UUID, PageNow], sight: Sight
-    ) -> Iterator[Part]:
+    ) -> Iterator[PageFragment]:
         everywhere = topic_of(sight)
         for crawl in crawls:
             progress = self._counted[crawl.pk, sight].progress
             if self._is_new(everywhere, f"of-{crawl.pk}", (crawl.status, progress.total, progress.newest)):
-                yield Part(everywhere, str(crawl.pk), None)
-                yield Part(everywhere, LIBRARY, None)
+                yield PageFragment(everywhere, str(crawl.pk), None)
+                yield PageFragment(everywhere, LIBRARY, None)
             if crawl.pk in watched:
                 at_work = [page for page in pages.values() if page.crawl_id == crawl.pk]
                 yield from self._of_crawl(crawl, progress, at_work, sight)
 
-    def _of_crawl(self, crawl: Crawl, progress: Progress, pages: list[PageNow], sight: Sight) -> Iterator[Part]:
+    def _of_crawl(
+        self, crawl: Crawl, progress: CrawlProgress, pages: list[PageNow], sight: Sight
+    ) -> Iterator[PageFragment]:
         """What the page of a crawl shows."""
         topic = topic_of(sight, crawl.pk)
         if self._is_new(topic, "counts", progress):
             html = render_to_string("web/live/crawl_counts.html", self._context(crawl, sight))
-            yield Part(topic, f"counts-{crawl.pk}", html)
+            yield PageFragment(topic, f"counts-{crawl.pk}", html)
         now = [self._rows[page.pk] for page in pages if sight.sees(page.visibility, page.owner)]
         if self._is_new(topic, "now", now):
             html = render_to_string("web/live/crawl_now.html", {"crawl": crawl, "rows": now})
-            yield Part(topic, f"now-{crawl.pk}", html)
+            yield PageFragment(topic, f"now-{crawl.pk}", html)
 
-    def _top(self, crawls: list[Crawl], sight: Sight) -> Iterator[Part]:
+    def _top(self, crawls: list[Crawl], sight: Sight) -> Iterator[PageFragment]:
         """The small counter on top of every page, and the drawer of running crawls that it opens."""
         topic = topic_of(sight)
         lines = [self._context(crawl, sight) for crawl in crawls if crawl.status in Crawl.OPEN]
         if self._is_new(topic, "running", lines):
             sums = _sums([self._counted[crawl.pk, sight].progress for crawl in crawls if crawl.status in Crawl.OPEN])
-            yield Part(topic, "running-count", render_to_string("web/live/running_count.html", sums))
-            yield Part(topic, "running-list", render_to_string("web/live/running_list.html", {"lines": lines}))
+            yield PageFragment(topic, "running-count", render_to_string("web/live/running_count.html", sums))
+            yield PageFragment(topic, "running-list", render_to_string("web/live/running_list.html", {"lines": lines}))
 
     def _context(self, crawl: Crawl, sight: Sight) -> dict[str, object]:
         return {"crawl": crawl, "title": self._titles[crawl.pk], "progress": self._counted[crawl.pk, sight].progress}
@@ -163,7 +172,7 @@ class Watch:
         return True
 
 
-def _sums(progresses: list[Progress]) -> dict[str, int]:
+def _sums(progresses: list[CrawlProgress]) -> dict[str, int]:
     return {
         "crawls": len(progresses),
         "running": sum(progress.running for progress in progresses),

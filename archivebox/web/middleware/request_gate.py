@@ -45,7 +45,7 @@ class _GoneError(Exception):
     """The visitor has left before the body was whole."""
 
 
-class Gate:
+class RequestGate:
     """Reads bodies on the event loop, where waiting costs nothing, and only then has the app take a thread."""
 
     def __init__(self, app: Application, may_upload: MayUpload = nobody) -> None:

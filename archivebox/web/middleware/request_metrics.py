@@ -8,7 +8,7 @@ from archivebox.workers.metrics import REQUESTS
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class Counted:
+class RequestMetrics:
     """The app, and of each request its method, status and seconds; those of visitors who left have none."""
 
     def __init__(self, app: Application) -> None:

@@ -24,7 +24,7 @@ COLUMNS = ("when", "host", "status", "kept", "tags", "versions", "size", "qualit
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class DisplayPreferences:
     """What one person has chosen, or not. ``opens``: what a click in a list leads to."""
 
     theme: str = CHOICES["theme"][0]
@@ -49,5 +49,5 @@ class Look:
         )
 
 
-def look_of(request: HttpRequest) -> Look:
-    return Look().chosen(dict(parse_qsl(request.COOKIES.get(COOKIE, ""), keep_blank_values=True)))
+def display_preferences_of(request: HttpRequest) -> DisplayPreferences:
+    return DisplayPreferences().chosen(dict(parse_qsl(request.COOKIES.get(COOKIE, ""), keep_blank_values=True)))

@@ -10,7 +10,7 @@ from archivebox.accounts.roles import Action
 from archivebox.base_models.visibility import Visibility
 from archivebox.web import settings
 from archivebox.web.auth.page_access import allows, may_see
-from archivebox.web.page.display_preferences import CHOICES, look_of
+from archivebox.web.page.display_preferences import CHOICES, display_preferences_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ ENTRIES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NavigationEntry:
     """An entry as one page shows it."""
 
     entry: Entry
@@ -55,7 +55,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
         return {}
     return {
         "rail": list(places(request)),
-        "look": look_of(request),
+        "look": display_preferences_of(request),
         "look_choices": {name: CHOICES[name] for name in ("theme", "density")},
         "index_is_open": may_see(request, "PUBLIC_INDEX"),
         "usual_visibility": settings.VISIBILITY if request.user.is_authenticated else Visibility.PUBLIC.value,
@@ -63,14 +63,14 @@ def shell(request: HttpRequest) -> dict[str, object]:
     }
 
 
-def places(request: HttpRequest) -> Iterator[Place]:
+def places(request: HttpRequest) -> Iterator[NavigationEntry]:
     """The entries whose pages are there, and which of them somebody may see."""
     for entry in ENTRIES:
         address = _address(entry.url_name)
         is_inside = request.user.is_authenticated and allows(request, entry.needs)
         if address and (is_inside or (entry is ENTRIES[0] and may_see(request, "PUBLIC_INDEX"))):
             is_current = request.path == address or request.path_info.startswith(f"/{entry.area}/")
-            yield Place(entry, address, is_current)
+            yield NavigationEntry(entry, address, is_current)
 
 
 def _address(url_name: str) -> str:

@@ -13,7 +13,7 @@ from archivebox.machine.models import Binary
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class PluginProgram:
     """A program that a plugin needs, as this machine has it. ``row``: None where nobody has looked for it yet."""
 
     asked: BinaryRequest
@@ -52,10 +52,10 @@ def rows_here() -> dict[str, Binary]:
     return {row.name: row for row in Binary.objects.here()}
 
 
-def programs_of(plugin: Plugin, resolved: Resolved, rows: Mapping[str, Binary]) -> list[Program]:
-    return [Program(asked, rows.get(asked.name)) for asked in needed_programs(plugin, resolved)]
+def programs_of(plugin: Plugin, resolved: Resolved, rows: Mapping[str, Binary]) -> list[PluginProgram]:
+    return [PluginProgram(asked, rows.get(asked.name)) for asked in needed_programs(plugin, resolved)]
 
 
-def lacks(programs: Iterable[Program]) -> bool:
+def lacks(programs: Iterable[PluginProgram]) -> bool:
     """Whether one is missing without which it does not work."""
     return any(program.is_missing and not program.asked.optional for program in programs)

@@ -39,7 +39,7 @@ class Wait:
 
 
 @dataclass(slots=True)
-class Row:
+class TimelineRow:
     """One hook with all its tries, and the programs that these ran."""
 
     step: int
@@ -54,7 +54,7 @@ class Row:
 class Timeline:
     """``cuts``: where, in per cent, a time without any process is left out."""
 
-    rows: list[Row]
+    rows: list[TimelineRow]
     begin: datetime
     end: datetime
     cuts: list[float]
@@ -81,13 +81,13 @@ def timeline_of(processes: Iterable[Process]) -> Timeline | None:
     return Timeline(ordered, scale.begin, scale.end, scale.cuts)
 
 
-def _rows(hooks: Sequence[Process], scale: "_Scale", now: datetime) -> dict[str, Row]:
+def _rows(hooks: Sequence[Process], scale: "_Scale", now: datetime) -> dict[str, TimelineRow]:
     steps: dict[int, datetime] = {}
-    rows: dict[str, Row] = {}
+    rows: dict[str, TimelineRow] = {}
     for process in sorted(hooks, key=lambda one: (one.started_at or now, one.pk)):
         start, end = _span(process, now)
         step = extract_step(process.hook_name)
-        row = rows.setdefault(process.hook_name, Row(step, process.plugin, process.hook_name))
+        row = rows.setdefault(process.hook_name, TimelineRow(step, process.plugin, process.hook_name))
         ready = row.bars[-1].process.ended_at or start if row.bars else steps.setdefault(step, start)
         row.waits += scale.wait(ready, start)
         row.bars.append(scale.bar(process, start, end, is_program=False))
@@ -95,8 +95,8 @@ def _rows(hooks: Sequence[Process], scale: "_Scale", now: datetime) -> dict[str,
     return rows
 
 
-def _put_programs(rows: dict[str, Row], begun: Iterable[Process], scale: "_Scale", now: datetime) -> None:
-    of_hook: dict[UUID | None, Row] = {bar.process.pk: row for row in rows.values() for bar in row.bars}
+def _put_programs(rows: dict[str, TimelineRow], begun: Iterable[Process], scale: "_Scale", now: datetime) -> None:
+    of_hook: dict[UUID | None, TimelineRow] = {bar.process.pk: row for row in rows.values() for bar in row.bars}
     for process in begun:
         row = of_hook.get(process.parent_id)
         if row is not None and process.process_type == Process.TypeChoices.BINARY:

@@ -18,7 +18,7 @@ SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class Outlink:
     """A page that is linked to; ``snapshot_id`` is its latest version, None where it is not in the archive."""
 
     url: str
@@ -30,8 +30,8 @@ class Link:
 class Links:
     """``kept`` are in the archive, ``others`` are not: ``count`` is how many of those there are."""
 
-    kept: list[Link]
-    others: list[Link]
+    kept: list[Outlink]
+    others: list[Outlink]
     count: int
     inward: list[Snapshot]
 
@@ -40,7 +40,7 @@ def links_of(snapshot: Snapshot, results: Iterable[ArchiveResult], sight: Sight)
     """Those that plugins with the role ``links`` found, and the pages whose crawl came here by a link."""
     titles = _found(snapshot, results)
     known = latest_versions(titles, sight)
-    links = [Link(url, title, known.get(url)) for url, title in titles.items()]
+    links = [Outlink(url, title, known.get(url)) for url, title in titles.items()]
     others = [link for link in links if link.snapshot_id is None]
     pages = seen_by(sight, Snapshot.objects.kept())
     inward = pages.filter(sight.condition("outlinks__"), outlinks__url=snapshot.url).distinct().order_by("-pk")[:SHOWN]

@@ -15,7 +15,7 @@ MOST = 512 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FileExcerpt:
     """The beginning of a file, or all of it."""
 
     data: bytes
@@ -49,16 +49,16 @@ class Part:
                 yield value
 
 
-NOTHING = Part(b"", 0)
+NOTHING = FileExcerpt(b"", 0)
 
 
-def read_part(snapshot: Snapshot, plugin: str, name: str, most: int = MOST) -> Part:
+def read_part(snapshot: Snapshot, plugin: str, name: str, most: int = MOST) -> FileExcerpt:
     """The first ``most`` bytes of a file; :data:`NOTHING` where there is none. Links are not followed."""
     try:
         opened = open_beneath(snapshot.path, split_path(address_of(plugin, name)))
     except NotThereError:
         return NOTHING
     try:
-        return NOTHING if opened.is_folder else Part(os.pread(opened.descriptor, most, 0), opened.size)
+        return NOTHING if opened.is_folder else FileExcerpt(os.pread(opened.descriptor, most, 0), opened.size)
     finally:
         os.close(opened.descriptor)

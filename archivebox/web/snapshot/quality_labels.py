@@ -21,7 +21,7 @@ _ESTIMATES = frozenset({ESTIMATE, "article"})
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class QualityMeasure:
     """One comparison. ``percent``: None where it was not made, or could not be."""
 
     name: str
@@ -42,7 +42,7 @@ class Quality:
     estimate: int | None
     """Percent of its words that the page had as it was sent; None: not known."""
     is_built_by_scripts: bool
-    measures: tuple[Measure, ...]
+    measures: tuple[QualityMeasure, ...]
 
     @property
     def word(self) -> str:
@@ -95,10 +95,10 @@ def quality_of(snapshot: Snapshot, results: Iterable[ArchiveResult]) -> Quality:
     )
 
 
-def _measure(said: dict[str, JSON]) -> Measure:
+def _measure(said: dict[str, JSON]) -> QualityMeasure:
     percent, count = said.get("percent"), said.get("missing_count")
     missing = tuple(_pairs(said.get("missing")))
-    return Measure(
+    return QualityMeasure(
         str(said.get("name", "")),
         percent if isinstance(percent, int) else None,
         str(said.get("sentence", "")),

@@ -15,7 +15,7 @@ FILES_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ListedResult:
     """One result: its first files with their addresses, how many more there are, and its tries, the latest first."""
 
     result: ArchiveResult
@@ -40,42 +40,42 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class ListedResults:
     """All results of a page, by what they are to people."""
 
-    missing: list[Line]
-    open: list[Line]
-    kept: list[Line]
-    apart: list[Line]
+    missing: list[ListedResult]
+    open: list[ListedResult]
+    kept: list[ListedResult]
+    apart: list[ListedResult]
 
     @property
-    def open_groups(self) -> list[tuple[str, list[Line]]]:
+    def open_groups(self) -> list[tuple[str, list[ListedResult]]]:
         """What somebody may have to see to, with a word for each."""
         return _named(("Missing", self.missing), ("In progress", self.open))
 
     @property
-    def folded_groups(self) -> list[tuple[str, list[Line]]]:
+    def folded_groups(self) -> list[tuple[str, list[ListedResult]]]:
         """What is as it should be."""
         return _named(("Saved", self.kept), ("No results, or not applicable", self.apart))
 
 
-def _named(*groups: tuple[str, list[Line]]) -> list[tuple[str, list[Line]]]:
+def _named(*groups: tuple[str, list[ListedResult]]) -> list[tuple[str, list[ListedResult]]]:
     return [(name, lines) for name, lines in groups if lines]
 
 
-def lines_of(results: Iterable[ArchiveResult], processes: Iterable[Process], base: str) -> Lines:
+def group_results(results: Iterable[ArchiveResult], processes: Iterable[Process], base: str) -> ListedResults:
     """Each result in its group, in the order in which hooks run."""
     tries: dict[UUID | None, list[Process]] = defaultdict(list)
     for process in processes:
         if process.process_type == Process.TypeChoices.HOOK:
             tries[process.archiveresult_id].append(process)
-    found = Lines([], [], [], [])
+    found = ListedResults([], [], [], [])
     for result in sorted(results, key=lambda one: (one.hook_name or one.plugin, one.plugin)):
         _group(found, result).append(_line(result, tries[result.pk], base))
     return found
 
 
-def _group(lines: Lines, result: ArchiveResult) -> list[Line]:
+def _group(lines: ListedResults, result: ArchiveResult) -> list[ListedResult]:
     if is_missed(result):
         return lines.missing
     if result.status in {"queued", "started"}:
@@ -83,10 +83,10 @@ def _group(lines: Lines, result: ArchiveResult) -> list[Line]:
     return lines.kept if result.status == "succeeded" else lines.apart
 
 
-def _line(result: ArchiveResult, tries: list[Process], base: str) -> Line:
+def _line(result: ArchiveResult, tries: list[Process], base: str) -> ListedResult:
     names = sorted(result.output_files.items())
     files = [
         (base + address_of(result.plugin, name), File(name, about.get("size", 0), about.get("mimetype", "")))
         for name, about in names[:FILES_SHOWN]
     ]
-    return Line(result, files, len(names) - len(files), tries)
+    return ListedResult(result, files, len(names) - len(files), tries)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from archivebox.base_models.visibility import Sight, seen_by
 from archivebox.core.snapshot import Snapshot
-from archivebox.core.unchanged_check import Look
+from archivebox.core.unchanged_check import UnchangedCheck
 
 MOST = 100
 """Versions on one strip, the newest."""
@@ -61,6 +61,6 @@ def strip_of(snapshot: Snapshot, sight: Sight) -> Strip:
 
 def _looks_at(versions: Sequence[Snapshot]) -> dict[UUID, tuple[datetime, ...]]:
     found: dict[UUID, tuple[datetime, ...]] = defaultdict(tuple)
-    for look in Look.objects.filter(snapshot__in=[row.pk for row in versions]).order_by("-pk"):
+    for look in UnchangedCheck.objects.filter(snapshot__in=[row.pk for row in versions]).order_by("-pk"):
         found[look.snapshot_id] += (look.created_at,)
     return found

@@ -7,7 +7,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from archivebox.contract.reasons import sentence
-from archivebox.core.progress.crawl_progress import COUNTED, COUNTED_IN_LISTS, Pill, Progress, Size
+from archivebox.core.progress.crawl_progress import COUNTED, COUNTED_IN_LISTS, CrawlProgress, Pill, Size
 from archivebox.crawls.crawl import Crawl
 from archivebox.lib.quantities import size
 from archivebox.web.crawl.crawl_actions import CrawlAction, actions_of
@@ -38,7 +38,7 @@ def counted(count: int) -> str:
 
 
 @register.simple_tag
-def crawl_actions(crawl: Crawl, progress: Progress) -> list[CrawlAction]:
+def crawl_actions(crawl: Crawl, progress: CrawlProgress) -> list[CrawlAction]:
     """What can be done to it, told with the counts as they are now."""
     return actions_of(crawl, progress)
 

@@ -14,7 +14,7 @@ from archivebox.hooks import outputs_of
 from archivebox.web.auth.page_access import public_if
 from archivebox.web.library.cards import cards
 from archivebox.web.page.plugin_file_address import address_of
-from archivebox.web.snapshot.file_excerpts import NOTHING, Part, read_part
+from archivebox.web.snapshot.file_excerpts import NOTHING, FileExcerpt, read_part
 from archivebox.web.snapshot.version_strip import strip_of
 from archivebox.web.views.snapshot import results_of, snapshot_or_404
 
@@ -46,7 +46,7 @@ def _texts(old: Snapshot, new: Snapshot) -> dict[str, object]:
     return {"difference": compare(before.text, after.text), "is_cut": before.is_cut or after.is_cut}
 
 
-def _text_of(snapshot: Snapshot) -> Part:
+def _text_of(snapshot: Snapshot) -> FileExcerpt:
     best = best_of(results_of(snapshot), outputs_of, "text")
     return read_part(snapshot, best.plugin, best.files[0].name) if best else NOTHING
 

@@ -127,7 +127,7 @@ def _refused_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CrawlSetting:
     """A setting that holds for the crawl."""
 
     name: str
@@ -148,14 +148,14 @@ def _settings_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
     return {"settings": lines, "limits": {"max_depth": crawl.max_depth, **most}}
 
 
-def _line(settings: Resolved, name: str, text: str) -> Line:
+def _line(settings: Resolved, name: str, text: str) -> CrawlSetting:
     said = settings.explain(name)
     place = said[-1][0] if said else "default"
     try:
         value: JSON = "hidden" if settings.is_sensitive(name) else settings.get(name)
     except SettingError as error:
         value = str(error)
-    return Line(name, text, value, place, place.startswith("crawl"))
+    return CrawlSetting(name, text, value, place, place.startswith("crawl"))
 
 
 _PARTS = {"pages": pages_part, "queue": _queue_part, "refused": _refused_part, "settings": _settings_part}

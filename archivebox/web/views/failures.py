@@ -7,7 +7,7 @@ from django.shortcuts import render
 
 from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
-from archivebox.core.progress.failure_groups import COUNTED, Group, failures_by, sentence_of
+from archivebox.core.progress.failure_groups import COUNTED, FailureGroup, failures_by, sentence_of
 from archivebox.hooks import plugins
 from archivebox.search.facets import quoted
 from archivebox.search.query.keys import shown_host
@@ -17,13 +17,13 @@ BY = ("reason", "plugin", "host")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ListedFailures:
     """One group as the page shows it."""
 
     title: str
     sentence: str
     action: str
-    group: Group
+    group: FailureGroup
     query: str
     """The pages that it speaks of."""
     options: dict[str, str]
@@ -41,23 +41,23 @@ def index(request: HttpRequest) -> HttpResponse:
     return render(request, "web/failures.html", {"by": by, "choices": BY, "lines": lines, "counted": counted})
 
 
-def _of_reason(group: Group) -> Line:
+def _of_reason(group: FailureGroup) -> ListedFailures:
     sentence, action = sentence_of(group.name)
     code = group.name if '"' not in group.name else group.name.partition(":")[0]
-    return Line(sentence, "", action, group, f"reason:{quoted(code)}", {"reason": group.name})
+    return ListedFailures(sentence, "", action, group, f"reason:{quoted(code)}", {"reason": group.name})
 
 
-def _of_plugin(group: Group) -> Line:
+def _of_plugin(group: FailureGroup) -> ListedFailures:
     plugin = plugins().get(group.name)
     title = plugin.title if plugin is not None else ""
     query = f"plugin:{quoted(group.name)} status:failed"
-    return Line(title or group.name, "" if plugin else "This plugin is no longer installed.", "", group, query,
-                {"plugins": group.name} if plugin else {})  # fmt: skip
+    note = "" if plugin else "This plugin is no longer installed."
+    return ListedFailures(title or group.name, note, "", group, query, {"plugins": group.name} if plugin else {})
 
 
-def _of_host(group: Group) -> Line:
+def _of_host(group: FailureGroup) -> ListedFailures:
     host = shown_host(group.name)
-    return Line(host, "", "", group, f"host:{host} is:failed", {})
+    return ListedFailures(host, "", "", group, f"host:{host} is:failed", {})
 
 
 _LINES = {"reason": _of_reason, "plugin": _of_plugin, "host": _of_host}

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
-from archivebox.base_models.paging import Page, PlaceGoneError
+from archivebox.base_models.paging import PageOfRows, PlaceGoneError
 from archivebox.base_models.visibility import seen_by
 from archivebox.core.progress.crawl_progress import COUNTED
 from archivebox.core.snapshot import Snapshot
@@ -28,7 +28,7 @@ from archivebox.web.library.cards import cards
 from archivebox.web.library.library_search import Reading, found, put_snippets, reading_of, remember
 from archivebox.web.library.query_terms import has, toggled
 from archivebox.web.page.capped_counts import at_most
-from archivebox.web.page.display_preferences import CHOICES, COLUMNS, Look, look_of
+from archivebox.web.page.display_preferences import CHOICES, COLUMNS, DisplayPreferences, display_preferences_of
 from archivebox.web.page.list_paging import place_of
 from archivebox.web.views.add import form_of, presets_of
 
@@ -57,7 +57,7 @@ EXAMPLES = (
     Example("bookmark", "Your bookmarks", "A file exported by your browser"),
 )
 _CHOICES = {"views": CHOICES["view"], "opens": CHOICES["opens"], "columns": COLUMNS, "sorts": ORDERS}
-NOTHING: Page[Snapshot] = Page([], None, None)
+NOTHING: PageOfRows[Snapshot] = PageOfRows([], None, None)
 FACETS_KEPT = 30
 """Seconds that the counts of facets are kept: they take as long as all the rest of the page."""
 
@@ -65,7 +65,10 @@ FACETS_KEPT = 30
 @public_if("PUBLIC_INDEX")
 def index(request: HttpRequest) -> HttpResponse:
     """``?q=`` is a query (docs/query-language.md), shown by ``view`` and ``sort``; htmx gets the list alone."""
-    query, look = request.GET.get("q", "").strip(), look_of(request).chosen({"view": request.GET.get("view", "")})
+    query, look = (
+        request.GET.get("q", "").strip(),
+        display_preferences_of(request).chosen({"view": request.GET.get("view", "")}),
+    )
     reading, selection, page = _read(request, query)
     shown = cards(request, page.rows)
     if selection is not None and selection.words:
@@ -92,7 +95,7 @@ def index(request: HttpRequest) -> HttpResponse:
             context |= {"add_form": form_of(request), "presets": presets_of(request), "examples": EXAMPLES}
     answer = render(request, "web/library/more.html" if is_more else "web/library/index.html", context)
     answer.status_code = 400 if reading.problem else 200
-    if look != look_of(request):
+    if look != display_preferences_of(request):
         look.keep(answer)
     return answer
 
@@ -104,13 +107,13 @@ def _size(request: HttpRequest) -> int:
     return int(cache.get_or_set(f"pages-{'all' if sight.is_whole else sight.account}", pages.count, FACETS_KEPT) or 0)
 
 
-def _columns(request: HttpRequest, look: Look) -> tuple[str, ...]:
+def _columns(request: HttpRequest, look: DisplayPreferences) -> tuple[str, ...]:
     """Those of the table that were chosen, and by what it is sorted."""
     by = {"worst": "quality", "host": "host", "size": "size"}.get(_sort(request))
     return look.columns if by is None or by in look.columns else (*look.columns, by)
 
 
-def _read(request: HttpRequest, query: str) -> tuple[Reading, Selection | None, Page[Snapshot]]:
+def _read(request: HttpRequest, query: str) -> tuple[Reading, Selection | None, PageOfRows[Snapshot]]:
     """How the query is understood, and the pages that it means; none where something is wrong with it."""
     reading = reading_of(query)
     if reading.problem:
@@ -122,7 +125,7 @@ def _read(request: HttpRequest, query: str) -> tuple[Reading, Selection | None, 
         return Reading.of_error(error), None, NOTHING
 
 
-def _page(request: HttpRequest, selection: Selection) -> Page[Snapshot]:
+def _page(request: HttpRequest, selection: Selection) -> PageOfRows[Snapshot]:
     sort = _sort(request)
     try:
         return page_found(sortable(selection, sort), place_of(request), SIZE, ORDERS[sort])
@@ -144,7 +147,7 @@ def _sort(request: HttpRequest) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class FacetLink:
     """A choice of a facet as a link that takes it, or gives it up."""
 
     label: str
@@ -153,7 +156,7 @@ class Link:
     is_chosen: bool
 
 
-def _facets(request: HttpRequest, selection: Selection | None) -> list[tuple[str, list[Link]]]:
+def _facets(request: HttpRequest, selection: Selection | None) -> list[tuple[str, list[FacetLink]]]:
     """Of what was found; of the whole library, once for each who sees something else, and for a while."""
     if selection is None:
         return []
@@ -166,11 +169,11 @@ def _facets(request: HttpRequest, selection: Selection | None) -> list[tuple[str
     return [(facet.title, list(_links(facet, request.GET))) for facet in known]
 
 
-def _links(facet: Facet, asked: QueryDict) -> Iterator[Link]:
+def _links(facet: Facet, asked: QueryDict) -> Iterator[FacetLink]:
     query = asked.get("q", "").strip()
     for choice in facet.choices:
         address = _address(asked, toggled(query, choice.query, facet.keys))
-        yield Link(choice.label, at_most(choice.count, choice.counted), address, has(query, choice.query))
+        yield FacetLink(choice.label, at_most(choice.count, choice.counted), address, has(query, choice.query))
 
 
 def _address(asked: QueryDict, query: str) -> str:

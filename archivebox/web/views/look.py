@@ -6,7 +6,7 @@ from django.views.decorators.http import require_POST
 
 from archivebox.accounts.roles import Action
 from archivebox.web.auth.page_access import public_if
-from archivebox.web.page.display_preferences import look_of
+from archivebox.web.page.display_preferences import display_preferences_of
 from archivebox.web.page.redirects import back_to
 
 
@@ -18,5 +18,5 @@ def choose(request: HttpRequest) -> HttpResponse:
     wanted = request.POST.dict()
     if "columns" in wanted:  # one for each column that is wanted, and an empty one before them
         wanted["columns"] = ",".join(request.POST.getlist("columns"))
-    look_of(request).chosen(wanted).keep(answer)
+    display_preferences_of(request).chosen(wanted).keep(answer)
     return answer

@@ -112,7 +112,7 @@ def _ask(request: HttpRequest, attempt: Attempt) -> str:
     return address
 
 
-def _counted(request: HttpRequest) -> login_throttle.Attempt:
+def _counted(request: HttpRequest) -> login_throttle.LoginAttempt:
     """OpenIDError where this address has failed too often: each try has a thread wait for the provider."""
     attempt = login_throttle.by_link(request)
     if attempt.wait:

@@ -5,7 +5,7 @@ from django.shortcuts import render
 
 from archivebox.accounts.permission import sight_of
 from archivebox.accounts.roles import Action
-from archivebox.base_models.paging import Place
+from archivebox.base_models.paging import PageCursor
 from archivebox.base_models.visibility import Sight
 from archivebox.core.snapshot import Snapshot
 from archivebox.search.finding import page_found
@@ -32,4 +32,4 @@ def _pages(query: str, sight: Sight) -> list[Snapshot]:
         found = chosen(query, sight, removed=False, texts=False)
     except QueryError:  # it is still being typed
         return []
-    return page_found(found, Place(), PAGES).rows
+    return page_found(found, PageCursor(), PAGES).rows

@@ -22,7 +22,7 @@ from archivebox.machine.models import Binary
 from archivebox.web.auth.page_access import requires
 from archivebox.web.crawl.output_kinds import KINDS
 from archivebox.web.page.list_paging import page_within
-from archivebox.web.plugin_settings.plugin_programs import Program, lacks, programs_of, rows_here
+from archivebox.web.plugin_settings.plugin_programs import PluginProgram, lacks, programs_of, rows_here
 from archivebox.web.plugin_settings.setting_form import SettingForm, place, store
 
 OUTCOMES = 100
@@ -35,7 +35,7 @@ class Shown:
     plugin: Plugin
     why_off: str
     said_by: str
-    programs: list[Program]
+    programs: list[PluginProgram]
 
     @property
     def is_on(self) -> bool:
@@ -86,7 +86,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PluginGroup:
     """Plugins that are for the same. ``is_aside``: few look for them."""
 
     title: str
@@ -95,13 +95,15 @@ class Group:
     is_aside: bool = False
 
 
-def _groups(lines: list[Shown]) -> Iterator[Group]:
+def _groups(lines: list[Shown]) -> Iterator[PluginGroup]:
     """By what is kept of a page; then those that help, and those that install."""
     for kind in KINDS:
-        yield Group(kind.label, kind.icon, [one for one in lines if one.plugin.keeps == kind.kind])
+        yield PluginGroup(kind.label, kind.icon, [one for one in lines if one.plugin.keeps == kind.kind])
     others = [one for one in lines if not one.plugin.keeps]
-    yield Group("Helpers", "wrench", [one for one in others if not one.plugin.only_installs], is_aside=True)
-    yield Group("Package installers", "package", [one for one in others if one.plugin.only_installs], is_aside=True)
+    yield PluginGroup("Helpers", "wrench", [one for one in others if not one.plugin.only_installs], is_aside=True)
+    yield PluginGroup(
+        "Package installers", "package", [one for one in others if one.plugin.only_installs], is_aside=True
+    )
 
 
 def _shown(plugin: Plugin, resolved: Resolved, rows: Mapping[str, Binary]) -> Shown:

@@ -97,7 +97,7 @@ class ScheduleForm(CrawlForm):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ListedSchedule:
     """One schedule as the list shows it."""
 
     schedule: CrawlSchedule
@@ -111,7 +111,7 @@ def index(request: HttpRequest) -> HttpResponse:
     newest = visible_crawls(request.user).filter(schedule=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     page = page_of(visible_schedules(request.user).annotate(last=Subquery(newest)), request)
     crawls = visible_crawls(request.user).in_bulk([row.last for row in page.rows if row.last])
-    lines = [Line(row, _when(row), crawls.get(row.last)) for row in page.rows]
+    lines = [ListedSchedule(row, _when(row), crawls.get(row.last)) for row in page.rows]
     return render(request, "web/schedules/index.html", {"page": page, "lines": lines})
 
 

@@ -13,7 +13,7 @@ from archivebox.contract.verdicts import State, judge
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.crawl_control.retry import RETRIABLE
 from archivebox.core.snapshot import Snapshot
-from archivebox.core.unchanged_check import Look
+from archivebox.core.unchanged_check import UnchangedCheck
 from archivebox.hooks import outputs_of
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
@@ -30,7 +30,7 @@ from archivebox.web.snapshot.format_views import Stage, files_stage, stage_of
 from archivebox.web.snapshot.plugin_templates import Place, drawn, has_template, title_of
 from archivebox.web.snapshot.quality_labels import quality_of
 from archivebox.web.snapshot.replay_frame import copy_to_prefer, frame_of, index_of, scripted_frame
-from archivebox.web.snapshot.result_list import lines_of
+from archivebox.web.snapshot.result_list import group_results
 from archivebox.web.snapshot.version_strip import strip_of
 
 PROCESSES_SHOWN = 400
@@ -45,7 +45,7 @@ def one(request: HttpRequest, snapshot_id: UUID) -> HttpResponse:
     """One snapshot. POST runs the scripts of the archived page, in the answer to that POST alone: no link can do it."""
     snapshot = snapshot_or_404(request, snapshot_id)
     if snapshot.retired_at:
-        look = Look.objects.filter(instead=snapshot.pk).first()
+        look = UnchangedCheck.objects.filter(instead=snapshot.pk).first()
         return render(request, "web/removed.html", {"snapshot": snapshot, "look": look}, status=410)
     card = cards(request, [snapshot])[0]
     results = results_of(snapshot)
@@ -215,7 +215,7 @@ def _below(request: HttpRequest, snapshot: Snapshot, results: list[ArchiveResult
     inside = allows(request, Action.INSPECT)
     processes = list(snapshot.process_set.order_by("-pk")[:PROCESSES_SHOWN]) if inside else []
     return {
-        "lines": lines_of(results, processes, base),
+        "lines": group_results(results, processes, base),
         "timeline": timeline_of(processes),
         "programs": _programs(processes),
         "plugins": sorted({one.plugin for one in results}),

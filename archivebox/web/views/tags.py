@@ -27,7 +27,7 @@ BY_NAME = Order("slug")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ListedTag:
     """One tag as the page shows it."""
 
     tag: Tag
@@ -115,7 +115,7 @@ def _page(request: HttpRequest, status: int = 200) -> HttpResponse:
         page = page_of(tags_seen_by(sight), request, SIZE, BY_NAME)
         shown, context["page"] = page.rows, page
     counts = pages_of(shown, sight, COUNTED)
-    context["lines"] = [Line(tag, at_most(counts.get(tag.pk, 0), COUNTED)) for tag in shown]
+    context["lines"] = [ListedTag(tag, at_most(counts.get(tag.pk, 0), COUNTED)) for tag in shown]
     is_part = "HX-Request" in request.headers
     return render(request, "web/tags/part.html" if is_part else "web/tags/index.html", context, status=status)
 

@@ -80,7 +80,7 @@ class Workers:
 
 
 @dataclass(slots=True, eq=False)
-class Gate:
+class CrawlListener:
     """The proxy listener of one crawl, and who holds it open."""
 
     proxy_listener: ProxyListener
@@ -97,7 +97,7 @@ class Egress:
     def __init__(self, ports_in: socket.socket, pulse: socket.socket) -> None:
         self._loop = asyncio.get_running_loop()
         self._ports_in, self._pulse = ports_in, pulse
-        self._gates: dict[UUID, Gate] = {}
+        self._gates: dict[UUID, CrawlListener] = {}
         self._ports: set[int] = set()
         self._stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -160,7 +160,7 @@ class Egress:
         self._loop.add_reader(tie.fileno(), self._forget_worker, gate, known)
         await gate.proxy_listener.listen(listener)
 
-    def _forget_worker(self, gate: Gate, tie: Tie) -> None:
+    def _forget_worker(self, gate: CrawlListener, tie: Tie) -> None:
         """A worker has nothing of this crawl any more, or has died; it says nothing by this socket but that."""
         self._loop.remove_reader(tie.stream.fileno())
         tie.stream.close()
@@ -191,12 +191,12 @@ class Egress:
 
     # --- rules ------------------------------------------------------------------------------------------------
 
-    def _gate_of(self, crawl_id: UUID) -> Gate:
+    def _gate_of(self, crawl_id: UUID) -> CrawlListener:
         workers = Workers()
         proxy_listener = ProxyListener(
             partial(self._learn, crawl_id), partial(self._is_full, crawl_id), workers.connected
         )
-        return Gate(proxy_listener, workers)
+        return CrawlListener(proxy_listener, workers)
 
     async def _learn(self, crawl_id: UUID) -> ConnectionPolicy:
         facts = await self._ask(partial(policies.read_facts, crawl_id))

@@ -15,7 +15,7 @@ from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transient import OF_DATABASE, retry_transient
 from archivebox.config.resolve import SettingError
 from archivebox.jobs.begin import next_to_freeze
-from archivebox.jobs.carrying_out import Part, begin_anew, freeze_part, next_part, put_down, write_part
+from archivebox.jobs.carrying_out import NextPart, begin_anew, freeze_part, next_part, put_down, write_part
 from archivebox.jobs.deed import Deed, DeferredError
 from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.job import Job
@@ -91,7 +91,7 @@ class JobExecutor(LeasedItem):
         if not self.ending and not await self._beside(self._deed.take_up):
             self._know(await self.engine.journal.write(self.lease, begin_anew, self._job))
         while not self.ending:
-            part: Part | None = await self.engine.journal.read(next_part, self._job)
+            part: NextPart | None = await self.engine.journal.read(next_part, self._job)
             if part is None:
                 await self._beside(self._deed.finish)
                 return

@@ -24,7 +24,7 @@ from archivebox.machine.process import Process
 from archivebox.workers.supervise.first_admin import admin_to_log_in, login_address, somebody_can_log_in
 from archivebox.workers.supervise.serving import listens, wait_for_end
 from archivebox.workers.supervise.supervisord_conf import conf_text
-from archivebox.workers.supervise.watch import WIND_DOWN, Interrupted, Watch
+from archivebox.workers.supervise.watch import WIND_DOWN, Interrupted, OrchestratorWatch
 
 ORDERLY = 45.0
 """Seconds that supervisord has to end its programs; their own limits add up to 40."""
@@ -64,7 +64,7 @@ def serve(bind: str, replay: str = "", tell: Tell = _to_terminal) -> int:
         return _serve(watch, app, pages, tell)
 
 
-class ServerWatch(Watch):
+class ServerWatch(OrchestratorWatch):
     """Watches like everybody who waits for work, but its orchestrator is kept alive by supervisord."""
 
     supervisord: Process | None = None

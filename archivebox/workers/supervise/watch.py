@@ -76,7 +76,7 @@ class OrchestratorFailedError(Exception):
     """The orchestrator ends in error each time it is started; the message has its last words."""
 
 
-class Watch:
+class OrchestratorWatch:
     """Keeps an orchestrator alive; as a context manager it leaves at the end, whatever happened.
 
     ``poll_every``: seconds after which it checks without having been told to. ``tell``: what is said to people.

@@ -27,7 +27,7 @@ def test_a_new_version_is_kept_where_the_page_says_something_else(forked: Collec
 
     same = capture(forked, "One two")
     assert kept(forked) == [first]
-    look = forked.row("Look", "snapshot_id", "instead")
+    look = forked.row("UnchangedCheck", "snapshot_id", "instead")
     assert (str(look["snapshot_id"]), str(look["instead"])) == (first, same)
     assert not (forked.root / forked.row("Snapshot", "output_dir", pk=same)["output_dir"]).exists()
     assert forked.row("Snapshot", "status", pk=same)["status"] == "sealed"

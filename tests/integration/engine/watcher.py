@@ -10,7 +10,7 @@ django.setup()
 from archivebox.config.collection import open_collection  # noqa: E402 - models can be imported only now
 from archivebox.lib import processes  # noqa: E402
 from archivebox.machine.models import Process  # noqa: E402
-from archivebox.workers.supervise.watch import POLL_EVERY, Interrupted, Watch  # noqa: E402
+from archivebox.workers.supervise.watch import POLL_EVERY, Interrupted, OrchestratorWatch  # noqa: E402
 
 
 def main() -> int:
@@ -19,7 +19,7 @@ def main() -> int:
     process = Process.current()
     code = 0
     try:
-        with Watch(process, poll_every=float(os.environ.get("POLL_EVERY") or POLL_EVERY)) as watch:
+        with OrchestratorWatch(process, poll_every=float(os.environ.get("POLL_EVERY") or POLL_EVERY)) as watch:
             watch.wait(lambda: False)
     except Interrupted as stop:
         code = 128 + stop.signum

@@ -20,7 +20,7 @@ from archivebox.jobs.deed import DeferredError
 from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.measuring import AFTER_A_PROBLEM, measure_when_idle
 from archivebox.jobs.models import Job, JobFailure, JobPart
-from archivebox.jobs.turns import Turn
+from archivebox.jobs.turns import IdleCheck
 from archivebox.machine.models import Process
 from archivebox.replay.likeness import Comparing, PreemptedError
 from tests import factories
@@ -189,7 +189,7 @@ def test_a_page_that_ends_its_workers_is_given_up() -> None:
 def test_pages_that_wait_come_first_and_those_at_work_where_no_core_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     (page,) = sealed("one")
     job = leased(begin(JobRequest("measure", created_by=system_user(), snapshots=[page.pk])))
-    deed, turn = DEEDS["measure"](job), Turn()
+    deed, turn = DEEDS["measure"](job), IdleCheck()
     deed.take_up()
     assert turn.has_come()
     assert not turn.is_over()

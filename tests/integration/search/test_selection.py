@@ -7,7 +7,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from archivebox.base_models.paging import NEWEST, Order, Page, Place, page_near
+from archivebox.base_models.paging import NEWEST, Order, PageCursor, PageOfRows, page_near
 from archivebox.base_models.visibility import EVERYTHING, Sight, seen_by
 from archivebox.core.models import ArchiveResult, Note, Snapshot, Tag
 from archivebox.search.backend import SearchHit
@@ -159,11 +159,11 @@ def test_a_search_says_where_in_a_note_its_words_are(pages: dict[str, Snapshot])
 def test_pages_are_sorted_by_what_lists_call_them_and_by_size(pages: dict[str, Snapshot]) -> None:
     def listed(order: str) -> list[str]:
         names: list[str] = []
-        place: Place | None = Place()
+        place: PageCursor | None = PageCursor()
         while place is not None:
             page = page_found(sortable(chosen("", EVERYTHING), order), place, 1, ORDERS[order])
             names += [row.url.rpartition("/")[2] for row in page.rows]
-            place = Place(before=page.older) if page.older else None
+            place = PageCursor(before=page.older) if page.older else None
         return names
 
     assert listed("title") == ["pear", "apple", "plum"], "by title, and by URL where there is none"
@@ -268,20 +268,20 @@ def test_a_list_is_the_same_wherever_it_is_looked_for_first(
     expected = list(order.sort(meant.rows, backwards=False))
     assert meant.has_lists
 
-    def page(place: Place, most: int) -> Page[Snapshot]:
+    def page(place: PageCursor, most: int) -> PageOfRows[Snapshot]:
         return page_near(meant.ahead(place, order), meant.within, place, 1, order, most=most)
 
     for most in (1, 2, 10):
         found: list[Snapshot] = []
-        place: Place | None = Place()
+        place: PageCursor | None = PageCursor()
         while place is not None:
             here = page(place, most)
             found += here.rows
-            place = Place(before=here.older) if here.older else None
+            place = PageCursor(before=here.older) if here.older else None
         assert found == expected
-        assert [page(Place(after=row.pk), most).rows for row in expected[1:]] == [[row] for row in expected[:-1]]
+        assert [page(PageCursor(after=row.pk), most).rows for row in expected[1:]] == [[row] for row in expected[:-1]]
     above = pages["pear"].pk
-    assert page_found(meant, Place(after=above), 5).rows == [
+    assert page_found(meant, PageCursor(after=above), 5).rows == [
         row for row in meant.rows.order_by("-pk") if row.pk > above
     ]
 
@@ -292,7 +292,7 @@ def test_what_the_library_leaves_out_is_not_passed_over_where_it_is_asked_for(pa
     Snapshot.objects.filter(pk__in=[pages["pear"].pk, pages["apple"].pk]).update(fence=1)
     meant = chosen("is:cancelled -#nothing", EVERYTHING)
     assert meant.has_lists
-    assert page_near(meant.ahead(Place(), NEWEST), meant.within, Place(), 1, most=1).rows == [pages["fig"]]
+    assert page_near(meant.ahead(PageCursor(), NEWEST), meant.within, PageCursor(), 1, most=1).rows == [pages["fig"]]
 
 
 @pytest.mark.once
@@ -303,7 +303,7 @@ def test_a_search_without_words_is_the_list_of_the_library_in_as_many_queries(pa
             (pages["plum"], [], 1), (pages["apple"], [], 0)
         ]  # fmt: skip
     with CaptureQueriesContext(connection) as listed:
-        page_found(chosen("-is:failed", EVERYTHING), Place(), 5)
+        page_found(chosen("-is:failed", EVERYTHING), PageCursor(), 5)
     assert len(asked) == len(listed) + 1
 
 
@@ -321,7 +321,7 @@ def test_a_list_is_looked_for_from_where_it_begins(
     pages: dict[str, Snapshot], query: str, newest: str | None, oldest: str | None
 ) -> None:
     for order, first in ((NEWEST, newest), (Order(), oldest)):
-        ahead = order.sort(chosen(query, EVERYTHING).ahead(Place(), order), backwards=False)
+        ahead = order.sort(chosen(query, EVERYTHING).ahead(PageCursor(), order), backwards=False)
         assert ahead.first() == (pages[first] if first else None)
 
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 import pytest
 
 from archivebox.contract.formats import Format, FormatKind, best_of, formats_of, kind_of
-from archivebox.contract.presentation import Output
+from archivebox.contract.presentation import OutputPattern
 
 OUTPUTS = {
-    "copy": (Output("preview", "*.html", "Copy", 20),),
-    "single": (Output("preview", "single.html", "Single", 10),),
-    "raw": (Output("preview", "*.html", "Raw", 90),),
-    "shot": (Output("picture", "small.webp"), Output("preview", "*.png", "Picture", 30)),
-    "video": (Output("preview", "*.mp4", "Video", 25), Output("preview", "*.webm", "Video", 25)),
-    "article": (Output("text", "a.txt", "Article", 10), Output("reader", "a.html", "Reader", 10)),
-    "words": (Output("text", "*.txt", "Text"),),
-    "hashes": (Output("evidence", "hashes.json", "Hashes"),),
+    "copy": (OutputPattern("preview", "*.html", "Copy", 20),),
+    "single": (OutputPattern("preview", "single.html", "Single", 10),),
+    "raw": (OutputPattern("preview", "*.html", "Raw", 90),),
+    "shot": (OutputPattern("picture", "small.webp"), OutputPattern("preview", "*.png", "Picture", 30)),
+    "video": (OutputPattern("preview", "*.mp4", "Video", 25), OutputPattern("preview", "*.webm", "Video", 25)),
+    "article": (OutputPattern("text", "a.txt", "Article", 10), OutputPattern("reader", "a.html", "Reader", 10)),
+    "words": (OutputPattern("text", "*.txt", "Text"),),
+    "hashes": (OutputPattern("evidence", "hashes.json", "Hashes"),),
 }
 TYPES = {"html": "text/html", "png": "image/png", "mp4": "video/mp4", "txt": "text/plain", "json": "application/json"}
 
@@ -36,7 +36,7 @@ class Result:
         }
 
 
-def outputs_of(plugin: str) -> tuple[Output, ...]:
+def outputs_of(plugin: str) -> tuple[OutputPattern, ...]:
     return OUTPUTS.get(plugin, ())
 
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from archivebox.contract.presentation import Output
+from archivebox.contract.presentation import OutputPattern
 from archivebox.contract.verdicts import State, Verdict, judge
 
 OUTPUTS = {
-    "picture": (Output("preview", "*.png"),),
-    "article": (Output("text", "*.txt"), Output("reader", "*.html")),
-    "mirror": (Output("files", "*/HEAD"),),
-    "icon": (Output("icon", "favicon.*"),),
-    "hashes": (Output("evidence", "hashes.json"),),
+    "picture": (OutputPattern("preview", "*.png"),),
+    "article": (OutputPattern("text", "*.txt"), OutputPattern("reader", "*.html")),
+    "mirror": (OutputPattern("files", "*/HEAD"),),
+    "icon": (OutputPattern("icon", "favicon.*"),),
+    "hashes": (OutputPattern("evidence", "hashes.json"),),
 }
 
 

@@ -14,7 +14,7 @@ from archivebox.contract.outcomes import could_not_start
 from archivebox.core.archiveresult import back_off, settled_columns
 from archivebox.core.crawl_control.retry import retry_failed
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.progress.failure_groups import Failures, Group, failures_by
+from archivebox.core.progress.failure_groups import FailureGroup, Failures, failures_by
 from archivebox.core.statemachines import SnapshotMachine
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.models import Process
@@ -72,7 +72,7 @@ class TestOutcomes:
         says = '{"type": "ArchiveResult", "status": "failed", "output_str": "no a.example", "reason": "%s"}'
         result = ran(f"echo '{says % 'no_such_host'}'\n")
         assert (result.status, result.reason, result.sentence) == ("failed", "no_such_host", "no a.example")
-        assert failures_by("reason", EVERYTHING) == Failures([Group("no_such_host", 1, 1)], are_all_counted=True)
+        assert failures_by("reason", EVERYTHING) == Failures([FailureGroup("no_such_host", 1, 1)], are_all_counted=True)
         assert retry_failed(Snapshot.objects.all(), reason="no_such_host") == 1
 
     def test_a_hook_says_no_reason_that_is_the_engines(self) -> None:

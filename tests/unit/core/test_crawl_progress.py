@@ -16,9 +16,9 @@ from archivebox.core.crawl_control.edit_crawl import queue_of
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.progress import crawl_progress
 from archivebox.core.progress.crawl_progress import (
+    CrawlProgress,
     PageNow,
     Pill,
-    Progress,
     Size,
     nothing_kept,
     pages_of,
@@ -58,9 +58,9 @@ def test_pages_that_were_excluded_are_not_waited_for() -> None:
 
 
 def test_what_was_not_counted_to_its_end_gives_no_time_that_is_left() -> None:
-    exact = Progress("started", {"sealed": 5, "queued": crawl_progress.COUNTED}, 10.0, 0, None)
+    exact = CrawlProgress("started", {"sealed": 5, "queued": crawl_progress.COUNTED}, 10.0, 0, None)
     assert exact.seconds_left == 60 * crawl_progress.COUNTED / 10
-    more = Progress("started", {"sealed": 5, "queued": crawl_progress.COUNTED + 1}, 10.0, 0, None)
+    more = CrawlProgress("started", {"sealed": 5, "queued": crawl_progress.COUNTED + 1}, 10.0, 0, None)
     assert (more.is_exact, more.seconds_left) == (False, None)
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from archivebox.base_models.visibility import EVERYTHING, Sight
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.progress import failure_groups
-from archivebox.core.progress.failure_groups import Failures, Group, failures_by
+from archivebox.core.progress.failure_groups import FailureGroup, Failures, failures_by
 from archivebox.core.tag import Tag
 from archivebox.core.tags import assign_tags
 from tests import factories
@@ -37,10 +37,10 @@ def test_failures_are_counted_of_the_pages_that_are_seen(
     pages: list[Snapshot], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert pages
-    assert failures_by("plugin", EVERYTHING) == Failures([Group("wget", 2, 1)], are_all_counted=True)
-    assert failures_by("host", Sight(0)) == Failures([Group("a.example", 1, 1)], are_all_counted=True)
+    assert failures_by("plugin", EVERYTHING) == Failures([FailureGroup("wget", 2, 1)], are_all_counted=True)
+    assert failures_by("host", Sight(0)) == Failures([FailureGroup("a.example", 1, 1)], are_all_counted=True)
     monkeypatch.setattr(failure_groups, "COUNTED", 1)
-    assert failures_by("reason", EVERYTHING) == Failures([Group("declared", 1, 0)], are_all_counted=False)
+    assert failures_by("reason", EVERYTHING) == Failures([FailureGroup("declared", 1, 0)], are_all_counted=False)
 
 
 @pytest.mark.database

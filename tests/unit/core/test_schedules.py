@@ -19,7 +19,7 @@ from archivebox.core.intake import schedules
 from archivebox.core.intake.add_urls import take_found
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl, CrawlSchedule, Refused
-from archivebox.crawls.schedule import Template, Turn
+from archivebox.crawls.schedule import DueAction, Template
 from archivebox.machine.models import Machine
 from archivebox.workers.queue.claim import Capacity, FetchRequest, claim_work
 from archivebox.workers.queue.due import Cursor, next_wanted
@@ -78,18 +78,18 @@ def test_workers_sleep_until_the_next_time_and_not_because_of_one_that_waits() -
 @pytest.mark.parametrize(
     ("columns", "late", "is_busy", "turn"),
     [
-        ({}, timedelta(minutes=1), False, Turn.CRAWL),
-        ({}, 30 * HOUR, False, Turn.CRAWL),
-        ({}, timedelta(0), True, Turn.WAIT),
-        ({"overlap": "skip"}, timedelta(0), True, Turn.SKIP),
-        ({"catch_up": "skip"}, timedelta(minutes=1), False, Turn.CRAWL),
-        ({"catch_up": "skip"}, HOUR, False, Turn.SKIP),
-        ({"catch_up": "skip", "is_waiting": True}, HOUR, False, Turn.CRAWL),
-        ({"catch_up": "skip", "is_waiting": True}, HOUR, True, Turn.WAIT),
+        ({}, timedelta(minutes=1), False, DueAction.CRAWL),
+        ({}, 30 * HOUR, False, DueAction.CRAWL),
+        ({}, timedelta(0), True, DueAction.WAIT),
+        ({"overlap": "skip"}, timedelta(0), True, DueAction.SKIP),
+        ({"catch_up": "skip"}, timedelta(minutes=1), False, DueAction.CRAWL),
+        ({"catch_up": "skip"}, HOUR, False, DueAction.SKIP),
+        ({"catch_up": "skip", "is_waiting": True}, HOUR, False, DueAction.CRAWL),
+        ({"catch_up": "skip", "is_waiting": True}, HOUR, True, DueAction.WAIT),
     ],
 )
 def test_what_becomes_of_a_time_is_said_by_two_rules(
-    columns: dict[str, object], late: timedelta, is_busy: bool, turn: Turn
+    columns: dict[str, object], late: timedelta, is_busy: bool, turn: DueAction
 ) -> None:
     now = timezone.now()
     assert CrawlSchedule(next_at=now - late, **columns).turn(now, is_busy=is_busy) is turn

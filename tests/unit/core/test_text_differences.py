@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from archivebox.core.versions.text_differences import MOST_LINES, Line, Sign, Words, compare
+from archivebox.core.versions.text_differences import MOST_LINES, DiffKind, DiffLine, DiffWords, compare
 
 
-def signs(lines: tuple[Line, ...]) -> str:
+def signs(lines: tuple[DiffLine, ...]) -> str:
     return "".join({"same": "=", "gone": "-", "new": "+", "folded": "…"}[line.sign] for line in lines)
 
 
@@ -18,17 +18,17 @@ def test_a_line_that_changed_says_which_words_did() -> None:
 
     assert signs(found.lines) == "-+"
     assert found.lines[1].words == (
-        Words(Sign.SAME, "Open from "),
-        Words(Sign.NEW, "nine"),
-        Words(Sign.SAME, " to six."),
+        DiffWords(DiffKind.SAME, "Open from "),
+        DiffWords(DiffKind.NEW, "nine"),
+        DiffWords(DiffKind.SAME, " to six."),
     )
 
 
 def test_words_of_scripts_without_spaces_are_told_apart() -> None:
     found = compare("日本語のページ", "日本語の本")
 
-    assert [words.text for words in found.lines[0].words if words.sign is Sign.GONE] == ["ページ"]
-    assert [words.text for words in found.lines[1].words if words.sign is Sign.NEW] == ["本"]
+    assert [words.text for words in found.lines[0].words if words.sign is DiffKind.GONE] == ["ページ"]
+    assert [words.text for words in found.lines[1].words if words.sign is DiffKind.NEW] == ["本"]
 
 
 def test_lines_far_from_a_difference_are_folded() -> None:

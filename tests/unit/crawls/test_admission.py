@@ -3,7 +3,7 @@
 import pytest
 
 from archivebox.contract.reasons import Reason
-from archivebox.crawls.admission import Rules, Scope, admit, check_url, shown
+from archivebox.crawls.admission import CrawlScope, Rules, admit, check_url, shown
 from archivebox.lib.networks import OpenedNetworks
 from archivebox.lib.patterns import compile_patterns
 from archivebox.lib.urls import parse_url
@@ -50,7 +50,7 @@ def test_pages_of_the_web_are_taken(text: str) -> None:
     ],
 )
 def test_what_is_no_page_of_the_web_is_refused_with_a_sentence(text: str, code: Reason) -> None:
-    answer = admit(text, Rules(scope=Scope.ALL, max_depth=None))
+    answer = admit(text, Rules(scope=CrawlScope.ALL, max_depth=None))
     assert not answer.admitted
     assert answer.code is code
     assert answer.sentence.endswith(".")
@@ -68,30 +68,30 @@ def test_a_setting_may_take_in_other_schemes() -> None:
 @pytest.mark.parametrize(
     ("scope", "text", "admitted"),
     [
-        (Scope.PAGE, "https://www.example.com/start#part", True),
-        (Scope.PAGE, "https://www.example.com/other", False),
-        (Scope.HOST, "https://www.example.com/other", True),
-        (Scope.HOST, "http://www.example.com/other", True),
-        (Scope.HOST, "https://www.example.com:8443/", False),
-        (Scope.HOST, "https://example.com/", False),
-        (Scope.HOST, "https://www.example.com.evil.org/", False),
-        (Scope.DOMAIN, "https://example.com/", True),
-        (Scope.DOMAIN, "https://blog.example.com:8443/", True),
-        (Scope.DOMAIN, "https://notexample.com/", False),
-        (Scope.DOMAIN, "https://example.com.evil.org/", False),
-        (Scope.ALL, "https://anywhere.org/", True),
+        (CrawlScope.PAGE, "https://www.example.com/start#part", True),
+        (CrawlScope.PAGE, "https://www.example.com/other", False),
+        (CrawlScope.HOST, "https://www.example.com/other", True),
+        (CrawlScope.HOST, "http://www.example.com/other", True),
+        (CrawlScope.HOST, "https://www.example.com:8443/", False),
+        (CrawlScope.HOST, "https://example.com/", False),
+        (CrawlScope.HOST, "https://www.example.com.evil.org/", False),
+        (CrawlScope.DOMAIN, "https://example.com/", True),
+        (CrawlScope.DOMAIN, "https://blog.example.com:8443/", True),
+        (CrawlScope.DOMAIN, "https://notexample.com/", False),
+        (CrawlScope.DOMAIN, "https://example.com.evil.org/", False),
+        (CrawlScope.ALL, "https://anywhere.org/", True),
     ],
 )
-def test_links_stay_in_scope(scope: Scope, text: str, admitted: bool) -> None:
+def test_links_stay_in_scope(scope: CrawlScope, text: str, admitted: bool) -> None:
     answer = admit(text, Rules(seeds=(SEED,), scope=scope, max_depth=1), depth=1)
     assert answer.admitted is admitted
     assert answer.code is (None if admitted else Reason.OUT_OF_SCOPE)
 
 
 def test_what_a_person_gave_is_in_scope() -> None:
-    assert admit("https://other.org/", Rules(seeds=(SEED,), scope=Scope.PAGE)).admitted
-    assert not admit("https://other.org/", Rules(scope=Scope.HOST, max_depth=1), depth=1).admitted
-    assert admit("https://other.org/", Rules(scope=Scope.ALL, max_depth=1), depth=1).admitted
+    assert admit("https://other.org/", Rules(seeds=(SEED,), scope=CrawlScope.PAGE)).admitted
+    assert not admit("https://other.org/", Rules(scope=CrawlScope.HOST, max_depth=1), depth=1).admitted
+    assert admit("https://other.org/", Rules(scope=CrawlScope.ALL, max_depth=1), depth=1).admitted
 
 
 def test_depth_is_limited() -> None:

@@ -13,7 +13,7 @@ from archivebox.search.query.conditions import _STATES
 from archivebox.search.query.explanation import _OF_KEY as PHRASES
 from archivebox.search.query.keys import KEYS, STATES
 from archivebox.search.query.parser import MOST_PARTS
-from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, Words
+from archivebox.search.query.tree import Either, Every, Field, Node, Not, Result, WordGroup
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "query-language.md").read_text()
 MADE_OTHERWISE = {"text", "plugin", "reason"}
@@ -29,24 +29,27 @@ OF_WHO_ASKS = {"latest", "failed", "complete"}
     [
         ("", Every()),
         ('""', Every()),
-        ("one  two", Words(("one", "two"))),
-        ('one and "two   three" begin*', Words(("one", "two three", "begin*"))),
-        ('rock "and" roll', Words(("rock", "and", "roll"))),
-        ("wiki/Pear_(fruit)", Words(("wiki/Pear_(fruit)",))),
-        ("https://a.org/x:y 12:30", Words(("https://a.org/x:y", "12:30"))),
-        ("a or b c", Either((Words(("a",)), Words(("b", "c"))))),
-        ("a (b or c)", Every((Words(("a",)), Either((Words(("b",)), Words(("c",))))))),
-        ("not a -b", Every((Not(Words(("a",))), Not(Words(("b",)))))),
+        ("one  two", WordGroup(("one", "two"))),
+        ('one and "two   three" begin*', WordGroup(("one", "two three", "begin*"))),
+        ('rock "and" roll', WordGroup(("rock", "and", "roll"))),
+        ("wiki/Pear_(fruit)", WordGroup(("wiki/Pear_(fruit)",))),
+        ("https://a.org/x:y 12:30", WordGroup(("https://a.org/x:y", "12:30"))),
+        ("a or b c", Either((WordGroup(("a",)), WordGroup(("b", "c"))))),
+        ("a (b or c)", Every((WordGroup(("a",)), Either((WordGroup(("b",)), WordGroup(("c",))))))),
+        ("not a -b", Every((Not(WordGroup(("a",))), Not(WordGroup(("b",)))))),
         ('#"to read" TAG:x', Every((Field("tag", "to read"), Field("tag", "x")))),
         ("host:Bücher.example:8000", Field("host", "xn--bcher-kva.example_8000")),
         ("host:*.a.org", Field("host", "*.a.org")),
-        ("plugin:wget a status:queued", Every((Words(("a",)), Result("wget", "queued")))),
+        ("plugin:wget a status:queued", Every((WordGroup(("a",)), Result("wget", "queued")))),
         ("plugin:a plugin:b reason:timeout", Every((Result("a", "", "timeout"), Result("b", "", "timeout")))),
         ("status:queued", Field("status", "queued")),
         ("-status:failed", Not(Result(status="failed"))),
         ("quality:<80", Field("quality", "<80")),
         ("http:404 http:5XX", Every((Field("http", "404"), Field("http", "5xx")))),
-        ("http://a.org/ note:x has:PDF", Every((Words(("http://a.org/",)), Field("note", "x"), Field("has", "pdf")))),
+        (
+            "http://a.org/ note:x has:PDF",
+            Every((WordGroup(("http://a.org/",)), Field("note", "x"), Field("has", "pdf"))),
+        ),
         ("crawl:0199C2F0-1", Field("crawl", "0199c2f01")),
     ],
 )

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from archivebox.web.middleware.request_gate import BODY_MOST, UPLOAD_MOST, Gate, Message, Receive, Scope, Send
+from archivebox.web.middleware.request_gate import BODY_MOST, UPLOAD_MOST, Message, Receive, RequestGate, Scope, Send
 
 
 async def app(_scope: Scope, receive: Receive, send: Send) -> None:
@@ -35,7 +35,7 @@ async def answer_to(size: int, *, is_editor: bool, accept: bytes = b"*/*") -> li
         sent.append(message)
 
     headers = [(b"content-length", str(size).encode()), (b"accept", accept)]
-    await Gate(app, editors)({"headers": headers, "is_editor": is_editor}, receive, send)
+    await RequestGate(app, editors)({"headers": headers, "is_editor": is_editor}, receive, send)
     return sent
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from archivebox.web.middleware.request_gate import Message, Receive, Scope, Send
-from archivebox.web.middleware.request_metrics import Counted
+from archivebox.web.middleware.request_metrics import RequestMetrics
 from archivebox.workers.metrics import REQUESTS
 
 
@@ -36,5 +36,5 @@ def counted(method: str) -> float:
 def test_requests_are_counted_and_methods_that_nobody_knows_are_one() -> None:
     before = counted("GET"), counted("other")
     for app, method in ((teapot, "GET"), (teapot, "BREW"), (teapot, "WHEN"), (gone, "GET")):
-        asyncio.run(Counted(app)({"type": "http", "method": method}, nothing, nowhere))
+        asyncio.run(RequestMetrics(app)({"type": "http", "method": method}, nothing, nowhere))
     assert (counted("GET") - before[0], counted("other") - before[1]) == (1, 2)

@@ -4,13 +4,13 @@ import pytest
 from django.db import OperationalError
 
 from archivebox.base_models.transient import transient_problem
-from archivebox.workers.supervise.watch import Watch
+from archivebox.workers.supervise.watch import OrchestratorWatch
 from tests.factories import row
 
 AWAY = OperationalError("database or disk is full")
 
 
-class Impatient(Watch):
+class Impatient(OrchestratorWatch):
     """A watch that does not sleep, and cannot put on record that its orchestrator has died: not the first time."""
 
     tries = 0
