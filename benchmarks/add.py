@@ -116,8 +116,8 @@ def run(rounds: int) -> list[Finding]:
 
 
 @contextlib.contextmanager
-def server(place: Place) -> Iterator[None]:
-    """``archivebox server`` in a collection, from its first answer on."""
+def server(place: Place) -> Iterator[str]:
+    """``archivebox server`` in a collection, from its first answer on: its URL."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -125,7 +125,7 @@ def server(place: Place) -> Iterator[None]:
     with subprocess.Popen(command, cwd=REPOSITORY, env=place.env, stdout=subprocess.DEVNULL) as running:
         try:
             wait_for(f"http://{address}/health/", running)
-            yield
+            yield f"http://{address}"
         finally:
             running.send_signal(signal.SIGTERM)
 
