@@ -43,9 +43,16 @@ STEPS = {
 TOKEN = """
 from django.contrib.auth.models import User
 from archivebox.accounts import tokens
-print(tokens.issue(User.objects.create_superuser("eve"), "test", ["write"])[1])
+print(tokens.issue(User.objects.create_superuser("eve"), "test", ["admin"])[1])
 """
-COUNT = "from archivebox.crawls.models import Crawl; print(Crawl.objects.count())"
+CRAWL = "archivebox.crawls.models.Crawl"
+COUNT = "from importlib import import_module as get; print(get({0!r}).{1}.objects.count())"
+OTHERS: dict[str, tuple[str, dict[str, object], int]] = {
+    "jobs": ("archivebox.jobs.models.Job", {"kind": "verify", "query": ""}, 202),
+    "users": ("django.contrib.auth.models.User", {"username": "new"}, 201),
+    "binaries": ("archivebox.machine.models.Binary", {"name": "nowhere", "binproviders": ["env"]}, 202),
+}
+"""Requests with effects outside the database: what they create, their bodies, and their answers."""
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +85,12 @@ def web_server(folder: Path, step: tuple[str, str, str]) -> Iterator[Server]:
 
 
 def send(server: Server, token: str, key: str, url: str) -> Answer:
+    return post(server, token, key, "crawls", {"urls": [url]})
+
+
+def post(server: Server, token: str, key: str, path: str, sent_body: dict[str, Any]) -> Answer:
     """Send it again and again until there is an answer: the server may only just have been started."""
-    body = json.dumps({"urls": [url]}).encode()
+    body = json.dumps(sent_body).encode()
     sent: dict[str, Any] = {
         "Authorization": f"Bearer {token}",
         "Content_Type": "application/json",
@@ -87,38 +98,51 @@ def send(server: Server, token: str, key: str, url: str) -> Answer:
     }
     for _ in range(600):
         try:
-            return server.ask("/api/v1/crawls", method="POST", body=body, **sent)
+            return server.ask(f"/api/v1/{path}", method="POST", body=body, **sent)
         except ConnectionRefusedError:
             time.sleep(0.05)
     raise AssertionError(f"no answer: {server.output}")
 
 
-def crawls(folder: Path) -> int:
-    return int(in_collection(folder, COUNT))
+def rows(folder: Path, model: str = CRAWL) -> int:
+    return int(in_collection(folder, COUNT.format(*model.rsplit(".", 1))))
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_request_whose_server_is_killed_runs_once_when_sent_again(folder: Path, token: str, step: str) -> None:
-    before, url = crawls(folder), f"https://example.com/{len(step)}"
+    before, url = rows(folder), f"https://example.com/{len(step)}"
     with web_server(folder, STEPS[step]) as server:
         with pytest.raises(ConnectionError):
             send(server, token, step, url)
         assert server.cli.wait(30) == -9, server.output
     is_committed = step == "after the commit"
-    assert crawls(folder) == before + is_committed, "all of it is committed, or nothing"
+    assert rows(folder) == before + is_committed, "all of it is committed, or nothing"
     with web_server(folder, NEVER) as server:
         answer = send(server, token, step, url)
         assert (answer.status, "idempotency-replayed" in answer.headers) == (201, is_committed), answer.text
         again = send(server, token, step, url)
     assert (again.status, json.loads(again.body)["id"]) == (201, json.loads(answer.body)["id"])
-    assert crawls(folder) == before + 1
+    assert rows(folder) == before + 1
+
+
+@pytest.mark.parametrize("path", OTHERS)
+def test_effects_outside_the_database_leave_one_row(folder: Path, token: str, path: str) -> None:
+    model, body, status = OTHERS[path]
+    before = rows(folder, model)
+    with web_server(folder, STEPS["before the commit"]) as server, pytest.raises(ConnectionError):
+        post(server, token, path, path, body)
+    assert rows(folder, model) == before
+    with web_server(folder, NEVER) as server:
+        answer = post(server, token, path, path, body)
+    assert answer.status == status, answer.text
+    assert rows(folder, model) == before + 1
 
 
 def test_requests_sent_at_the_same_moment_with_one_key_run_once(folder: Path, token: str) -> None:
-    before = crawls(folder)
+    before = rows(folder)
     with web_server(folder, NEVER) as server, ThreadPoolExecutor(8) as pool:
         send(server, token, "first", "https://example.com/first")
         answers = list(pool.map(lambda _: send(server, token, "all", "https://example.com/all"), range(8)))
     assert [answer.status for answer in answers] == [201] * 8, answers
     assert len({answer.body for answer in answers}) == 1
-    assert crawls(folder) == before + 2
+    assert rows(folder) == before + 2
