@@ -24,7 +24,6 @@ from archivebox.hooks import (
     discover_hooks,
     needed_programs,
     plugins,
-    prepare_hook,
     process_hook_records,
     resolve_settings,
 )
@@ -33,9 +32,11 @@ from archivebox.machine.process import Process
 from archivebox.storage.layout import HOOK_RUNS
 from archivebox.workers.execute.capped_log import cut_all
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.executor import Executor
 from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.hook_rules import HookRules
+from archivebox.workers.execute.leased_item import LeasedItem
 from archivebox.workers.execute.schedule import Planned, Schedule
+from archivebox.workers.execute.step_executor import StepExecutor
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 
@@ -45,44 +46,101 @@ MOST_RESTARTS = 3
 """How often a dead background hook is started again without a Snapshot sealed in between."""
 
 
-class CrawlRunExecutor(Executor):
+class CrawlRunExecutor(LeasedItem):
     """Holds a CrawlRun: its hooks in ten steps, ready for Snapshots, ended when no Snapshot needs it."""
 
-    event = "Crawl"
-
     def __init__(self, engine: Engine, lease: Lease, loaded: "LoadedCrawlRun") -> None:
-        planned = [Planned(hook) for hook in discover_hooks("Crawl")]
-        call = replace(loaded.call, proxy=engine.proxies.proxy_of(loaded.crawl_id))
-        super().__init__(engine, lease, call, Schedule(planned))
+        super().__init__(engine, lease)
         self.crawl_id = loaded.crawl_id
         self.is_ready = loaded.is_ready
         self._deaths = loaded.attempts
         self.holds_something = loaded.holds_something
         self.preempted = False
         self.began = engine.loop.time()
+        self.rules = CrawlRules(self)
+        call = replace(loaded.call, proxy=engine.proxies.proxy_of(loaded.crawl_id))
+        schedule = Schedule(Planned(hook) for hook in discover_hooks("Crawl"))
+        self.steps = StepExecutor(self, call, schedule, self.rules, self.rules)
+        self.steps.runs.end_leftovers([row for row in loaded.running if not self._resume(row)])
+
+    def _resume(self, row: Process) -> bool:
+        """Go on with a browser that an earlier worker started; whether that can be."""
+        return any(
+            (item.hook.plugin, item.hook.file_name) == (row.plugin, row.hook_name)
+            and item.run is None
+            and self.steps.runs.adopt(item, row)
+            for item in self.steps.schedule.planned
+        )
+
+    def advance(self) -> None:
+        self.steps.advance()
+
+    def hooks(self) -> list[HookProcess]:
+        return self.steps.runs.latest
+
+    @property
+    def is_suspect(self) -> bool:
+        """Whether workers have died with it, so that it is begun alone until it is ready."""
+        return bool(self._deaths) and not self.is_ready and not self.ending
+
+    def write_ready(self, *, ready: bool) -> None:
+        """Say whether Snapshots may use it; a worker's death counts against it only until it is ready for them."""
+        self.is_ready = ready
+        failures = self.rules.failures
+        columns = {"ready_at": timezone.now() if ready else None, "reason": failures[-1][:128] if failures else ""}
+        self.engine.journal.update(CrawlRun, self.lease.pk, columns | ({"attempts": 0} if ready else {}), self.lease)
+        self.engine.journal.effect(_nothing, self.lease, ring=True)
+
+    def preempt(self) -> None:
+        """Another crawl waits: begin no more Snapshots; when those that run have ended, it is its turn."""
+        self.preempted = True
+        self.write_ready(ready=False)
+
+    def on_snapshot_sealed(self) -> None:
+        self.rules.restarts = 0
+
+    async def handle_request(self, event: str) -> None:
+        """Its crawl is paused or cancelled: nothing needs it any more."""
+        del event
+        await self.end("seal")
+
+    async def requeue(self) -> None:
+        await self.end("requeue")
+
+    async def end(self, event: str) -> None:
+        """End its trees, run ``on_CrawlEnd``, and put the row down: sealed, or back in the queue."""
+        await self.steps.end_everything(EndReason.SEALED, self.engine.stop_grace)
+        if event == "seal":
+            for hook in discover_hooks("CrawlEnd"):
+                if self.steps.call.settings.reason_to_skip(hook) is None:
+                    self.steps.runs.launch(Planned(hook))
+            await self.steps.runs.wait_until_idle()
+            runs = self.steps.call.object_dir / HOOK_RUNS
+            await self.engine.loop.run_in_executor(None, cut_all, runs, self.engine.output_max)
+        await self.engine.journal.read(_end_lease, self.lease, event)
+        self.finish()
+
+    async def abandon(self) -> None:
+        await self.steps.end_everything(EndReason.CANCELLED, 0.0)
+        self.finish()
+
+
+class CrawlRules(HookRules):
+    """The rules of one crawl's hooks, and what they come to. They have no results: what counts is which failed."""
+
+    def __init__(self, executor: CrawlRunExecutor) -> None:
+        self._executor = executor
         self.restarts = 0
         self.failures: list[str] = []
         self._wishes: list[tuple[str, BinaryRequest]] = []
         """Programs that hooks of the crawl have asked for, each with the file name of the hook."""
-        self._end_hooks: list[Planned] = []
-        self.end_leftovers([row for row in loaded.running if not self._resume_hook(row)])
-
-    def _resume_hook(self, row: Process) -> bool:
-        """Go on with a browser that an earlier worker started; whether that can be."""
-        for item in self.schedule.planned:
-            if (item.hook.plugin, item.hook.file_name) == (row.plugin, row.hook_name) and item.run is None:
-                run = HookProcess(
-                    self.engine, self, prepare_hook(item.hook, self.call), self.work_of(item), process_id=row.pk
-                )
-                if run.adopt(row):
-                    self._take_on(item, run)
-                    self.expect_ready(item, run)
-                    return True
-        return False
 
     def work_of(self, item: Planned) -> dict[str, UUID]:
         del item
-        return {"crawl_id": self.crawl_id}
+        return {"crawl_id": self._executor.crawl_id}
+
+    def hook_started(self, item: Planned, run: HookProcess) -> None:
+        """There is no result to write it to."""
 
     def settle(self, item: Planned, result: Outcome, reason: str = "") -> None:
         item.status = str(result.status)
@@ -90,7 +148,7 @@ class CrawlRunExecutor(Executor):
             self.failures.append(reason or f"{result.reason}:{item.hook.file_name}")
 
     def settle_run(self, item: Planned, run: HookProcess) -> None:
-        """Crawl hooks have no results: what counts is whether one failed that nobody had told to stop.
+        """See whether one failed that nobody had told to stop.
 
         One whose end nobody saw runs again, as with pages; of what runs in the background that is a failure as others.
         """
@@ -108,12 +166,12 @@ class CrawlRunExecutor(Executor):
         item.status = "failed" if failed else "succeeded"
         if failed:
             self.failures.append(run.output.refused or Reason.HOOK_FAILED.of(item.hook.file_name))
-        if not self.ending and failed and item.hook.background and end_reason is not EndReason.TIMEOUT:
+        if not self._executor.ending and failed and item.hook.background and end_reason is not EndReason.TIMEOUT:
             self._start_again(item)
 
     def _start_again(self, item: Planned) -> None:
         """A dead background hook alone is started again; what it was ready for is not, until it is ready anew."""
-        self._write_ready(ready=False)
+        self._executor.write_ready(ready=False)
         if self.restarts < MOST_RESTARTS:
             self.restarts += 1
             item.status, item.run, item.late = "queued", None, False
@@ -127,74 +185,17 @@ class CrawlRunExecutor(Executor):
             if record.type == "Binary":
                 request = replace(parse_request(record.fields), optional=True)
                 self._wishes.append((run.hook.file_name, request))
-        self.ingest(run, partial(_ingest_records, self.lease.pk, run.process_id), records, self.lease)
+        lease = self._executor.lease
+        self._executor.steps.runs.ingest(run, partial(_ingest_records, lease.pk, run.process_id), records, lease)
         return True
 
     def steps_are_over(self) -> None:
         """Ready once its foreground hooks are final and its ready-declaring ones are ready, ended or late."""
-        waiting = [i for i in self.schedule.planned if i.hook.background and i.hook.ready and not i.is_ready]
-        if not waiting and not self.is_ready and not self.ending and not self.preempted:
-            self._write_ready(ready=True)
-
-    @property
-    def is_suspect(self) -> bool:
-        """Whether workers have died with it, so that it is begun alone until it is ready."""
-        return bool(self._deaths) and not self.is_ready and not self.ending
-
-    def _has_got_on(self) -> None:
-        """A worker's death counts against the run only until it is ready for pages."""
-        self.engine.journal.update(CrawlRun, self.lease.pk, {"attempts": 0}, self.lease)
-
-    def _write_ready(self, *, ready: bool) -> None:
-        self.is_ready = ready
-        if ready:
-            self._has_got_on()
-        columns = {
-            "ready_at": timezone.now() if ready else None,
-            "reason": self.failures[-1][:128] if self.failures else "",
-        }
-        self.engine.journal.update(CrawlRun, self.lease.pk, columns, self.lease)
-        self.engine.journal.effect(_nothing, self.lease, ring=True)
-
-    def preempt(self) -> None:
-        """Another crawl waits: begin no more Snapshots; when those that run have ended, it is its turn."""
-        self.preempted = True
-        self._write_ready(ready=False)
-
-    def on_snapshot_sealed(self) -> None:
-        self.restarts = 0
-
-    async def handle_request(self, event: str) -> None:
-        """Its crawl is paused or cancelled: nothing needs it any more."""
-        del event
-        await self.end("seal")
-
-    async def requeue(self) -> None:
-        await self.end("requeue")
-
-    async def end(self, event: str) -> None:
-        """End its trees, run ``on_CrawlEnd``, and put the row down: sealed, or back in the queue."""
-        await self.end_everything(EndReason.SEALED, self.engine.stop_grace)
-        if event == "seal":
-            await self._run_end_hooks()
-            runs = self.call.object_dir / HOOK_RUNS
-            await self.engine.loop.run_in_executor(None, cut_all, runs, self.engine.output_max)
-        await self.engine.journal.read(_end_lease, self.lease, event)
-        self.finish()
-
-    async def _run_end_hooks(self) -> None:
-        self._end_hooks = [
-            Planned(hook) for hook in discover_hooks("CrawlEnd") if self.call.settings.reason_to_skip(hook) is None
-        ]
-        for item in self._end_hooks:
-            self.launch(item)
-        if self._by_run:
-            self._idle = self.engine.loop.create_future()
-            await self._idle
-
-    async def abandon(self) -> None:
-        await self.end_everything(EndReason.CANCELLED, 0.0)
-        self.finish()
+        executor = self._executor
+        background = [item for item in executor.steps.schedule.planned if item.hook.background and item.hook.ready]
+        is_open = not (executor.is_ready or executor.ending or executor.preempted)
+        if is_open and all(item.is_ready for item in background):
+            executor.write_ready(ready=True)
 
 
 # --- on the database thread -------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from archivebox.lib.files import remove_tree
 from archivebox.workers.execute.schedule import Planned
 
 if TYPE_CHECKING:
+    from archivebox.workers.execute.page_results import PageResults
     from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
 
 log = logging.getLogger(__name__)
@@ -39,8 +40,8 @@ class RefusedPage:
     the page itself comes, that is made anew. A page that was had before stays as it is.
     """
 
-    def __init__(self, executor: "SnapshotExecutor") -> None:
-        self._executor = executor
+    def __init__(self, executor: "SnapshotExecutor", results: "PageResults") -> None:
+        self._executor, self._results = executor, results
         self._schedule = executor.schedule
         self._snapshot = executor.snapshot
         self._facts = self._snapshot.facts
@@ -95,7 +96,7 @@ class RefusedPage:
                 item.status, item.replay = item.final_status, False
                 continue
             is_last = counts and item.attempts + 1 >= self._executor.engine.max_attempts
-            self._executor.settle(item, result, extra=None if is_last else moment)
+            self._results.settle(item, result, extra=None if is_last else moment)
 
     def _make_anew(self, navigation: Planned) -> None:
         """Run again what was made of that which was shown before, in folders without it."""
@@ -104,11 +105,11 @@ class RefusedPage:
                 continue
             if not item.hook.derived:
                 self._remove_files(item)
-            self._executor.back_to_queue(item, "")
+            self._results.back_to_queue(item, "")
 
     def _remove_files(self, item: Planned) -> None:
         try:
-            remove_tree(self._executor.call.object_dir / item.hook.plugin)
+            remove_tree(self._executor.steps.call.object_dir / item.hook.plugin)
         except OSError as error:  # whoever writes there next says so
             log.warning("Not deleted: %s action=evidence_left snapshot=%s", error, self._snapshot.pk)
 

@@ -22,11 +22,11 @@ from archivebox.search.upkeep import forget
 from archivebox.storage.layout import HOOK_RUNS
 from archivebox.workers.execute.capped_log import cut_all
 from archivebox.workers.execute.durability import make_durable
-from archivebox.workers.execute.executor import Executor
 from archivebox.workers.execute.packed_runs import pack, sizes_on_record
 from archivebox.workers.execute.refused_page import was_refused
 from archivebox.workers.execute.schedule import Planned
 from archivebox.workers.execute.snapshot_rows import seal
+from archivebox.workers.execute.step_executor import StepExecutor
 from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder
 
 log = logging.getLogger(__name__)
@@ -53,13 +53,12 @@ _WINDING_DOWN = frozenset({Phase.STEPS, Phase.STOPPING, Phase.CLOSING_PAGE, Phas
 class Sealing:
     """The phases of one Snapshot after its last step; ``advance`` is called after each event and never waits."""
 
-    def __init__(self, executor: Executor, snapshot: Snapshot) -> None:
+    def __init__(self, steps: StepExecutor, snapshot: Snapshot) -> None:
         self.phase = Phase.STEPS
         self.final_changed = False
         """Whether a result that others may be made from became final in this worker's hands."""
-        self._executor = executor
-        self._engine = executor.engine
-        self._schedule = executor.schedule
+        self._steps, self._engine = steps, steps.engine
+        self._schedule = steps.schedule
         self._snapshot = snapshot
         self._outdated: set[Planned] = set()
         """What is derived and ran, or still runs, on results that have become others."""
@@ -101,7 +100,7 @@ class Sealing:
     def _stop(self, *, session: bool) -> bool:
         """Whether background hooks of this kind run that do not end by themselves; they are told to."""
         items = [item for item in self._schedule.running() if item.runs_until_stopped and item.hook.session == session]
-        self._executor.stop_background(items, self._engine.seal_grace)
+        self._steps.runs.stop_background(items, self._engine.seal_grace)
         return bool(items)
 
     def _downloads_left(self) -> bool:
@@ -114,7 +113,7 @@ class Sealing:
         """Have it on record, so that the browser of the crawl's last page ends while the rest is made of that one."""
         self.phase = phase
         columns = {"finishing": True}
-        self._engine.journal.update(Snapshot, self._snapshot.pk, columns, self._executor.lease)
+        self._engine.journal.update(Snapshot, self._snapshot.pk, columns, self._steps.lease)
         self._engine.on_capacity()
 
     # --- what is made from other results ----------------------------------------------------------------------
@@ -127,14 +126,14 @@ class Sealing:
                 self._outdated.add(item)
         self.final_changed = False
         self._make_anew()
-        self._executor.go_on()
+        self._steps.go_on()
 
     def _make_anew(self) -> None:
         """What is outdated and still runs is not cut short: it waits for its end."""
         for item in [one for one in self._outdated if one.is_settled]:
             self._outdated.remove(item)
             item.status, item.run = "queued", None
-            self._executor.go_on()
+            self._steps.go_on()
 
     def _changed_since(self, item: Planned) -> bool:
         started = item.run.started_at if item.run is not None else None
@@ -150,8 +149,8 @@ class Sealing:
         """``on_SnapshotEnd`` hooks have no results of their own; they run at every seal."""
         self._end_hooks = [Planned(hook) for hook in discover_hooks("SnapshotEnd")]
         for item in self._end_hooks:
-            if self._executor.call.settings.reason_to_skip(item.hook) is None:
-                self._executor.launch(item)
+            if self._steps.call.settings.reason_to_skip(item.hook) is None:
+                self._steps.runs.launch(item)
             else:
                 item.status = "skipped"
 
@@ -161,21 +160,21 @@ class Sealing:
         try:
             await self._keep_and_seal()
         except OSError as error:
-            self._executor.fail(error)
+            self._steps.fail(error)
 
     async def _keep_and_seal(self) -> None:
-        folder = self._executor.call.object_dir
-        await self._executor.end_orphans(self._engine.stop_grace)
+        folder = self._steps.call.object_dir
+        await self._steps.runs.end_orphans(self._engine.stop_grace)
         self._engine.outputs.unwatch_folder(str(folder / HOOK_RUNS))
         waits = is_unsigned(folder)
-        was_kept = not (self._executor.process_ids or waits or self._snapshot.reason)
+        was_kept = not (self._steps.runs.marks or waits or self._snapshot.reason)
         reason = "" if was_kept else await self._keep(folder)
         await self._correct_files(folder, signed_in=Path(MANIFEST).parent.name if waits else "")
         former = None if reason else await self._unchanged_since(folder)
         is_sealed = await self._engine.journal.read(seal, self._snapshot, reason, former)
         if former is not None and is_sealed:
             await self._engine.loop.run_in_executor(None, clear_away, self._snapshot)
-        self._executor.finish()
+        self._steps.leased.finish()
 
     async def _correct_files(self, folder: Path, signed_in: str) -> None:
         """Tell of files that changed since their hook ended: what spoke of the live page, or was packed, or signed."""
@@ -185,11 +184,11 @@ class Sealing:
         for item in results:
             if item.result_id is not None and item.hook.plugin in changed:
                 columns = changed[item.hook.plugin]
-                self._engine.journal.update(ArchiveResult, item.result_id, columns, self._executor.lease)
+                self._engine.journal.update(ArchiveResult, item.result_id, columns, self._steps.lease)
 
     async def _unchanged_since(self, folder: Path) -> Snapshot | None:
         """The version before it that says the same, where such a new one is not wanted; one kept once stays."""
-        if self._executor.call.settings.get_flag("KEEP_UNCHANGED") or self._snapshot.sealed_at is not None:
+        if self._steps.call.settings.get_flag("KEEP_UNCHANGED") or self._snapshot.sealed_at is not None:
             return None
         if any(item.is_settled and was_refused(item) for item in self._schedule.navigations):
             return None

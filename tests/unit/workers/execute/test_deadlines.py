@@ -13,7 +13,7 @@ from archivebox.contract.records import EndReason
 from archivebox.hooks import HookCall
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.hook_process import HookProcess, Owner
-from archivebox.workers.execute.snapshot_executor import attempts_allowed
+from archivebox.workers.execute.page_results import attempts_allowed
 
 
 class Stopped(HookProcess):

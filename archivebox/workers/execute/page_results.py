@@ -1,0 +1,173 @@
+"""Owns what becomes of a Snapshot's results: each run that ends is judged, and its row written."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from archivebox.contract.outcomes import CUT_OFF, PAGE_LOST, Outcome, Status, failure, outcome
+from archivebox.contract.reasons import Reason
+from archivebox.core.archiveresult import ArchiveResult, ending_of, settled_columns, take_title, title_said
+from archivebox.core.snapshot import Snapshot
+from archivebox.hooks import learn_finite
+from archivebox.lib.machine_load import is_busy
+from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.refused_page import RefusedPage, was_refused
+from archivebox.workers.execute.schedule import Planned
+
+if TYPE_CHECKING:
+    from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
+
+TIMES_WHEN_BUSY = 2
+"""As many attempts has what failed for want of time while the machine was busy; back-off leads to when it is idle."""
+OF_TIME = frozenset({Reason.TIMEOUT, Reason.TEMPORARY_FAILURE})
+
+
+def attempts_allowed(reason: Reason | None, limit: int) -> int:
+    """How often a hook may run that has just failed for ``reason``, where the limit is otherwise ``limit``."""
+    return limit * TIMES_WHEN_BUSY if reason in OF_TIME and is_busy() else limit
+
+
+class PageResults:
+    """The results of one Snapshot, in memory and on record."""
+
+    def __init__(self, executor: "SnapshotExecutor") -> None:
+        self._executor, self._engine = executor, executor.engine
+        self._snapshot, self._schedule, self._page = executor.snapshot, executor.schedule, executor.page
+        self.refused = RefusedPage(executor, self)
+
+    def write(self, item: Planned, columns: dict[str, Any]) -> None:
+        """Put columns of a result on record; hooks at a seal have none."""
+        if item.result_id is not None:
+            self._engine.journal.update(ArchiveResult, item.result_id, columns, self._executor.lease)
+
+    def hook_started(self, item: Planned, run: HookProcess) -> None:
+        columns: dict[str, object] = {"start_ts": timezone.now(), "process_id": run.process_id}
+        columns |= {} if item.replay else {"status": "started", "reason": _kept_reason(item, "")}
+        self.write(item, columns)
+
+    def back_to_queue(self, item: Planned, reason: str) -> None:
+        """Have it run again, in this worker's hands if these keep it."""
+        item.status, item.run = "queued", None
+        self.write(item, {"status": "queued", "retry_at": timezone.now(), "reason": _kept_reason(item, reason)})
+
+    def settle(self, item: Planned, result: Outcome, reason: str = "", extra: dict[str, Any] | None = None) -> None:
+        declared = item.run.declared if item.run is not None else None
+        limit = attempts_allowed(result.reason, self._engine.max_attempts)
+        columns = settled_columns(result, declared, attempts=item.attempts, now=timezone.now(), limit=limit)
+        left_out = item.run.left_out if item.run is not None else ""
+        columns["reason"] = (reason or str(columns["reason"]) or left_out)[:128]
+        columns |= extra or {}
+        item.status, item.reason = str(columns["status"]), str(columns["reason"])
+        item.attempts, item.retry_at = int(columns["attempts"]), columns["retry_at"]
+        if result.status is Status.QUEUED:
+            item.run = None
+        self._executor.sealing.final_changed |= not item.hook.derived
+        if item.hook.gate and item.status in {"succeeded", "noresults"}:
+            self.judge_anew(Reason.KEPT_OUT.of(item.hook.plugin))
+        self.write(item, columns | {"status": item.status})
+        if item.result_id is not None:
+            self._has_got_on(item)
+
+    def _has_got_on(self, item: Planned) -> None:
+        """A worker's death counts against the page only while no result of it becomes final in between."""
+        if self._snapshot.attempts and item.is_settled:
+            self._snapshot.attempts = 0
+            self._engine.journal.update(Snapshot, self._snapshot.pk, {"attempts": 0}, self._executor.lease)
+
+    def judge_anew(self, reason: str) -> None:
+        """What stood in the way of some hooks does so no longer: they wait for their turn again."""
+        for item in self._schedule.planned:
+            if item.status == "skipped" and item.reason == reason:
+                self.back_to_queue(item, "")
+
+    # --- a run has ended --------------------------------------------------------------------------------------
+
+    def settle_run(self, item: Planned, run: HookProcess) -> None:
+        item.files = run.listing.columns
+        result = self._with_regard_to_page(item, self._outcome_of(run))
+        replayed, item.replay = item.replay, False
+        if item.result_id is None or (replayed and self._executor.ending):
+            item.status = item.final_status or "succeeded"
+            return
+        if result == CUT_OFF:
+            item.hook = learn_finite(item.hook)
+        match result.status:
+            case _ if replayed and self.refused.is_had_already(item, result):
+                self.refused.keep_earlier(item)
+            case Status.QUEUED:
+                self.back_to_queue(item, result.code)
+            case _:
+                self._keep(item, run, result)
+        if item.hook.opens_page and run.declared is not None and run.declared.is_final_failure:
+            self._page_is_gone()
+
+    def _outcome_of(self, run: HookProcess) -> Outcome:
+        released = (self._executor.ending or self._engine.stopping) and not self._executor.is_cancelled
+        return outcome(
+            ending_of(
+                run.hook,
+                run.declared,
+                run.listing,
+                exit_code=run.status.exit_code if run.status else None,
+                end_reason=run.final_reason(),
+                stderr=run.stderr,
+                taken_over=run.taken_over,
+                unwatched=run.ended_unwatched,
+                killed_early=run.killed_early,
+                released=released,
+            )
+        )
+
+    def _keep(self, item: Planned, run: HookProcess, result: Outcome) -> None:
+        """Put a result on record with its files, and do what it means for the rest of the page."""
+        earlier = item.reason
+        self.settle(item, result, extra=run.listing.columns | {"iface_id": self._interface_of(item, run, result)})
+        self.refused.follow(item, earlier)
+        title = "" if self.refused.is_kept else title_said(item.hook, run.declared)
+        if title:  # asked here: an effect costs a savepoint, for every hook
+            self._engine.journal.effect(partial(take_title, self._snapshot.pk, title), self._executor.lease)
+
+    def _interface_of(self, item: Planned, run: HookProcess, result: Outcome) -> UUID | None:
+        """By which its connections left; those of a navigation are the browser's."""
+        interfaces, crawl_id = self._engine.interfaces, self._snapshot.crawl_id
+        found = interfaces.of_process(crawl_id, run.process_id)
+        if found is None and item.hook.is_navigation and result.status is not Status.FAILED:
+            found = interfaces.of_url(crawl_id, self._snapshot.url)
+        return found
+
+    def _with_regard_to_page(self, item: Planned, result: Outcome) -> Outcome:
+        """Who held, recorded or used the page when it died, or died itself at that, runs again on a new one."""
+        if item.hook.session:
+            if self._page.is_gone and result.retry:
+                return failure(Reason.PAGE_GONE)
+            if result.reason is Reason.SIGNALLED and not self._page.is_given_up:
+                result = PAGE_LOST
+            is_lost = result.status is Status.QUEUED and item.run not in self._executor.steps.runs.unjudged
+        else:
+            is_lost = self._lost_its_page(item, result)
+            result = PAGE_LOST if is_lost else result
+        if is_lost:
+            self._page.lose(item)
+        return result
+
+    def _lost_its_page(self, item: Planned, result: Outcome) -> bool:
+        """Whether it failed for want of the page, by its own word or because nobody holds it any more."""
+        if result == PAGE_LOST or not item.hook.page:
+            return result == PAGE_LOST
+        if item.released_page and item.run is not None and item.run.declared is None:
+            return False  # it broke over what it had taken from there
+        return result.status is Status.FAILED and result.retry and not self._page.lives
+
+    def _page_is_gone(self) -> None:
+        """Who held it says that it went away for good: what listened to it is not tried again for that either."""
+        self._page.is_gone = True
+        for item in self._schedule.session_hooks():
+            if item.status == "backoff":
+                self.settle(item, failure(Reason.PAGE_GONE))
+
+
+def _kept_reason(item: Planned, reason: str) -> str:
+    """The reason of a result that is open again: that of a refusal stays until its navigation has found the page."""
+    return item.reason if was_refused(item) and item.hook.session else reason

@@ -1,0 +1,130 @@
+"""Owns what hooks of a Snapshot wait for: what the page is, its tab, and what is tried again."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from archivebox.config.resolve import Resolved
+from archivebox.contract.hook import TAB
+from archivebox.contract.outcomes import Outcome, Status, failure
+from archivebox.contract.reasons import Reason
+from archivebox.contract.records import Record
+from archivebox.core.snapshot import Snapshot
+from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.hook_rules import HookRules
+from archivebox.workers.execute.page_limits import PageLimits
+from archivebox.workers.execute.schedule import Planned
+from archivebox.workers.execute.snapshot_rows import ingest_records
+
+if TYPE_CHECKING:
+    from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
+
+
+class PageRules(HookRules):
+    """The rules of one Snapshot's hooks."""
+
+    def __init__(self, executor: "SnapshotExecutor", settings: Resolved) -> None:
+        self._executor, self._engine = executor, executor.engine
+        self._snapshot, self._schedule = executor.snapshot, executor.schedule
+        self._page, self._results = executor.page, executor.results
+        self._settings, self._limits = settings, PageLimits(settings)
+
+    def work_of(self, item: Planned) -> dict[str, UUID]:
+        work = {"snapshot_id": self._snapshot.pk, "crawl_id": self._snapshot.crawl_id}
+        return work | ({"archiveresult_id": item.result_id} if item.result_id is not None else {})
+
+    def before_step(self) -> None:
+        columns = {"current_step": self._schedule.step}
+        self._engine.journal.update(Snapshot, self._snapshot.pk, columns, self._executor.lease)
+
+    def steps_are_over(self) -> None:
+        self._executor.sealing.advance()
+
+    # --- what the page is -------------------------------------------------------------------------------------
+
+    def facts_pending(self, item: Planned) -> bool:
+        """A condition on type or status is judged once the navigations before it are over; they tell both.
+
+        What is in the background and ends by itself holds up no step, so it waits for the first of them in any case.
+        """
+        return not all(navigation.is_settled for navigation in self._navigations_for(item))
+
+    def _navigations_for(self, item: Planned) -> list[Planned]:
+        """Those that are still to tell whether a hook applies."""
+        if not item.hook.applies.needs_facts or self._snapshot.facts.are_known:
+            return []
+        before = [one for one in self._schedule.navigations if one.hook.sort_key < item.hook.sort_key]
+        return before + self._schedule.first_navigations * (item.hook.background and item.hook.finite)
+
+    def skip_reason(self, item: Planned) -> str | None:
+        if item.replay:
+            return None
+        if gate := self._schedule.closed_gate(item):
+            return Reason.KEPT_OUT.of(gate.hook.plugin)
+        return self._snapshot.reason_against(item.hook, self._settings)
+
+    def ingest_records(self, run: HookProcess, records: Sequence[Record]) -> bool:
+        for record in records:
+            if record.type == "Snapshot" and record.fields.get("id") == str(self._snapshot.pk):
+                self._learn(record)
+        taken, beyond = self._limits.admit(self._results.refused.without_claims(records))
+        run.left_out = run.left_out or beyond
+        if taken:
+            take = partial(ingest_records, self._snapshot.pk, run.process_id)
+            self._executor.steps.runs.ingest(run, take, taken, self._executor.lease)
+        return bool(taken)
+
+    def _learn(self, record: Record) -> None:
+        """What a hook tells of the page; where nothing came the last time and now does, who applies is judged anew."""
+        nothing_came = self._snapshot.facts.nothing_came
+        self._snapshot.learn(record.fields)
+        if nothing_came and self._snapshot.facts.are_known:
+            self._results.judge_anew(Reason.NOTHING_CAME)
+
+    # --- its tab ----------------------------------------------------------------------------------------------
+
+    def must_wait(self, item: Planned) -> bool:
+        """A hook that needs the live page waits until there is one again; session hooks are run anew for it."""
+        if self._is_put_off(item) or (item.hook.page and not self._has_reacquired_tab()):
+            return True
+        if not (item.hook.page or item.hook.session) or self._page.is_open_for(item):
+            return False
+        if self._page.is_gone:
+            self._results.settle(item, failure(Reason.PAGE_GONE))
+        elif self._page.is_given_up:
+            self._results.settle(item, failure(Reason.NO_SESSION))
+        elif remains := self._page.remains():
+            self._executor.steps.runs.stop_background(remains, self._engine.seal_grace)
+            return True  # the end of the last of them leads here again
+        else:
+            self._page.open_again()
+        self._executor.steps.go_on()
+        return True
+
+    def _is_put_off(self, item: Planned) -> bool:
+        """Whether a navigation that would have told if a hook applies failed, and is tried again: so is the hook."""
+        navigation = next((one for one in self._navigations_for(item) if one.status == "backoff"), None)
+        if navigation is not None:
+            result = Outcome(Status.FAILED, Reason.NOTHING_CAME, retry=True, counts=False)
+            moment = {"retry_at": navigation.retry_at} if navigation.retry_at else None
+            self._results.settle(item, result, extra=moment)
+            self._executor.steps.go_on()
+        return navigation is not None
+
+    def hook_waits(self, item: Planned) -> None:
+        """One that holds the tab keeps all others from it: the page stands aside, and goes on once it has ended."""
+        if TAB in item.holds:
+            self._executor.late_at = self._engine.loop.time()
+            self._page.yield_tab(item)
+            self._engine.on_capacity()
+
+    def _has_reacquired_tab(self) -> bool:
+        """Whether its tab is among those at work: where it stood aside it takes a place again, if there is one."""
+        came_back = self._page.reacquire()
+        if came_back is None:
+            self._executor.tabs.notify_when_free(self._executor.advance)
+            return False
+        for tab in came_back:
+            self._executor.steps.resources.watch_slot(tab)
+        return True
