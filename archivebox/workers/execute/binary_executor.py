@@ -125,7 +125,7 @@ class BinaryExecutor(LeasedItem):
         records = accepted(run, records)
         reported = [record for record in records if record.type == "Process"]
         if reported:
-            take = partial(take_programs, run.process_id)
+            take = partial(take_programs, run.row.process_id)
             self.engine.journal.ingest(take, reported, on_refused=partial(refuse_record, run))
         found = [r for r in records if r.type == "Binary" and r.fields.get("abspath")]
         self._found |= any(record.fields.get("name") == self.binary.name for record in found)
@@ -202,8 +202,8 @@ def _request_of(binary: Binary) -> BinaryRequest:
 
 
 def _last_sentence(run: HookProcess) -> str:
-    lines = run.stderr.strip().splitlines()
-    if run.end_reason is EndReason.TIMEOUT:
+    lines = run.row.stderr.strip().splitlines()
+    if run.row.end_reason is EndReason.TIMEOUT:
         return f"took longer than {run.call.timeout} s"
     return lines[-1] if lines else "does not have it"
 

@@ -17,7 +17,6 @@ from archivebox.contract.hook import Hook
 from archivebox.contract.outcomes import Outcome, Status, outcome
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason, Record
-from archivebox.core.archiveresult import ending_of
 from archivebox.crawls.crawl import Crawl, CrawlRun
 from archivebox.hooks import (
     Call,
@@ -152,12 +151,7 @@ class CrawlRules(HookRules):
 
         One whose end nobody saw runs again, as with pages; of what runs in the background that is a failure as others.
         """
-        exit_code = run.status.exit_code if run.status else None
-        end_reason = run.final_reason()
-        ending = ending_of(
-            run.hook, run.declared, run.listing, exit_code=exit_code, end_reason=end_reason, stderr=run.stderr
-        )
-        result = outcome(ending._replace(unwatched=run.ended_unwatched))
+        end_reason, result = run.row.final_reason, outcome(run.ending())
         if result.reason is Reason.LOST and not item.hook.background:
             item.status, item.run = "queued", None
             return
@@ -186,7 +180,7 @@ class CrawlRules(HookRules):
                 request = replace(parse_request(record.fields), optional=True)
                 self._wishes.append((run.hook.file_name, request))
         lease = self._executor.lease
-        self._executor.steps.runs.ingest(run, partial(_ingest_records, lease.pk, run.process_id), records, lease)
+        self._executor.steps.runs.ingest(run, partial(_ingest_records, lease.pk, run.row.process_id), records, lease)
         return True
 
     def steps_are_over(self) -> None:

@@ -46,6 +46,8 @@ class HookOutput:
         self.log = CappedLog(path, cap)
         self.said: dict[str, JSON] | None = None
         """The fields of the last record of its own result, and why a record of it was refused."""
+        self.left_out = ""
+        """The reason code, where it printed more than is taken."""
         self._limits = limits
         self._records = self._record_bytes = 0
         self._declared: Declaration | None = None

@@ -105,7 +105,7 @@ class HookRuns:
         """From here on a run is that of its hook, which is told of its end."""
         item.run, item.status, item.late = run, "started", False
         self._by_run[run] = item
-        self.marks.add(run.mark)
+        self.marks.add(run.row.mark)
 
     def _expect_ready(self, item: Planned, run: HookProcess) -> None:
         """Whoever waits for it does so no longer than it may take."""
@@ -138,8 +138,10 @@ class HookRuns:
         if not is_taken and not reported:
             return False
         if reported:
-            self.ingest(run, partial(take_programs, run.process_id), reported)
-        self._engine.journal.effect(partial(keep_offset, run.process_id, run.offset, run.output.said), self.lease)
+            self.ingest(run, partial(take_programs, run.row.process_id), reported)
+        self._engine.journal.effect(
+            partial(keep_offset, run.row.process_id, run.output.offset, run.output.said), self.lease
+        )
         return True
 
     def ingest(

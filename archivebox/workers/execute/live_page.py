@@ -102,7 +102,8 @@ class LivePage:
     def lose(self, noticed_by: Planned | None = None) -> None:
         """It is gone, or who held or recorded it is: who noticed may have worked on one that was replaced since."""
         run = noticed_by.run if noticed_by is not None else None
-        if self._opened_at is None or run is None or run.started_at is None or run.started_at >= self._opened_at:
+        started_at = run.row.started_at if run is not None else None
+        if self._opened_at is None or started_at is None or started_at >= self._opened_at:
             self._is_lost = True
 
     def remains(self) -> list[Planned]:

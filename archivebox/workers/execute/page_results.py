@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from archivebox.contract.outcomes import CUT_OFF, PAGE_LOST, Outcome, Status, failure, outcome
 from archivebox.contract.reasons import Reason
-from archivebox.core.archiveresult import ArchiveResult, ending_of, settled_columns, take_title, title_said
+from archivebox.core.archiveresult import ArchiveResult, settled_columns, take_title, title_said
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import learn_finite
 from archivebox.lib.machine_load import is_busy
@@ -43,7 +43,7 @@ class PageResults:
             self._engine.journal.update(ArchiveResult, item.result_id, columns, self._executor.lease)
 
     def hook_started(self, item: Planned, run: HookProcess) -> None:
-        columns: dict[str, object] = {"start_ts": timezone.now(), "process_id": run.process_id}
+        columns: dict[str, object] = {"start_ts": timezone.now(), "process_id": run.row.process_id}
         columns |= {} if item.replay else {"status": "started", "reason": _kept_reason(item, "")}
         self.write(item, columns)
 
@@ -53,10 +53,11 @@ class PageResults:
         self.write(item, {"status": "queued", "retry_at": timezone.now(), "reason": _kept_reason(item, reason)})
 
     def settle(self, item: Planned, result: Outcome, reason: str = "", extra: dict[str, Any] | None = None) -> None:
-        declared = item.run.declared if item.run is not None else None
+        output = item.run.output if item.run is not None else None
+        declared = output.declared if output is not None else None
         limit = attempts_allowed(result.reason, self._engine.max_attempts)
         columns = settled_columns(result, declared, attempts=item.attempts, now=timezone.now(), limit=limit)
-        left_out = item.run.left_out if item.run is not None else ""
+        left_out = output.left_out if output is not None else ""
         columns["reason"] = (reason or str(columns["reason"]) or left_out)[:128]
         columns |= extra or {}
         item.status, item.reason = str(columns["status"]), str(columns["reason"])
@@ -86,7 +87,8 @@ class PageResults:
 
     def settle_run(self, item: Planned, run: HookProcess) -> None:
         item.files = run.listing.columns
-        result = self._with_regard_to_page(item, self._outcome_of(run))
+        released = (self._executor.ending or self._engine.stopping) and not self._executor.is_cancelled
+        result = self._with_regard_to_page(item, outcome(run.ending(released=released)))
         replayed, item.replay = item.replay, False
         if item.result_id is None or (replayed and self._executor.ending):
             item.status = item.final_status or "succeeded"
@@ -100,39 +102,22 @@ class PageResults:
                 self.back_to_queue(item, result.code)
             case _:
                 self._keep(item, run, result)
-        if item.hook.opens_page and run.declared is not None and run.declared.is_final_failure:
+        if item.hook.opens_page and run.output.declared is not None and run.output.declared.is_final_failure:
             self._page_is_gone()
-
-    def _outcome_of(self, run: HookProcess) -> Outcome:
-        released = (self._executor.ending or self._engine.stopping) and not self._executor.is_cancelled
-        return outcome(
-            ending_of(
-                run.hook,
-                run.declared,
-                run.listing,
-                exit_code=run.status.exit_code if run.status else None,
-                end_reason=run.final_reason(),
-                stderr=run.stderr,
-                taken_over=run.taken_over,
-                unwatched=run.ended_unwatched,
-                killed_early=run.killed_early,
-                released=released,
-            )
-        )
 
     def _keep(self, item: Planned, run: HookProcess, result: Outcome) -> None:
         """Put a result on record with its files, and do what it means for the rest of the page."""
         earlier = item.reason
         self.settle(item, result, extra=run.listing.columns | {"iface_id": self._interface_of(item, run, result)})
         self.refused.follow(item, earlier)
-        title = "" if self.refused.is_kept else title_said(item.hook, run.declared)
+        title = "" if self.refused.is_kept else title_said(item.hook, run.output.declared)
         if title:  # asked here: an effect costs a savepoint, for every hook
             self._engine.journal.effect(partial(take_title, self._snapshot.pk, title), self._executor.lease)
 
     def _interface_of(self, item: Planned, run: HookProcess, result: Outcome) -> UUID | None:
         """By which its connections left; those of a navigation are the browser's."""
         interfaces, crawl_id = self._engine.interfaces, self._snapshot.crawl_id
-        found = interfaces.of_process(crawl_id, run.process_id)
+        found = interfaces.of_process(crawl_id, run.row.process_id)
         if found is None and item.hook.is_navigation and result.status is not Status.FAILED:
             found = interfaces.of_url(crawl_id, self._snapshot.url)
         return found
@@ -156,7 +141,7 @@ class PageResults:
         """Whether it failed for want of the page, by its own word or because nobody holds it any more."""
         if result == PAGE_LOST or not item.hook.page:
             return result == PAGE_LOST
-        if item.released_page and item.run is not None and item.run.declared is None:
+        if item.released_page and item.run is not None and item.run.output.declared is None:
             return False  # it broke over what it had taken from there
         return result.status is Status.FAILED and result.retry and not self._page.lives
 

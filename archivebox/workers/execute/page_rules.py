@@ -69,9 +69,9 @@ class PageRules(HookRules):
             if record.type == "Snapshot" and record.fields.get("id") == str(self._snapshot.pk):
                 self._learn(record)
         taken, beyond = self._limits.admit(self._results.refused.without_claims(records))
-        run.left_out = run.left_out or beyond
+        run.output.left_out = run.output.left_out or beyond
         if taken:
-            take = partial(ingest_records, self._snapshot.pk, run.process_id)
+            take = partial(ingest_records, self._snapshot.pk, run.row.process_id)
             self._executor.steps.runs.ingest(run, take, taken, self._executor.lease)
         return bool(taken)
 

@@ -64,7 +64,7 @@ class RefusedPage:
         self._tell(self._facts)
         journal = self._executor.engine.journal
         journal.effect(partial(write_facts, self._snapshot.pk, self._facts), self._executor.lease)
-        declared = item.run.declared if item.run is not None else None
+        declared = item.run.output.declared if item.run is not None else None
         after = timedelta(seconds=declared.after) if declared is not None and declared.after else back_off(1)
         self._put_off(item, {"retry_at": timezone.now() + after}, counts=True)
 

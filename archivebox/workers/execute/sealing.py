@@ -136,14 +136,14 @@ class Sealing:
             self._steps.go_on()
 
     def _changed_since(self, item: Planned) -> bool:
-        started = item.run.started_at if item.run is not None else None
+        started = item.run.row.started_at if item.run is not None else None
         if started is None:
             return self.final_changed
         sources = self._schedule.made_from(item)
         if not self._outdated.isdisjoint(sources):
             return True  # one that is derived itself, and made again
-        runs = [other.run for other in sources]
-        return any(run.ended_at > started for run in runs if run is not None and run.ended_at is not None)
+        ends = [other.run.row.ended_at for other in sources if other.run is not None]
+        return any(ended_at > started for ended_at in ends if ended_at is not None)
 
     def _start_end_hooks(self) -> None:
         """``on_SnapshotEnd`` hooks have no results of their own; they run at every seal."""

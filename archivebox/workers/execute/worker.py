@@ -291,7 +291,7 @@ class Worker:
     def _kill(self, process_id: UUID) -> None:
         for held in self.held.all.values():
             for hook in held.hooks():
-                if hook.process_id == process_id:
+                if hook.row.process_id == process_id:
                     hook.stop_within(EndReason.CANCELLED, self.engine.stop_grace)
 
     async def _renew(self) -> None:

@@ -38,7 +38,9 @@ def test_a_timeout_that_is_over_is_extended_while_the_machine_is_busy(
         engine = SimpleNamespace(loop=loop, output_max=100, record_limits=None, stop_grace=1.0)
         hook = SimpleNamespace(file_name="on_Snapshot__50_slow.py")
         call = SimpleNamespace(hook=hook, timeout=60, object_dir=tmp_path)
-        process = Stopped(cast("Engine", engine), cast("Owner", None), cast("HookCall", call), {})
+        process = Stopped(
+            cast("Engine", engine), cast("Owner", SimpleNamespace(lease=None)), cast("HookCall", call), {}
+        )
         began = process.deadline
         busy(monkeypatch, 2.0)
         process._timed_out()
