@@ -31,11 +31,16 @@ from archivebox.hooks import (
 )
 from archivebox.machine.binary import Binary, binary_paths
 from archivebox.machine.process import Process
+from archivebox.workers.execute.capacity.machine_locks import (
+    PREFIX,
+    acquire_machine_locks,
+    of_machine,
+    release_machine_locks,
+)
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.hook_process import HookProcess
-from archivebox.workers.execute.hook_records import accepted, refuse_record, take_programs
+from archivebox.workers.execute.hooks.process import HookProcess
+from archivebox.workers.execute.hooks.records import accepted, refuse_record, take_programs
 from archivebox.workers.execute.leased_item import LeasedItem
-from archivebox.workers.execute.machine_locks import PREFIX, acquire_machine_locks, of_machine, release_machine_locks
 from archivebox.workers.queue.claim import Due, FetchRequest
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine

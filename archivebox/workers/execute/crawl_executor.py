@@ -29,13 +29,13 @@ from archivebox.hooks import (
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
 from archivebox.storage.layout import HOOK_RUNS
-from archivebox.workers.execute.capped_log import cut_all
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.hook_process import HookProcess
-from archivebox.workers.execute.hook_rules import HookRules
+from archivebox.workers.execute.hooks.capped_log import cut_all
+from archivebox.workers.execute.hooks.process import HookProcess
 from archivebox.workers.execute.leased_item import LeasedItem
-from archivebox.workers.execute.schedule import Planned, Schedule
-from archivebox.workers.execute.step_executor import StepExecutor
+from archivebox.workers.execute.steps.executor import StepExecutor
+from archivebox.workers.execute.steps.rules import HookRules
+from archivebox.workers.execute.steps.schedule import Planned, Schedule
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 

@@ -19,14 +19,14 @@ from archivebox.lib.processes import ExitStatus, ProcessIdentity
 from archivebox.machine.binary import Binary
 from archivebox.machine.process import Process
 from archivebox.workers.egress.crawl_proxies import CrawlProxies
-from archivebox.workers.execute.debounced_call import DebouncedCall
-from archivebox.workers.execute.hook_output import RecordLimits
-from archivebox.workers.execute.hook_starter import HookStarter
+from archivebox.workers.execute.capacity.debounced_call import DebouncedCall
+from archivebox.workers.execute.capacity.slots import LATE_AFTER, HookSlots
+from archivebox.workers.execute.capacity.tabs import Tabs
+from archivebox.workers.execute.hooks.output import RecordLimits
+from archivebox.workers.execute.hooks.output_watch import Outputs
+from archivebox.workers.execute.hooks.starter import HookStarter
 from archivebox.workers.execute.interfaces import Interfaces
 from archivebox.workers.execute.journal import Journal
-from archivebox.workers.execute.outputs import Outputs
-from archivebox.workers.execute.slots import LATE_AFTER, HookSlots
-from archivebox.workers.execute.tabs import Tabs
 from archivebox.workers.queue.disk_space import DiskSpaceGuard
 
 log = logging.getLogger(__name__)

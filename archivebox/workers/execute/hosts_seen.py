@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from archivebox.contract.ordering import OUTPUT_STEP
-from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
+from archivebox.workers.execute.page.executor import SnapshotExecutor
 
 T = TypeVar("T")
 

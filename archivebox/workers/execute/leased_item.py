@@ -4,7 +4,7 @@ import asyncio
 from abc import ABC, abstractmethod
 
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.hooks.process import HookProcess
 from archivebox.workers.queue.lease import Lease
 
 

@@ -10,7 +10,7 @@ from archivebox.crawls.crawl import CrawlRun
 from archivebox.workers.execute.crawl_executor import CrawlRunExecutor
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.leased_item import LeasedItem
-from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
+from archivebox.workers.execute.page.executor import SnapshotExecutor
 from archivebox.workers.execute.work_kinds import KIND_OF, WORK_KINDS
 from archivebox.workers.queue.claim import DueSelection
 from archivebox.workers.queue.lease import Lease

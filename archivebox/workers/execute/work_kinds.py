@@ -14,16 +14,11 @@ from archivebox.crawls.crawl import CrawlRun
 from archivebox.jobs.job import Job
 from archivebox.machine.binary import Binary
 from archivebox.webhooks.delivery import Delivery
-from archivebox.workers.execute import (
-    binary_executor,
-    crawl_executor,
-    delivery_executor,
-    job_executor,
-    snapshot_rows,
-)
+from archivebox.workers.execute import binary_executor, crawl_executor, delivery_executor, job_executor
 from archivebox.workers.execute.engine import Engine
 from archivebox.workers.execute.leased_item import LeasedItem
-from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
+from archivebox.workers.execute.page import rows as snapshot_rows
+from archivebox.workers.execute.page.executor import SnapshotExecutor
 from archivebox.workers.queue.claim import Due
 from archivebox.workers.queue.lease import Lease
 

@@ -30,11 +30,11 @@ from archivebox.lib.inotify import ATTRIB
 from archivebox.lib.lockfiles import hold
 from archivebox.machine.process import Process
 from archivebox.workers.execute import poll
+from archivebox.workers.execute.capacity.load import LOOK_EVERY, Load
 from archivebox.workers.execute.engine import Engine, WorkerCount
+from archivebox.workers.execute.hooks.orphans import Orphans
 from archivebox.workers.execute.hosts_seen import HostsSeen
 from archivebox.workers.execute.leased_items import LeasedItems
-from archivebox.workers.execute.load import LOOK_EVERY, Load
-from archivebox.workers.execute.orphans import Orphans
 from archivebox.workers.queue import claim, disk_space, due, fleet, reclaim
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.settings_check import SettingsCheck

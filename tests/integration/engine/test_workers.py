@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from archivebox.workers.execute.load import LOOK_EVERY
+from archivebox.workers.execute.capacity.load import LOOK_EVERY
 from archivebox.workers.supervise.orchestrator import OTHERS_AFTER
 from tests.integration.engine.driver import Collection
 

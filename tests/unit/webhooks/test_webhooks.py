@@ -32,7 +32,7 @@ from archivebox.webhooks.settling import KEPT, Tried, send_again, settle
 from archivebox.webhooks.signing import signed_fields
 from archivebox.webhooks.webhook import Event
 from archivebox.workers.execute.delivery_executor import is_meant, load, send
-from archivebox.workers.execute.snapshot_rows import seal
+from archivebox.workers.execute.page.rows import seal
 from archivebox.workers.queue.reclaim import end_impossible_waits
 from tests import factories
 from tests.status_triggers import arrange

@@ -12,8 +12,8 @@ from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 from archivebox.hooks import HookCall
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.hook_process import HookProcess, Owner
-from archivebox.workers.execute.page_results import attempts_allowed
+from archivebox.workers.execute.hooks.process import HookProcess, Owner
+from archivebox.workers.execute.page.results import attempts_allowed
 
 
 class Stopped(HookProcess):

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from archivebox.workers.execute.debounced_call import DebouncedCall
+from archivebox.workers.execute.capacity.debounced_call import DebouncedCall
 
 
 class Loop:

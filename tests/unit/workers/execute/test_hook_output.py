@@ -8,7 +8,7 @@ import pytest
 
 from archivebox.contract.records import LineReader
 from archivebox.machine.logtail import read_tail
-from archivebox.workers.execute.hook_output import BLOCK, BLOCKS, SHORTEST, HookOutput, RecordLimits
+from archivebox.workers.execute.hooks.output import BLOCK, BLOCKS, SHORTEST, HookOutput, RecordLimits
 
 TAG = b'{"type":"Tag","name":"x"}\n'
 LINK = b'{"type":"Snapshot","url":"http://one.test/"}\n'

@@ -5,7 +5,7 @@ from typing import cast
 
 from archivebox.contract.ordering import OUTPUT_STEP
 from archivebox.workers.execute.hosts_seen import MOST, SLOW_FOR, HostsSeen
-from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
+from archivebox.workers.execute.page.executor import SnapshotExecutor
 
 
 def page(host: str, *, waits: bool = False, has_waited: bool = False, is_loaded: bool = False) -> SnapshotExecutor:

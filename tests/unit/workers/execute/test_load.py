@@ -1,6 +1,6 @@
 """When one worker is too few: seconds and CPU are told to it, nothing here takes any."""
 
-from archivebox.workers.execute.load import BUSY, LOOK_EVERY, Load
+from archivebox.workers.execute.capacity.load import BUSY, LOOK_EVERY, Load
 
 
 class Machine:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from archivebox.workers.execute.machine_locks import acquire_machine_locks, release_machine_locks
+from archivebox.workers.execute.capacity.machine_locks import acquire_machine_locks, release_machine_locks
 
 NOBODY = 65534
 

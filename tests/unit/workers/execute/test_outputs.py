@@ -7,7 +7,7 @@ import pytest
 
 from archivebox.lib import processes
 from archivebox.lib.file_watch import FileWatcher
-from archivebox.workers.execute.outputs import POLL_EVERY, Outputs
+from archivebox.workers.execute.hooks.output_watch import POLL_EVERY, Outputs
 from tests.factories import LIMIT
 
 POLLS = [True, pytest.param(False, marks=pytest.mark.skipif(processes.PORTABLE, reason="no inotify"))]

@@ -9,8 +9,8 @@ import pytest
 
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import parse_hook_name
-from archivebox.workers.execute.hook_process import HookProcess
-from archivebox.workers.execute.schedule import Planned, Schedule
+from archivebox.workers.execute.hooks.process import HookProcess
+from archivebox.workers.execute.steps.schedule import Planned, Schedule
 
 
 def planned(text: str, plugin: str = "", after: tuple[str, ...] = (), exclusive: tuple[str, ...] = ()) -> Planned:

@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from archivebox.machine.process import Process
-from archivebox.workers.execute.packed_runs import ANY, pack, sizes_on_record
-from archivebox.workers.execute.sealing import tidy
+from archivebox.workers.execute.page.packed_runs import ANY, pack, sizes_on_record
+from archivebox.workers.execute.page.sealing import tidy
 from tests.factories import row, snapshot
 
 HOOK, OTHER = "on_Snapshot__10_x.sh", "on_Snapshot__20_y.bg.py"

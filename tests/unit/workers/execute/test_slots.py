@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from archivebox.workers.execute.slots import HookSlot, HookSlots
+from archivebox.workers.execute.capacity.slots import HookSlot, HookSlots
 
 
 class Waiting:

@@ -9,8 +9,8 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.workers.execute import snapshot_rows
-from archivebox.workers.execute.snapshot_rows import Loaded, load
+from archivebox.workers.execute.page import rows as snapshot_rows
+from archivebox.workers.execute.page.rows import Loaded, load
 from tests.factories import leased, row, snapshot
 from tests.status_triggers import arrange
 

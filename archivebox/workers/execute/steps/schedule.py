@@ -15,8 +15,8 @@ from uuid import UUID
 
 from archivebox.contract.hook import TAB, Hook
 from archivebox.contract.ordering import OUTPUT_STEP, Waits, background_step, opening_step, waits
-from archivebox.workers.execute.hook_process import HookProcess
-from archivebox.workers.execute.slots import Slot
+from archivebox.workers.execute.capacity.slots import Slot
+from archivebox.workers.execute.hooks.process import HookProcess
 
 log = logging.getLogger(__name__)
 

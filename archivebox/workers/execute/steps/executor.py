@@ -9,12 +9,12 @@ from archivebox.contract.outcomes import Outcome, Status, could_not_start
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import EndReason
 from archivebox.hooks import Call
-from archivebox.workers.execute.hook_resources import HookResources
-from archivebox.workers.execute.hook_rules import HookResults, HookRules
-from archivebox.workers.execute.hook_runs import HookRuns
+from archivebox.workers.execute.capacity.slots import SlotPool
 from archivebox.workers.execute.leased_item import LeasedItem
-from archivebox.workers.execute.schedule import Planned, Schedule, WaitingFor
-from archivebox.workers.execute.slots import SlotPool
+from archivebox.workers.execute.steps.resources import HookResources
+from archivebox.workers.execute.steps.rules import HookResults, HookRules
+from archivebox.workers.execute.steps.runs import HookRuns
+from archivebox.workers.execute.steps.schedule import Planned, Schedule, WaitingFor
 from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder, misconfigured, put_aside
 
 log = logging.getLogger(__name__)

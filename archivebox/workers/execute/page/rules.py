@@ -11,14 +11,14 @@ from archivebox.contract.outcomes import Outcome, Status, failure
 from archivebox.contract.reasons import Reason
 from archivebox.contract.records import Record
 from archivebox.core.snapshot import Snapshot
-from archivebox.workers.execute.hook_process import HookProcess
-from archivebox.workers.execute.hook_rules import HookRules
-from archivebox.workers.execute.page_limits import PageLimits
-from archivebox.workers.execute.schedule import Planned
-from archivebox.workers.execute.snapshot_rows import ingest_records
+from archivebox.workers.execute.hooks.process import HookProcess
+from archivebox.workers.execute.page.limits import PageLimits
+from archivebox.workers.execute.page.rows import ingest_records
+from archivebox.workers.execute.steps.rules import HookRules
+from archivebox.workers.execute.steps.schedule import Planned
 
 if TYPE_CHECKING:
-    from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
+    from archivebox.workers.execute.page.executor import SnapshotExecutor
 
 
 class PageRules(HookRules):

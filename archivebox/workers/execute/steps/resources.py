@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from archivebox.contract.outcomes import could_not_start
 from archivebox.contract.reasons import Reason
 from archivebox.hooks import lib_dir
-from archivebox.workers.execute.machine_locks import acquire_machine_locks, of_machine, release_machine_locks
-from archivebox.workers.execute.schedule import Planned
-from archivebox.workers.execute.slots import Slot, SlotPool
+from archivebox.workers.execute.capacity.machine_locks import acquire_machine_locks, of_machine, release_machine_locks
+from archivebox.workers.execute.capacity.slots import Slot, SlotPool
+from archivebox.workers.execute.steps.schedule import Planned
 
 if TYPE_CHECKING:
-    from archivebox.workers.execute.step_executor import StepExecutor
+    from archivebox.workers.execute.steps.executor import StepExecutor
 
 
 class HookResources:

@@ -12,12 +12,12 @@ from archivebox.core.archiveresult import ArchiveResult, settled_columns, take_t
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import learn_finite
 from archivebox.lib.machine_load import is_busy
-from archivebox.workers.execute.hook_process import HookProcess
-from archivebox.workers.execute.refused_page import RefusedPage, was_refused
-from archivebox.workers.execute.schedule import Planned
+from archivebox.workers.execute.hooks.process import HookProcess
+from archivebox.workers.execute.page.refused_page import RefusedPage, was_refused
+from archivebox.workers.execute.steps.schedule import Planned
 
 if TYPE_CHECKING:
-    from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
+    from archivebox.workers.execute.page.executor import SnapshotExecutor
 
 TIMES_WHEN_BUSY = 2
 """As many attempts has what failed for want of time while the machine was busy; back-off leads to when it is idle."""

@@ -5,11 +5,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from archivebox.contract.records import EndReason
-from archivebox.workers.execute.capped_log import CappedLog
-from archivebox.workers.execute.hook_output import HookOutput
+from archivebox.workers.execute.hooks.capped_log import CappedLog
+from archivebox.workers.execute.hooks.output import HookOutput
 
 if TYPE_CHECKING:
-    from archivebox.workers.execute.hook_process import HookProcess
+    from archivebox.workers.execute.hooks.process import HookProcess
 
 log = logging.getLogger(__name__)
 

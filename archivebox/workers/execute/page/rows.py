@@ -24,7 +24,7 @@ from archivebox.core.versions.unchanged_text import give_up
 from archivebox.hooks import Call, discover_hooks, process_hook_records
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.process import Process
-from archivebox.workers.execute.schedule import Planned
+from archivebox.workers.execute.steps.schedule import Planned
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
 

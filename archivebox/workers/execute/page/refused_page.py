@@ -18,11 +18,11 @@ from archivebox.contract.records import Record
 from archivebox.core.archiveresult import back_off
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.files import remove_tree
-from archivebox.workers.execute.schedule import Planned
+from archivebox.workers.execute.steps.schedule import Planned
 
 if TYPE_CHECKING:
-    from archivebox.workers.execute.page_results import PageResults
-    from archivebox.workers.execute.snapshot_executor import SnapshotExecutor
+    from archivebox.workers.execute.page.executor import SnapshotExecutor
+    from archivebox.workers.execute.page.results import PageResults
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from uuid import UUID
 from archivebox.contract.binaries import BinaryRequest
 from archivebox.contract.outcomes import Outcome
 from archivebox.contract.records import Record
-from archivebox.workers.execute.hook_process import HookProcess
-from archivebox.workers.execute.schedule import Planned
+from archivebox.workers.execute.hooks.process import HookProcess
+from archivebox.workers.execute.steps.schedule import Planned
 
 
 class HookRules(ABC):

@@ -9,7 +9,7 @@ from archivebox.contract.records import Record
 from archivebox.hooks import process_hook_records, refusal_of
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.process import Process
-from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.hooks.process import HookProcess
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from archivebox.lib.file_watch import FileWatcher
 from archivebox.lib.inotify import ATTRIB
-from archivebox.workers.execute.slots import Tell
+from archivebox.workers.execute.capacity.slots import Tell
 
 OWN = 64
 """Files for the crawls' own places; two crawls whose ids fall on one share it."""

@@ -9,7 +9,7 @@ from archivebox.core.archiveresult import REFUSED, Declaration
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.quantities import size
 from archivebox.machine.logtail import TAIL
-from archivebox.workers.execute.capped_log import CappedLog
+from archivebox.workers.execute.hooks.capped_log import CappedLog
 
 BLOCK = 1 << 15
 """Bytes read at a time: no more than some hundred records."""

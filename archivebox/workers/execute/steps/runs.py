@@ -15,16 +15,16 @@ from archivebox.lib import processes
 from archivebox.lib.processes import UNSEEN, ProcessIdentity, Strays
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns
-from archivebox.workers.execute.hook_process import HookProcess
-from archivebox.workers.execute.hook_records import accepted, keep_offset, refuse_record, take_programs
-from archivebox.workers.execute.leftovers import end_leftover
-from archivebox.workers.execute.machine_locks import release_machine_locks
-from archivebox.workers.execute.schedule import Planned
-from archivebox.workers.execute.tabs import Tab
+from archivebox.workers.execute.capacity.machine_locks import release_machine_locks
+from archivebox.workers.execute.capacity.tabs import Tab
+from archivebox.workers.execute.hooks.leftovers import end_leftover
+from archivebox.workers.execute.hooks.process import HookProcess
+from archivebox.workers.execute.hooks.records import accepted, keep_offset, refuse_record, take_programs
+from archivebox.workers.execute.steps.schedule import Planned
 from archivebox.workers.queue.lease import Lease
 
 if TYPE_CHECKING:
-    from archivebox.workers.execute.step_executor import StepExecutor
+    from archivebox.workers.execute.steps.executor import StepExecutor
 
 
 class HookRuns:

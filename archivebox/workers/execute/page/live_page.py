@@ -5,8 +5,8 @@ from datetime import datetime
 from django.utils import timezone
 
 from archivebox.core.statemachines import ArchiveResultMachine
-from archivebox.workers.execute.schedule import Planned, Schedule
-from archivebox.workers.execute.tabs import Tab
+from archivebox.workers.execute.capacity.tabs import Tab
+from archivebox.workers.execute.steps.schedule import Planned, Schedule
 
 MOST_SESSIONS = 3
 """How often the live page of one Snapshot is opened again within one lease before its hooks are told there is none."""

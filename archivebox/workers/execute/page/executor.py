@@ -5,17 +5,17 @@ from dataclasses import replace
 from archivebox.contract.records import EndReason
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.machine.process import Process
+from archivebox.workers.execute.capacity.slots import LATE_AFTER
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.execute.hook_process import HookProcess
+from archivebox.workers.execute.hooks.process import HookProcess
 from archivebox.workers.execute.leased_item import LeasedItem
-from archivebox.workers.execute.live_page import LivePage
-from archivebox.workers.execute.page_results import PageResults
-from archivebox.workers.execute.page_rules import PageRules
-from archivebox.workers.execute.schedule import Planned, Schedule, WaitingFor
-from archivebox.workers.execute.sealing import Phase, Sealing
-from archivebox.workers.execute.slots import LATE_AFTER
-from archivebox.workers.execute.snapshot_rows import Loaded, end_lease
-from archivebox.workers.execute.step_executor import StepExecutor
+from archivebox.workers.execute.page.live_page import LivePage
+from archivebox.workers.execute.page.results import PageResults
+from archivebox.workers.execute.page.rows import Loaded, end_lease
+from archivebox.workers.execute.page.rules import PageRules
+from archivebox.workers.execute.page.sealing import Phase, Sealing
+from archivebox.workers.execute.steps.executor import StepExecutor
+from archivebox.workers.execute.steps.schedule import Planned, Schedule, WaitingFor
 from archivebox.workers.queue.lease import Lease
 
 

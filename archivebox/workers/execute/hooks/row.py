@@ -17,7 +17,7 @@ from archivebox.workers.execute.engine import Engine
 from archivebox.workers.queue.lease import Lease
 
 if TYPE_CHECKING:
-    from archivebox.workers.execute.output_listener import OutputListener
+    from archivebox.workers.execute.hooks.listener import OutputListener
 
 
 class HookRow:

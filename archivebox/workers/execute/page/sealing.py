@@ -20,13 +20,13 @@ from archivebox.lib.files import remove_tree
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.upkeep import forget
 from archivebox.storage.layout import HOOK_RUNS
-from archivebox.workers.execute.capped_log import cut_all
-from archivebox.workers.execute.durability import make_durable
-from archivebox.workers.execute.packed_runs import pack, sizes_on_record
-from archivebox.workers.execute.refused_page import was_refused
-from archivebox.workers.execute.schedule import Planned
-from archivebox.workers.execute.snapshot_rows import seal
-from archivebox.workers.execute.step_executor import StepExecutor
+from archivebox.workers.execute.hooks.capped_log import cut_all
+from archivebox.workers.execute.page.durability import make_durable
+from archivebox.workers.execute.page.packed_runs import pack, sizes_on_record
+from archivebox.workers.execute.page.refused_page import was_refused
+from archivebox.workers.execute.page.rows import seal
+from archivebox.workers.execute.steps.executor import StepExecutor
+from archivebox.workers.execute.steps.schedule import Planned
 from archivebox.workers.queue.quarantine import folder_unusable, is_of_folder
 
 log = logging.getLogger(__name__)

@@ -1,0 +1,1 @@
+"""How much a worker does at a time."""

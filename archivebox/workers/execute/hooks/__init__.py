@@ -1,0 +1,1 @@
+"""One run of one hook: its process, its row, and what it prints."""

@@ -1,0 +1,1 @@
+"""One Snapshot, from step 0 to its seal."""

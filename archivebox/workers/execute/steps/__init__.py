@@ -1,0 +1,1 @@
+"""The hooks of one leased object, step by step."""
