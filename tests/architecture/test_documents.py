@@ -119,6 +119,14 @@ def names_in(module: str) -> set[str]:
     return found
 
 
+def test_reading_paths_name_as_many_files_as_is_said() -> None:
+    text = (source.ROOT / "docs" / "architecture.md").read_text()
+    section = text.partition("## Reading paths")[2].partition("\n## ")[0]
+    paths = section.split("\n**From ")[1:]
+    named = [len(set(re.findall(r"`([\w/]+\.py)` `", path))) for path in paths]
+    assert f"The three name {named[0]}, {named[1]} and {named[2]}\nfiles" in section
+
+
 def test_every_step_of_a_reading_path_is_there() -> None:
     steps = reading_path()
     assert len(steps) > 30
