@@ -35,8 +35,8 @@ class OutputListener:
             log.warning("The output of %s is read at its end: %s action=output_unwatched", name, error)
         self._engine.loop.call_soon(self.read)
 
-    def has_ended(self) -> None:
-        """What others may still write to its streams is read no more."""
+    def stop_at_end(self) -> None:
+        """Its hook has ended: read no more than is there now, whatever others may still write to its streams."""
         self._engine.outputs.unwatch(self.output.path)
         self._engine.outputs.unwatch(self.errors.path)
         self.output.ends_here()
@@ -54,7 +54,7 @@ class OutputListener:
         if self._is_held or self._process.ended:
             return
         chunk = self.output.read()
-        is_written = self._process.has_printed(chunk.records)
+        is_written = self._process.on_records(chunk.records)
         if self.output.is_beyond_cap and not self._discards:
             self._discard_read()
         if chunk.more:
@@ -64,7 +64,7 @@ class OutputListener:
             else:
                 self._engine.loop.call_soon(self.go_on)  # let others have their turn
         elif self._process.row.status is not None:
-            self._process.is_read()
+            self._process.on_output_read()
 
     def close(self) -> None:
         """All is read and on its way to the database."""

@@ -116,7 +116,7 @@ class HookProcess:
             self.child = self.engine.starter.spawn(launch, self.hook.preload)
         except OSError as error:
             return self._refuse(error, _could_not_start(error))
-        self.row.has_started(self.child.identity)
+        self.row.record_start(self.child.identity)
         self._extended_to = extended(self.call.timeout)
         self._watch_end(self.child, self._extended_to)
         self._listens_at = self.engine.loop.time() + LISTENS_AFTER
@@ -204,12 +204,12 @@ class HookProcess:
             raise error  # no fault of the hook's: whoever takes its page when there is room starts it
         self.failure, self.refusal = error, refusal
         self.ended = True
-        self.row.could_not_start(error)
+        self.row.record_refusal(error)
         return False
 
     # --- what it prints ---------------------------------------------------------------------------------------
 
-    def has_printed(self, records: list[Record]) -> bool:
+    def on_records(self, records: list[Record]) -> bool:
         """Hand over the records of one read; whether the database gets something of them."""
         if self.hook.ready and not self.is_ready and self.output.offset:
             self.is_ready = True
@@ -279,7 +279,7 @@ class HookProcess:
         self.engine.attended.discard(self)
         if self._timeout is not None:
             self._timeout.cancel()
-        self.listener.has_ended()
+        self.listener.stop_at_end()
         if self._ending is not None and not self._ending.done():  # its programs may write yet, and are told once
             self.listener.hold()
             self._ending.add_done_callback(lambda _: self.listener.go_on())
@@ -294,7 +294,7 @@ class HookProcess:
         """Whether TERM has ended it that was not ours."""
         return self.row.end_reason is None and self.row.exit_code in BY_TERM
 
-    def is_read(self) -> None:
+    def on_output_read(self) -> None:
         """All of its output is read: see what lies in its folder, and end. Much is listed beside everything else."""
         files = list_few_outputs(self.call.cwd, self._claim())
         if files is None:
@@ -327,7 +327,7 @@ class HookProcess:
         if last := self.output.close():
             self.owner.hook_printed(self, last)
         self.listener.close()
-        self.row.has_ended(self.listener)
+        self.row.record_end(self.listener)
         self.owner.hook_ended(self)
         if self.child is not None:  # its status stays with the kernel until the row is committed
             self.engine.journal.after_commit(self.child.reap)

@@ -63,12 +63,14 @@ class HookRow:
         self._engine.starter.intent(self.mark, _as_json(self._columns))
         self.started_at = timezone.now()
 
-    def has_started(self, identity: ProcessIdentity) -> None:
+    def record_start(self, identity: ProcessIdentity) -> None:
+        """Put on record who it became."""
         self._engine.starter.started(self.mark, identity)
         self._engine.journal.belongs_to(self._lease)
         self._insert(started_columns(identity, self.started_at))
 
-    def could_not_start(self, error: OSError) -> None:
+    def record_refusal(self, error: OSError) -> None:
+        """Put on record that it could not be started."""
         now = timezone.now()
         self._insert(exited_columns(UNSEEN, EndReason.EXITED, now) | {"started_at": now, "stderr": str(error)})
 
@@ -83,7 +85,7 @@ class HookRow:
         self.end_reason = EndReason(row.end_reason) if row.end_reason else None
         self._is_final = True
 
-    def has_ended(self, listener: "OutputListener") -> None:
+    def record_end(self, listener: "OutputListener") -> None:
         """Put its end on record, with the ends of what it printed."""
         if self._is_final or self.status is None:
             return

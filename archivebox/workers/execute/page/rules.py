@@ -111,7 +111,7 @@ class PageRules(HookRules):
             self._executor.steps.go_on()
         return navigation is not None
 
-    def hook_waits(self, item: Planned) -> None:
+    def on_hook_waiting(self, item: Planned) -> None:
         """One that holds the tab keeps all others from it: the page stands aside, and goes on once it has ended."""
         if TAB in item.holds:
             self._executor.late_at = self._engine.loop.time()

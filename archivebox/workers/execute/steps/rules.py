@@ -30,7 +30,7 @@ class HookRules(ABC):
     def before_step(self) -> None:  # noqa: B027 - only pages say where they are
         """A step has begun."""
 
-    def hook_waits(self, item: Planned) -> None:  # noqa: B027 - only pages hold more than a slot
+    def on_hook_waiting(self, item: Planned) -> None:  # noqa: B027 - only pages hold more than a slot
         """A hook waits for somebody else's server, and takes nothing of the machine: its slot is free already."""
 
     def facts_pending(self, item: Planned) -> bool:

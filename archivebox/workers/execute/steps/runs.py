@@ -133,7 +133,7 @@ class HookRuns:
         others = [record for record in records if record.type not in {"Process", "Ready", "Waiting"}]
         if any(record.type == "Waiting" for record in records):
             self._executor.resources.release(self._by_run[run])
-            self._executor.rules.hook_waits(self._by_run[run])
+            self._executor.rules.on_hook_waiting(self._by_run[run])
         is_taken = self._executor.rules.ingest_records(run, others) if others else True
         if not is_taken and not reported:
             return False
