@@ -159,9 +159,6 @@ class BinaryExecutor(LeasedItem):
         del event
         await self._release("requeue")
 
-    async def requeue(self) -> None:
-        await self._release("requeue")
-
     async def _release(self, event: str) -> None:
         """Put it back into the queue; an installer that runs is asked to finish."""
         self.ending = True

@@ -73,12 +73,8 @@ class DeliveryExecutor(LeasedItem):
         self.finish()
 
     async def handle_request(self, event: str) -> None:
-        """Nobody asks anything of a message but to be put down: what is removed is gone when it is settled."""
+        """Nobody asks anything of a message but to be put down. It may have arrived: it is sent again, with its key."""
         del event
-        await self.requeue()
-
-    async def requeue(self) -> None:
-        """It may have arrived: it is sent again, with the same key."""
         await self.abandon()
         await self.engine.journal.read(release, self.lease)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from django.db import connections
@@ -42,19 +42,13 @@ MOST_IDLE_JOBS = 1
 """Jobs of one worker at a time that are done while nothing else is to be done."""
 
 
-class LoadedJob(NamedTuple):
-    """What a worker reads when it takes a Job."""
-
-    job: Job
-
-
 class JobExecutor(LeasedItem):
     """Carries out one job, and lets pages be worked on between two of its parts."""
 
-    def __init__(self, engine: Engine, lease: Lease, loaded: LoadedJob) -> None:
+    def __init__(self, engine: Engine, lease: Lease, job: Job) -> None:
         super().__init__(engine, lease)
-        self._job = loaded.job
-        self._deed: Deed = DEEDS[loaded.job.kind](loaded.job)
+        self._job = job
+        self._deed: Deed = DEEDS[job.kind](job)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="job")
         self._task = engine.in_background(self._carry_out())
 
@@ -124,9 +118,6 @@ class JobExecutor(LeasedItem):
             await self.engine.journal.read(put_down, self._job, event)
             self.finish()
 
-    async def requeue(self) -> None:
-        await self.handle_request("release")
-
     async def abandon(self) -> None:
         await self._stop()
         self.finish()
@@ -163,11 +154,11 @@ def _jobs_due(now: datetime) -> Rows:
     return Job.objects.due(now).values_list("pk", "kind")[:16]
 
 
-def load(job_id: UUID, owner: UUID) -> LoadedJob | None:
+def load(job_id: UUID, owner: UUID) -> Job | None:
     """Take up a leased Job."""
     job = Job.objects.select_related("created_by").filter(pk=job_id, owner=owner).first()
     if job is None or (job.attempts and quarantine(Lease(Job, job_id, owner, job.fence))):
         return None
     if job.status == Job.StatusChoices.QUEUED:
         job.transition("start")
-    return LoadedJob(job)
+    return job

@@ -34,9 +34,9 @@ class LeasedItem(ABC):
     async def handle_request(self, event: str) -> None:
         """Do what somebody asked of its holder (``pause``, ``cancel``, ``release``), and put it down."""
 
-    @abstractmethod
     async def requeue(self) -> None:
         """The worker stops: back to the queue with it, once its trees have ended."""
+        await self.handle_request("release")
 
     @abstractmethod
     async def abandon(self) -> None:

@@ -119,9 +119,6 @@ class SnapshotExecutor(LeasedItem):
     def hooks(self) -> list[HookProcess]:
         return self.steps.runs.latest
 
-    async def requeue(self) -> None:
-        await self.handle_request("release")
-
     async def handle_request(self, event: str) -> None:
         """Give it back (``release``), pause or cancel it: its trees end first, then its rows change."""
         if await self.sealing.finish():
