@@ -17,9 +17,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -221,8 +221,9 @@ def main() -> None:
         workers = sum(file.startswith("workers/") for file in counted.files)
         print(f"{way.title}: {len(counted.files)} files, {workers} of them in workers")
         print(f"    functions of {counted.lines_of_functions()} lines, of which {len(counted.lines)} ran")
-        for package, files in sorted(Counter(file.rpartition("/")[0] for file in counted.files).items()):
-            print(f"    {package}: {files}")
+        parts = sorted((Path(file).parent, Path(file).name) for file in counted.files)
+        for folder, names in groupby(parts, lambda part: part[0]):
+            print(f"    {folder}: {', '.join(name for _, name in names)}")
 
 
 if __name__ == "__main__":
