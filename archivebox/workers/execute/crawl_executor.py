@@ -42,7 +42,9 @@ from archivebox.workers.queue.quarantine import quarantine
 MOST_URLS = 200
 """URLs of a crawl that are looked at for programs which certain addresses need; later ones ask by themselves."""
 MOST_RESTARTS = 3
-"""How often a dead background hook is started again without a Snapshot sealed in between."""
+"""How often a dead background hook is started again at once without a Snapshot sealed in between."""
+LONGEST_PAUSE = 30.0
+"""Seconds for which one waits at most that has died more often than that."""
 
 
 class CrawlRunExecutor(LeasedItem):
@@ -96,7 +98,7 @@ class CrawlRunExecutor(LeasedItem):
         self.write_ready(ready=False)
 
     def on_snapshot_sealed(self) -> None:
-        self.rules.restarts = 0
+        self.rules.restarts = self.rules.failed_starts = 0
 
     async def handle_request(self, event: str) -> None:
         """Its crawl is paused or cancelled: nothing needs it any more."""
@@ -123,6 +125,10 @@ class CrawlRunExecutor(LeasedItem):
         await self.steps.end_everything(EndReason.CANCELLED, 0.0)
         self.finish()
 
+    def finish(self) -> None:
+        self.engine.given_up = {one for one in self.engine.given_up if one[0] != self.crawl_id}
+        super().finish()
+
 
 class CrawlRules(HookRules):
     """The rules of one crawl's hooks, and what they come to. They have no results: what counts is which failed."""
@@ -130,6 +136,10 @@ class CrawlRules(HookRules):
     def __init__(self, executor: CrawlRunExecutor) -> None:
         self._executor = executor
         self.restarts = 0
+        """Starts after a death, since a Snapshot was sealed."""
+        self.failed_starts = 0
+        """Deaths in a row before it was ready, since then as well."""
+        self._not_before = 0.0
         self.failures: list[str] = []
         self._wishes: list[tuple[str, BinaryRequest]] = []
         """Programs that hooks of the crawl have asked for, each with the file name of the hook."""
@@ -161,14 +171,30 @@ class CrawlRules(HookRules):
         if failed:
             self.failures.append(run.output.refused or Reason.HOOK_FAILED.of(item.hook.file_name))
         if not self._executor.ending and failed and item.hook.background and end_reason is not EndReason.TIMEOUT:
-            self._start_again(item)
+            self._start_again(item, run)
 
-    def _start_again(self, item: Planned) -> None:
-        """A dead background hook alone is started again; what it was ready for is not, until it is ready anew."""
+    def _start_again(self, item: Planned, run: HookProcess) -> None:
+        """A dead background hook alone is started again; what it was ready for is not, until it is ready anew.
+
+        One that had been ready is started however often it dies, but later and later: pages are tried only so often.
+        One that never gets ready is given up, and so are the tabs that rely on it.
+        """
+        engine, crawl_id = self._executor.engine, self._executor.crawl_id
         self._executor.write_ready(ready=False)
-        if self.restarts < MOST_RESTARTS:
-            self.restarts += 1
-            item.status, item.run, item.late = "queued", None, False
+        self.failed_starts = 0 if run.is_ready else self.failed_starts + 1
+        if self.failed_starts > MOST_RESTARTS:
+            engine.given_up.add((crawl_id, item.hook.plugin))
+            return
+        self.restarts += 1
+        item.status, item.run, item.late = "queued", None, False
+        if self.restarts > MOST_RESTARTS:
+            pause = min(2.0 ** (self.restarts - MOST_RESTARTS), LONGEST_PAUSE)
+            self._not_before = engine.loop.time() + pause
+            engine.loop.call_later(pause, self._executor.advance)
+
+    def must_wait(self, item: Planned) -> bool:
+        """Whether a hook that has died again and again waits before its next start."""
+        return item.hook.background and self._executor.engine.loop.time() < self._not_before
 
     def wished_before(self, item: Planned) -> Iterable[BinaryRequest]:
         """Hooks of both earlier dialects ask for the programs of those after them, which rely on that."""

@@ -1,5 +1,6 @@
 """The live page: an artificial one, a file that a daemon holds and that is gone when it dies."""
 
+import json
 import signal
 
 import pytest
@@ -125,6 +126,22 @@ def test_without_any_page_its_hooks_fail_with_a_reason_and_the_rest_goes_on(fork
     assert "shoots" not in forked.ledger
     assert forked.ledger.count("no-tab") > 1, "it was opened as often as a page may be"
     assert (results["tab"]["status"], results["tab"]["attempts"]) == ("backoff", 1), "which is one try"
+
+
+def test_where_the_browser_never_starts_no_tab_waits_for_it(forked: Collection) -> None:
+    browser(forked)
+    name = "on_Crawl__01_browser.daemon.bg.sh"
+    (forked.root / "plugins" / "tab" / name).write_text("exit 1\n")
+    config = forked.root / "plugins" / "tab" / "config.json"
+    declared = json.loads(config.read_text())
+    declared["x-hooks"][name] = {"ready": True}
+    config.write_text(json.dumps(declared))
+    forked.run(forked.add())
+    results = forked.results()
+    assert "tab-opens" not in forked.ledger
+    assert {results[one]["reason"] for one in ("tab", "shot")} == {"no_session"}
+    assert results["afterwards"]["status"] == "noresults"
+    assert {results[one]["status"] for one in ("tab", "shot")} == {"backoff"}
 
 
 RECORDER = "on_Snapshot__24_recorder.daemon.bg.sh"

@@ -3,6 +3,8 @@
 Order is read from a ledger that the hooks write themselves; nothing here looks at a clock.
 """
 
+import pytest
+
 from tests.integration.engine.driver import Collection
 
 NOTE = 'note() { echo "$1" >> "$DATA_DIR/ledger"; }\n'
@@ -278,23 +280,28 @@ def test_crawl_hooks_frame_all_snapshots(each_mode: Collection) -> None:
     assert [run["exit_code"] for run in each_mode.hooks("breaks")] == [3]
 
 
-def test_a_dead_crawl_daemon_alone_is_started_again(forked: Collection) -> None:
-    dies_once = NOTE + (
+@pytest.mark.parametrize("deaths", [1, 4])
+def test_a_dead_crawl_daemon_alone_is_started_again(forked: Collection, deaths: int) -> None:
+    """However often, with a pause once that is often: its page goes on when it is there again."""
+    dies = NOTE + (
         'trap "exit 0" TERM\nnote browser-starts\necho ready\n'
-        "if [ ! -e died ]; then touch died; until [ -e ../page-runs ]; do sleep 0.05; done; kill -9 $$; fi\n"
+        f'if [ "$(grep -c browser-starts "$DATA_DIR/ledger")" -le {deaths} ]; then\n'
+        "until [ -e ../page-runs ]; do sleep 0.05; done; kill -9 $$; fi\n"
         "while :; do sleep 0.1; done\n"
     )
     page = (
         NOTE
         + 'touch "$CRAWL_DIR/page-runs"\n'
-        + 'until [ "$(grep -c browser-starts "$DATA_DIR/ledger")" = 2 ]; do sleep 0.05; done\n'
+        + f'until [ "$(grep -c browser-starts "$DATA_DIR/ledger")" = {deaths + 1} ]; do sleep 0.05; done\n'
     )
-    forked.plugin("browser", {"on_Crawl__20_browser.daemon.bg.sh": dies_once, "on_Crawl__10_once.sh": note("once")})
+    browser = "on_Crawl__20_browser.daemon.bg.sh"
+    hooks = {browser: dies, "on_Crawl__10_once.sh": note("once")}
+    forked.plugin("browser", hooks, config={"x-hooks": {browser: {"ready": True}}})
     forked.plugin("page", {"on_Snapshot__10_page.sh": page})
     forked.run(forked.add())
-    assert forked.ledger.count("browser-starts") == 2
+    assert forked.ledger.count("browser-starts") == deaths + 1
     assert forked.ledger.count("once-starts") == 1
-    assert next(run["exit_code"] for run in forked.hooks("browser")) == -9
+    assert [run["exit_code"] for run in forked.hooks("browser")][:deaths] == [-9] * deaths
     assert forked.results()["page"]["status"] == "noresults"
 
 

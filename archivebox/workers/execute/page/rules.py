@@ -87,6 +87,10 @@ class PageRules(HookRules):
         """A hook that needs the live page waits until there is one again; session hooks are run anew for it."""
         if self._is_put_off(item) or (item.hook.page and not self._has_reacquired_tab()):
             return True
+        if item.hook.opens_page and (self._snapshot.crawl_id, item.hook.plugin) in self._engine.given_up:
+            self._results.settle(item, failure(Reason.NO_SESSION))
+            self._executor.steps.go_on()
+            return True
         if not (item.hook.page or item.hook.session) or self._page.is_open_for(item):
             return False
         if self._page.is_gone:
