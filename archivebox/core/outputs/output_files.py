@@ -16,6 +16,8 @@ LISTED_AT_ONCE = 500
 """Files and folders of one hook that its worker looks through while everything else waits."""
 NO_OUTPUT = (".pid", ".sock", ".lock", ".log")
 """Endings of files that a program keeps for itself: by these alone no hook has succeeded."""
+NOT_LISTED = ".pid"
+"""Ending of files that mean nothing once their program has ended."""
 COARSE = 0.02
 """Seconds that the kernel's clock for files is behind at most."""
 
@@ -81,7 +83,8 @@ def output_columns(folder: Path) -> dict[str, Any]:
     return list_outputs(folder, ALL).columns
 
 
-def _listing(files: Iterator[OutputFile], claim: Claim) -> Listing:
+def _listing(found: Iterator[OutputFile], claim: Claim) -> Listing:
+    files = (file for file in found if not file.path.endswith(NOT_LISTED))
     listed = sorted(islice(files, MOST_LISTED))
     size, mimetypes = sum(file.size for file in listed), {file.mimetype for file in listed}
     own = [file.size for file in listed if claim.holds(file)]

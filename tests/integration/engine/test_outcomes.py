@@ -135,3 +135,4 @@ def test_only_its_own_files_are_a_hooks_result(forked: Collection) -> None:
         "beside": "succeeded",
         "alone": "succeeded",
     }
+    assert not [row for row in forked.results().values() if "daemon.pid" in row["output_files"]]
