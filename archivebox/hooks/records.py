@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from uuid import UUID
 
 from archivebox.contract.binaries import parse_request
 from archivebox.contract.records import Record, RefusedRecordError, taker_for
@@ -37,18 +38,30 @@ def process_hook_records(
     return counts
 
 
-def refusal_of(record: Record) -> str:
-    """Why a record must not have an effect, as far as its fields tell; empty where nothing is wrong with them."""
+def refusal_of(record: Record, machine_id: UUID, binary_id: UUID | None) -> str:
+    """Why a record must not have an effect, as far as its fields tell; empty where nothing is wrong with them.
+
+    ``binary_id``: the Binary that its hook installs; None where it installs none.
+    """
     try:
         if record.type == "Machine":
             settings_in(record.fields, check_settings)
         elif record.type == "Binary":
             parse_request(record.fields)
+            _refuse_another(record.fields, {"machine_id": machine_id, "binary_id": binary_id, "id": binary_id})
     except RefusedRecordError as error:
         return f"{record.type}: {error}"
     except ValueError as error:
         return f"{record.type}: it {error}"
     return ""
+
+
+def _refuse_another(fields: Mapping[str, JSON], own: Mapping[str, UUID | None]) -> None:
+    """RefusedRecordError where a record names another object than its hook works for; an empty name is none."""
+    for name, key in own.items():
+        given = fields.get(name)
+        if given and (key is None or str(given).replace("-", "").lower() != key.hex):
+            raise RefusedRecordError(f"{name} is another's")
 
 
 def _named(overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -136,3 +136,16 @@ def test_a_worker_that_ends_waits_no_longer_for_who_installs_elsewhere(each_mode
         assert each_mode.ledger == []
     each_mode.run(crawl)
     assert each_mode.results()["wants"]["status"] == "succeeded"
+
+
+@pytest.mark.parametrize("name", ["id", "binary_id", "machine_id"])
+def test_a_provider_reports_only_the_program_it_was_asked_for(forked: Collection, name: str) -> None:
+    """By its own ids it may name it; a record with those of another has no effect."""
+    foreign = {**FOUND, name: "00000000-0000-7000-8000-000000000000"}
+    words = 'for word; do case "$word" in --binary-id=*) b=${word#*=};; --machine-id=*) m=${word#*=};; esac; done\n'
+    own = f'{words}printf \'{{"type":"Binary","id":"%s","machine_id":"%s",{json.dumps(FOUND)[1:]}\\n\' "$b" "$m"\n'
+    providers(forked, "pear,apple", pear=f"echo '{json.dumps(foreign)}'\n", apple=own)
+    forked.run(forked.add())
+    row = forked.row("Binary", "status", "abspath", name="tool")
+    assert row == {"status": "succeeded", "abspath": "/bin/true"}
+    assert len(forked.hooks("install_using_apple_provider")) == 1, "the first provider's record was refused"

@@ -149,6 +149,9 @@ REFUSED: dict[str, list[dict[str, object]]] = {
         {"name": "../../../outside"},
         {"name": "wget", "binproviders": 5},
         {"name": "wget", "overrides": ["text"]},
+        {"name": "wget", "machine_id": FOREIGN},
+        {"name": "wget", "binary_id": FOREIGN},
+        {"id": FOREIGN, "name": "wget", "abspath": "/bin/false"},
         {},
     ],
 }

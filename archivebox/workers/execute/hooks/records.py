@@ -18,7 +18,7 @@ def accepted(run: HookProcess, records: Sequence[Record]) -> list[Record]:
     """The records that may have an effect; any other is its hook's failure."""
     taken: list[Record] = []
     for record in records:
-        if problem := refusal_of(record):
+        if problem := refusal_of(record, run.engine.machine_id, run.work.get("binary_id")):
             refuse_record(run, problem)
         else:
             taken.append(record)
