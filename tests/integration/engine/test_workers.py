@@ -2,6 +2,7 @@
 
 import os
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -59,3 +60,23 @@ def test_another_worker_comes_when_one_may_hold_no_more_pages(forked: Collection
 
 def started(made: Collection, **where: str) -> list[datetime]:
     return sorted(datetime.fromisoformat(str(row["started_at"])) for row in made.rows("Process", "started_at", **where))
+
+
+def test_a_doorbell_that_a_hook_removes_is_made_anew(forked: Collection) -> None:
+    forked.plugin("removes", {"on_Snapshot__10_removes.sh": 'rm -f "$DATA_DIR/run/doorbell"\n'})
+    forked.watch()
+    forked.wait_sealed(forked.add("http://one.test/"))
+    forked.wait("another", (forked.root / "run" / "doorbell").exists)
+    forked.wait_sealed(forked.add("http://two.test/"))
+    forked.leave()
+    assert len(forked.hooks("removes")) == 2
+
+
+def test_processes_are_listed_by_what_they_do(forked: Collection) -> None:
+    """Not by the command that happened to start them (ps(1) shows /proc/PID/cmdline)."""
+    forked.watch_with(2)
+    for row in forked.processes(status="running", pid__isnull=False):
+        if row["process_type"] in {"orchestrator", "worker"} and row["worker_type"] in {"", "worker", "egress"}:
+            title = Path(f"/proc/{row['pid']}/cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+            assert title == f"archivebox {row['worker_type'] or row['process_type']}"
+    forked.leave()
