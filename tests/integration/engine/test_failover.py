@@ -95,3 +95,25 @@ def test_who_waits_for_a_crawl_that_was_lost_is_told(server: Cluster, on_it: Col
     assert "Traceback" not in said
     on_it.wait_gone()
     on_it.check_nothing_left()
+
+
+def test_a_hook_that_ran_as_its_lease_was_lost_runs_again(server: Cluster, on_it: Collection) -> None:
+    """The copy knows that it runs, and not what its worker has committed since: that worker ends it."""
+    once = 'echo "$0" >> "$DATA_DIR/ledger"\nuntil [ -e "$DATA_DIR/{}" ]; do sleep 0.05; done\n'
+    hooks = {"on_Snapshot__10_long.finite.bg.sh": once.format("go"), "on_Snapshot__11_short.sh": once.format("noted")}
+    on_it.plugin("waits", {**hooks, "on_Snapshot__20_next.sh": once.format("go")})
+    on_it.settings["WORKERS"] = "1"
+    on_it.add()
+    on_it.watch()
+    started = {"plugin": "waits", "status": "started", "process_id__isnull": False}
+    on_it.wait("both on record", lambda: len(on_it.rows("ArchiveResult", "pk", **started)) == 2)
+    server.back_up()
+    (on_it.root / "noted").touch()
+    on_it.wait("a commit", lambda: on_it.rows("ArchiveResult", "pk", hook_name="on_Snapshot__20_next.sh", **started))
+    fail_over(server, on_it)
+    on_it.wait("it runs again", lambda: sum("_long." in line for line in on_it.ledger) == 2)
+    (on_it.root / "go").touch()
+    on_it.wait_sealed()
+    on_it.leave()
+    results = on_it.rows("ArchiveResult", "hook_name", "status", "reason", plugin="waits")
+    assert {(row["status"], row["reason"]) for row in results} == {("noresults", "")}

@@ -130,5 +130,6 @@ class SnapshotExecutor(LeasedItem):
         self.finish()
 
     async def abandon(self) -> None:
-        await self.steps.end_everything(EndReason.CANCELLED, 0.0)
+        """What was running runs again, with whoever takes its end from the row of its process."""
+        await self.steps.end_everything(EndReason.LOST, 0.0)
         self.finish()
