@@ -179,7 +179,7 @@ _AT_WORK_TEXTS = {
 def _final(http_status: int, count: _Count) -> tuple[State, str, str]:
     cause = count.cause
     if count.refusal is not None:
-        return State.REFUSED, _refused(count.refusal), count.refusal.action or TRY_AGAIN
+        return State.REFUSED, _refused(count.refusal, http_status), count.refusal.action or TRY_AGAIN
     if not count.has_content and cause is not None:
         return State.NOTHING, f"Nothing was archived: {_begun(cause.sentence)}", cause.action or TRY_AGAIN
     if not count.kept:
@@ -195,10 +195,11 @@ def _final(http_status: int, count: _Count) -> tuple[State, str, str]:
     return State.PARTLY, _missing(count), "" if count.failed == 0 else SEE_WHY
 
 
-def _refused(result: AssessedResult) -> str:
+def _refused(result: AssessedResult, http_status: int) -> str:
     """What was shown in place of the page, and what becomes of that."""
+    answer = f"The answer {_named(http_status)}" if http_status >= HTTPStatus.BAD_REQUEST else "That"
     again = result.status == "backoff"
-    rest = "It is retried automatically." if again else "That was archived instead of the page."
+    rest = "It is retried automatically." if again else f"{answer} was archived instead of the page."
     return f"{_begun(_capital(result.sentence))} {rest}"
 
 

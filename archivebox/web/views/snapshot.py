@@ -145,10 +145,11 @@ class Showing:
 
     def _choose(self, wanted: str) -> Format | None:
         named = next((one for one in self.formats if one.key == wanted), None)
-        if named is not None or self.verdict.state in {State.NOTHING, State.REFUSED}:
+        is_refused = self.verdict.state is State.REFUSED
+        if named is not None or self.verdict.state is State.NOTHING or (is_refused and self.verdict.retrying):
             return named
         copies = (one for one in self.formats if one.files and not one.is_aside and one.kind is not FormatKind.FILES)
-        return next(copies, self.formats[-1] if self.verdict.is_final else None)
+        return next(copies, self.formats[-1] if self.verdict.is_final and not is_refused else None)
 
     def _stage(self, chosen: Format) -> Stage:
         html = self._drawn_by_its_plugin(chosen)

@@ -101,6 +101,21 @@ def test_a_page_of_which_nothing_came_says_why_and_offers_to_try_again(client: C
     assert "example.org cannot be reached" in page(client, snapshot, "?view=files")
 
 
+@pytest.mark.parametrize("status", ["failed", "backoff"])
+def test_an_answer_that_stays_in_place_of_a_page_is_shown_as_what_it_is(
+    client: Client, snapshot: Snapshot, status: str
+) -> None:
+    arrange(Snapshot.objects.filter(pk=snapshot.pk), http_status=503)
+    left(snapshot, "chrome", {}, 30, status=status, reason="server_busy")
+    left(snapshot, "singlefile", {"singlefile.html": "<p>no service</p>"})
+
+    shown = page(client, snapshot)
+    is_final = status == "failed"
+    assert ("/singlefile/singlefile.html" in shown.partition("<iframe")[2].partition(">")[0]) is is_final
+    assert ("The answer 503 (Service Unavailable) was archived instead of the page." in shown) is is_final
+    assert ("It is retried automatically." in shown) is not is_final
+
+
 def test_a_page_that_is_still_captured_says_so_until_something_is_kept(client: Client) -> None:
     waiting = kept(URL, status="queued")
     assert "Waiting for a worker." in page(client, waiting)
