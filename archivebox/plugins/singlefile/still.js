@@ -1,9 +1,17 @@
 // What a file without scripts shows otherwise is said in attributes while SingleFile works, and taken back afterwards.
 // Without scripts a canvas is no picture but an empty element (HTML 4.12.5), whose background, into which SingleFile puts
-// what was drawn, has no size. A video that a script feeds has no address: its present frame becomes its poster.
+// what was drawn, has no size. A video that a script feeds has no address: its present frame becomes its poster. Without
+// scripts browsers draw controls over each video (HTML 4.8.11.13), also where the page had none. SingleFile does not find
+// the pictures that image-set() names by strings: an element that shows one gets the one that it shows as its own.
 (() => {
   const LARGEST = 2000; // pixels of a side of a poster
+  const CONTROLS = "archivebox-without-controls";
+  const HIDDEN = `video[${CONTROLS}]::-webkit-media-controls { display: none !important }`;
+  const SET = /(?:-webkit-)?image-set\((?:[^()"]|"(?:[^"\\]|\\.)*"|\((?:[^()"]|"(?:[^"\\]|\\.)*")*\))*\)/g;
+  const CHOICE = /(url\("(?:[^"\\]|\\.)*"\))\s+([\d.]+)dppx(?:\s+type\("([^"]*)"\))?/g; // as computed styles have it
+  const DRAWN = /^(image\/(apng|avif|bmp|gif|jpeg|png|svg\+xml|webp|x-icon|vnd\.microsoft\.icon))?$/;
   const before = []; // [element, attribute, value]
+  const added = []; // styles
 
   const trees = () => {
     const found = [document];
@@ -38,14 +46,43 @@
     }
   };
 
+  const bared = (video) => {
+    if (video.controls) return;
+    note(video, CONTROLS);
+    video.setAttribute(CONTROLS, "");
+  };
+  const styled = (tree, videos) => {
+    if (!videos.some((video) => video.hasAttribute(CONTROLS))) return;
+    const style = document.createElement("style");
+    style.textContent = HIDDEN;
+    (tree.head ?? tree).append(style);
+    added.push(style);
+  };
+  const chosen = (set) => {
+    const choices = [...set.matchAll(CHOICE)].filter(([, , , type]) => DRAWN.test(type ?? ""));
+    choices.sort(([, , one], [, , other]) => one - other);
+    return (choices.find(([, , density]) => density >= devicePixelRatio) ?? choices.at(-1))?.[1] ?? set;
+  };
+  const settled = (node) => {
+    const value = getComputedStyle(node).backgroundImage;
+    if (!value.includes("image-set(")) return;
+    note(node, "style");
+    node.style.setProperty("background-image", value.replace(SET, chosen), "important");
+  };
+
   globalThis.still = {
     begin: () => {
       for (const tree of trees()) {
         for (const canvas of tree.querySelectorAll("canvas")) sized(canvas);
-        for (const video of tree.querySelectorAll("video")) posed(video);
+        const videos = [...tree.querySelectorAll("video")];
+        for (const video of videos) posed(video);
+        for (const video of videos) bared(video);
+        styled(tree, videos);
+        for (const node of tree.querySelectorAll("*")) settled(node);
       }
     },
     end: () => {
+      for (const style of added.splice(0)) style.remove();
       for (const [node, name, value] of before.splice(0).reverse())
         if (value === null) node.removeAttribute(name);
         else node.setAttribute(name, value);
