@@ -18,6 +18,8 @@ from tests.webserver.server import CHECKOUT, Server, environment, in_collection
 CAPTURE_S = 3600.0
 SCORE_S, SCORE_PAUSE_S = 600.0, 5.0
 """Seconds that the server has for scores at most; between two looks at them."""
+REFUSED = "not archived"
+"""The verdict on a page in whose place something else came."""
 PROGRAMS = "programs"
 """The folder of programs that plugins need, beside what the site is built of: installed once."""
 ROWS = """
@@ -93,11 +95,14 @@ def captured(data: Path) -> dict[str, Captured]:
 
 
 def scored(data: Path) -> dict[str, Captured]:
-    """The same, once the running server has scored the replays of all, or has had its time for that."""
+    """The same, once the running server has scored the replays of all, or has had its time for that.
+
+    A page in whose place something else came is tried again later, and not scored before.
+    """
     end = time.monotonic() + SCORE_S
     while True:
         rows = captured(data)
-        if all(row.is_scored for row in rows.values()) or time.monotonic() > end:
+        if all(row.is_scored or row.verdict == REFUSED for row in rows.values()) or time.monotonic() > end:
             return rows
         time.sleep(SCORE_PAUSE_S)
 

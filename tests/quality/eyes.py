@@ -149,6 +149,8 @@ class Sight:
                 loaded_at = time.monotonic()
             elif event.method == "Page.frameNavigated" and "parentId" not in event.params["frame"]:
                 loaded_at, requests.open = 0.0, set()
+            if event.params.get("type") == "Media":
+                least = max(least, LEAST_S)  # controls turn for a second after a video has loaded
             if requests.note(event.method, event.params):
                 busy_at = time.monotonic()
 

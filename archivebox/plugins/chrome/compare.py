@@ -50,6 +50,7 @@ SHOW_TIME = 20.0  # seconds in which a page must have loaded
 PICTURE_TIME = 20.0  # seconds in which it must be drawn, or its words told
 QUIET = 0.2  # seconds after its load in which nothing happens, until a page is taken
 QUIET_OF_SCRIPTS = 1.0  # the same of a page whose scripts run
+QUIET_OF_MEDIA = 2.0  # the same of a page with a video: its controls turn for a second after it has loaded
 OUTER = "~/frame"  # the path of the page around the frame, which no replay has
 TOLD = ("referer", "range", "archived-document")  # headers by which answers differ
 LOWEST = 19  # nice(2): whoever else wants the processor has it
@@ -158,6 +159,8 @@ class ComparedPage:
     def _give(self, paused: dict[str, Any]) -> None:
         """Answer one request: for the frame ourselves, for what is in it by asking, for all else not at all."""
         request, key = paused["request"], {"requestId": paused["requestId"]}
+        if paused["resourceType"] == "Media":
+            self._quiet = QUIET_OF_MEDIA
         url = request["url"]
         if url == self._origin + OUTER:
             body = base64.b64encode(self._frame.encode()).decode()
