@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     print(text)
     if len(measured) == len(SAMPLES):
         PAGE.write_text(text)
-    return 1 if table.defects(measured) else 0
+    return 1 if table.defects(measured) or table.behind(measured) else 0
 
 
 def measure(

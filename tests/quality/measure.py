@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from archivebox.plugins.base.html_text import html_to_text
@@ -24,6 +25,8 @@ from tests.webserver.server import Server
 
 FORMATS = ("picture", "singlefile", "pdf", "replay", "scripts", "article", "pywb")
 """The columns, each a way to look at a page."""
+BY_WORDS = ("pdf", "article")
+"""Formats that are judged wherever they are, by their words alone."""
 OPENED = {"screenshot": "picture", "singlefile": "singlefile", "replay": "replay", "pdf": "pdf"}
 """What the application calls a format → our column."""
 PICTURES = ("screenshot/screenshot.png", "screenshot/screenshot.webp")
@@ -48,25 +51,26 @@ class Measured:
     first: str = ""
     """The format that the application opens first: one of `FORMATS`, or its own name."""
     scores: dict[str, Score | None] = field(default_factory=dict)
+    day: str = ""
+    """The date of the measurement."""
 
     @property
     def deciding(self) -> tuple[str, ...]:
-        """The formats that the page's verdict hangs on."""
-        return (self.first, "scripts") if self.sample.lives else (self.first,)
+        """The formats that the page's verdict hangs on; those of words where they were made whole."""
+        by_words = [name for name in BY_WORDS if self.scores.get(name) and name not in self.sample.cut]
+        return (self.first, *(["scripts"] if self.sample.lives else []), *by_words)
 
     def misses(self) -> list[str]:
         """What is beyond the thresholds, as sentences; nothing for a page that is not the one asked for."""
-        return [f"{name}: {why}" for name in dict.fromkeys(self.deciding) if (why := _miss(self.scores.get(name)))]
+        return [
+            f"{name or 'nothing opens first'}: {why}"
+            for name in dict.fromkeys(self.deciding)
+            if (why := _miss(self.scores.get(name)))
+        ]
 
 
 def _miss(score: Score | None) -> str:
-    if score is None:
-        return "is not there"
-    if score.is_good:
-        return ""
-    failed = [name for name, worked in score.acts.items() if not worked]
-    tiles = "" if score.tiles is None else f"{score.tiles:.1f} % of tiles differ, "
-    return f"{tiles}{score.words or 0:.1f} % of words are lost" + (f"; failed: {', '.join(failed)}" if failed else "")
+    return "is not there" if score is None else ", ".join(score.misses())
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,8 @@ class Measure:
     def of(self, sample: Sample, captured: Captured) -> Measured:
         live, again = (self._live(sample) for _ in range(2))
         self._keep(live, captured, "live")
-        found = Measured(sample, captured, score_of(live, again), self._first(captured))
+        today = datetime.now(UTC).date().isoformat()
+        found = Measured(sample, captured, score_of(live, again), self._first(captured), day=today)
         picture, article = captured.file(*PICTURES), captured.file("article/article.html")
         pdf = captured.file("pdf/output.pdf")
         found.scores = {

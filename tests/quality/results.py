@@ -27,6 +27,7 @@ def load(folder: Path) -> dict[str, Measured]:
             Score(**row["noise"]),
             row["first"],
             {name: Score(**score) if score else None for name, score in row["scores"].items()},
+            row.get("day", ""),
         )
         for sample in SAMPLES
         if (row := rows.get(sample.path))

@@ -15,6 +15,8 @@ class Sample:
     """Whether scripts make what is seen, so that its replay is judged with them."""
     acts: tuple[str, ...] = ()
     """What a reader does with it, as `acts.py` names that."""
+    cut: tuple[str, ...] = ()
+    """Formats of which a part is left out, which they say (docs/plugins.md)."""
     is_page: bool = True
     """Whether what is captured at the end is the page that was asked for."""
 
@@ -59,8 +61,8 @@ SAMPLES = (
     Sample("/unicode"),
     Sample("/manual"),
     Sample("/csp"),
-    Sample("/large.html?mb=3"),
-    Sample("/large.html?mb=20"),
+    Sample("/large.html?mb=3", cut=("pdf",)),
+    Sample("/large.html?mb=20", cut=("pdf",)),
     Sample("/challenge?status=403"),
     Sample("/limited?seconds=3&key=quality"),
     Sample("/unavailable"),

@@ -31,15 +31,24 @@ class Score:
     violations: int = 0
     acts: dict[str, bool] = field(default_factory=dict)
 
-    @property
-    def is_good(self) -> bool:
-        within = (self.tiles or 0) <= MOST_TILES and (self.words or 0) <= MOST_WORDS
-        return within and all(self.acts.values())
+    def misses(self) -> list[str]:
+        """What is beyond the thresholds, each as words."""
+        failed = [name for name, worked in self.acts.items() if not worked]
+        found = {
+            f"{self.tiles or 0:.1f} % of tiles differ": (self.tiles or 0) > MOST_TILES,
+            f"{self.words or 0:.1f} % of words are lost": (self.words or 0) > MOST_WORDS,
+            f"{self.missing} addresses are missing": self.missing > 0,
+            f"{self.violations} acts of scripts were forbidden": self.violations > 0,
+            f"failed: {', '.join(failed)}": bool(failed),
+        }
+        return [sentence for sentence, is_beyond in found.items() if is_beyond]
 
     def is_worse_than(self, other: Score) -> bool:
-        """Whether another shows more of it, by more than the noise of two loads."""
+        """Whether another shows more of it, by more than the noise of two loads, or does more of what a reader does."""
         by_tiles = (self.tiles or 0) - (other.tiles or 0) > MOST_TILES
-        return by_tiles or (self.words or 0) - (other.words or 0) > MOST_WORDS
+        by_words = (self.words or 0) - (other.words or 0) > MOST_WORDS
+        by_acts = any(other.acts.get(name) and not worked for name, worked in self.acts.items())
+        return by_tiles or by_words or by_acts or self.missing > other.missing
 
 
 def score_of(live: View, shown: View) -> Score:

@@ -98,9 +98,11 @@ def page(measured: Sequence[Measured], readers: Sequence[Read], versions: str, p
     pages = [one for one in measured if one.sample.is_page]
     good = sum(not one.misses() for one in pages)
     bad = [read for read in readers if read.problem]
+    days = sorted({one.day for one in measured if one.day})
+    when = f"Measured {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else "Measured"
     parts = [
         INTRODUCTION.format(most_tiles=MOST_TILES, most_words=MOST_WORDS),
-        f"{versions}. {good} of {len(pages)} pages are within the thresholds. {pywb}".strip(),
+        f"{when} with {versions}. {good} of {len(pages)} pages are within the thresholds. {pywb}".strip(),
         "\n".join(rows(measured)),
         "## What is beyond the thresholds",
         "\n".join(defects(measured)) or "Nothing.",
@@ -139,5 +141,7 @@ that were asked for in vain, and came in the live page. *forbidden*: what the re
 *Own score* is what the program says by itself of its replay, in percent, without and with scripts.
 
 **Bold** is what is opened first: at most {most_tiles:g} % of its tiles may differ, and {most_words:g} % of the words be
-lost. The same holds for the replay with scripts of a page that lives by them; there a reader also asks for data that
-was recorded, changes the route, and loads a deep route again."""
+lost; nothing may be missing or forbidden. The same holds for the replay with scripts of a page that lives by them;
+there a reader also asks for data that was recorded, changes the route, and loads a deep route again. A PDF and an
+article may lose as many words, unless they say that they are cut. Where pywb shows more than both replays, the command
+fails, as it does where a page is beyond the thresholds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from PIL import Image, ImageDraw
@@ -75,11 +76,24 @@ def test_a_page_that_lives_by_scripts_is_judged_with_them_and_by_what_a_reader_d
     good = Score(0.5, 1.5, acts={"route": True})
     assert measured(replay=good, scripts=good).misses() == []
     failed = measured(replay=good, scripts=Score(0.0, 0.0, acts={"route": False, "details": True})).misses()
-    assert failed == ["scripts: 0.0 % of tiles differ, 0.0 % of words are lost; failed: route"]
+    assert failed == ["scripts: failed: route"]
     assert measured(replay=good, scripts=None).misses() == ["scripts: is not there"]
     assert measured(lives=False, replay=good, scripts=None).misses() == []
     assert len(measured(lives=False, replay=Score(1.2, 0.0)).misses()) == 1
     assert len(measured(lives=False, replay=Score(0.0, 2.2)).misses()) == 1
+    assert measured(replay=good, scripts=Score(0.0, 0.0, 2, 1)).misses() == [
+        "scripts: 2 addresses are missing, 1 acts of scripts were forbidden"
+    ]
+
+
+def test_a_pdf_and_an_article_are_judged_where_they_are_whole() -> None:
+    good, poor = Score(0.0, 0.0), Score(words=2.5)
+    assert measured(lives=False, replay=good, pdf=poor, article=poor).misses() == [
+        "pdf: 2.5 % of words are lost", "article: 2.5 % of words are lost",
+    ]  # fmt: skip
+    assert measured(lives=False, replay=good, pdf=None).misses() == []
+    cut = Sample("/x", cut=("pdf",))
+    assert Measured(cut, PAGE, first="replay", scores={"replay": good, "pdf": poor}).misses() == []
 
 
 def test_pywb_is_ahead_where_it_shows_more_than_both_of_ours() -> None:
@@ -89,12 +103,23 @@ def test_pywb_is_ahead_where_it_shows_more_than_both_of_ours() -> None:
     assert table.behind([measured(replay=bad, scripts=bad)]) == []
 
 
+def test_pywb_is_ahead_where_it_does_or_gets_what_ours_does_not() -> None:
+    works, fails = Score(0.0, 0.0, acts={"route": True}), Score(0.0, 0.0, acts={"route": False})
+    assert fails.is_worse_than(works)
+    assert not works.is_worse_than(fails)
+    assert not fails.is_worse_than(fails)
+    assert Score(0.0, 0.0, missing=1).is_worse_than(works)
+
+
 def test_the_page_has_a_line_for_each_page_and_says_who_could_not_read_a_file() -> None:
     ones = [
         measured(replay=Score(0.0, 0.0), scripts=Score(9.0, 0.0, 3), picture=Score(tiles=0.0), pdf=Score(words=1.0))
     ]
     text = table.page(ones, [Read("/x/a.warc.gz", 4, "")], "Chromium 1", "")
     assert "| `/apps/x` | 0 / 0 | tiles 0 | none | words 1.0 | **0 / 0** | 9.0 / 0, 3 missing |" in text
+    assert "Measured 2026-11-25 to 2026-11-26 with Chromium 1." in table.page(
+        [replace(ones[0], day=f"2026-11-2{day}") for day in (6, 5)], [], "Chromium 1", ""
+    )
     assert "0 of 1 pages are within the thresholds" in text
     assert "the same 4 records" in text
     assert "a.warc.gz: torn" in table.page(ones, [Read("/x/a.warc.gz", 0, "torn")], "", "")
