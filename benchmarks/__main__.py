@@ -54,6 +54,7 @@ BENCHMARKS = {
     "article": Benchmark("article", env={"MERCURY_ENABLED": "true", "TRAFILATURA_ENABLED": "true"}),
     "recorder": Benchmark("recorder"),
     "replay": Benchmark("replay"),
+    "replay-views": Benchmark("replay_views"),
     "library": Benchmark("library", env=_WEB),
     "crawl-page": Benchmark("crawl_page", env=_WEB),
     "viewers": Benchmark("viewers", env=_WEB),
