@@ -8,9 +8,11 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.crawl_control.retry import retry_failed
 from archivebox.core.crawl_control.set_visibility import show
 from archivebox.core.evidence.verification import list_signature, problems_of, sign_kept
-from archivebox.core.intake.add_urls import add_seeds, create_crawl
+from archivebox.core.intake.add_urls import add_seeds
+from archivebox.core.intake.parse_input import ParsedInput
 from archivebox.core.intake.recapture import add_versions, recapture
-from archivebox.core.intake.request import CrawlRequest, Seed
+from archivebox.core.intake.request import CrawlRequest, Requester, Seed
+from archivebox.core.intake.submit import accept
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.core.tags.assign_tags import tag, untag
@@ -261,7 +263,7 @@ class AddLinks(Deed):
         if crawl is None:
             label, options = f"Import of {self.job.memory['name']}", self.job.options
             request = CrawlRequest.of_template(options, label=label, visibility=options["visibility"])
-            crawl = create_crawl(self._seeds, request, created_by=self.job.created_by)
+            crawl = accept(request, Requester(self.job.created_by), ParsedInput.of_seeds(self._seeds)).made
             self.job.memory["crawl"] = str(crawl.pk)
         elif crawl.status != Crawl.StatusChoices.CANCELLED:
             add_seeds(crawl, self._seeds)

@@ -57,6 +57,12 @@ def test_what_was_changed_is_put_on_record_in_a_transaction_that_the_change_shar
     assert {source.shown(path): lines for path in paths if (lines := list(records_outside(source.parse(path))))} == {}
 
 
+def test_a_crawl_is_made_by_the_one_intake_alone() -> None:
+    calls = re.compile(r"(?<!def )\bcreate_crawl\(")
+    intake = source.PACKAGE / "core" / "intake" / "submit.py"
+    assert {path for path in source.modules() if calls.search(path.read_text())} == {intake}
+
+
 def writes_a_status(node: ast.AST) -> bool:
     """``rows.update(status=…)`` and ``row.status = …``."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

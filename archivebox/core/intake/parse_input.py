@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Self
 from uuid import UUID
 
 from archivebox.base_models.rows import time_of
@@ -60,6 +61,11 @@ class ParsedInput:
     refused: int = 0
     repeated: int = 0
     """Entries whose URL had been given before."""
+
+    @classmethod
+    def of_seeds(cls, seeds: Iterable[Seed]) -> Self:
+        """URLs that were read and checked before."""
+        return cls({seed.url: seed for seed in seeds})
 
     @property
     def fresh(self) -> list[Seed]:

@@ -12,9 +12,11 @@ from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.table import table_of
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import narrowest
-from archivebox.core.intake.add_urls import create_crawl, planned
+from archivebox.core.intake.add_urls import planned
+from archivebox.core.intake.parse_input import ParsedInput
 from archivebox.core.intake.persona_access import without_foreign_persona
-from archivebox.core.intake.request import CrawlRequest, Seed
+from archivebox.core.intake.request import CrawlRequest, Requester, Seed
+from archivebox.core.intake.submit import accept
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.tags.assign_tags import tag
 from archivebox.crawls.crawl import Crawl
@@ -42,7 +44,8 @@ def recapture(
     config = _common(seed.config for seed in seeds) | chosen
     seeds = [_beyond(seed, config) for seed in seeds]
     visibility = narrowest(seed.visibility for seed in seeds)
-    return create_crawl(seeds, CrawlRequest(config=config, label=label, visibility=visibility), created_by=created_by)
+    request = CrawlRequest(config=config, label=label, visibility=visibility)
+    return accept(request, Requester(created_by), ParsedInput.of_seeds(seeds)).made
 
 
 def add_versions(crawl: Crawl, snapshots: "models.QuerySet[Snapshot]") -> None:

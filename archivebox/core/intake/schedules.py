@@ -12,8 +12,9 @@ from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config.resolve import SettingError
-from archivebox.core.intake.add_urls import create_crawl
-from archivebox.core.intake.request import CrawlRequest, Seed
+from archivebox.core.intake.parse_input import ParsedInput
+from archivebox.core.intake.request import CrawlRequest, Requester, Seed
+from archivebox.core.intake.submit import accept
 from archivebox.crawls.crawl import Crawl
 from archivebox.crawls.schedule import CrawlSchedule, DueAction, Template
 from archivebox.lib.jsonl import JSON
@@ -175,8 +176,8 @@ def _left_out(why: CrawlSchedule.Why) -> dict[str, object]:
 def _crawl(schedule: CrawlSchedule) -> Crawl:
     made: Template = schedule.template
     request = CrawlRequest.of_template(made, label=schedule.label, visibility=schedule.visibility)
-    seeds = [Seed(url) for url in made["urls"]]
-    crawl = create_crawl(seeds, request, created_by=schedule.created_by, schedule=schedule)
+    parsed = ParsedInput.of_seeds(Seed(url) for url in made["urls"])
+    crawl = accept(request, Requester(schedule.created_by), parsed, schedule=schedule).made
     data: dict[str, JSON] = {"id": str(schedule.pk), "label": str(schedule), "crawl": str(crawl.pk)}
     tell(Event.SCHEDULE_STARTED, schedule.pk, data)
     return crawl

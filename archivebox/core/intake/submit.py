@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from typing import Any
 from uuid import UUID
 
 from archivebox.base_models.transactions import write_transaction
@@ -22,6 +23,7 @@ from archivebox.core.intake.request import (
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.versions.url_versions import retire_older
 from archivebox.crawls.crawl import Crawl
+from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.hooks import as_nobody
 from archivebox.lib.batches import batches
 from archivebox.lib.networks import subscriber_of
@@ -65,7 +67,13 @@ def submit(request: CrawlRequest, requester: Requester, noting: Noting | None = 
 
 
 def accept(
-    request: CrawlRequest, requester: Requester, parsed: ParsedInput, noting: Noting | None = None, source: str = ""
+    request: CrawlRequest,
+    requester: Requester,
+    parsed: ParsedInput,
+    noting: Noting | None = None,
+    *,
+    source: str = "",
+    schedule: CrawlSchedule | None = None,
 ) -> Submitted:
     """Write the crawl of a request that was read; ``source``: the copy of what was given, if one is kept.
 
@@ -78,7 +86,7 @@ def accept(
     if requester.is_visitor:
         count_visitors_urls(requester.address, len(seeds))
     with nullcontext() if noting is None and is_long(len(seeds)) else write_transaction():
-        crawl = _create(request, requester, seeds, source) if seeds else None
+        crawl = _create(request, requester, seeds, source=source, schedule=schedule) if seeds else None
         retired = retire_older(crawl) if crawl and request.duplicates is DuplicatePolicy.REPLACE else 0
         is_update = request.duplicates is DuplicatePolicy.UPDATE and not request.hold
         updated = _update(parsed.known) if is_update else set()
@@ -87,11 +95,11 @@ def accept(
     return Submitted(crawl, seeds, parsed, updated, retired)
 
 
-def _create(request: CrawlRequest, requester: Requester, seeds: list[Seed], source: str) -> Crawl:
+def _create(request: CrawlRequest, requester: Requester, seeds: list[Seed], **columns: Any) -> Crawl:
     """The pages of who has no account are visited as nobody."""
     if requester.is_visitor and requester.user is None:
         request = replace(request, config={**request.config, **as_nobody()})
-    return create_crawl(seeds, request, created_by=requester.user or system_user(), source=source)
+    return create_crawl(seeds, request, created_by=requester.user or system_user(), **columns)
 
 
 def _update(known: list[ArchivedURL]) -> set[UUID]:

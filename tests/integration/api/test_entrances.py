@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.test import RequestFactory
 
@@ -20,8 +20,10 @@ from archivebox.cli.session import Session
 from archivebox.cli.stdin import StdinRecord
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake import schedules, submit
+from archivebox.core.intake.recapture import recapture
 from archivebox.core.models import Snapshot
 from archivebox.crawls.models import Crawl, CrawlSchedule
+from archivebox.jobs.begin import JobRequest, begin
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.models import Job
 from archivebox.machine.models import Process
@@ -168,13 +170,39 @@ def by_import(request: Request, caller: Caller) -> Answer:
     return given
 
 
+def by_recapture(request: Request, caller: Caller) -> Answer:
+    return captured_again(by_api(request, caller), recapture_at_once)
+
+
+def by_recapture_job(request: Request, caller: Caller) -> Answer:
+    return captured_again(by_api(request, caller), recapture_by_job)
+
+
+def recapture_at_once(user: User) -> None:
+    recapture(Snapshot.objects.all(), created_by=user)
+
+
+def recapture_by_job(user: User) -> None:
+    keys = list(Snapshot.objects.values_list("pk", flat=True))
+    request = JobRequest(Job.Kind.RECAPTURE, created_by=user, snapshots=keys, options={"plugins": []})
+    carried_out(begin(request))
+
+
+def captured_again(answer: Answer, again: Callable[[User], None]) -> Answer:
+    """What comes of a second capture, without the crawl that was first."""
+    for first in Crawl.objects.all():
+        again(first.created_by)
+        first.delete()
+    return answer
+
+
 def by_assistant(request: Request, _caller: Caller) -> Answer:
     answer = call("add", urls=request.urls, depth=request.depth)
     return (False, answer) if isinstance(answer, str) else (True, "")
 
 
 FULL = [by_cli, by_cli_schedule, by_api, by_api_schedule, by_form, by_web_schedule, by_import]
-SIMPLE = [*FULL, by_records, by_extension, by_assistant]
+SIMPLE = [*FULL, by_records, by_extension, by_assistant, by_recapture, by_recapture_job]
 REMOTE = [by_api, by_api_schedule, by_api_snapshot, by_extension, by_form, by_web_schedule, by_import, by_assistant]
 
 
