@@ -138,6 +138,7 @@ class Server:
 
     def link(self) -> str:
         """The path of the log-in link that was printed."""
+        self.wait_for(lambda: "/login/link/" in self.output, 20)
         found = re.search(r"http://\S+(/login/link/\S+)", self.output)
         assert found, self.output
         return found.group(1)
