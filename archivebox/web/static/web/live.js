@@ -6,7 +6,7 @@
 //   #away                is shown while nothing is heard of the server
 "use strict";
 const SOONEST = 1000, LATEST = 2000, SHARE = 5, AGAIN = 5000, QUIET = 75000;
-let waiting = 0, next = 0, silence = 0;
+let waiting = 0, next = 0, silence = 0, isLeaving = false;
 
 function replaceParts(parts) {
   for (const [name, html] of Object.entries(parts)) {
@@ -48,7 +48,7 @@ async function reload() {
 function insertNewest(fresh) {
   if (!document.querySelector("[data-watch~=library]")) return;
   const first = document.querySelector("[data-row]"), rows = [...fresh.querySelectorAll("[data-row]")];
-  if (!first && rows.length) location.reload();  // there was no list yet
+  if (!first && rows.length && !isLeaving) location.reload();  // there was no list yet
   const known = rows.findIndex(row => document.querySelector(`[data-row="${CSS.escape(row.dataset.row)}"]`));
   const newest = rows.slice(0, known < 0 ? rows.length : known);
   for (const row of newest) row.classList.add("arrives");
@@ -104,5 +104,10 @@ setInterval(() => {
     clock.textContent = seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   }
 }, 1000);
-addEventListener("pageshow", event => { if (event.persisted) listen(); });
+// A page loaded anew would not go where the form leads that was just sent.
+document.addEventListener("submit", event => { isLeaving ||= !event.defaultPrevented; });
+addEventListener("pageshow", event => {
+  isLeaving = false;
+  if (event.persisted) listen();
+});
 listen();
