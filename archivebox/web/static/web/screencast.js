@@ -1,6 +1,6 @@
 // Shows what the crawl's browser sees, while pages are at work and somebody looks: the server takes no picture else.
 //   [data-only="id"] shows the tab of this page alone
-//   .now, [data-busy] say that pages are at work
+//   .now, [data-busy] say that pages are at work; what was kept of a page, in .stage > .body, is shown instead
 "use strict";
 {
   const screens = document.querySelector(".screens"), strip = screens.querySelector("ul"), choice = screens.querySelector("button");
@@ -43,7 +43,7 @@
 
   /** Begin or end to look, as it has become. */
   function decide() {
-    const isBusy = document.querySelector(".now:not([hidden]), [data-busy]") !== null;
+    const isBusy = document.querySelector(".now:not([hidden]), [data-busy]") && !document.querySelector(".stage > .body");
     choice.textContent = isWanted ? "Stop watching" : "Watch";
     if (!isBusy || !isWanted) {
       strip.replaceChildren();
