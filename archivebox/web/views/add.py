@@ -241,7 +241,7 @@ def _outputs(names: Sequence[str], kinds: Sequence[str]) -> str:
         titles = dict(capturing_titles())
         return f"by {', '.join(titles.get(name, name) for name in names)}"
     if not plugins_keeping(kinds):
-        return "in every form that is on"
+        return "in all enabled formats"
     return f"as {', '.join(shown.label for shown in offered() if shown.kind in kinds)}"
 
 
