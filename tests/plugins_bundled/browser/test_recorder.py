@@ -64,9 +64,9 @@ class Recording:
         return found
 
 
-def wait_for_request(site: Site, path: str) -> None:
+def wait_for_request(site: Site, path: str, times: int = 1) -> None:
     deadline = time.monotonic() + PATIENCE
-    while not site.hits(path):
+    while site.hits(path) < times:
         assert time.monotonic() < deadline, f"{path} was never asked for"
         time.sleep(0.02)
 
@@ -259,6 +259,24 @@ def test_what_the_page_gives_up_is_kept_on_a_busy_machine(crawl: Crawl, site: Si
     served = {one.url: one.body for one in recording.served}
     assert len(answered) > 20
     assert [response.url for response in answered if response.sha256 != served[response.url]] == []
+
+
+def test_a_document_that_loads_itself_again_is_kept_each_time(crawl: Crawl, site: Site) -> None:
+    site.forget()
+    snapshot = crawl.snapshot("reloading", site.url_for("/reload"))
+    recorder = snapshot.record()
+    snapshot.run(NAVIGATE)
+    wait_for_request(site, "/reload", times=3)
+    assert recorder.stop().status == "succeeded"
+    snapshot.close()
+    recording = Recording(snapshot, site)
+    bodies = [body for kind, uri, _, body in recording.records() if kind == "response" and uri.endswith("/reload")]
+    documents = [one for one in recording.archive.responses() if served_path(site, one.url) == "/reload"]
+    assert len(documents) > 1
+    assert all(b"location.reload()" in body for body in bodies)
+    assert {(one.status, one.truncated, one.sha256) for one in documents if one.status} == {
+        (200, "", recording.served[0].body)
+    }
 
 
 @pytest.mark.usefixtures("busy")

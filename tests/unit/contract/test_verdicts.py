@@ -176,7 +176,10 @@ def test_what_has_yet_to_end_is_counted_apart() -> None:
 
 @pytest.mark.parametrize(
     ("status", "rest"),
-    [("failed", "The answer 503 (Service Unavailable) was archived instead of the page."), ("backoff", "It is retried automatically.")],
+    [
+        ("failed", "The answer 503 (Service Unavailable) was archived instead of the page."),
+        ("backoff", "It is retried automatically."),
+    ],
 )
 def test_what_came_instead_of_the_page_is_not_the_page_archived(status: str, rest: str) -> None:
     sentence, reason = "the server answered 503", "server_busy"
