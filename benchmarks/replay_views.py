@@ -1,4 +1,4 @@
-"""What a view of a recorded page costs the server: one of 5 MB that was rewritten before, one that is small enough to be
+"""What a view of a recorded page costs the server: one of 5 MB that was rewritten before, and the largest that is
 rewritten at each view.
 
 The server is a process of its own, so that its memory and its processor time are its alone.
