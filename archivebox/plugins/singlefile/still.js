@@ -38,7 +38,7 @@
     [canvas.width, canvas.height] = [video.videoWidth * scale, video.videoHeight * scale];
     canvas.getContext("2d").drawImage(video, 0, 0, canvas.width, canvas.height);
     try {
-      const picture = canvas.toDataURL("image/png");
+      const picture = canvas.toDataURL("image/webp", 1); // without loss; a PNG would be packed again, with loss
       note(video, "poster");
       video.setAttribute("poster", picture);
     } catch (error) {
