@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -15,6 +15,9 @@ from archivebox.contract.binaries import BinaryRequest
 from tests.acceptance.archive.conftest import Home
 from tests.programs import Programs
 from tests.site.serve import Site
+
+if TYPE_CHECKING:
+    from sqlite3 import Row
 
 pytestmark = [
     pytest.mark.browser,
@@ -121,19 +124,31 @@ def test_the_browser_plugins_of_a_dialect_run_unmodified(
 
 @pytest.mark.parametrize("node", ["20", "22"])
 def test_singlefile_of_the_newer_dialect_runs_unmodified(home: Home, site: Site, programs: Programs, node: str) -> None:
-    """What it imports comes before the page is opened. Without SingleFile's extension it takes single-file-cli.
+    """What it imports comes before the page is opened. Without SingleFile's extension it takes single-file-cli."""
+    result = save_as_one_file(home, site, programs, NEWER, node)
+    assert result["status"] == "succeeded", tuple(result)
+    (page,) = home.snapshots().values()
+    assert "On Keeping Pages" in (page / "singlefile" / "singlefile.html").read_text()
+    assert not home.wait_until_nothing_runs()
 
-    That of the older dialect changes into the folder of the crawl before it looks for the tab, and so finds none.
-    """
+
+def test_singlefile_of_the_older_dialect_ends_as_its_author_wrote(home: Home, site: Site, programs: Programs) -> None:
+    """It saves by an extension from Chrome's store alone, which cannot be had here, and fails with that sentence."""
+    result = save_as_one_file(home, site, programs, OLDER, "20")
+    assert (result["status"], result["reason"]) == ("failed", "declared"), tuple(result)
+    assert result["output_str"].endswith("SingleFile extension not installed")
+    assert not home.wait_until_nothing_runs()
+
+
+def save_as_one_file(home: Home, site: Site, programs: Programs, family: Family, node: str) -> Row:
+    """What singlefile of a family comes to."""
     browser = f"--browser-executable-path={shutil.which('chromium')}"
     home.env |= programs.environment | NO_SANDBOX | {"PRIVATE_NETWORK_ALLOWLIST": ""}
     home.env["SINGLEFILE_ARGS_EXTRA"] = json.dumps([browser])
     home.env["PATH"] = f"{install_node(programs, node)}{os.pathsep}{home.env['PATH']}"
     home.type("init")
-    put_in(home, install_family(programs, NEWER.version))
+    put_in(home, install_family(programs, family.version))
     home.type("add", "--plugins", "puppeteer,chrome,singlefile", site.url_for("/article"))
     (result,) = home.rows("SELECT status, reason, output_str FROM core_archiveresult WHERE plugin = 'singlefile'")
-    assert result["status"] == "succeeded", tuple(result)
-    (page,) = home.snapshots().values()
-    assert "On Keeping Pages" in (page / "singlefile" / "singlefile.html").read_text()
-    assert not home.wait_until_nothing_runs()
+    found: Row = result
+    return found
