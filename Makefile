@@ -62,7 +62,7 @@ bare-root:  ## the README's commands on a fresh Debian, as root and as a sudoer 
 chaos: env  ## kill things at random for CHAOS_SECONDS and see that nothing is lost
 	.venv/bin/python -m tests.chaos.run $(CHAOS_SECONDS)
 
-chaos-pages: env  ## kill what takes part in opening a page, 20 times in each of 30 cells (an hour; needs Chromium)
+chaos-pages: env  ## kill what takes part in opening a page, 20 times in each of 36 cells (an hour; needs Chromium)
 	.venv/bin/python -m tests.chaos.pages
 
 fuzz: env  ## ask the API what its description allows, 200 times for each operation

@@ -20,15 +20,21 @@ from pathlib import Path
 
 from tests.acceptance.archive.conftest import Home
 from tests.chaos import kept
+from tests.chaos.failing_database import PostgresHome
 from tests.chaos.opening import MOMENTS, Page
 from tests.chaos.victims import VICTIMS, kill, move, small_memory
 from tests.integration.engine.disks import Disk, read_only, small_disk
 from tests.programs import SHARED
 from tests.site.serve import Site
+from tests.suite.postgres import Cluster, cluster
 
 EVERYTHING, MEMORY = "everything", "renderers out of memory"
 FULL_DISK, READ_ONLY = "full disk", "read-only outputs"
 """What comes of a place to write to, for 0.3 to 2 s each time; nobody is killed."""
+FAILOVER = "database server"
+"""It fails over to a copy of what it was at the moment; half of the times a worker is killed before that, too."""
+MOST_LOST = 8.0
+"""Seconds that a failover loses, at most: about as long as a page takes."""
 OF_ENVIRONMENT = "environment's fork server"
 """It starts the hooks of plugins that have a Python environment of their own; of the default ones none has."""
 AFTER = tuple(MOMENTS)
@@ -54,6 +60,9 @@ CELLS: tuple[tuple[str, str], ...] = (
     (FULL_DISK, "first body has come"),
     (READ_ONLY, "tab is being made"),
     (READ_ONLY, "outputs are being saved"),
+    (FAILOVER, "tab is ready"),
+    (FAILOVER, "outputs are being saved"),
+    (FAILOVER, "first body has come"),
 )
 KILLS = 20
 SPARE = 1.5
@@ -125,6 +134,8 @@ class Cell:
             return self._exhaust(page)
         if self.victim in (FULL_DISK, READ_ONLY):
             return self._refuse_writes()
+        if isinstance(self.home, PostgresHome):
+            return self._fail_over(self.home, page)
         return kill(VICTIMS[self.victim](self.home, page))
 
     def _kill_everything(self) -> int:
@@ -147,6 +158,14 @@ class Cell:
             while (group / "cgroup.procs").read_text().split() and time.monotonic() < until:
                 time.sleep(LOOK)
             return moved
+
+    def _fail_over(self, home: PostgresHome, page: Page) -> int:
+        """Lose the seconds from now on; the server is one, and a worker that is killed in them another."""
+        home.server.back_up()
+        time.sleep(self.random.uniform(0.3, MOST_LOST))
+        killed = kill(VICTIMS["worker"](home, page)) if self.random.random() < 0.5 else 0
+        home.server.fail_over()
+        return 1 + killed
 
     def _refuse_writes(self) -> int:
         """Let writing fail for a while; nobody is ended by that, so it counts as one."""
@@ -231,7 +250,8 @@ def run(cells: Sequence[tuple[str, str]], kills: int, seed: int, told: Callable[
             if more not in expected:
                 expected[more] = undisturbed(_home(folder / f"undisturbed-{number}", lib, more=more))
             with Site() as site, ExitStack() as mounted:
-                home = _home(folder / str(number), lib, more=more)
+                server = mounted.enter_context(cluster()) if victim == FAILOVER else None
+                home = _home(folder / str(number), lib, more=more, server=server)
                 cell = Cell(victim, moment, home, site, random.Random(f"{seed} {victim} {moment}"))
                 if victim == FULL_DISK:
                     home.env["DISK_FREE_MIN"] = "0"
@@ -250,10 +270,10 @@ def run(cells: Sequence[tuple[str, str]], kills: int, seed: int, told: Callable[
     return done
 
 
-def _home(folder: Path, lib: str, *, more: bool) -> Home:
+def _home(folder: Path, lib: str, *, more: bool, server: Cluster | None = None) -> Home:
     """A collection with the default plugins; ``more``: and one that has an environment of its own."""
     folder.mkdir()
-    home = Home(folder)
+    home = Home(folder) if server is None else PostgresHome(folder, server)
     home.env |= {"LIB_DIR": lib, "TRAFILATURA_ENABLED": str(more)}
     return home
 

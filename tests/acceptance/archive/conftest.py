@@ -41,7 +41,8 @@ class Home:
         output, _ = process.communicate(timeout=PATIENCE)
         return process.returncode, [json.loads(line) for line in output.splitlines() if line.startswith("{")]
 
-    def rows(self, statement: str) -> list[sqlite3.Row]:
+    def rows(self, statement: str) -> list[Any]:
+        """The rows that a query finds; each answers to the names of its columns."""
         with sqlite3.connect(self.data / "index.sqlite3", timeout=30) as database:
             database.row_factory = sqlite3.Row
             return list(database.execute(statement))
@@ -54,9 +55,10 @@ class Home:
 
     def running(self) -> set[ProcessIdentity]:
         """Live processes of this collection: those with a row, and those that bear its mark."""
-        columns = "boot_id, pid_ns, pid, start_ticks"
-        rows = self.rows(f"SELECT {columns} FROM machine_process WHERE status = 'running' AND start_ticks IS NOT NULL")
-        known = {ProcessIdentity(*row) for row in rows} | set(marked(self.data))
+        columns = ("boot_id", "pid_ns", "pid", "start_ticks")
+        where = "status = 'running' AND start_ticks IS NOT NULL"
+        rows = self.rows(f"SELECT {', '.join(columns)} FROM machine_process WHERE {where}")
+        known = {ProcessIdentity(*(row[name] for name in columns)) for row in rows} | set(marked(self.data))
         return {identity for identity in known if identity.is_alive() and not identity.is_zombie()}
 
     def wait_until_nothing_runs(self, seconds: float = 15.0) -> set[ProcessIdentity]:
