@@ -3,7 +3,6 @@
 import pytest
 
 from tests.chaos.pages import CELLS, run
-from tests.suite.packages import missing
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.once]
 
@@ -19,12 +18,9 @@ SHORT = (
 
 FULL_DISK = (("full disk", "first body has come"),)
 """After which a recorder could not go on with a line that was cut in the middle."""
-FAILED_OVER = (("database server", "outputs are being saved"),)
-"""After which a hook that had run in the lost seconds was left out as cancelled."""
-NO_SERVER = pytest.mark.skipif("postgresql" in missing(), reason="needs PostgreSQL's programs")
 
 
-@pytest.mark.parametrize("cells", [SHORT, FULL_DISK, pytest.param(FAILED_OVER, marks=NO_SERVER)])
+@pytest.mark.parametrize("cells", [SHORT, FULL_DISK])
 def test_a_kill_at_a_moment_of_a_page_costs_it_nothing(
     cells: tuple[tuple[str, str], ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
