@@ -1,4 +1,7 @@
-"""Owns the empty collection that others begin with: migrated once a test process, because that takes 2 s of CPU."""
+"""Owns the empty collection that others begin with: migrated once a test process, because that takes 2 s of CPU.
+
+Its database rejects every change of a status that no table allows, as that of tests in this process does.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ MAKE = """
 import django
 django.setup()
 from archivebox.config.collection import open_collection
+from tests import status_triggers
 open_collection(create=True)
+status_triggers.install()
 """
 PAGES, COMMANDS = "archivebox.web.settings", "archivebox.config.settings"
 """Each has a stamp of its own; pages have all tables of commands, and more."""

@@ -60,6 +60,7 @@ class Table:
     def update(self, names: tuple[str, ...], rows: Iterable[tuple[UUID, Columns]]) -> None:
         """The columns ``names``, and ``modified_at``, of rows that are there."""
         now = self.prepared("modified_at", timezone.now())
+        names = tuple(name for name in names if name != "modified_at")
         prepare = [(name, self._prepare[name]) for name in names]
         key_of = self._prepare["id"]
         values = [[*(way(columns[name]) for name, way in prepare), now, key_of(key)] for key, columns in rows]

@@ -258,7 +258,7 @@ class ArchiveResult(TabledRow):
         return settled_columns(result, declared, attempts=self.attempts, now=timezone.now()) | files.columns
 
     def _settle(self, columns: dict[str, Any]) -> None:
-        self.transition(ArchiveResultMachine.BY_OUTCOME[str(columns.pop("status"))], **columns)
+        self.transition(ArchiveResultMachine.BY_STATUS[str(columns.pop("status"))], **columns)
 
 
 _WORSE = ("skipped", "noresults", "succeeded", "queued", "backoff", "failed")

@@ -40,11 +40,14 @@ class SnapshotMachine(WorkMachine):
 
 
 class ArchiveResultMachine(TransitionTable):
-    """The life of an ArchiveResult, which the lease of its Snapshot guards."""
+    """The life of an ArchiveResult, which the lease of its Snapshot guards.
+
+    A worker commits a start together with a soon end, so that what is queued or waits may end without ``started``.
+    """
 
     start = transition("queued", "backoff", to="started")
-    succeed = transition("queued", "started", to="succeeded")
-    find_nothing = transition("queued", "started", to="noresults")
+    succeed = transition("queued", "started", "backoff", to="succeeded")
+    find_nothing = transition("queued", "started", "backoff", to="noresults")
     fail = transition("queued", "started", "backoff", to="failed")
     skip = transition("queued", "started", "backoff", to="skipped")
     back_off = transition("queued", "started", to="backoff")
@@ -52,7 +55,8 @@ class ArchiveResultMachine(TransitionTable):
 
     FINAL = frozenset({"succeeded", "noresults", "failed", "skipped"})
     OPEN = frozenset({"queued", "started"})
-    BY_OUTCOME: ClassVar[dict[str, str]] = {
+    BY_STATUS: ClassVar[dict[str, str]] = {
+        "started": "start",
         "succeeded": "succeed",
         "noresults": "find_nothing",
         "failed": "fail",

@@ -71,10 +71,9 @@ def _carry_out(job: Job, keys: Sequence[UUID], noting: Noting) -> None:
             job.memory["seen_by"] = _visibilities(deed.among(), keys)
         failures = deed.write(keys)
         note(job, failures)
-        job.status, job.retry_at, job.ended_at = Job.StatusChoices.SEALED, None, timezone.now()
         job.position, job.failed, job.done = 1, len(failures), len(keys) - len(failures)
         job.save()
-        job.tell_finished()
+        job.transition("seal", ended_at=timezone.now())
         noting(job)
         notify_workers()
 

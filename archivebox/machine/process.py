@@ -21,6 +21,7 @@ from archivebox.machine.host import Machine, NetworkInterface
 from archivebox.machine.process_current import OwnProcess
 from archivebox.machine.process_row import end_reason_of, exited_columns, is_gone
 from archivebox.machine.program_report import ProgramReport, start_of_descendant
+from archivebox.machine.statemachines import ProcessMachine
 
 DEEPEST = 64
 """Where recursive queries stop: no tree of ours is deeper, and a damaged one must not loop."""
@@ -179,9 +180,7 @@ class Process(OwnProcess):
 
     @classmethod
     def _lose(cls, rows: ProcessQuerySet, seen: ExitStatus) -> int:
-        columns = exited_columns(seen)
-        del columns["status"]  # the transition's
-        return rows.transition("lose", **columns)
+        return rows.transition("lose", **exited_columns(seen))
 
     @classmethod
     def lose_programs(cls, **work: object) -> int:
@@ -230,16 +229,18 @@ class Process(OwnProcess):
         )
 
     def take_report(self, report: ProgramReport, hook: "Process") -> None:
-        """Take over what a report of ``hook`` says; what it leaves out stays, save how it ended."""
+        """Take over what a report of ``hook`` says; what it leaves out stays."""
         self.cmd = self.cmd if report.cmd is None else report.cmd
         self.pid = report.pid or self.pid
         if report.start_ticks is not None and report.start_ticks >= (hook.start_ticks or 0):
             self.start_ticks = report.start_ticks  # what is older than its hook was not started by it
         self.started_at = report.started_at or self.started_at or timezone.now()
-        self.exit_code = report.exit_code
-        self.ended_at = report.ended_at or (timezone.now() if report.exit_code is not None else None)
-        self.status = self.StatusChoices.EXITED if self.ended_at else self.StatusChoices.RUNNING
-        self.end_reason = end_reason_of(self.exit_code) if self.ended_at else ""
+        ended_at = report.ended_at or (timezone.now() if report.exit_code is not None else None)
+        if ended_at is not None:
+            self.exit_code, self.ended_at, self.end_reason = report.exit_code, ended_at, end_reason_of(report.exit_code)
+            self.take(ProcessMachine.end.columns_of({}))
+        elif self.status == self.StatusChoices.QUEUED:
+            self.take(ProcessMachine.begin.columns_of({}))
 
 
 _ANCESTORS = """

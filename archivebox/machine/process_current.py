@@ -7,7 +7,6 @@ from typing import Self
 from uuid import UUID
 
 import psutil
-from django.utils import timezone
 
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transient import retry_transient
@@ -94,7 +93,7 @@ class OwnProcess(StartedProcess):
         ended = exited_columns(ExitStatus(exit_code), EndReason.EXITED)
         columns = ended | {"stderr": without_credentials(error)[-TAIL:]}
         self.take(columns)
-        if not type(self).objects.filter(pk=self.pk).update(**columns, modified_at=timezone.now()):
+        if not type(self).objects.filter(pk=self.pk).update(**columns):
             self.save(force_insert=True)  # the row was lost with the database server that had it
 
     def finish_after(self, error: BaseException | None) -> int:

@@ -200,14 +200,14 @@ class ProcessRow(TabledRow):
 
 def started_columns(identity: ProcessIdentity, started_at: datetime | None = None) -> dict[str, Any]:
     """What a row says of a process from its start on: the one place where a row becomes RUNNING."""
-    return {
-        "status": ProcessRow.StatusChoices.RUNNING,
+    columns = {
         "boot_id": identity.boot_id,
         "pid_ns": identity.pid_ns,
         "pid": identity.pid,
         "start_ticks": identity.start_ticks,
         "started_at": started_at or timezone.now(),
     }
+    return ProcessMachine.begin.columns_of(columns)
 
 
 def exited_columns(
@@ -219,13 +219,13 @@ def exited_columns(
     process ever had a memory of 0 bytes.
     """
     usage = (seen.user_seconds, seen.system_seconds, seen.max_rss) if seen.max_rss else (None, None, None)
-    return {
-        "status": ProcessRow.StatusChoices.EXITED,
+    columns = {
         "ended_at": ended_at or timezone.now(),
         "end_reason": reason or end_reason_of(seen.exit_code),
         "exit_code": seen.exit_code,
         **dict(zip(("user_seconds", "system_seconds", "max_rss"), usage, strict=True)),
     }
+    return ProcessMachine.end.columns_of(columns)
 
 
 def is_gone(identity: ProcessIdentity) -> bool:

@@ -76,6 +76,8 @@ class Batch:
     changes: dict[tuple[type[models.Model], UUID], Change] = field(default_factory=dict)
     effects: list[Effect] = field(default_factory=list)
     afterwards: list[Callable[[], object]] = field(default_factory=list)
+    requeued: list[Change] = field(default_factory=list)
+    """Those that a later change of the same row has to follow, as its status leads through the queue."""
     committed: "asyncio.Future[None] | None" = None
     ring: bool = False
     number: int | None = None
@@ -140,6 +142,9 @@ class Journal:
     def update(self, model: type[models.Model], pk: UUID, columns: dict[str, Any], lease: Lease | None = None) -> None:
         """Columns of a row that is there, or was inserted in this very batch."""
         known = self._batch.changes.get((model, pk))
+        if known is not None and not known.insert and "status" in columns and known.columns.get("status") == "queued":
+            self._batch.requeued.append(known)
+            known = None
         if known is None:
             self._batch.changes[model, pk] = Change(model, pk, False, dict(columns), lease)
         else:
@@ -257,12 +262,15 @@ def _commit(batch: Batch, commits: CommitCheck) -> Committed:
     batch.number = commits.number + 1
     with commits.transaction(leases | batch.written_for):
         lost = _lost_leases(leases)
+        requeued = [change for change in batch.requeued if change.lease not in lost]
         kept = [change for change in batch.changes.values() if change.lease not in lost]
         try:
             with transaction.atomic():
+                for change in requeued:
+                    _write_rows([change])
                 _write_rows(kept)
         except BAD_VALUES:
-            _write_one_by_one(kept)
+            _write_one_by_one([*requeued, *kept])
         outcomes = [(effect, _carry_out(effect)) for effect in batch.effects if effect.lease not in lost]
     return Committed(list(lost), [(effect, problem) for effect, problem in outcomes if problem])
 

@@ -214,6 +214,9 @@ class TestRecords:
         assert kept.seconds == 10.0
         assert (kept.snapshot_id, kept.crawl_id, kept.plugin) == (hook.snapshot_id, hook.crawl_id, "wget")
         assert hook.children.count() == 1
+        assert Process.from_jsonl(start, {"process": hook}) is not None
+        kept.refresh_from_db()
+        assert (kept.status, kept.exit_code) == ("exited", 8), "a record that is read twice reopens nothing"
 
     def test_a_live_program_is_known_by_its_start(self) -> None:
         hook = self.hook()

@@ -50,7 +50,7 @@ class SnapshotExecutor(LeasedItem):
         if item.status in ArchiveResultMachine.FINAL:
             item.replay, item.final_status = True, item.status
         else:  # its start may not have been committed
-            self.results.write(item, {"status": "started", "start_ts": row.started_at, "process_id": row.pk})
+            self.results.change(item, "started", {"start_ts": row.started_at, "process_id": row.pk})
         if not self.steps.runs.adopt(item, row):
             self.steps.runs.recall(item, row)
 

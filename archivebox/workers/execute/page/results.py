@@ -10,6 +10,7 @@ from archivebox.contract.outcomes import CUT_OFF, PAGE_LOST, Outcome, Status, fa
 from archivebox.contract.reasons import Reason
 from archivebox.core.archiveresult import ArchiveResult, settled_columns, take_title, title_said
 from archivebox.core.snapshot import Snapshot
+from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import learn_finite
 from archivebox.lib.machine_load import is_busy
 from archivebox.workers.execute.hooks.process import HookProcess
@@ -42,15 +43,26 @@ class PageResults:
         if item.result_id is not None:
             self._engine.journal.update(ArchiveResult, item.result_id, columns, self._executor.lease)
 
+    def change(self, item: Planned, status: str, columns: dict[str, Any]) -> None:
+        """Put a status on record; what is final comes to another one through the queue."""
+        lines = ArchiveResultMachine.transitions()
+        line = lines[ArchiveResultMachine.BY_STATUS[status]]
+        if item.recorded not in line.sources | {status}:
+            self.write(item, lines["requeue"].columns_of({}))
+        self.write(item, line.columns_of(columns))
+        item.recorded = status
+
     def hook_started(self, item: Planned, run: HookProcess) -> None:
         columns: dict[str, object] = {"start_ts": timezone.now(), "process_id": run.row.process_id}
-        columns |= {} if item.replay else {"status": "started", "reason": _kept_reason(item, "")}
-        self.write(item, columns)
+        if item.replay:
+            self.write(item, columns)
+        else:
+            self.change(item, "started", columns | {"reason": _kept_reason(item, "")})
 
     def back_to_queue(self, item: Planned, reason: str) -> None:
         """Have it run again, in this worker's hands if these keep it."""
         item.status, item.run = "queued", None
-        self.write(item, {"status": "queued", "retry_at": timezone.now(), "reason": _kept_reason(item, reason)})
+        self.change(item, "queued", {"retry_at": timezone.now(), "reason": _kept_reason(item, reason)})
 
     def settle(self, item: Planned, result: Outcome, reason: str = "", extra: dict[str, Any] | None = None) -> None:
         output = item.run.output if item.run is not None else None
@@ -67,7 +79,7 @@ class PageResults:
         self._executor.sealing.final_changed |= not item.hook.derived
         if item.hook.gate and item.status in {"succeeded", "noresults"}:
             self.judge_anew(Reason.KEPT_OUT.of(item.hook.plugin))
-        self.write(item, columns | {"status": item.status})
+        self.change(item, item.status, columns)
         if item.result_id is not None:
             self._has_got_on(item)
 

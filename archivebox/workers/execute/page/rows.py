@@ -69,7 +69,9 @@ class Loaded:
             result = results.pop((hook.plugin, hook.file_name), None)
             if result is None:
                 continue
-            item = Planned(hook, result.status, result.pk, result.attempts, reason=result.reason)
+            item = Planned(
+                hook, result.status, result.pk, result.attempts, reason=result.reason, recorded=result.status
+            )
             row = latest.get(result.pk)
             if _is_unjudged(result, row):
                 self._resume(item, row)

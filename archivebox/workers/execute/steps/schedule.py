@@ -49,6 +49,8 @@ class Planned:
     waiting_for: WaitingFor | None = None
     reason: str = ""
     """Why it is settled as it is, as its row says."""
+    recorded: str = "queued"
+    """The status of its row, when all that the journal has is written."""
     retry_at: datetime | None = None
     """When it is tried again; None where this worker has not settled it so."""
     files: dict[str, Any] = field(default_factory=dict)

@@ -59,6 +59,19 @@ def started(**more: object) -> dict[str, object]:
 
 
 class TestRows:
+    def test_a_final_result_that_runs_again_in_one_batch_goes_through_the_queue(self) -> None:
+        """The triggers of this database refuse any other way."""
+        result = ArchiveResult.objects.create(snapshot=snapshot(), plugin="a", hook_name="a", status="failed")
+
+        async def work(journal: Journal) -> None:
+            for status in ("queued", "started", "queued", "succeeded"):
+                journal.update(ArchiveResult, result.pk, {"status": status, "reason": status})
+            await journal.flush()
+
+        during(work)
+        result.refresh_from_db()
+        assert (result.status, result.reason) == ("succeeded", "succeeded")
+
     def test_insert_start_and_end_become_one_row(self) -> None:
         key, columns = new_id(), started(env=["A"])
 
