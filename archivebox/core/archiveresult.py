@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from archivebox.base_models.literal import Literal, one_of
 from archivebox.base_models.transitions import TabledQuerySet, TabledRow
-from archivebox.base_models.work import LONGEST_BACK_OFF
+from archivebox.base_models.work import LONGEST_BACK_OFF, MOST_BACK_OFF
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.outcomes import (
@@ -45,11 +45,21 @@ from archivebox.machine.process import Process
 FAILED = Q(status="failed")
 MAX_ATTEMPTS = 3
 FIRST_BACK_OFF = timedelta(minutes=1)
+IDLE_WAIT = timedelta(minutes=10)
+"""How long after its back-off a retry waits at most for the machine to be idle."""
 
 
 def back_off(attempts: int) -> timedelta:
     """How long to wait after the ``attempts``-th failed run: 1 min, 4 min, 16 min ± 20 %, at most an hour."""
     return _plain_back_off(attempts) * random.uniform(0.8, 1.2)  # noqa: S311 - spreads retries, guards no secret
+
+
+def is_due_when_idle(ended: datetime | None, retry_at: datetime | None, attempts: int, now: datetime) -> bool:
+    """Whether the back-off after a run is over, and the retry waits for nothing but an idle machine."""
+    if ended is None or retry_at is None:
+        return False
+    plain = _plain_back_off(attempts)
+    return ended + plain * 1.2 <= now and ended + plain * 0.8 + IDLE_WAIT <= retry_at
 
 
 def earliest_retry(retry_at: datetime, attempts: int) -> datetime:
@@ -382,9 +392,18 @@ def ending_of(
 
 
 def settled_columns(
-    result: Outcome, declared: Declaration | None, *, attempts: int, now: datetime, limit: int = MAX_ATTEMPTS
+    result: Outcome,
+    declared: Declaration | None,
+    *,
+    attempts: int,
+    now: datetime,
+    limit: int = MAX_ATTEMPTS,
+    when_idle: bool = False,
 ) -> dict[str, Any]:
-    """The columns of an ArchiveResult after a run: final, in back-off, or back in the queue."""
+    """The columns of an ArchiveResult after a run: final, in back-off, or back in the queue.
+
+    ``when_idle``: its retry waits for the machine to be idle, too, unless the server said when to come.
+    """
     attempts += 1 if result.counts else 0
     columns: dict[str, Any] = {
         "status": result.status,
@@ -398,12 +417,12 @@ def settled_columns(
     if result.status is Status.QUEUED:
         columns["retry_at"] = now
     elif result.retry and attempts < limit:
-        columns |= {"status": "backoff", "retry_at": now + _until_retry(attempts, declared)}
+        columns |= {"status": "backoff", "retry_at": now + _until_retry(attempts, declared, when_idle=when_idle)}
     return columns
 
 
-def _until_retry(attempts: int, declared: Declaration | None) -> timedelta:
+def _until_retry(attempts: int, declared: Declaration | None, *, when_idle: bool) -> timedelta:
     """How long a retry waits: as long as the server said (RFC 9110, 10.2.3), else by back-off."""
     if declared is None or not declared.after:
-        return back_off(attempts)
+        return min(back_off(attempts) + when_idle * IDLE_WAIT, MOST_BACK_OFF)
     return min(timedelta(seconds=declared.after), LONGEST_BACK_OFF)

@@ -1,6 +1,7 @@
-"""Owns how much longer everything takes on a machine whose processors are wanted by more than they can serve."""
+"""Owns how much longer everything takes on a machine that has too few processors or too little memory for its work."""
 
 import os
+from contextlib import suppress
 
 from archivebox.lib.cpu_quota import reached_quota
 
@@ -8,6 +9,9 @@ LONGEST = 3.0
 """Times that a deadline is extended at most, however much waits for a processor."""
 MOST = 600.0
 """Seconds by which it is extended at most."""
+MEMORY_PRESSURE = "/proc/pressure/memory"
+SHORT_OF_MEMORY = 10.0
+"""Per cent of the time from which on the machine counts as short of memory."""
 BUSY = 1.5
 """Times from which on the machine counts as busy: what was too slow there may be quick enough at another time."""
 
@@ -32,6 +36,26 @@ def is_busy() -> bool:
     return slowdown() >= BUSY
 
 
-def extended(seconds: float) -> float:
-    """Return how long something may take now that may take so many seconds on an idle machine."""
-    return min(seconds * slowdown(), seconds + MOST)
+def is_short_of_memory() -> bool:
+    """Return whether something waited for memory during a tenth of the last minute (Linux, accounting/psi)."""
+    with suppress(OSError, ValueError, IndexError), open(MEMORY_PRESSURE, encoding="ascii") as file:  # noqa: PTH123
+        return float(file.readline().split()[2].removeprefix("avg60=")) >= SHORT_OF_MEMORY
+    return False
+
+
+def extended(seconds: float, delayed: float = 0.0) -> float:
+    """Return how long something may take now that may take so many seconds on an idle machine.
+
+    ``delayed``: seconds for which it was ready to run while others had the processors.
+    """
+    return min(max(seconds * slowdown(), seconds + delayed), seconds * LONGEST, seconds + MOST)
+
+
+def seconds_delayed(pid: int | None = None) -> int:
+    """Return for how many whole seconds a process, by default this one, was ready to run while others did.
+
+    Of its first thread, by the second number of Linux's schedstat; 0 where the system does not tell.
+    """
+    with suppress(OSError, ValueError, IndexError), open(f"/proc/{pid or 'self'}/schedstat", "rb") as file:  # noqa: PTH123
+        return int(file.read().split()[1]) // 10**9
+    return 0

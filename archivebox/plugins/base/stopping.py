@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-from archivebox.lib.machine_load import extended
+from archivebox.lib.machine_load import extended, seconds_delayed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,9 +64,16 @@ def give_up_after(seconds: float) -> None:
 
     On a busy machine it is later, as the engine's own deadline is.
     """
-    signal.signal(signal.SIGALRM, _time_is_over)
-    signal.setitimer(signal.ITIMER_REAL, extended(max(seconds, 0.0)))
+    seconds = max(seconds, 0.0)
+    allowed, before = extended(seconds), seconds_delayed()
 
+    def time_is_over(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        nonlocal allowed
+        more = extended(seconds, seconds_delayed() - before) - allowed
+        if more <= 0:
+            raise TimeIsOver("the time of this hook is over")
+        allowed += more
+        signal.setitimer(signal.ITIMER_REAL, more)
 
-def _time_is_over(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
-    raise TimeIsOver("the time of this hook is over")
+    signal.signal(signal.SIGALRM, time_is_over)
+    signal.setitimer(signal.ITIMER_REAL, allowed)

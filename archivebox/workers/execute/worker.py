@@ -36,6 +36,7 @@ from archivebox.workers.execute.hooks.orphans import Orphans
 from archivebox.workers.execute.hosts_seen import HostsSeen
 from archivebox.workers.execute.leased_items import LeasedItems
 from archivebox.workers.queue import claim, disk_space, due, fleet, reclaim
+from archivebox.workers.queue.idle import retry_when_idle
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.settings_check import SettingsCheck
 from archivebox.workers.signals import OrchestratorSignal, WorkerSignal
@@ -405,6 +406,8 @@ class Worker:
 def _take_back(worker: UUID, held: Collection[UUID]) -> int:
     """What nobody works on is due again: of dead workers, of this one, and where a fleet shares the database of others.
 
+    So is what waits for this machine to be idle.
+
     ``held``: keys of what this worker works on.
     """
     count = reclaim.reclaim_dead_workers() + reclaim.return_unheld(worker, held)
@@ -412,7 +415,7 @@ def _take_back(worker: UUID, held: Collection[UUID]) -> int:
     with transaction.atomic():
         reclaim.close_rows(ours)  # a command or orchestrator that was killed: nobody of ours waited for it
         reclaim.close_orphaned_programs()
-    count += reclaim.end_impossible_waits()
+    count += reclaim.end_impossible_waits() + retry_when_idle()
     if connection.vendor == "postgresql":
         count += fleet.beat()
     return count

@@ -21,7 +21,7 @@ from archivebox.core.archiveresult import ending_of
 from archivebox.core.outputs.output_files import ALL, Claim, Listing, files_before, list_few_outputs, list_outputs
 from archivebox.hooks import HookCall, environment_of_process
 from archivebox.lib import processes
-from archivebox.lib.machine_load import extended
+from archivebox.lib.machine_load import extended, seconds_delayed
 from archivebox.lib.processes import Child, ExitStatus, Launch, Tree
 from archivebox.lib.processes.exits import NO_ROOM
 from archivebox.machine.process import Process
@@ -262,14 +262,19 @@ class HookProcess:
         return Tree(root=root, process_id=self.row.mark, data_dir=DATA_FOLDER.root, reapers=(os.getpid(),))
 
     def _timed_out(self) -> None:
-        """End it, unless the machine has become busy since: its timeout is meant for a processor of its own."""
-        seconds = extended(self.call.timeout)
+        """End it, unless it has not had a processor for all that time, which its timeout is meant for."""
+        seconds = extended(self.call.timeout, self._seconds_delayed())
         if seconds > self._extended_to:
             self.deadline += seconds - self._extended_to
             self._extended_to = seconds
             self._timeout = self.engine.loop.call_at(self.deadline, self._timed_out)
             return
         self.stop(EndReason.TIMEOUT, self.engine.stop_grace)
+
+    def _seconds_delayed(self) -> int:
+        """For how long that process of its tree was ready to run that others kept from it the longest."""
+        members = self.tree().members() if self.child is not None else ()
+        return max((seconds_delayed(member.pid) for member in members), default=0)
 
     def _exited(self, child: Child, status: ExitStatus) -> None:
         del child

@@ -12,7 +12,7 @@ from archivebox.core.archiveresult import ArchiveResult, settled_columns, take_t
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.hooks import learn_finite
-from archivebox.lib.machine_load import is_busy
+from archivebox.lib.machine_load import is_busy, is_short_of_memory
 from archivebox.workers.execute.hooks.process import HookProcess
 from archivebox.workers.execute.page.refused_page import RefusedPage, was_refused
 from archivebox.workers.execute.steps.schedule import Planned
@@ -21,13 +21,20 @@ if TYPE_CHECKING:
     from archivebox.workers.execute.page.executor import SnapshotExecutor
 
 TIMES_WHEN_BUSY = 2
-"""As many attempts has what failed for want of time while the machine was busy; back-off leads to when it is idle."""
-OF_TIME = frozenset({Reason.TIMEOUT, Reason.TEMPORARY_FAILURE})
+"""As many attempts has what failed for want of time or memory; its retry waits for the machine to be idle."""
 
 
-def attempts_allowed(reason: Reason | None, limit: int) -> int:
-    """How often a hook may run that has just failed for ``reason``, where the limit is otherwise ``limit``."""
-    return limit * TIMES_WHEN_BUSY if reason in OF_TIME and is_busy() else limit
+def lacked_machine(result: Outcome) -> bool:
+    """Whether a hook that has just ended so may have lacked time or memory that it has on an idle machine."""
+    match result.reason:
+        case Reason.TIMEOUT | Reason.TEMPORARY_FAILURE:
+            return is_busy() or is_short_of_memory()
+        case Reason.SIGNALLED:
+            return is_short_of_memory()
+        case Reason.CRASHED:
+            return result.detail.startswith("MemoryError")
+        case _:
+            return False
 
 
 class PageResults:
@@ -67,8 +74,11 @@ class PageResults:
     def settle(self, item: Planned, result: Outcome, reason: str = "", extra: dict[str, Any] | None = None) -> None:
         output = item.run.output if item.run is not None else None
         declared = output.declared if output is not None else None
-        limit = attempts_allowed(result.reason, self._engine.max_attempts)
-        columns = settled_columns(result, declared, attempts=item.attempts, now=timezone.now(), limit=limit)
+        lacked = lacked_machine(result)
+        limit = self._engine.max_attempts * (TIMES_WHEN_BUSY if lacked else 1)
+        columns = settled_columns(
+            result, declared, attempts=item.attempts, now=timezone.now(), limit=limit, when_idle=lacked
+        )
         left_out = output.left_out if output is not None else ""
         columns["reason"] = (reason or str(columns["reason"]) or left_out)[:128]
         columns |= extra or {}
