@@ -46,6 +46,7 @@ BENCHMARKS = {
     "slow-hosts": Benchmark("slow_hosts"),
     "add": Benchmark("add"),
     "capture": Benchmark("capture", env={"WORKERS": "1", "SNAPSHOTS_IN_FLIGHT": "1"}),
+    "full-page": Benchmark("capture", "full_page", {"WORKERS": "1", "SNAPSHOTS_IN_FLIGHT": "1"}),
     "start": Benchmark("start"),
     "bulk": Benchmark("bulk"),
     "beside-add": Benchmark("beside_add"),

@@ -2,6 +2,7 @@
 
 A URL that is a file (a PDF, a picture) is kept once, with no browser work beyond noticing what it is: it is the
 time from the seal of one to that of the next, in a crawl that is under way, against ``curl`` of the same.
+The picture of a page's whole length is measured in the same way, against the same page without it.
 """
 
 import itertools
@@ -47,6 +48,21 @@ def files(engine: Room, site: str, rounds: int) -> Finding:
         lambda: finding.ours.extend(between_seals(engine, urls())),
     )
     return finding
+
+
+def full_page(rounds: int) -> list[Finding]:
+    """Time of a page with all that is on by default, with and without the picture of its whole length."""
+    finding = Finding("a page with its full picture", "s", Bound.RATIO, 1.15, [], floor_name="the first screen alone")
+    numbers = itertools.count()
+    with local_site() as site, room([], warm_up=0) as engine:
+
+        def measure(into: list[float], *, full: bool) -> None:
+            asked = Room(engine.watch, {**engine.config, "SCREENSHOT_FULL_PAGE": full})
+            urls = [f"{site}article?n={next(numbers)}" for _ in range(WARM_UP + COUNTED)]
+            into.extend(between_seals(asked, urls))
+
+        interleaved(rounds, lambda: measure(finding.floor, full=False), lambda: measure(finding.ours, full=True))
+    return [finding]
 
 
 def fetch(url: str) -> float:
