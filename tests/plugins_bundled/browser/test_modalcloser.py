@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from PIL import Image
 
 from archivebox.plugins.base.tab import Tab
 from tests.plugins_bundled.browser.chain import NAVIGATE, TAB_HOOK, Crawl, Snapshot
@@ -15,6 +16,9 @@ pytestmark = pytest.mark.browser
 CLOSER = "modalcloser/on_Snapshot__15_modalcloser.bg.py"
 WAIT = "modalcloser/on_Snapshot__48_modalcloser_wait.py"
 DOM = "dom/on_Snapshot__53_dom.py"
+SCREENSHOT = "screenshot/on_Snapshot__51_screenshot.py"
+FOOT = (0, 720, 1440, 900)
+"""Of the window: where the banners of /overlays lie, over nothing."""
 OPENS_AFTER = 300
 """Milliseconds of /modal."""
 
@@ -37,11 +41,19 @@ class Closed:
         if path == "/modal":
             let_its_timer_pass(page)
         self.wait = page.run(WAIT)
+        assert page.run(SCREENSHOT).status == "succeeded"
+        self.folder = page.folder
         assert page.run(DOM).status == "succeeded"
         html = (page.folder / "dom" / "output.html").read_text()
         self.html = re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
         self.outcome = closer.stop()
         page.close()
+
+    def colours_at_foot(self) -> int:
+        """How many there are in the lowest part of the picture: one where nothing is drawn."""
+        (file,) = (self.folder / "screenshot").glob("screenshot.*")
+        with Image.open(file) as picture:
+            return len(picture.convert("RGB").crop(FOOT).getcolors(1 << 24) or [])
 
     @property
     def sentence(self) -> str:
@@ -90,6 +102,7 @@ def test_what_is_told_as_closed_is_gone_from_the_picture(
     page = Closed(crawl, site, path, autoconsent)
     assert re.fullmatch(sentence, page.sentence), page.outcome
     assert "left" not in page.sentence
+    assert page.colours_at_foot() == 1
     for words in ("use cookies", "sp_message", "osano-cm", "onetrust-banner"):
         assert words not in page.html, page.html
     if path == "/overlays/open-root":
@@ -99,6 +112,7 @@ def test_what_is_told_as_closed_is_gone_from_the_picture(
 def test_what_comes_back_is_not_told_as_closed(crawl: Crawl, site: Site) -> None:
     page = Closed(crawl, site, "/overlays/again", {})
     assert (page.outcome.status, page.sentence) == ("noresults", "left 1 banner (Cookie choices)"), page.outcome
+    assert page.colours_at_foot() > 1, "it is in the picture"
 
 
 def test_a_wall_without_a_button_is_taken_away_and_the_page_scrolls(
