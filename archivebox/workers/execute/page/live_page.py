@@ -126,7 +126,7 @@ class LivePage:
         for item in self._hooks:
             if item.status in {"skipped", "queued"} or item.is_running:
                 continue
-            item.attempts -= item.status == "backoff"
+            item.attempts = max(0, item.attempts - 1)
             item.final_status, item.replay = item.status, item.status in ArchiveResultMachine.FINAL
             item.status, item.run, item.late = "queued", None, False
         self._schedule.step = min((item.hook.step for item in self._hooks), default=self._schedule.step)
