@@ -16,11 +16,16 @@ ALIVE = timedelta(minutes=2)
 """How long ago its orchestrator may have been heard of."""
 
 
+def is_working(machine: Machine) -> bool:
+    """Whether it has been heard of, or is this one: a machine that works alone gives no sign of life."""
+    return machine.pk == Machine.current().pk or machine.seen_at >= timezone.now() - ALIVE
+
+
 @requires(Action.INSPECT)
 def index(request: HttpRequest) -> HttpResponse:
     """All that work, or worked, on it; the last heard of first."""
-    context = {"machines": Machine.objects.order_by("-seen_at"), "alive_since": timezone.now() - ALIVE}
-    return render(request, "web/machines/index.html", context)
+    machines = [(machine, is_working(machine)) for machine in Machine.objects.order_by("-seen_at")]
+    return render(request, "web/machines/index.html", {"machines": machines})
 
 
 @requires(Action.INSPECT)
@@ -29,7 +34,7 @@ def one(request: HttpRequest, machine_id: UUID) -> HttpResponse:
     machine = get_object_or_404(Machine, pk=machine_id)
     context = {
         "machine": machine,
-        "is_alive": machine.seen_at >= timezone.now() - ALIVE,
+        "is_working": is_working(machine),
         "is_here": machine.pk == Machine.current().pk,
         "settings": sorted(machine.config),
         "programs": Binary.objects.filter(machine=machine).order_by("name"),

@@ -1,0 +1,31 @@
+"""Machines say whether they work: one that works alone gives no sign of life, and is there all the same."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from archivebox.machine.models import Machine
+
+pytestmark = [pytest.mark.usefixtures("pages", "collection"), pytest.mark.database]
+
+
+def test_the_machine_that_serves_the_page_is_working_and_a_lost_one_offline() -> None:
+    here, long_ago = Machine.current(), timezone.now() - timedelta(days=3)
+    lost = Machine.objects.create(hostname="attic", seen_at=long_ago)
+    Machine.objects.filter(pk=here.pk).update(seen_at=long_ago)
+    client = Client(SERVER_NAME="localhost")
+    client.force_login(User.objects.create_superuser("ada"))
+    states = [re.search(r'<span class="badge[^"]*">(\w+)<', client.get(f"/machines/{pk}/").content.decode())
+              for pk in (here.pk, lost.pk)]  # fmt: skip
+    assert [state and state[1] for state in states] == ["working", "offline"]
+    rows = dict(
+        re.findall(r"<th[^>]*><a[^>]*>([^<]*)</a></th><td><span[^>]*>(\w+)<", client.get("/machines/").content.decode())
+    )
+    assert (rows["attic"], len(rows)) == ("offline", 2)
+    assert "working" in rows.values()
