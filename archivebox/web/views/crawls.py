@@ -15,6 +15,7 @@ from archivebox.base_models.visibility import seen_by
 from archivebox.config.core import CORE_SETTINGS
 from archivebox.config.resolve import Resolved, SettingError
 from archivebox.contract.reasons import action, sentence
+from archivebox.contract.schema import SettingSpec
 from archivebox.core.crawl_control.edit_crawl import judged, queue_of, rules_with
 from archivebox.core.progress.crawl_progress import pages_of as page_columns
 from archivebox.core.progress.crawl_progress import progress_of, sizes_of, with_pills
@@ -26,6 +27,7 @@ from archivebox.web.auth.page_access import allows, requires
 from archivebox.web.crawl.crawl_actions import actions_of
 from archivebox.web.crawl.visibility_form import SEEN_BY
 from archivebox.web.page.list_paging import page_of
+from archivebox.web.plugin_settings.setting_labels import label_of
 
 QUEUE_SHOWN = 200
 """Lines of the queue that are shown, and tried against patterns."""
@@ -131,10 +133,15 @@ class CrawlSetting:
     """A setting that holds for the crawl."""
 
     name: str
+    label: str
     text: str
     value: JSON
     place: str
     is_own: bool
+
+    @property
+    def is_set(self) -> bool:
+        return self.value not in (None, "", [])
 
 
 def _settings_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
@@ -143,19 +150,20 @@ def _settings_part(request: HttpRequest, crawl: Crawl) -> dict[str, Any]:
     settings = resolve_settings(crawl.layers())
     specs = {name: spec for plugin in plugins().values() for name, spec in plugin.schema.settings.items()}
     names = dict.fromkeys([*_CRAWLS, *(name for name in crawl.settings if name in specs or name in CORE_SETTINGS)])
-    lines = [_line(settings, name, {**specs, **CORE_SETTINGS}[name].description) for name in names]
+    lines = [_line(settings, {**specs, **CORE_SETTINGS}[name]) for name in names]
     most = {"max_urls": settings.find_int("MAX_URLS"), "max_size": settings.find_int("MAX_SIZE")}
     return {"settings": lines, "limits": {"max_depth": crawl.max_depth, **most}}
 
 
-def _line(settings: Resolved, name: str, text: str) -> CrawlSetting:
+def _line(settings: Resolved, spec: SettingSpec) -> CrawlSetting:
+    name = spec.name
     said = settings.explain(name)
     place = said[-1][0] if said else "default"
     try:
         value: JSON = "hidden" if settings.is_sensitive(name) else settings.get(name)
     except SettingError as error:
         value = str(error)
-    return CrawlSetting(name, text, value, place, place.startswith("crawl"))
+    return CrawlSetting(name, label_of(spec), spec.description, value, place, place.startswith("crawl"))
 
 
 _PARTS = {"pages": pages_part, "queue": _queue_part, "refused": _refused_part, "settings": _settings_part}
