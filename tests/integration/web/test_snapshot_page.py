@@ -510,3 +510,20 @@ def test_a_page_that_was_refused_says_what_came_when_it_is_tried_again_and_how_n
     assert again.strftime("%Y-%m-%dT%H:%M") in shown, "the moment of the next try"
     assert f'action="/snapshots/{refused.pk}/retry' in shown
     assert "Try again now" in shown
+
+
+@pytest.mark.parametrize("view", ["cards", "list", "table"])
+def test_a_page_that_answered_404_is_found_by_that_and_shows_the_number(client: Client, view: str) -> None:
+    for number, status in enumerate((200, 404)):
+        found = kept(f"https://example.org/{number}")
+        left(found, "dom", {"output.html": "<p>words</p>"})
+        Snapshot.objects.filter(pk=found.pk).update(http_status=status)
+    shown = client.get(f"/?view={view}&q=http:404").content.decode()
+    assert re.findall(r'data-row="([^"]+)"', shown) == [str(found.pk)]
+    assert re.search(r'title="The server answered 404[^"]*"><svg.*?</svg>404<', shown)
+
+
+def test_what_the_browser_sees_is_shown_where_the_formats_will_be(client: Client) -> None:
+    shown = page(client, kept(URL, status="started"))
+    assert re.search(r'<div class="look">.*</section>\s*<section class="screens"', shown, re.DOTALL)
+    assert 'class="screens"' not in page(client, kept("https://example.org/done"))
