@@ -49,7 +49,7 @@ class Shown:
     def saves(self) -> list[str]:
         """What it saves: by the names that it gives its files, else by their types."""
         labels = (output.label or output.role for output in self.plugin.outputs)
-        return list(dict.fromkeys(labels)) or list(self.plugin.output_mimetypes)
+        return list({label.casefold(): label for label in labels}.values()) or list(self.plugin.output_mimetypes)
 
     def has(self, query: str) -> bool:
         """Whether it has all of these words."""
