@@ -141,6 +141,34 @@ def test_words_stand_out_from_their_ground_as_wcag_aa_asks(
     assert inside.value(CONTRAST) == []
 
 
+ICON = """(place => {
+  const icon = new Image();
+  document.querySelector(place).prepend(icon);
+  const colour = getComputedStyle(icon).backgroundColor.match(/[\\d.]+/g).map(Number);
+  icon.remove();
+  return colour;
+})"""
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("/?view=cards", ".where"),
+        ("/?view=list", ".where"),
+        ("/?view=table", ".sheet tbody th"),
+        ("/snapshots/{snapshot}/", ".head h1"),
+    ],
+)
+def test_a_black_icon_of_a_site_has_a_light_ground_in_dark(
+    inside: Browser, library: Library, path: str, place: str
+) -> None:
+    inside.size(1280, 900, dark=True)
+    inside.go(library.server.url + path.format(snapshot=library.snapshot))
+    ground = inside.value(f"{ICON}({json.dumps(place)})")
+    assert len(ground) == 3, "it is opaque"
+    assert min(ground) > 200
+
+
 HUES = """(ground => {
   const pixel = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
   const light = colour => { pixel.fillStyle = colour; pixel.fillRect(0, 0, 1, 1);
