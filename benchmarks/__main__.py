@@ -57,6 +57,7 @@ BENCHMARKS = {
     "replay": Benchmark("replay"),
     "replay-views": Benchmark("replay_views"),
     "library": Benchmark("library", env=_WEB),
+    "facets": Benchmark("library", "facets_of_a_search", env=_WEB),
     "crawl-page": Benchmark("crawl_page", env=_WEB),
     "viewers": Benchmark("viewers", env=_WEB),
 }

@@ -20,7 +20,8 @@ from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.intake.add_urls import create_crawl
 from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.snapshot import Snapshot
-from archivebox.search.query import select
+from archivebox.search.facets import MOST_EXACT, facets
+from archivebox.search.query import chosen, select
 from benchmarks.finding import Bound, Finding, interleaved
 from benchmarks.queue_rows import crawl, fill, settle
 
@@ -45,15 +46,33 @@ def run(rounds: int) -> list[Finding]:
     fill(million, 1, 1_000_000, 1_000)
     settle([million])
     Snapshot.objects.filter(crawl=million).update(status="sealed", mime_type="text/html")
-    _newest()
+    _newest(NEWEST)
     client = Client(HTTP_HOST="localhost")
     client.force_login(User.objects.get(username="bench"))
     return [finding for query in QUERIES for finding in measure(client, query, rounds)]
 
 
-def _newest() -> None:
+def facets_of_a_search(rounds: int) -> list[Finding]:
+    """The choices of a search that finds as many pages as are counted exactly, and of a library that has no more."""
+    _newest(MOST_EXACT)
+    return [_exact(query, rounds) for query in ("", "#bench", "type:page", "page")]
+
+
+def _exact(query: str, rounds: int) -> Finding:
+    """In ms of CPU, so that others who work here do not count: SQLite is in this process, and waits for nobody."""
+    finding = Finding(f"facets, {query or 'everything'}", "ms", Bound.MOST, 50, [])
+    for _ in range(rounds * CALLS):
+        start = time.process_time()
+        found = facets(chosen(query, EVERYTHING))
+        finding.ours.append((time.process_time() - start) * 1000)
+    if {choice.count for facet in found if facet.title == "Type" for choice in facet.choices} != {MOST_EXACT}:
+        raise LookupError(f"{query!r} does not find {MOST_EXACT} pages")
+    return finding
+
+
+def _newest(count: int) -> None:
     user = User.objects.create_superuser("bench")
-    seeds = [Seed(f"https://fresh{n % 50}.example/{n}", f"Page {n}", ("bench",)) for n in range(NEWEST)]
+    seeds = [Seed(f"https://fresh{n % 50}.example/{n}", f"Page {n}", ("bench",)) for n in range(count)]
     made = create_crawl(seeds, CrawlRequest(hold=True), created_by=user)
     keys = list(Snapshot.objects.filter(crawl=made).values_list("pk", flat=True))
     Snapshot.objects.filter(crawl=made).update(status="sealed", mime_type="text/html", http_status=200)
