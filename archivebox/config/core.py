@@ -99,7 +99,7 @@ _CRAWLS = (
         "ACTIVE_PERSONA",
         "string",
         "Default",
-        "Persona of crawls that name none; empty: they visit as nobody",
+        "Persona of crawls for which none is chosen; empty: none",
         pattern=f"^$|{PERSONA_NAME}",
     ),
     SettingSpec("PLUGINS", "array", [], "Plugins to run and what they require; empty: all enabled", items="string"),
