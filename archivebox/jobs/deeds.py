@@ -49,15 +49,15 @@ class AddTags(_Tagging):
         tag(keys, self.job.options["tags"])
 
 
-class TakeTagsOff(_Tagging):
-    """Takes tags off."""
+class RemoveTags(_Tagging):
+    """Removes tags."""
 
     def write_rows(self, rows: SnapshotQuerySet, keys: Sequence[UUID]) -> None:
         del rows
         untag(keys, self.job.options["tags"])
 
 
-class TryAgain(Deed):
+class RetryFailed(Deed):
     """Runs again what failed, of some plugins or for some reason alone where options say so."""
 
     @classmethod
@@ -118,7 +118,7 @@ class Remove(Deed):
         retire(rows)
 
 
-class BringBack(Deed):
+class RestoreSnapshots(Deed):
     """Undoes a removal."""
 
     @classmethod
@@ -280,11 +280,11 @@ def _plugins(options: Options) -> list[JSON]:
 
 DEEDS: dict[str, type[Deed]] = {
     Job.Kind.TAG: AddTags,
-    Job.Kind.UNTAG: TakeTagsOff,
-    Job.Kind.RETRY: TryAgain,
+    Job.Kind.UNTAG: RemoveTags,
+    Job.Kind.RETRY: RetryFailed,
     Job.Kind.RECAPTURE: CaptureAgain,
     Job.Kind.REMOVE: Remove,
-    Job.Kind.RESTORE: BringBack,
+    Job.Kind.RESTORE: RestoreSnapshots,
     Job.Kind.EXPORT: Export,
     Job.Kind.VERIFY: Verify,
     Job.Kind.SIGN: SignHashes,

@@ -57,7 +57,7 @@ class CrawlForm(forms.Form):
         kept.initial = [kind for kind, _ in kept.choices]
         personas = cast("forms.ChoiceField", self.fields["persona"])
         names = personas_of(user) if isinstance(user, User) else []
-        personas.choices = [("", "as set"), *((name, name) for name in names)]
+        personas.choices = [("", "Default from settings"), *((name, name) for name in names)]
 
     @property
     def kinds(self) -> list[tuple[KindShown, forms.boundfield.BoundWidget]]:
