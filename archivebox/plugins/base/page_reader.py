@@ -20,7 +20,8 @@ COUNT = "() => document.getElementsByTagName('*').length"
 def read_page(plugin: str, library: str, function: str) -> Params:
     """Return the object that `function`, JavaScript that uses the injected `library`, or its promise returns.
 
-    `shown.copy()` is the copy of the document that it reads, with what shadow roots and large frames show.
+    `shown.copy()` is the copy of the document that it reads, with what shadow roots and large frames show, and
+    all frames where the page has hardly any words of its own.
 
     The hook ends by itself where there is no article, or the library cannot cope with the page.
     """

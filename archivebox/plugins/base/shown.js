@@ -2,6 +2,7 @@
 // Runs in a world of its own of each frame. No script finds closed shadow roots or looks into frames of other origins:
 // `shown.know` and `shown.tell` are told of them.
 (() => {
+  const FEW_WORDS = 25; // of a page that has hardly any besides its frames
   const FRAMES = 50; // documents of frames that are copied at most
   const LARGE = 0.5; // of the window: a frame of that size is the page, a smaller one something embedded in it
   const closed = new Map(); // host: its closed shadow root
@@ -9,13 +10,17 @@
 
   const rootOf = (node) => node.shadowRoot ?? closed.get(node) ?? null;
   const isSeen = (node) => node.checkVisibility({ visibilityProperty: true }) && node.clientWidth * node.clientHeight > 1;
+  const isFrame = (node) => node.localName === "iframe" || node.localName === "frame";
   // The document of a frame that is seen; null where there is none, or it is of another origin.
   const documentOf = (node) => {
-    if (node.localName !== "iframe" && node.localName !== "frame") return null;
+    if (!isFrame(node)) return null;
     const inside = node.contentDocument;
     return inside?.body && isSeen(node) ? inside : null;
   };
   const isLarge = (node) => node.hasAttribute("srcdoc") || node.clientWidth * node.clientHeight >= LARGE * innerWidth * innerHeight;
+  // Whether the page has so few words of its own that its frames, of any size, are what it is about.
+  const isBare = () => !hasRoots() && (document.body?.innerText.match(/\S+/g) ?? []).length < FEW_WORDS;
+  const isContent = (node) => isFrame(node) && (isLarge(node) || isBare());
 
   // Every tree of the page: its document, shadow roots and documents of frames.
   const trees = () => {
@@ -128,8 +133,8 @@
     count: () => trees().reduce((sum, tree) => sum + tree.querySelectorAll("*").length, 0),
     // A copy for those who read articles, in no window: nothing in it loads or runs.
     copy: () => {
-      if (!globalThis.isFreed) return hasRoots() || frames().some(isLarge) ? flatCopy(isLarge) : document.cloneNode(true);
-      const copy = flatCopy(isLarge);
+      if (!globalThis.isFreed) return hasRoots() || frames().some(isContent) ? flatCopy(isContent) : document.cloneNode(true);
+      const copy = flatCopy(isContent);
       copy.head?.prepend(Object.assign(copy.createElement("base"), { href: document.baseURI }));
       return copy;
     },
@@ -140,7 +145,7 @@
     links,
     // What a frame shows, for the world of the page that it is in.
     inside: (most) => ({ html: flatCopy(() => true, true).body?.innerHTML ?? "", links: links(most) }),
-    isForeign: (node, onlyLarge) => !node.contentDocument && isSeen(node) && (!onlyLarge || isLarge(node)),
+    isForeign: (node, onlyLarge) => !node.contentDocument && isSeen(node) && (!onlyLarge || isContent(node)),
     tell: (node, inside) => { told.set(node, inside); },
   };
 })();

@@ -30,7 +30,8 @@ MAX_LINKS = 10_000  # of one such frame
 class ShownPage:
     """A world that sees all of the page: `call` a function that uses `shown`.
 
-    `frames`: whether frames of other origins count; `only_large`: those alone that fill half of the window.
+    `frames`: whether frames of other origins count; `only_large`: those alone that fill half of the window,
+    or of any size where the page has hardly any words of its own.
     """
 
     def __init__(self, tab: Tab, name: str, *, frames: bool = True, only_large: bool = False) -> None:

@@ -99,6 +99,20 @@ def test_articles_have_what_shadow_roots_show(roots: Page, plugin: str) -> None:
     assert "Inmost closed words" in roots.read(f"{plugin}/content.txt")
 
 
+@pytest.mark.parametrize("plugin", ["readability", "defuddle"])  # mercury finds no article in so few words
+def test_articles_have_small_frames_of_a_page_without_words(
+    crawl: Crawl, site: Site, programs: Programs, plugin: str
+) -> None:
+    page = Page(crawl, site, "/iframe", programs)
+    try:
+        page.run(READERS[plugin])
+        text = page.read(f"{plugin}/content.txt")
+        assert "A frame with a frame." in text
+        assert "Text of a srcdoc frame" in text
+    finally:
+        page.close()
+
+
 def test_the_single_file_has_nested_and_closed_roots(roots: Page) -> None:
     roots.run(SINGLEFILE)
 
