@@ -61,9 +61,11 @@ def test_a_retried_page_hook_gets_its_page_again(each_mode: Collection) -> None:
     assert len(each_mode.hooks("tab")) == len(each_mode.hooks("navigate")) == len(each_mode.hooks("shot")) == 2
 
 
-def test_a_page_that_dies_is_opened_again_for_what_needs_it(forked: Collection) -> None:
-    """The tab is killed by a foreground hook between the navigation and the picture."""
+@pytest.mark.parametrize("leaves", ["", "mkdir -p many; (cd many; seq 50000 | xargs touch)\n"])
+def test_a_page_that_dies_is_opened_again_for_what_needs_it(forked: Collection, leaves: str) -> None:
+    """The tab is killed between the navigation and the picture; its many files take a while to list."""
     browser(forked, SHOT.replace("[ -e done ] || { touch done; exit 1; }\n", ""))
+    (forked.root / "plugins" / "tab" / "on_Snapshot__20_tab.daemon.bg.sh").write_text(leaves + TAB)
     kill = (
         "pid=$(cat ../.hooks/on_Snapshot__20_tab.daemon.bg.sh.*.pid)\nkill -9 $pid\nrm ../tab/page\n"
         # Dying takes a moment.

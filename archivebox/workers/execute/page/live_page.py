@@ -34,8 +34,10 @@ class LivePage:
 
     @property
     def lives(self) -> bool:
+        """Whether who holds it does, or is about to; one that has exited holds nothing, though its tree may still end."""
         return not self._is_lost and all(
-            item.is_running or item.is_queued or item.status == "skipped" for item in self._holders
+            item.is_queued or item.status == "skipped" or (item.is_running and not item.has_exited)
+            for item in self._holders
         )
 
     def is_open_for(self, item: Planned) -> bool:

@@ -70,6 +70,11 @@ class Planned:
         return self.run is not None and not self.run.ended
 
     @property
+    def has_exited(self) -> bool:
+        """Whether its process has exited; what that left is ended, and its output read, before the run has ended."""
+        return self.run is not None and self.run.row.status is not None
+
+    @property
     def runs_until_stopped(self) -> bool:
         """Whether it runs until it is told to stop."""
         return self.hook.background and not self.hook.finite
