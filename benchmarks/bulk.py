@@ -20,7 +20,7 @@ URLS, HOSTS = 100_000, 5_000
 TABLES = ("auth_user", "crawls_crawl", "core_snapshot")
 """What the rows need, in the order of their foreign keys; the first two have a row each."""
 SETTINGS = """
-PRAGMA foreign_keys=ON; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16000;
+PRAGMA foreign_keys=ON; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-8000;
 PRAGMA mmap_size=268435456; PRAGMA journal_size_limit=67108864;
 """
 """As in archivebox.config.settings."""

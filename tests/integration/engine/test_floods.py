@@ -144,28 +144,44 @@ RECORDS = {
 def test_a_flood_of_records_is_its_hooks_failure_alone(forked: Collection, line: str, limits: dict[str, int]) -> None:
     """Two hundred megabytes: the first of them are kept, the page goes on, and the memory of its worker stays small."""
     forked.plugin("flood", {"on_Snapshot__10_flood.sh": f"seq -f '{line}' 10000000 | head -c 200000000\n"})
-    forked.plugin("after", {"on_Snapshot__20_after.sh": "echo x > file\n"})
-    forked.watch()
-    forked.wait_sealed(forked.add("http://zero.test/", PLUGINS=["after"]))
-    (worker,) = forked.processes(worker_type="worker", status="running")
-    before = memory_of(worker["pid"])
-    crawl = forked.add(**limits)
-    peak = before
-
-    def is_sealed() -> bool:
-        nonlocal peak
-        peak = max(peak, memory_of(worker["pid"]))
-        return forked.is_sealed(crawl)
-
-    forked.wait("the page sealed", is_sealed)
-    forked.leave()
+    growth = growth_by(forked, **limits)
     page = forked.row("Snapshot", "pk", url="http://one.test/")["pk"]
     results = {name: (row["status"], row["reason"]) for name, row in forked.results(snapshot_id=page).items()}
     assert results["after"] == ("succeeded", "")
     assert results["flood"][0] == "failed"
     assert results["flood"][1].startswith("too_many_records:")
-    assert peak - before < 20_000_000
+    assert growth < 20_000_000
     assert len(forked.rows("Tag", "pk")) == (limits.get("MAX_TAGS_PER_PAGE", 1_000) if "Tag" in line else 0)
+
+
+@pytest.mark.parametrize("links", [20_000, pytest.param(200_000, marks=pytest.mark.slow)])
+def test_a_flood_of_links_that_are_followed_does_not_fill_the_memory(forked: Collection, links: int) -> None:
+    """Their rows fill the page cache of SQLite, which is memory of the worker."""
+    only_once = 'case "$*" in *depth=0*) ;; *) exit 0;; esac\n'
+    flood = f"seq -f '{RECORDS['links']}' 10000000 | head -c 200000000\n"
+    forked.plugin("flood", {"on_Snapshot__10_flood.sh": f"{only_once}{flood}"})
+    assert growth_by(forked, max_depth=1, MAX_URLS_PER_PAGE=links) < 20_000_000
+    assert len(forked.rows("Snapshot", "pk", depth=1)) == links
+
+
+def growth_by(made: Collection, **wanted: int) -> int:
+    """Bytes by which a page of these settings makes its worker grow at most, until it is sealed."""
+    made.plugin("after", {"on_Snapshot__20_after.sh": "echo x > file\n"})
+    made.watch()
+    made.wait_sealed(made.add("http://zero.test/", PLUGINS=["after"]))
+    (worker,) = made.processes(worker_type="worker", status="running")
+    before = memory_of(worker["pid"])
+    made.add(**wanted)
+    peak = before
+
+    def is_sealed() -> bool:
+        nonlocal peak
+        peak = max(peak, memory_of(worker["pid"]))
+        return bool(made.rows("Snapshot", "pk", url="http://one.test/", status="sealed"))
+
+    made.wait("the page sealed", is_sealed, seconds=600)
+    made.leave()
+    return peak - before
 
 
 def memory_of(pid: int) -> int:
