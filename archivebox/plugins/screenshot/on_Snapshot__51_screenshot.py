@@ -30,6 +30,8 @@ THUMBNAIL, FULL = "thumbnail.webp", "full.jpg"
 FULL_PIXELS = (
     10_000_000  # of the whole length, 7,000 px at the usual width; what has more is made smaller, to cost no more
 )
+FULL_NODES = 50_000  # elements above which the whole length is not drawn: the browser needs gigabytes for it
+NODES = "document.getElementsByTagName('*').length"
 NARROW = 500  # px; a window that is narrower shows the page as a phone does
 VIEW = {"format": "png", "optimizeForSpeed": True}
 # A bar that the browser puts over JSON: nothing of the page's.
@@ -57,7 +59,9 @@ def full_page(tab: Tab, settings: Settings) -> bytes | None:
 
 def take_full_page(tab: Tab, settings: Settings) -> None:
     try:
-        jpeg = full_page(tab, settings)
+        jpeg = full_page(tab, settings) if (nodes := tab.evaluate(NODES)) <= FULL_NODES else None
+        if nodes > FULL_NODES:
+            log(f"the page has {nodes:,} elements, more than {FULL_NODES:,}: of its length the first screen is kept")
     except (CallTimeout, CommandFailed) as error:
         log(f"the full page could not be drawn, the first screen is kept: {error}")
         jpeg = None

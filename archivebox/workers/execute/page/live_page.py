@@ -34,7 +34,7 @@ class LivePage:
 
     @property
     def lives(self) -> bool:
-        """Whether who holds it does, or is about to; one that has exited holds nothing, though its tree may still end."""
+        """Whether who holds it does, or is about to; one that has exited does not, though it may not have ended yet."""
         return not self._is_lost and all(
             item.is_queued or item.status == "skipped" or (item.is_running and not item.has_exited)
             for item in self._holders
