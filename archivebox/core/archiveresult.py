@@ -1,7 +1,9 @@
 """ArchiveResults: what one hook made of one Snapshot."""
 
+import os
 import random
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,6 +18,7 @@ from django.utils import timezone
 from archivebox.base_models.literal import Literal, one_of
 from archivebox.base_models.transitions import TabledQuerySet, TabledRow
 from archivebox.base_models.work import LONGEST_BACK_OFF, MOST_BACK_OFF
+from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import LAST_STEP
 from archivebox.contract.outcomes import (
@@ -25,7 +28,6 @@ from archivebox.contract.outcomes import (
     Outcome,
     Retry,
     Status,
-    could_not_start,
     outcome,
 )
 from archivebox.contract.reasons import Reason
@@ -35,15 +37,16 @@ from archivebox.core.outputs.output_files import Claim, Listing, list_outputs
 from archivebox.core.progress.result_summary import COLUMNS, ResultLine, action_of, sentence_of
 from archivebox.core.snapshot import Snapshot
 from archivebox.core.statemachines import ArchiveResultMachine
-from archivebox.hooks import discover_hooks, extract_step, process_hook_records, run_hook
+from archivebox.hooks import APPLICATION, discover_hooks, extract_step, process_hook_records
 from archivebox.lib.jsonl import JSON
-from archivebox.machine.binary import binary_paths
 from archivebox.machine.host import Machine, NetworkInterface
 from archivebox.machine.logtail import read_blocks
 from archivebox.machine.process import Process
 
 FAILED = Q(status="failed")
 MAX_ATTEMPTS = 3
+NO_SUCCESS = 3
+"""The exit status of `archivebox run` where nothing came of it."""
 FIRST_BACK_OFF = timedelta(minutes=1)
 IDLE_WAIT = timedelta(minutes=10)
 """How long after its back-off a retry waits at most for the machine to be idle."""
@@ -190,55 +193,34 @@ class ArchiveResult(TabledRow):
         """What to do about it, for people."""
         return action_of(self.reason, self.process_id)
 
-    # --- the synchronous way; a worker does the same with its own loop ----------------------------------------
-
-    def hooks(self) -> list[Hook]:
-        """Its hook; an imported row without ``hook_name`` has all hooks of its plugin."""
-        mine = [hook for hook in discover_hooks("Snapshot") if hook.plugin == self.plugin]
-        return mine if self.hook_name is None else [hook for hook in mine if hook.file_name == self.hook_name]
-
     def run(self) -> None:
-        """Run its hook (all hooks of its plugin, one after the other, if it names none) and take over the outcome.
+        """Have workers run its hook (again), as `archivebox run --archiveresult` does, and wait until they have.
 
-        A background hook that it names is left running; of several, it is told to stop when the others have run.
-        Raises TransitionRefusedError when it does not wait to be run, OSError when a hook could not be started.
+        One that names no hook, of an import, comes to what the worst of its plugin's hooks came to.
+        ChildProcessError where they could not: no transaction may be open, in which they would not see it.
         """
-        self.transition("start", start_ts=timezone.now())
-        try:
-            ran = [self._run_hook(hook) for hook in self.hooks()]
-        except OSError:
-            self._settle(settled_columns(could_not_start(), None, attempts=self.attempts, now=timezone.now()))
-            raise
-        if not ran:
-            self._settle(settled_columns(could_not_start(Reason.MISSING_PLUGIN), None, attempts=0, now=timezone.now()))
-        elif len(ran) == 1:
-            if ran[0].status == Process.StatusChoices.EXITED:
-                self.update_from_output()
-        else:
-            self._take_over_all(ran)
+        if self.hook_name is not None:
+            self._run_by_workers(self.pk)
+            return
+        self.snapshot.create_pending_archiveresults()
+        hooks = self.snapshot.archiveresult_set.filter(plugin=self.plugin, hook_name__isnull=False)
+        if first := hooks.first():
+            self._run_by_workers(first.pk)
+        if self.status in ArchiveResultMachine.OPEN:
+            missing = ("failed", Reason.MISSING_PLUGIN)
+            came_to = hooks.values_list("status", "reason")
+            status, reason = max(came_to, key=lambda one: _WORSE.index(one[0]), default=missing)
+            self._settle({"status": status, "reason": reason, "end_ts": timezone.now(), "retry_at": None})
 
-    def _run_hook(self, hook: Hook) -> Process:
-        self.process = run_hook(
-            hook.path,
-            Path(self.pwd),
-            self.snapshot.crawl.settings | self.snapshot.config,
-            crawl_dir=self.snapshot.crawl.path,
-            binaries=binary_paths(Machine.current().pk),
-            url=self.snapshot.url,
-            snapshot_id=self.snapshot_id,
-            crawl_id=self.snapshot.crawl_id,
-            depth=self.snapshot.depth,
-        )
-        self.save(update_fields=["process", "modified_at"])
-        return self.process
-
-    def _take_over_all(self, ran: Sequence[Process]) -> None:
-        """The outcome of several hooks is that of the one which did worst; each one's records are taken."""
-        for process in ran:
-            if process.status != Process.StatusChoices.EXITED:
-                process.end_reason = EndReason.SEALED
-                process.terminate()
-        self._settle(max((self._outcome_of(process) for process in ran), key=lambda one: _WORSE.index(one["status"])))
+    def _run_by_workers(self, key: UUID) -> None:
+        command = [sys.executable, "-m", "archivebox", "run", "--archiveresult", str(key)]
+        process = Process(machine=Machine.current(), parent=Process.current(), cmd=command, pwd=str(DATA_FOLDER.root))
+        process.process_type = Process.TypeChoices.CLI
+        process.launch_env = {**os.environ, "PYTHONPATH": str(APPLICATION)}
+        process.launch()
+        if process.exit_code not in {0, NO_SUCCESS}:
+            raise ChildProcessError(f"`archivebox run` ended with {process.exit_code}: {process.stderr[-500:]}")
+        self.refresh_from_db()
 
     def update_from_output(self) -> None:
         """Take over what its process left: records of its log, files of its folder, its exit."""
@@ -254,10 +236,9 @@ class ArchiveResult(TabledRow):
         others = [record for record in records if record.type != "Snapshot" or record.fields.get("id")]
         process_hook_records(others, {"snapshot": self.snapshot, "crawl": self.snapshot.crawl, "process": process})
         declared = declared_in(records)
-        hooks = self.hooks()
-        hook = next(hook for hook in hooks if hook.file_name == process.hook_name)
-        started = process.started_at.timestamp() if process.started_at is not None and len(hooks) > 1 else 0.0
-        files = list_outputs(Path(self.pwd), Claim(hook.name.what, since=started))
+        key = (self.plugin, process.hook_name)
+        hook = next(hook for hook in discover_hooks("Snapshot") if (hook.plugin, hook.file_name) == key)
+        files = list_outputs(Path(self.pwd), Claim(hook.name.what))
         end_reason = EndReason(process.end_reason or EndReason.LOST)
         ending = ending_of(
             hook, declared, files, exit_code=process.exit_code, end_reason=end_reason, stderr=process.stderr
@@ -271,11 +252,11 @@ class ArchiveResult(TabledRow):
         self.transition(ArchiveResultMachine.BY_STATUS[str(columns.pop("status"))], **columns)
 
 
-_WORSE = ("skipped", "noresults", "succeeded", "queued", "backoff", "failed")
+_WORSE = ("skipped", "noresults", "succeeded", "started", "queued", "backoff", "failed")
 """Outcomes of the hooks of one plugin, the one that decides last."""
 
 
-# --- the same facts for worker and synchronous callers ---------------------------------------------------------
+# --- what a run comes to, for workers and `update_from_output` --------------------------------------------------------
 
 
 def read_records(log: Path) -> Iterator[Record]:

@@ -35,6 +35,7 @@ from archivebox.jobs.begin import JobRequest, begin  # noqa: E402
 from archivebox.jobs.models import Job  # noqa: E402
 from archivebox.lib.networks import NetworkRules, OpenedNetworks  # noqa: E402
 from archivebox.machine.models import Binary, Machine, Process  # noqa: E402
+from archivebox.machine.process_current import forget_current_process  # noqa: E402
 from archivebox.webhooks import registering  # noqa: E402
 from archivebox.webhooks.models import Delivery, Webhook  # noqa: E402
 
@@ -118,6 +119,19 @@ def deliver_now() -> int:
         count = Delivery.objects.filter(owner=None, retry_at__isnull=False).update(retry_at=timezone.now())
         notify_workers()
     return int(count)
+
+
+def run_result(**which: Any) -> str:
+    """Run a result by its own method; without ``hook_name`` it is made, as an import makes one. Returns its status."""
+    page = Snapshot.objects.get()
+    if "hook_name" in which:
+        result = page.archiveresult_set.get(**which)
+    else:
+        result = page.archiveresult_set.create(**which, pwd=str(page.path / which["plugin"]))
+    result.run()
+    Process.current().finish(0)  # we are none of the collection's processes, and live on
+    forget_current_process()
+    return str(result.status)
 
 
 def rows(model: str, where: dict[str, Any], fields: list[str]) -> list[dict[str, Any]]:
@@ -228,7 +242,8 @@ COMMANDS: dict[str, Callable[..., object]] = {
     function.__name__: function
     for function in (
         add, configure, hold, schedule, let_come, begin_job, webhook, narrow_webhook,
-        remove_webhook, deliver_now, rows, is_settled, control_item, exclude, limit, discard, go_on,
+        remove_webhook, deliver_now, run_result, rows, is_settled, control_item, exclude, limit, discard,
+        go_on,
         kill_process, time_has_come, update_all, look_again_for, ask_without_ring, clock_went_back, is_intact,
     )
 }  # fmt: skip

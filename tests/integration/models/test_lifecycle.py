@@ -1,14 +1,11 @@
-"""A crawl from its acceptance to its seal by the models' own methods, with tiny hooks that really run."""
+"""What the models' own methods do for a crawl, and for authors of plugins."""
 
 from __future__ import annotations
-
-import time
 
 import pytest
 from django.contrib.auth.models import User
 
-from archivebox.core.crawl_control.retry import retry_missing
-from archivebox.core.models import ArchiveResult, Snapshot
+from archivebox.core.models import ArchiveResult
 from archivebox.crawls.models import Crawl, CrawlRun
 from archivebox.hooks import discover_hooks, process_hook_records, run_hook
 from archivebox.lib.jsonl import JSON
@@ -18,87 +15,6 @@ from tests.factories import crawl, leased, plugin, snapshot
 from tests.status_triggers import arrange
 
 pytestmark = pytest.mark.usefixtures("collection")
-LISTENS = "trap 'echo got > listened.txt; exit 0' TERM; echo up; while :; do sleep 0.1; done\n"
-SAY = "#!/bin/sh\necho '%s'\n"
-
-
-def run_steps(page: Snapshot, only: str) -> list[str]:
-    """All results of one plugin, step by step in file-name order, by the synchronous way; the rest is left out."""
-    ran: list[str] = []
-    arrange(page.archiveresult_set.exclude(plugin=only), status="skipped")
-    while True:
-        for result in page.archiveresult_set.all().in_step(page.current_step).unfinished().order_by("hook_name"):
-            if result.status == "queued":
-                result.run()
-                ran.append(str(result.hook_name))
-        if not page.advance_step_if_ready():
-            return ran
-
-
-def test_mixed_hooks_from_start_to_seal() -> None:
-    scripts = {
-        "on_Snapshot__05_background.daemon.bg.sh": LISTENS,
-        "on_Snapshot__20_title.sh": SAY % '{"type": "ArchiveResult", "status": "succeeded", "output_str": "T"}',
-        "on_Snapshot__50_fails.sh": "echo broken >&2; exit 1\n",
-        "on_Snapshot__51_soft.sh": SAY % '{"type": "ArchiveResult", "status": "failed"}',
-        "on_Snapshot__70_links.sh": SAY % '{"type": "Snapshot", "url": "https://example.com/found"}',
-        "on_Snapshot__93_last.sh": "ls > list.txt\n",
-    }
-    plugin("mixed", scripts)
-    one = crawl(max_depth=1)
-    tick(Crawl.objects.get(pk=one.pk))
-    page = leased(one.snapshot_set.get())
-    page.transition("start")
-    ran = run_steps(page, "mixed")
-    assert ran == sorted(scripts)  # no hook is skipped because another failed
-    background = page.archiveresult_set.get(plugin="mixed", hook_name__contains=".bg.")
-    assert background.status == "started"
-    assert page.has_running_background_hooks()
-    log = page.process_set.get(hook_name__contains=".bg.").stdout_file
-    while not log.read_text():
-        time.sleep(0.01)
-    page.transition("seal", owner=None, retry_at=None)
-    outcomes = dict(page.archiveresult_set.filter(plugin="mixed").values_list("hook_name", "status"))
-    assert outcomes == {
-        "on_Snapshot__05_background.daemon.bg.sh": "succeeded",
-        "on_Snapshot__20_title.sh": "succeeded",
-        "on_Snapshot__50_fails.sh": "backoff",
-        "on_Snapshot__51_soft.sh": "failed",
-        "on_Snapshot__70_links.sh": "noresults",  # URLs are no files of its own
-        "on_Snapshot__93_last.sh": "succeeded",
-    }
-    assert not page.process_set.running().exists()
-    assert {process.exit_code for process in page.process_set.all()} == {0, 1}
-    assert all(process.ended_at and process.parent_id == Process.current().pk for process in page.process_set.all())
-    found = Snapshot.objects.get(url="https://example.com/found")
-    assert (found.depth, found.parent_snapshot, found.status) == (1, page, "queued")
-    tick(Crawl.objects.get(pk=one.pk))
-    assert Crawl.objects.get(pk=one.pk).status == "started"  # the page it found is to come
-
-
-def test_a_retry_runs_the_failed_hook_alone() -> None:
-    scripts = {
-        "on_Snapshot__10_good.sh": "echo again >> runs.txt\n",
-        "on_Snapshot__20_late.sh": "test -e ../allowed && echo yes > late.txt\n",
-    }
-    plugin("again", scripts)
-    page = leased(snapshot())
-    page.transition("start")
-    run_steps(page, "again")
-    page.transition("seal", owner=None, retry_at=None)
-    assert page.archiveresult_set.get(hook_name=sorted(scripts)[1]).status == "backoff"
-    (page.path / "allowed").touch()
-    assert retry_missing(Snapshot.objects.filter(pk=page.pk)) == 1
-    page = leased(Snapshot.objects.get(pk=page.pk))
-    page.transition("reopen")
-    page.update_and_requeue(current_step=0)
-    page.transition("start")
-    assert run_steps(page, "again") == [sorted(scripts)[1]]
-    page.transition("seal", owner=None, retry_at=None)
-    assert (page.path / "again" / "runs.txt").read_text() == "again\n"
-    results = page.archiveresult_set.filter(plugin="again")
-    assert {result.status for result in results} == {"succeeded"}
-    assert page.process_set.count() == 3  # every attempt stays reachable
 
 
 def test_a_crawl_is_sealed_when_its_pages_and_runs_are() -> None:

@@ -1,0 +1,105 @@
+"""What the seeds ask of results and their runs, which are workers'; `ArchiveResult.run()` has them do it."""
+
+import json
+
+import pytest
+
+from tests.integration.engine.driver import Collection
+
+pytestmark = pytest.mark.database
+FOUND = "".join(f"echo '{json.dumps({'type': 'Tag', 'name': f'tag{n}'})}'\n" for n in range(5))
+
+
+SAY = "#!/bin/sh\necho '%s'\n"
+COLUMNS = ("pwd", "start_ts", "end_ts", "process_id", "output_files", "output_size", "output_mimetypes", "snapshot_id")
+
+
+def test_mixed_hooks_from_start_to_seal(forked: Collection) -> None:
+    scripts = {
+        "on_Snapshot__05_listens.bg.sh": "trap 'echo got > listens.txt; exit 0' TERM; while :; do sleep 0.1; done\n",
+        "on_Snapshot__20_title.sh": SAY % '{"type": "ArchiveResult", "status": "succeeded", "output_str": "T"}',
+        "on_Snapshot__50_fails.sh": "echo broken >&2; exit 1\n",
+        "on_Snapshot__51_soft.sh": SAY % '{"type": "ArchiveResult", "status": "failed"}',
+        "on_Snapshot__70_links.sh": SAY % '{"type": "Snapshot", "url": "http://one.test/found"}',
+        "on_Snapshot__93_last.sh": "ls > list.txt\n",
+    }
+    forked.plugin("mixed", scripts)
+    forked.run(forked.add(max_depth=1))
+    (page,) = forked.rows("Snapshot", "pk", "title", depth=0)
+    assert page["title"] == "T"
+    came_to = {name: row["status"] for name, row in forked.results(snapshot_id=page["pk"]).items()}
+    assert came_to == {
+        "listens": "succeeded",
+        "title": "succeeded",
+        "fails": "backoff",
+        "soft": "failed",
+        "links": "noresults",  # URLs are no files of its own
+        "last": "succeeded",
+    }
+    runs = forked.processes(process_type="hook", snapshot_id=page["pk"])
+    assert len(runs) == len(scripts)
+    assert {run["exit_code"] for run in runs} == {0, 1}
+    assert [row["url"] for row in forked.rows("Snapshot", "url", depth=1)] == ["http://one.test/found"]
+
+
+def test_a_run_is_on_record_with_its_work_settings_and_output(forked: Collection) -> None:
+    says = "pwd; echo $SNAP_DIR $TINY_COLOUR $TIMEOUT; for word; do echo $word; done\n"
+    makes = "mkdir -p sub; printf '<p>' > page.html; head -c 1000 /dev/zero > sub/data.bin\n"
+    colour = {"TINY_COLOUR": {"type": "string", "default": "red"}}
+    forked.plugin("tiny", {"on_Snapshot__10_tiny.sh": says + makes}, config={"type": "object", "properties": colour})
+    crawl = forked.add("http://one.test/a%20b?c=d", TINY_COLOUR="green", TIMEOUT=20)
+    forked.run(crawl)
+    row = forked.row("ArchiveResult", *COLUMNS, plugin="tiny")
+    assert row["start_ts"]
+    assert row["end_ts"]
+    assert row["output_files"]["page.html"] == {"size": 3, "mimetype": "text/html"}
+    assert row["output_size"] == 1003
+    assert "text/html" in row["output_mimetypes"].split(",")
+    (run,) = forked.hooks("tiny")
+    assert run["pk"] == row["process_id"]
+    words = run["stdout"].split("\n")
+    assert words[:2] == [row["pwd"], row["pwd"].removesuffix("/tiny") + " green 20"]
+    ids = {f"--snapshot-id={row['snapshot_id']}", f"--crawl-id={crawl}"}
+    assert ids | {"--url=http://one.test/a%20b?c=d", "--depth=0"} <= set(words)
+
+
+def test_workers_run_it_within_the_limits_of_its_page(forked: Collection) -> None:
+    name = "on_Snapshot__10_found.sh"
+    forked.plugin("found", {name: FOUND + '[ -e "$DATA_DIR/allowed" ] && echo x > file\n'})
+    forked.run(forked.add(MAX_TAGS_PER_PAGE=2))
+    assert forked.results()["found"]["status"] == "backoff"
+    (first,) = forked.hooks("found")
+    (forked.root / "allowed").touch()
+    assert forked.actor.ask("run_result", plugin="found", hook_name=name) == "succeeded"
+    again = forked.hooks("found")[-1]
+    assert again["pk"] != first["pk"], "each attempt stays reachable"
+    (starter,) = forked.rows("Process", "worker_type", pk=again["parent_id"])
+    assert starter["worker_type"] == "worker"
+    assert len(forked.rows("Tag", "name")) == 2
+    forked.check_nothing_left()
+
+
+def test_a_page_that_nobody_has_begun_is_begun(forked: Collection) -> None:
+    name = "on_Snapshot__10_later.sh"
+    forked.plugin("later", {name: "echo x > file\n"})
+    forked.add()
+    assert forked.actor.ask("run_result", plugin="later") == "succeeded"
+    assert forked.results(hook_name=name)["later"]["status"] == "succeeded"
+
+
+def test_one_that_names_no_hook_comes_to_what_the_worst_of_its_plugin_does(forked: Collection) -> None:
+    scripts = {
+        "on_Snapshot__10_first.sh": "echo 1 > first\n",
+        "on_Snapshot__20_second.sh": "cat first > second; exit 3\n",
+        "on_Snapshot__40_waits.bg.sh": "trap 'exit 0' TERM; while :; do sleep 0.1; done\n",
+    }
+    forked.plugin("tiny", scripts)
+    forked.add()
+    assert forked.actor.ask("run_result", plugin="tiny") == "backoff"
+    assert {run["hook_name"] for run in forked.processes(process_type="hook")} == set(scripts)
+    (imported,) = forked.rows("ArchiveResult", "reason", hook_name=None)
+    assert imported["reason"] == "crashed"
+    assert forked.actor.ask("run_result", plugin="no_such") == "failed"
+    (gone,) = forked.rows("ArchiveResult", "reason", plugin="no_such")
+    assert gone["reason"] == "missing_plugin"
+    forked.check_nothing_left()
