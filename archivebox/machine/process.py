@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
-from django.db import connection, models
+from django.db import connection, models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -27,11 +27,40 @@ DEEPEST = 64
 """Where recursive queries stop: no tree of ours is deeper, and a damaged one must not loop."""
 
 
+def _close(row: "Process", seen: ExitStatus) -> None:
+    row.refresh_from_db()  # its reaper commits before it reaps: what is seen to be gone may be on record by now
+    if row.status != Process.StatusChoices.EXITED:
+        row.settle(seen)
+        row.save()
+
+
 class ProcessQuerySet(TabledQuerySet["Process"]):
     """Processes, in the words people ask for them."""
 
     def running(self) -> Self:
         return self.filter(status=Literal(Process.StatusChoices.RUNNING))
+
+    def close(self, *, reapers_live: bool = True) -> int:
+        """RUNNING rows whose process is gone: EXITED with what the journal says, else lost. Returns how many.
+
+        ``reapers_live``: somebody of ours will still read the status of what is a zombie now. They are closed in the
+        order of their keys: others close some at the same moment, and PostgreSQL would have each wait for the other.
+        """
+        journal = ExitJournal(DATA_FOLDER.exits)
+        count = 0
+        for row in list(self.order_by("pk")):
+            identity = row.identity
+            if identity is not None and identity.is_alive() and not identity.is_zombie():
+                continue
+            seen = journal.read(identity) if identity is not None else None
+            waits = reapers_live and row.process_type in {"hook", "worker", "binary"}
+            if seen is None and identity is not None and identity.is_zombie() and waits:
+                continue  # which has not read it yet; whoever adopts it waits for that
+            _close(row, seen or UNSEEN)
+            if identity is not None:
+                transaction.on_commit(lambda identity=identity: journal.forget(identity))  # type: ignore[misc]
+            count += 1
+        return count
 
     def never_started(self) -> Self:
         """On record, but the process that was to start them has ended."""
@@ -166,27 +195,17 @@ class Process(OwnProcess):
         if machine.pk != Machine.current().pk:
             return 0
         gone = [
-            (row.pk, row.identity)
+            row.pk
             for row in cls.objects.on(machine).running().only("boot_id", "pid_ns", "pid", "start_ticks").iterator()
             if row.identity is None or is_gone(row.identity)
         ]
-        journal = ExitJournal(DATA_FOLDER.exits)
-        return sum(cls._close_gone(key, journal.read(identity) if identity else None) for key, identity in gone)
-
-    @classmethod
-    def _close_gone(cls, key: UUID, seen: ExitStatus | None) -> int:
-        """Close one row unless its reaper, who commits before he reaps, has done so meanwhile."""
-        return cls._lose(cls.objects.filter(pk=key), seen or UNSEEN)
-
-    @classmethod
-    def _lose(cls, rows: ProcessQuerySet, seen: ExitStatus) -> int:
-        return rows.transition("lose", **exited_columns(seen))
+        return cls.objects.filter(pk__in=gone).close()
 
     @classmethod
     def lose_programs(cls, **work: object) -> int:
         """Close the programs that hooks of this work reported and whose end they did not: their trees have ended."""
         rows = cls.objects.running().of_type(cls.TypeChoices.BINARY).filter(**work)
-        return cls._lose(rows, UNSEEN)
+        return rows.transition("lose", **exited_columns(UNSEEN))
 
     # --- programs that hooks report ---------------------------------------------------------------------------
 

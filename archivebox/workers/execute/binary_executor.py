@@ -44,7 +44,6 @@ from archivebox.workers.execute.leased_item import LeasedItem
 from archivebox.workers.queue.claim import Due, FetchRequest
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.quarantine import quarantine
-from archivebox.workers.queue.reclaim import close_rows
 
 
 class BinaryExecutor(LeasedItem):
@@ -273,7 +272,7 @@ def close_former(binary: Binary) -> None:
     if binary.fence > 1:
         with write_transaction():
             hooks = Process.objects.here().running().of_type(Process.TypeChoices.HOOK)
-            close_rows(hooks.filter(binary_id=binary.pk), reapers_live=False)
+            hooks.filter(binary_id=binary.pk).close(reapers_live=False)
 
 
 def take_found(binary_id: UUID, records: Sequence[Record]) -> None:

@@ -413,7 +413,7 @@ def _take_back(worker: UUID, held: Collection[UUID]) -> int:
     count = reclaim.reclaim_dead_workers() + reclaim.return_unheld(worker, held)
     ours = Process.objects.here().running().exclude(process_type__in=_CLOSED_BY_THEIR_WORKER)
     with transaction.atomic():
-        reclaim.close_rows(ours)  # a command or orchestrator that was killed: nobody of ours waited for it
+        ours.close()  # a command or orchestrator that was killed: nobody of ours waited for it
         reclaim.close_orphaned_programs()
     count += reclaim.end_impossible_waits() + retry_when_idle()
     if connection.vendor == "postgresql":

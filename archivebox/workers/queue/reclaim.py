@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from django.db import models, transaction
+from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
@@ -24,7 +24,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.lib import processes
 from archivebox.lib.lockfiles import is_at
-from archivebox.lib.processes import ExitJournal, ExitStatus, ProcessIdentity, SpawnEntry, SpawnLog
+from archivebox.lib.processes import ProcessIdentity, SpawnEntry, SpawnLog
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
 from archivebox.machine.process_row import exited_columns
@@ -71,7 +71,7 @@ def reclaim(worker_id: UUID) -> int:
     with write_transaction():
         for entry in SpawnLog.read(log_path):
             record_start(entry, worker_id)
-        close_rows(Process.objects.here().running().filter(Q(parent_id=worker_id) | Q(pk=worker_id)))
+        Process.objects.here().running().filter(Q(parent_id=worker_id) | Q(pk=worker_id)).close()
         weight = WEIGHT_ALONE if _died_alone(worker_id) else 1
         count = sum(model.rows().reclaim(worker_id, weight) for model in work_models())
         notify_workers()
@@ -153,37 +153,4 @@ def close_orphaned_programs() -> int:
     """
     orphans = Process.objects.here().running().of_type(Process.TypeChoices.BINARY)
     orphans = orphans.filter(parent__status=Process.StatusChoices.EXITED)
-    return close_rows(orphans.exclude(parent__process_type=Process.TypeChoices.HOOK), reapers_live=False)
-
-
-def close_rows(rows: "models.QuerySet[Process]", *, reapers_live: bool = True) -> int:
-    """RUNNING rows whose process is gone: EXITED with what the journal says, else lost. Returns how many.
-
-    ``reapers_live``: somebody of ours will still read the status of what is a zombie now. They are closed in the order
-    of their keys: others close some of them at the same moment, and PostgreSQL would have each wait for the other.
-    """
-    journal = ExitJournal(DATA_FOLDER.exits)
-    count = 0
-    for row in list(rows.order_by("pk")):
-        identity = row.identity
-        if identity is not None and identity.is_alive() and not identity.is_zombie():
-            continue
-        seen = journal.read(identity) if identity is not None else None
-        waits = reapers_live and row.process_type in _HAS_REAPER_OF_OURS
-        if seen is None and identity is not None and identity.is_zombie() and waits:
-            continue  # which has not read it yet; whoever adopts it waits for that
-        _close(row, seen or processes.UNSEEN)
-        if identity is not None:
-            transaction.on_commit(lambda identity=identity: journal.forget(identity))  # type: ignore[misc]
-        count += 1
-    return count
-
-
-_HAS_REAPER_OF_OURS = (Process.TypeChoices.HOOK, Process.TypeChoices.WORKER, Process.TypeChoices.BINARY)
-
-
-def _close(row: Process, seen: ExitStatus) -> None:
-    row.refresh_from_db()  # its reaper commits before it reaps: what is seen to be gone may be on record by now
-    if row.status != Process.StatusChoices.EXITED:
-        row.settle(seen)
-        row.save()
+    return orphans.exclude(parent__process_type=Process.TypeChoices.HOOK).close(reapers_live=False)

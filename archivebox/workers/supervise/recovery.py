@@ -22,7 +22,7 @@ from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
-from archivebox.workers.queue.reclaim import abandoned, close_rows, reclaim_dead_workers
+from archivebox.workers.queue.reclaim import abandoned, reclaim_dead_workers
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +31,8 @@ def sweep_machine() -> int:
     """At an orchestrator's start: rows, processes and leases of all that came before it; returns what it changed."""
     changed = reclaim_dead_workers()
     with write_transaction():
-        changed += close_rows(Process.objects.here().running())
-        changed += close_rows(Process.objects.here().never_started())
+        changed += Process.objects.here().running().close()
+        changed += Process.objects.here().never_started().close()
         changed += 0 if is_fleet() else _be_the_only_machine()
     changed += _reclaim_ownerless()
     changed += end_orphans()
@@ -132,4 +132,4 @@ def close_the_last() -> None:
     reclaim_dead_workers()
     end_orphans(adopters=False)
     with write_transaction():
-        close_rows(Process.objects.here().running(), reapers_live=False)
+        Process.objects.here().running().close(reapers_live=False)

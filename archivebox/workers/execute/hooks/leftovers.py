@@ -14,7 +14,6 @@ from archivebox.contract.records import EndReason
 from archivebox.lib.processes import Tree
 from archivebox.machine.process import Process
 from archivebox.workers.execute.engine import Engine
-from archivebox.workers.queue.reclaim import close_rows
 
 log = logging.getLogger(__name__)
 
@@ -31,4 +30,4 @@ def _close(process_id: UUID) -> None:
     rows = Process.objects.running().filter(pk=process_id)
     with write_transaction():
         rows.update(end_reason=EndReason.SEALED)
-        close_rows(rows, reapers_live=False)
+        rows.close(reapers_live=False)
