@@ -119,6 +119,16 @@ def test_the_results_of_session_hooks_are_those_of_the_last_session(forked: Coll
     }
 
 
+def test_nothing_is_kept_of_a_tab_whose_navigation_broke(forked: Collection) -> None:
+    """It is opened and loaded anew first: what a blank tab shows would be taken for the page."""
+    browser(forked, LEDGER + "note shoots-$(cat ../tab/page)\n")
+    first = "[ -e went ] || { touch went; exit 9; }\n"
+    (forked.root / "plugins" / "navigate" / "on_Snapshot__30_navigate.sh").write_text(first + NAVIGATE)
+    forked.run(forked.add())
+    assert [line for line in forked.ledger if line.startswith("shoots")] == ["shoots-loaded"]
+    assert forked.results()["navigate"]["status"] == "succeeded"
+
+
 def test_without_any_page_its_hooks_fail_with_a_reason_and_the_rest_goes_on(forked: Collection) -> None:
     browser(forked)
     (forked.root / "plugins" / "tab" / "on_Snapshot__20_tab.daemon.bg.sh").write_text(LEDGER + "note no-tab\nexit 1\n")

@@ -4,10 +4,13 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from archivebox.contract.reasons import Reason, split
 from archivebox.core.statemachines import ArchiveResultMachine
 from archivebox.workers.execute.capacity.tabs import Tab
 from archivebox.workers.execute.steps.schedule import Planned, Schedule
 
+BROKE = frozenset({Reason.CRASHED, Reason.SIGNALLED, Reason.FOLDER_UNUSABLE})
+"""Why a navigation failed that says nothing of the page: it may not have begun."""
 MOST_SESSIONS = 3
 """How often the live page of one Snapshot is opened again within one lease before its hooks are told there is none."""
 
@@ -48,6 +51,12 @@ class LivePage:
     def is_given_up(self) -> bool:
         """Whether it was opened so often that it will not come to life any more."""
         return self._sessions >= MOST_SESSIONS
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether its navigation broke, so that what the tab shows is nobody's page."""
+        navigations = (item for item in self._hooks if item.hook.is_navigation)
+        return any(item.status == "backoff" and split(item.reason)[0] in BROKE for item in navigations)
 
     @property
     def is_wanted(self) -> bool:

@@ -91,6 +91,8 @@ class PageRules(HookRules):
             self._results.settle(item, failure(Reason.NO_SESSION))
             self._executor.steps.go_on()
             return True
+        if item.hook.page and not item.hook.session and self._page.is_blank:
+            self._page.lose()
         if not (item.hook.page or item.hook.session) or self._page.is_open_for(item):
             return False
         if self._page.is_gone:
