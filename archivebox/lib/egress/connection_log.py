@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,7 +44,10 @@ def read_totals(folder: Path) -> Totals:
 
 
 class ConnectionLog:
-    """The log and the totals of one crawl. The log has each line before the first byte of its connection."""
+    """The log and the totals of one crawl. The log has each line before the first byte of its connection.
+
+    Where it cannot be written, nothing is connected; what has been is not broken off for want of its last line.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,12 +64,14 @@ class ConnectionLog:
         return self._last
 
     def closed(self, number: int, place: Endpoint, sent: int, received: int) -> None:
-        self._write("closed", place, connection=number, sent=sent, received=received)
+        with suppress(OSError):
+            self._write("closed", place, connection=number, sent=sent, received=received)
 
     def not_connected(self, place: Endpoint, problem: NotConnected) -> None:
         event = "refused" if problem.why.is_refusal else "failed"
         setattr(self.totals, event, getattr(self.totals, event) + 1)
-        self._write(event, place, reason=problem.why.word, message=problem.sentence)
+        with suppress(OSError):
+            self._write(event, place, reason=problem.why.word, message=problem.sentence)
 
     def save(self) -> None:
         """Write the totals if they have changed."""

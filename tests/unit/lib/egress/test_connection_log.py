@@ -9,6 +9,7 @@ import pytest
 from archivebox.lib import jsonl
 from archivebox.lib.egress.connection_log import CONNECTIONS, ConnectionLog
 from archivebox.lib.egress.proxy_requests import Endpoint
+from archivebox.lib.egress.refusals import NotConnected, NotConnectedReason
 from tests.integration.engine.disks import small_disk
 
 PLACE = Endpoint("example.org", 80)
@@ -35,6 +36,9 @@ def test_what_a_full_disk_tears_costs_no_line_that_comes_after_it(tmp_path: Path
         disk.fill()
         with pytest.raises(OSError, match="No space left"):
             connect_often(record)
+        record.closed(1, PLACE, 10, 20)  # what has been is not broken off for want of its last line
+        record.not_connected(PLACE, NotConnected(NotConnectedReason.UNREACHABLE, "nobody is there"))
+        assert record.totals.failed == 1
         disk.free()
         last = record.connected(PLACE, "192.0.2.1")
         assert [line["connection"] for line in jsonl.read(disk.path / "egress" / CONNECTIONS)][-1] == last
