@@ -61,7 +61,7 @@ SAMPLES = (
     Sample("/unicode"),
     Sample("/manual"),
     Sample("/csp"),
-    Sample("/large.html?mb=3", cut=("pdf",)),
+    Sample("/large.html?mb=3"),
     Sample("/large.html?mb=20", cut=("pdf",)),
     Sample("/challenge?status=403"),
     Sample("/limited?seconds=3&key=quality"),
