@@ -179,7 +179,7 @@ class Cell:
                 time.sleep(seconds)
         return 1
 
-    def _start(self) -> None:
+    def _start(self) -> "subprocess.Popen[str]":
         with (self.home.folder / "run.log").open("ab") as log:
             command = [sys.executable, "-I", "-m", "archivebox", "run"]
             self._running = subprocess.Popen(
@@ -191,6 +191,7 @@ class Cell:
                 stderr=log,
                 text=True,
             )
+        return self._running
 
     def _has_ended(self) -> bool:
         return self._running is not None and self._running.poll() is not None
@@ -210,6 +211,8 @@ class Cell:
             self._running.wait(LONGEST * len(self.pages))
             if self._resume():
                 self._running.wait(LONGEST * len(self.pages))
+        if self.victim == FAILOVER:  # the seconds in which it ended may be among those that were lost
+            self._start().wait(LONGEST * len(self.pages))
         self.wrong += kept.final_failures(self.home, self.pages, expected)
         code, lines = self.home.type("update", "--all")
         if code not in (0, 3):
