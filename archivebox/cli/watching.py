@@ -17,6 +17,7 @@ from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
 from archivebox.contract import reasons
 from archivebox.contract.reasons import Reason
+from archivebox.core.archiveresult import NO_SUCCESS
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.progress.crawl_progress import nothing_kept
 from archivebox.crawls.models import Crawl, CrawlRun
@@ -27,7 +28,7 @@ from archivebox.webhooks.models import Delivery
 from archivebox.workers.queue.watchers import Only
 from archivebox.workers.supervise.watch import Interrupted, OrchestratorFailedError, OrchestratorWatch
 
-ALL_SEALED, OUR_ERROR, NO_SUCCESS = 0, 1, 3
+ALL_SEALED, OUR_ERROR = 0, 1
 OVERLAP = timedelta(seconds=5)
 """How far back sealed Snapshots are looked for again: two workers commit in another order than their clocks say."""
 LONGEST_WAIT = timedelta(minutes=10)

@@ -58,13 +58,14 @@ def full_page(tab: Tab, settings: Settings) -> bytes | None:
 
 
 def take_full_page(tab: Tab, settings: Settings) -> None:
+    jpeg = None
     try:
-        jpeg = full_page(tab, settings) if (nodes := tab.evaluate(NODES)) <= FULL_NODES else None
-        if nodes > FULL_NODES:
-            log(f"the page has {nodes:,} elements, more than {FULL_NODES:,}: of its length the first screen is kept")
+        if (nodes := tab.evaluate(NODES)) > FULL_NODES:
+            log(f"the page has {nodes:,} elements, more than {FULL_NODES:,}: only its first screen is kept")
+        else:
+            jpeg = full_page(tab, settings)
     except (CallTimeout, CommandFailed) as error:
         log(f"the full page could not be drawn, the first screen is kept: {error}")
-        jpeg = None
     if jpeg is None:
         remove(FULL)
     else:
