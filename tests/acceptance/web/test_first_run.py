@@ -57,13 +57,12 @@ def test_the_page_that_was_added_opens_although_the_library_gets_it_first(newcom
 
 
 def answer_held_until_the_library_asked(newcomer: Browser) -> str:
-    """
-    The held answer's id, once the Library has also asked for what is new and shown it.
+    """Return the id of the held answer, half a second after the Library has received what is new.
 
-    Events alone tell: Chromium runs no command in a page whose next document is held.
+    Nothing but events is used: Chromium runs no command in a page while its next document is held.
     """
-    held, asked, shown = "", "", False
-    while not (held and shown):
+    held, asked, received = "", "", False
+    while not (held and received):
         event = newcomer.tab.next_event(20)
         assert event, f"held: {held!r}, asked: {asked!r}"
         if event.method == "Fetch.requestPaused":
@@ -71,6 +70,6 @@ def answer_held_until_the_library_asked(newcomer: Browser) -> str:
         elif event.method == "Network.requestWillBeSent" and "X-Live" in event.params["request"]["headers"]:
             asked = event.params["requestId"]
         elif event.method == "Network.loadingFinished":
-            shown = shown or event.params["requestId"] == asked
+            received = received or event.params["requestId"] == asked
     time.sleep(0.5)  # what the Library does with it
-    return str(held)
+    return held
