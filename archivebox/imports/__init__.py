@@ -1,0 +1,1 @@
+"""Pages that were archived elsewhere become Snapshots, with their content, and without a request to anybody."""

@@ -1,0 +1,80 @@
+"""What every reader yields and the writer stores: one page that was archived elsewhere."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from archivebox.contract.outcomes import Status
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFile:
+    """A regular file of the source, or one that its reader wrote, and its path below the plugin's folder."""
+
+    name: str
+    source: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedOutput:
+    """What one plugin of ours would have kept: it becomes one ArchiveResult without a hook."""
+
+    plugin: str
+    status: Status
+    files: tuple[ImportedFile, ...] = ()
+    summary: str = ""
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedPage:
+    """One capture of one URL.
+
+    ``key`` names it within its source and is the same at each reading, so that nothing is imported twice;
+    ``captured_at`` is aware, with microseconds where the source has them.
+    """
+
+    key: str
+    url: str
+    captured_at: datetime
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    bookmarked_at: datetime | None = None
+    final_url: str = ""
+    http_status: int = 0
+    mime_type: str = ""
+    outputs: tuple[ImportedOutput, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotImported:
+    """An item of the source that becomes nothing here, and why, for people."""
+
+    item: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """What a reader found, before anything is written."""
+
+    kind: str
+    """What the source is, for people: "ArchiveBox 0.7 collection", "WARC file"."""
+    pages: int
+    files: int
+    size: int
+    """Bytes."""
+    not_imported: tuple[NotImported, ...] = field(default=())
+
+
+class Reader(Protocol):
+    """Reads one source; the source is never modified."""
+
+    def report(self) -> SourceReport: ...
+
+    def pages(self, after: str = "") -> Iterator[ImportedPage | NotImported]:
+        """All of them in one order, or those behind the page whose key is ``after``."""
+        ...

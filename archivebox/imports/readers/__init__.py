@@ -1,0 +1,1 @@
+"""One module per source: each reads what is there and yields `ImportedPage`."""
