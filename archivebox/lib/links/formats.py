@@ -9,6 +9,7 @@ from typing import BinaryIO, cast
 
 from archivebox.lib.links.link import Link, LinkFileError
 from archivebox.lib.links.text import encoding_of
+from archivebox.lib.suggestions import did_you_mean
 
 HEAD = 65_536
 """Bytes that are read to tell what kind of file it is."""
@@ -58,6 +59,41 @@ def read_links(file: BinaryIO, kind: ListFormat = ListFormat.AUTO, base: str = "
     module, _, name = _READERS[kind].partition(":")
     reader = cast("Reader", getattr(importlib.import_module(f"archivebox.lib.links.{module}"), name))
     return reader(file, base)
+
+
+# --- what earlier versions call it ------------------------------------------------------------------------------
+
+_EARLIER = {
+    "generic_html": ListFormat.HTML,
+    "generic_json": ListFormat.JSONL,
+    "generic_jsonl": ListFormat.JSONL,
+    "generic_rss": ListFormat.RSS,
+    "generic_txt": ListFormat.TXT,
+    "json": ListFormat.JSONL,
+    "medium_rss": ListFormat.RSS,
+    "netscape_html": ListFormat.NETSCAPE,
+    "pinboard_rss": ListFormat.RSS,
+    "pocket_html": ListFormat.NETSCAPE,
+    "shaarli_rss": ListFormat.RSS,
+    "wallabag_atom": ListFormat.RSS,
+}
+"""The parsers of ArchiveBox 0.4 to 0.8; 0.9 has plugins instead, such as ``parse_rss_urls``."""
+_SERVICES = {
+    "pocket_api": "Pocket was shut down in 2025. Give the file that it exported",
+    "readwise_reader_api": "ArchiveBox reads no API of Readwise Reader. Export a CSV there, and give that file",
+}
+
+
+def reader_named(name: str) -> ListFormat:
+    """The format by our own name of it or by that of an earlier version; ValueError says what to give instead."""
+    plain = name.strip().lower().replace("-", "_")
+    if plain in _SERVICES:
+        raise ValueError(f"{_SERVICES[plain]}.")
+    plain = plain.removeprefix("parse_").removesuffix("_urls")
+    known = _EARLIER | {kind.value: kind for kind in ListFormat} | {"dom_outlinks": ListFormat.HTML}
+    if plain not in known:
+        raise ValueError(did_you_mean(plain, known, f"Choose one of {', '.join(ListFormat)}."))
+    return known[plain]
 
 
 # --- which kind it is -----------------------------------------------------------------------------------------

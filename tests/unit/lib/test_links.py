@@ -12,7 +12,7 @@ import pytest
 from archivebox.lib.links import archives
 from archivebox.lib.links.dates import iso
 from archivebox.lib.links.feeds import title_of
-from archivebox.lib.links.formats import ListFormat, detect, read_links
+from archivebox.lib.links.formats import ListFormat, detect, read_links, reader_named
 from archivebox.lib.links.link import Link, LinkFileError
 from archivebox.lib.links.text import LONGEST_LINE
 
@@ -381,3 +381,38 @@ def test_a_wacz_names_its_pages_itself() -> None:
 def test_a_broken_web_archive_is_said_to_be_one(broken: bytes, sentence: str) -> None:
     with pytest.raises(LinkFileError, match=sentence):
         read(broken)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("auto", ListFormat.AUTO),
+        ("url_list", ListFormat.URL_LIST),
+        ("html", ListFormat.HTML),
+        ("txt", ListFormat.TXT),
+        ("jsonl", ListFormat.JSONL),
+        ("generic_rss", ListFormat.RSS),
+        ("generic_html", ListFormat.HTML),
+        ("generic_json", ListFormat.JSONL),
+        ("generic_jsonl", ListFormat.JSONL),
+        ("generic_txt", ListFormat.TXT),
+        ("medium_rss", ListFormat.RSS),
+        ("netscape_html", ListFormat.NETSCAPE),
+        ("pinboard_rss", ListFormat.RSS),
+        ("pocket_html", ListFormat.NETSCAPE),
+        ("shaarli_rss", ListFormat.RSS),
+        ("wallabag_atom", ListFormat.RSS),
+        ("parse_netscape_urls", ListFormat.NETSCAPE),
+        ("parse-dom-outlinks", ListFormat.HTML),
+    ],
+)
+def test_readers_are_known_by_the_names_of_earlier_versions(name: str, kind: ListFormat) -> None:
+    assert reader_named(name) is kind
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"), [("pocket_api", "shut down"), ("netscap", "netscape"), ("x", "url_list")]
+)
+def test_a_reader_that_is_not_there_names_what_to_give(name: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        reader_named(name)
