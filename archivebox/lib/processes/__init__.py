@@ -12,7 +12,7 @@ from archivebox.lib.processes.identity import ProcessIdentity
 from archivebox.lib.processes.launch import MARK, Launch
 from archivebox.lib.processes.linux import punch_hole
 from archivebox.lib.processes.listening import marks_of_listeners
-from archivebox.lib.processes.marks import NOBODY, mark_environment, mark_of, marked
+from archivebox.lib.processes.marks import NOBODY, mark_environment, mark_of, marked, marked_children
 from archivebox.lib.processes.platform import PORTABLE
 from archivebox.lib.processes.spawn import fork, spawn
 from archivebox.lib.processes.spawnlog import SpawnEntry, SpawnLog
@@ -48,6 +48,7 @@ __all__ = [
     "mark_environment",
     "mark_of",
     "marked",
+    "marked_children",
     "marks_of_listeners",
     "orphans",
     "punch_hole",

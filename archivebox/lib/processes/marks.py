@@ -1,6 +1,7 @@
 """The marks by which a process is known to be one of a data folder's, whoever its parent is."""
 
 import os
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
@@ -9,9 +10,9 @@ from archivebox.lib.processes.launch import MARK
 from archivebox.lib.processes.platform import PORTABLE
 
 if PORTABLE:
-    from archivebox.lib.processes.portable import all_pids, environment_of
+    from archivebox.lib.processes.portable import all_pids, children_of, environment_of
 else:
-    from archivebox.lib.processes.procfs import all_pids, environment_of
+    from archivebox.lib.processes.procfs import all_pids, children_of, environment_of
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 """Mark of a process that belongs to no row: a fork server started without one."""
@@ -27,9 +28,18 @@ def mark_environment(process_id: str, data_dir: Path) -> dict[str, str]:
 
 def marked(data_dir: Path) -> dict[ProcessIdentity, str]:
     """Live processes that bear a mark of this data folder, and the process id each names: one scan of all there are."""
+    return _marked_among(all_pids(), data_dir)
+
+
+def marked_children(parent: int, data_dir: Path) -> dict[ProcessIdentity, str]:
+    """Those of ``marked`` that are direct children of ``parent``."""
+    return _marked_among(children_of(parent), data_dir)
+
+
+def _marked_among(pids: Iterable[int], data_dir: Path) -> dict[ProcessIdentity, str]:
     folder = os.path.realpath(data_dir)
     found: dict[ProcessIdentity, str] = {}
-    for pid in all_pids():
+    for pid in pids:
         process_id = _mark_in(environment_of(pid), folder)
         if process_id is not None and (identity := _same(pid, process_id, folder)) is not None:
             found[identity] = process_id

@@ -35,7 +35,7 @@ from archivebox.workers.execute.engine import Engine, WorkerCount
 from archivebox.workers.execute.hooks.orphans import Orphans
 from archivebox.workers.execute.hosts_seen import HostsSeen
 from archivebox.workers.execute.leased_items import LeasedItems
-from archivebox.workers.queue import claim, disk_space, due, fleet, reclaim
+from archivebox.workers.queue import claim, disk_space, due, fleet, orphans, reclaim
 from archivebox.workers.queue.idle import retry_when_idle
 from archivebox.workers.queue.lease import Lease
 from archivebox.workers.queue.settings_check import SettingsCheck
@@ -410,7 +410,9 @@ def _take_back(worker: UUID, held: Collection[UUID]) -> int:
 
     ``held``: keys of what this worker works on.
     """
+    left = orphans.marks_of_orphans(os.getppid())
     count = reclaim.reclaim_dead_workers() + reclaim.return_unheld(worker, held)
+    orphans.end_unrecorded(left)
     ours = Process.objects.here().running().exclude(process_type__in=_CLOSED_BY_THEIR_WORKER)
     with transaction.atomic():
         ours.close()  # a command or orchestrator that was killed: nobody of ours waited for it

@@ -5,7 +5,6 @@ It ends and puts back; it runs nothing. Sweeping twice changes nothing.
 
 import logging
 import os
-from functools import partial
 from uuid import UUID
 
 from django.utils import timezone
@@ -17,11 +16,12 @@ from archivebox.contract.records import EndReason
 from archivebox.core.snapshot import Snapshot
 from archivebox.crawls.crawl import CrawlRun
 from archivebox.lib import processes
-from archivebox.lib.processes import ExitJournal, ProcessIdentity, Strays
+from archivebox.lib.processes import ExitJournal, ProcessIdentity
 from archivebox.machine.binary import Binary
 from archivebox.machine.host import Machine
 from archivebox.machine.machine_id import is_fleet
 from archivebox.machine.process import Process
+from archivebox.workers.queue.orphans import end_marked
 from archivebox.workers.queue.reclaim import abandoned, reclaim_dead_workers
 
 log = logging.getLogger(__name__)
@@ -81,13 +81,9 @@ def end_orphans(*, adopters: bool = True) -> int:
     found = processes.marked(DATA_FOLDER.root)
     unwanted = {mark for identity, mark in found.items() if not _is_wanted(mark, identity, adopters=adopters)}
     if unwanted:
-        gone = Strays(partial(_bearers, unwanted)).end_blocking(grace=1.0)
+        gone = end_marked(unwanted)
         log.info("Ended stray processes action=orphans_ended hooks=%d gone=%s", len(unwanted), gone)
     return len(unwanted)
-
-
-def _bearers(marks: set[str]) -> list[ProcessIdentity]:
-    return [identity for identity, mark in processes.marked(DATA_FOLDER.root).items() if mark in marks]
 
 
 def _is_wanted(mark: str, identity: ProcessIdentity, *, adopters: bool) -> bool:
