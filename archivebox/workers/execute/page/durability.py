@@ -1,14 +1,12 @@
 """Making a Snapshot's files survive a power cut before the transaction that seals it."""
 
 import asyncio
-import ctypes
 import os
 from pathlib import Path
 from typing import NamedTuple
 
 from archivebox.lib.files import fsync_tree
-
-_libc = ctypes.CDLL(None, use_errno=True)
+from archivebox.lib.syncing import HAS_SYNCFS, syncfs
 
 
 class Waiting(NamedTuple):
@@ -28,7 +26,7 @@ async def make_durable(loop: asyncio.AbstractEventLoop, folder: Path) -> None:
 
     One syncfs(2) serves all Snapshots that wait when it starts: 60 single fsyncs a Snapshot cost more than the hooks.
     """
-    if not hasattr(_libc, "syncfs"):
+    if not HAS_SYNCFS:
         await loop.run_in_executor(None, fsync_tree, folder)
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -47,7 +45,7 @@ async def _sync_while_wanted(loop: asyncio.AbstractEventLoop, system: int) -> No
     try:
         while served := _waiting.pop(system, []):
             try:
-                await loop.run_in_executor(None, _syncfs, served[0].descriptor)
+                await loop.run_in_executor(None, syncfs, served[0].descriptor)
             except OSError as error:
                 _tell(served, error)
             else:
@@ -64,9 +62,3 @@ def _tell(served: list[Waiting], error: OSError | None) -> None:
             told.set_result(None)
         else:
             told.set_exception(error)
-
-
-def _syncfs(descriptor: int) -> None:
-    if _libc.syncfs(descriptor) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
