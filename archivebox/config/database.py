@@ -18,7 +18,7 @@ def connection_settings(folder: DataFolder) -> dict[str, object]:
     ConfError for an address of another kind.
     """
     url = database_url(folder)
-    return _postgres(url) if url else _sqlite(folder)
+    return postgres_settings(url) if url else _sqlite(folder)
 
 
 def _sqlite(folder: DataFolder) -> dict[str, object]:
@@ -36,7 +36,7 @@ def _sqlite(folder: DataFolder) -> dict[str, object]:
     }
 
 
-def _postgres(url: str) -> dict[str, object]:
+def postgres_settings(url: str) -> dict[str, object]:
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"}:
         raise ConfError(f"DATABASE_URL must begin with postgres:// (or be empty for SQLite), not {parts.scheme}://")

@@ -106,6 +106,16 @@ class DataFolder:
         return self.root / "exports"
 
     @property
+    def backups(self) -> Path:
+        """Copies of the database from before its last migrations; made by the first one."""
+        return self.root / "backups"
+
+    @property
+    def last_backup(self) -> Path:
+        """When the last backup was made, and where it is, a line each."""
+        return self.run / "last-backup"
+
+    @property
     def purge_stamp(self) -> Path:
         """The day on which it was last looked for what was removed long ago; locked meanwhile."""
         return self.run / "purge"

@@ -7,12 +7,14 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
 from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from django.db import DatabaseError, connection
 
+from archivebox.backup.last import last_backup
 from archivebox.cli.sandbox import AS_ORDINARY_USER, NO_SANDBOX
 from archivebox.config.collection import is_collection
 from archivebox.config.core import CORE_SETTINGS
@@ -28,6 +30,8 @@ State = Literal["ok", "warning", "error"]
 GIGABYTE = 1_000_000_000
 QUICK_CHECK_LIMIT = 2 * GIGABYTE
 """Bytes of database up to which it is read through: some seconds."""
+OLD_BACKUP = timedelta(days=8)
+"""Age from which a backup is one that was forgotten: those who make them do so each week at least."""
 NAMESPACE = """
 import ctypes, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -52,6 +56,8 @@ def all_checks(settings: Resolved, parent: Process | None, problem: str = "") ->
     if parent is not None or problem:
         yield from _database(problem)
     yield _disk(settings)
+    if parent is not None:
+        yield _backup()
     yield from _settings(settings)
     yield from _plugins()
     yield from _programs(settings, known=parent is not None)
@@ -135,6 +141,15 @@ def _disk(settings: Resolved) -> Check:
     if free < 5 * GIGABYTE:
         return Check("disk", "warning", sentence, "Free some: a page takes 5 to 50 MB, a video much more.")
     return Check("disk", "ok", sentence)
+
+
+def _backup() -> Check:
+    last = last_backup(DATA_FOLDER)
+    if last is None:
+        return Check("backup", "ok", "None was made by `archivebox backup`.", "`archivebox backup FOLDER` makes one.")
+    if last.age > OLD_BACKUP:
+        return Check("backup", "warning", f"The last is of {last.sentence}.", f"archivebox backup {last.destination}")
+    return Check("backup", "ok", f"The last is of {last.sentence}.")
 
 
 def _settings(settings: Resolved) -> Iterator[Check]:

@@ -4,6 +4,7 @@ import shutil
 
 from django.db.models import Count, Min
 
+from archivebox.backup.last import last_backup
 from archivebox.cli.output import Output, counted
 from archivebox.cli.session import Session
 from archivebox.contract import reasons
@@ -16,6 +17,7 @@ LABELS = {
     "path": "collection", "snapshots": "snapshots", "crawls": "open crawls", "running": "running hooks",
     "waiting": "waiting for a retry", "next_retry_at": "next retry", "orchestrator": "at work",
     "missing_programs": "missing programs", "database_bytes": "database", "free_bytes": "free disk",
+    "last_backup": "last backup",
 }  # fmt: skip
 SIZES = frozenset({"database_bytes", "free_bytes"})
 MOST_REASONS, MOST_PAGES = 10, 3
@@ -41,6 +43,7 @@ def run(session: Session) -> int:
         "missing_programs": sorted(Binary.objects.here().filter(status="failed").values_list("name", flat=True)),
         "database_bytes": folder.database.stat().st_size if folder.database.exists() else None,
         "free_bytes": shutil.disk_usage(folder.root).free,
+        "last_backup": last.sentence if (last := last_backup(folder)) else None,
     }
     session.out.facts(record, LABELS, SIZES)
     if session.out.is_for_people and failed:

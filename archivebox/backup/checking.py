@@ -1,0 +1,82 @@
+"""Owns saying whether a generation is as it was when it was made."""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from archivebox.backup.copying import UnreadableFileError, digest_of
+from archivebox.backup.generations import DUMP, Generation
+from archivebox.backup.manifest import (
+    MANIFEST,
+    BackupEntry,
+    BackupSummary,
+    EntryKind,
+    ManifestCursor,
+    read_entries,
+    read_summary,
+)
+from archivebox.backup.walking import walk_sorted
+
+
+@dataclass(slots=True)
+class BackupVerdict:
+    """What a look at a generation found; paths are relative to it."""
+
+    files: int = 0
+    bytes: int = 0
+    changed: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        return not (self.changed or self.missing or self.added)
+
+
+def check_generation(
+    generation: Generation, on_progress: Callable[[BackupVerdict, BackupSummary], None] = lambda *_: None
+) -> BackupVerdict:
+    """Read every file of a generation and compare it with the manifest. ManifestError."""
+    summary = read_summary(generation.folder)
+    verdict = BackupVerdict()
+    for entry in read_entries(generation.folder):
+        _check(generation, entry, verdict)
+        on_progress(verdict, summary)
+    verdict.added.extend(_not_in_manifest(generation))
+    return verdict
+
+
+def _check(generation: Generation, entry: BackupEntry, verdict: BackupVerdict) -> None:
+    path = f"{generation.folder}/{entry.path}"
+    try:
+        is_same = _is_same(path, entry)
+    except FileNotFoundError:
+        verdict.missing.append(entry.path)
+        return
+    except (OSError, UnreadableFileError):
+        is_same = False
+    if not is_same:
+        verdict.changed.append(entry.path)
+    if entry.kind in (EntryKind.FILE, EntryKind.DATABASE):
+        verdict.files += 1
+        verdict.bytes += entry.size
+
+
+def _is_same(path: str, entry: BackupEntry) -> bool:
+    status = os.lstat(path)
+    if entry.kind is EntryKind.FOLDER:
+        return stat.S_ISDIR(status.st_mode)
+    if entry.kind is EntryKind.LINK:
+        return stat.S_ISLNK(status.st_mode) and str(Path(path).readlink()) == entry.target
+    return status.st_size == entry.size and digest_of(path) == entry.sha256
+
+
+def _not_in_manifest(generation: Generation) -> Iterator[str]:
+    cursor = ManifestCursor(generation.folder)
+    for walked in walk_sorted(generation.folder):
+        if walked.path not in (MANIFEST, DUMP, generation.data.name, *cursor.databases) and not cursor.find(
+            walked.path
+        ):
+            yield walked.path

@@ -1,0 +1,186 @@
+"""Owns the manifest of a generation: what is in it, a JSON line each, in the order in which folders are walked."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from archivebox.lib.syncing import sync_file_system
+
+MANIFEST = "manifest.jsonl"
+FORMAT = 1
+"""Of the manifest and of what lies beside it; a version that knows only older ones refuses to restore it."""
+_UNWRITTEN_LINES = 2_000
+_UNWRITTEN_BYTES = 256 * 1024 * 1024
+"""Of new files, after which these are made durable, and then named in the manifest."""
+
+
+class ManifestError(Exception):
+    """A manifest that cannot be read, or is not as it was written; the message says which."""
+
+
+class EntryKind(StrEnum):
+    """What an entry is of."""
+
+    DATABASE = "database"
+    FOLDER = "folder"
+    FILE = "file"
+    LINK = "link"
+
+
+@dataclass(frozen=True, slots=True)
+class BackupEntry:
+    """One thing in a generation; ``path`` is relative to it.
+
+    ``mtime_ns``, ``ctime_ns`` and ``inode`` are those of the original: as long as they stay, nobody has written to it.
+    ``target`` is where a link leads.
+    """
+
+    kind: EntryKind
+    path: str
+    mode: int = 0o600
+    size: int = 0
+    sha256: str = ""
+    mtime_ns: int = 0
+    ctime_ns: int = 0
+    inode: int = 0
+    target: str = ""
+
+
+@dataclass(slots=True)
+class BackupSummary:
+    """The last line of a manifest: what it all came to."""
+
+    generation: str = ""
+    version: str = ""
+    database: str = ""
+    began_at: str = ""
+    ended_at: str = ""
+    files: int = 0
+    bytes: int = 0
+    copied_files: int = 0
+    copied_bytes: int = 0
+    unread: list[str] = field(default_factory=list)
+    """Files that could not be read, and are not in it."""
+    changed_meanwhile: list[str] = field(default_factory=list)
+    """Ids of sealed pages that were worked on while their files were copied."""
+
+
+def walk_order(path: str) -> list[str]:
+    """The key by which the entries of a manifest are sorted: a folder, what is in it, the next folder."""
+    return path.split("/")
+
+
+class ManifestWriter:
+    """Writes a manifest beside the files that it names; what it names is durable."""
+
+    def __init__(self, generation: Path) -> None:
+        self._folder = generation
+        self._file = (generation / MANIFEST).open("xb")
+        self._digest = hashlib.sha256()
+        self._lines: list[bytes] = []
+        self._bytes = 0
+
+    def add(self, entry: BackupEntry, *, copied: bool = False) -> None:
+        known = {name: value for name, value in asdict(entry).items() if value not in ("", 0)}
+        self._lines.append(_line(known))
+        self._bytes += entry.size if copied else 0
+        if len(self._lines) >= _UNWRITTEN_LINES or self._bytes >= _UNWRITTEN_BYTES:
+            self._commit()
+
+    def finish(self, summary: BackupSummary) -> None:
+        """Write the last line, which bears the hash of all others."""
+        self._commit()
+        end = {"format": FORMAT, **asdict(summary), "manifest_sha256": self._digest.hexdigest()}
+        self._write(_line(end))
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _commit(self) -> None:
+        sync_file_system(self._folder)
+        for line in self._lines:
+            self._digest.update(line)
+        self._write(b"".join(self._lines))
+        self._lines.clear()
+        self._bytes = 0
+
+    def _write(self, data: bytes) -> None:
+        self._file.write(data)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def _line(record: dict[str, object]) -> bytes:
+    """In ASCII: names of files may be no UTF-8, and are escaped."""
+    return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def read_entries(generation: Path) -> Iterator[BackupEntry]:
+    """What a manifest names, as far as it can be read: that of an interrupted backup ends anywhere."""
+    with suppress(FileNotFoundError), (generation / MANIFEST).open("rb") as file:
+        for line in file:
+            entry = _entry(line)
+            if entry is None:
+                return
+            yield entry
+
+
+def _entry(line: bytes) -> BackupEntry | None:
+    """None for the last line, and for half a line."""
+    try:
+        record = json.loads(line)
+        return BackupEntry(**{**record, "kind": EntryKind(record["kind"])}) if line.endswith(b"\n") else None
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def read_summary(generation: Path) -> BackupSummary:
+    """The last line of a manifest, once all others are found to be as they were written. ManifestError."""
+    path = generation / MANIFEST
+    digest, last = hashlib.sha256(), b""
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                digest.update(last)
+                last = line
+        end = json.loads(last)
+        known, version = end.pop("manifest_sha256"), end.pop("format")
+    except FileNotFoundError:
+        raise ManifestError(f"{path} is not there.") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ManifestError(f"{path} cannot be read: {error}.") from None
+    if version > FORMAT:
+        raise ManifestError(f"{generation} was made by a newer version of ArchiveBox: use that one, or a newer one.")
+    if known != digest.hexdigest():
+        raise ManifestError(f"{path} was changed after the backup was made.")
+    return BackupSummary(**end)
+
+
+class ManifestCursor:
+    """Looks entries up in the order of the manifest, without keeping them all in memory."""
+
+    def __init__(self, generation: Path) -> None:
+        self.folder = generation
+        self.databases: dict[str, BackupEntry] = {}
+        self._entries = read_entries(generation)
+        self._next = self._advance()
+
+    def find(self, path: str) -> BackupEntry | None:
+        """The entry of a path; each path that is asked for stands behind the one before."""
+        key = walk_order(path)
+        while self._next is not None and walk_order(self._next.path) < key:
+            self._next = self._advance()
+        return self._next if self._next is not None and self._next.path == path else None
+
+    def _advance(self) -> BackupEntry | None:
+        for entry in self._entries:
+            if entry.kind is not EntryKind.DATABASE:
+                return entry
+            self.databases[entry.path] = entry
+        return None

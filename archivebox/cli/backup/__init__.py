@@ -1,0 +1,77 @@
+"""Owns the options of `archivebox backup`."""
+
+import click
+
+from archivebox.cli.declare import command, flag, global_options, option, word
+from archivebox.cli.session import Needs
+
+DESTINATION = word("destination", "DEST")
+GENERATION = click.Argument(["generation"], metavar="[GENERATION]", required=False)
+KEPT = ("last", "daily", "weekly", "monthly", "yearly")
+
+
+class BackupGroup(click.Group):
+    """`backup DEST` makes a backup; the first word may also say what else is to be done."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        is_create = args and not set(args) & {*self.commands, *self.get_help_option_names(ctx)}
+        return super().parse_args(ctx, ["create", *args] if is_create else args)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, cmd_name) or self.commands["create"]
+
+
+COMMAND = BackupGroup(
+    "backup",
+    [
+        command(
+            "create",
+            "backup.creating:run",
+            "Back the collection up into a folder, while it is used. What has not changed since the last backup there "
+            "is linked, not copied. `create` may be left out.",
+            [
+                DESTINATION,
+                flag("--verify", "reread", text="Read unchanged files of the last backup again, and replace damaged."),
+                option(
+                    "--with",
+                    "also",
+                    text="Also exports, logs or machines; may be given more than once.",
+                    multiple=True,
+                    type=click.Choice(["exports", "logs", "machines"]),
+                ),
+            ],
+        ),
+        command("list", "backup.body:list_", "The backups in a folder.", [DESTINATION], needs=Needs.NOTHING),
+        command(
+            "verify",
+            "backup.body:verify",
+            "Compare all files of a backup, or of the newest, with their hashes; exit status 1 if anything differs.",
+            [DESTINATION, GENERATION],
+            needs=Needs.NOTHING,
+        ),
+        command(
+            "prune",
+            "backup.body:prune",
+            "Delete the backups that no option keeps. The newest always stays.",
+            [
+                DESTINATION,
+                *(
+                    option(
+                        f"--keep-{name}",
+                        name,
+                        text="So many of the newest." if name == "last" else f"The newest of so many {name} periods.",
+                        type=click.IntRange(min=0),
+                        metavar="N",
+                    )
+                    for name in KEPT
+                ),
+                flag("--dry-run", text="Only say which."),
+            ],
+            needs=Needs.NOTHING,
+        ),
+    ],
+    help="Back the collection up, and look after its backups.\n\n`archivebox backup DEST` makes one.",
+    short_help="Back the collection up, and look after its backups",
+    params=global_options(),
+    no_args_is_help=True,
+)

@@ -1,0 +1,58 @@
+"""Owns `archivebox restore`."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from archivebox.backup.generations import Destination, DestinationError, Generation
+from archivebox.backup.manifest import BackupSummary, ManifestError
+from archivebox.backup.restoring import RestoreError, RestoreReport, restore
+from archivebox.cli.errors import BadInputError
+from archivebox.cli.output import DISK_FULL, counted
+from archivebox.cli.session import OUR_ERROR, Session
+from archivebox.config.database_copy import DatabaseCopyError
+from archivebox.lib.quantities import size
+
+NAMES_SHOWN = 10
+
+
+def run(session: Session, *, destination: str, generation: str | None) -> int:
+    """Status 1 if files are damaged or missing; 2 if it cannot be restored there."""
+    root = session.folder.root
+    try:
+        found = Destination(Path(destination).expanduser().absolute()).find(generation)
+        with session.out.live() as draw:
+            report = restore(found, session.folder, lambda so_far, whole: draw([_progress(so_far, whole)]))
+    except (DestinationError, RestoreError, ManifestError) as problem:
+        raise BadInputError(str(problem)) from None
+    except DatabaseCopyError as problem:
+        session.out.warn(f"The database was not restored: {problem} Delete {root}, and restore again.")
+        return OUR_ERROR
+    except OSError as error:
+        if error.errno not in DISK_FULL:
+            raise
+        session.out.warn(f"Not restored: the disk of {root} is full. Delete that folder, free some space, try again.")
+        return OUR_ERROR
+    _tell(session, found, report)
+    return 0 if report.is_whole else OUR_ERROR
+
+
+def _tell(session: Session, generation: Generation, report: RestoreReport) -> None:
+    root = session.folder.root
+    record = {
+        "type": "Restored",
+        "folder": str(root),
+        "generation": generation.name,
+        "is_whole": report.is_whole,
+        **asdict(report),
+    }
+    sentence = f"{counted(report.files, 'file')} ({size(report.bytes)}) of {generation.name} restored in {root}."
+    session.out.event(record, f"{sentence} `archivebox --data-dir {root} status` says what is there.")
+    for paths, what in ((report.damaged, "Damaged in the backup"), (report.missing, "Missing in the backup")):
+        for path in paths[:NAMES_SHOWN]:
+            session.out.warn(f"{what}: {path}")
+        if len(paths) > NAMES_SHOWN:
+            session.out.warn(f"{what}: {len(paths) - NAMES_SHOWN:,} more.")
+
+
+def _progress(so_far: RestoreReport, whole: BackupSummary) -> str:
+    return f"{so_far.files:,} of {counted(whole.files, 'file')}, {size(so_far.bytes)} of {size(whole.bytes)}"

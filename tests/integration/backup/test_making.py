@@ -1,0 +1,236 @@
+"""A backup is a folder of ordinary files; what has not changed is there once; a kill or a full disk costs nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from archivebox.backup.checking import check_generation
+from archivebox.backup.generations import DestinationError
+from archivebox.backup.last import last_backup
+from archivebox.backup.making import BackupOptions, make_backup
+from archivebox.base_models.rows import first_id
+from archivebox.config.database_copy import DatabaseCopyError
+from archivebox.storage.layout import DataFolder
+from tests.integration.backup.conftest import Kept
+from tests.integration.engine.disks import MEGABYTE, small_disk
+from tests.settings import ROOT
+
+pytestmark = pytest.mark.once  # the database that is copied is a file
+
+PAGE = "users/x/snapshots/20261126/one.test/page/title/title.txt"
+CHECKOUT = Path(__file__).parents[3]
+STOPS = """
+import os, sys, time
+from pathlib import Path
+import django
+django.setup()
+from archivebox.backup.generations import Destination
+from archivebox.backup.making import BackupOptions, make_backup
+from archivebox.storage.layout import DataFolder
+def stop(summary):
+    if summary.files == int(sys.argv[3]):
+        print(flush=True)
+        time.sleep(600)
+make_backup(DataFolder(Path(sys.argv[1])), Destination(Path(sys.argv[2])), BackupOptions(on_progress=stop))
+"""
+"""Makes a backup, says when so many files are in it, and stays there."""
+
+
+def test_what_has_not_changed_is_linked_and_what_has_is_copied(kept: Kept) -> None:
+    kept.back_up()
+    first = kept.newest
+    kept.write("ArchiveBox.conf", "TIMEOUT = 6\n")
+    kept.write("sources/new.txt")
+    summary = kept.back_up()
+    second = kept.newest
+    assert (first.data / PAGE).samefile(second.data / PAGE)
+    assert (first.data / "ArchiveBox.conf").read_text() == "TIMEOUT = 5\n"
+    assert (second.data / "ArchiveBox.conf").read_text() == "TIMEOUT = 6\n"
+    assert (summary.files, summary.copied_files) == (5, 2)
+    assert [check_generation(one).is_whole for one in kept.destination.generations()] == [True, True]
+    assert last_backup(kept.folder) is not None
+
+
+def test_a_file_that_was_written_and_given_its_former_time_is_copied(kept: Kept) -> None:
+    kept.back_up()
+    path = kept.folder.root / PAGE
+    before = path.stat()
+    path.write_text("Eltit")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    kept.back_up()
+    assert (kept.newest.data / PAGE).read_text() == "Eltit"
+
+
+def test_what_was_only_touched_by_a_move_is_not_there_twice(kept: Kept) -> None:
+    """A restored collection has all files anew, and as they were."""
+    kept.back_up()
+    first = kept.newest
+    moved = kept.folder.root.with_name("moved")
+    shutil.copytree(kept.folder.root, moved, symlinks=True)
+    summary = make_backup(DataFolder(moved), kept.destination, BackupOptions())
+    assert (first.data / PAGE).samefile(kept.newest.data / PAGE)
+    assert summary.copied_files == 0
+
+
+def test_what_is_made_anew_is_left_out_unless_wanted(kept: Kept) -> None:
+    for name in ("run", "logs", "machines", "exports", "backups"):
+        kept.write(f"{name}/deep/file")
+    kept.write("plugins/own/logs/file")
+    kept.back_up()
+    assert {path.name for path in kept.newest.data.iterdir()} == {
+        "ArchiveBox.conf", "index.sqlite3", "keys", "personas", "plugins", "sources", "users",
+    }  # fmt: skip
+    assert (kept.newest.data / "plugins/own/logs/file").exists()
+    kept.back_up(also=frozenset({"exports"}))
+    assert (kept.newest.data / "exports/deep/file").exists()
+
+
+def test_links_and_names_that_are_no_text_are_kept_and_sockets_are_not(kept: Kept) -> None:
+    odd = os.fsdecode(b"users/x/\xff\n.txt")
+    kept.write(odd)
+    (kept.folder.root / "users/x/link").symlink_to("nowhere")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(kept.folder.root / "users/x/socket"))
+        kept.back_up()
+    data = kept.newest.data
+    assert (data / odd).read_text() == "words"
+    assert str((data / "users/x/link").readlink()) == "nowhere"
+    assert not (data / "users/x/socket").exists()
+    assert check_generation(kept.newest).is_whole
+    kept.back_up()
+    assert check_generation(kept.newest).is_whole
+
+
+def test_all_that_others_have_committed_is_in_the_copy_of_the_database(kept: Kept) -> None:
+    with closing(sqlite3.connect(kept.folder.database)) as writer:
+        writer.execute("INSERT INTO words VALUES ('committed')")
+        writer.commit()
+        writer.execute("INSERT INTO words VALUES ('open')")
+        kept.back_up()
+        writer.rollback()
+    copy = kept.newest.data / "index.sqlite3"
+    with closing(sqlite3.connect(f"file:{copy}?mode=ro&immutable=1", uri=True)) as database:
+        assert database.execute("SELECT word FROM words").fetchall() == [("committed",)]
+
+
+def test_a_damaged_database_is_not_taken_for_a_backup(kept: Kept) -> None:
+    kept.back_up()
+    with kept.folder.database.open("r+b") as file:
+        file.seek(0)
+        file.write(b"no SQLite")
+    with pytest.raises(DatabaseCopyError, match="cannot be copied"):
+        kept.back_up()
+    assert len(kept.destination.generations()) == 1
+
+
+def test_a_damaged_file_is_found_and_replaced_when_unchanged_files_are_read_again(kept: Kept) -> None:
+    kept.back_up()
+    damaged = kept.newest.data / PAGE
+    status = damaged.stat()
+    damaged.write_text("Tit1e")
+    os.utime(damaged, ns=(status.st_atime_ns, status.st_mtime_ns))
+    (kept.newest.data / "keys" / "signing.key").unlink()
+    (kept.newest.data / "keys" / "other.key").touch()
+    verdict = check_generation(kept.newest)
+    assert verdict.changed == [f"data/{PAGE}"]
+    assert verdict.missing == ["data/keys/signing.key"]
+    assert verdict.added == ["data/keys/other.key"]
+    summary = kept.back_up(reread=True)
+    assert check_generation(kept.newest).is_whole
+    assert summary.copied_files == 2
+
+
+def test_only_one_backup_runs_at_a_time(kept: Kept) -> None:
+    kept.destination.folder.mkdir()
+    with kept.destination.locked(), pytest.raises(DestinationError, match="is running"):
+        kept.back_up()
+
+
+def test_a_destination_that_cannot_be_one_is_refused(kept: Kept) -> None:
+    root = kept.folder.root
+    (root.parent / "file").touch()
+    for place, reason in ((root / "users", "in the collection"), (root.parent / "no/where", "mounted"),
+                          (root.parent / "file", "no folder")):  # fmt: skip
+        with pytest.raises(DestinationError, match=reason):
+            make_backup(kept.folder, type(kept.destination)(place), BackupOptions())
+
+
+def test_an_interrupted_removal_is_finished_by_the_next_backup(kept: Kept) -> None:
+    kept.back_up()
+    whole = kept.newest.folder
+    left = shutil.copytree(whole, whole.with_name("2020-01-01T00-00-00Z.removed"))
+    kept.back_up()
+    assert not left.exists()
+    assert len(kept.destination.generations()) == 2
+
+
+def kill_after(kept: Kept, files: int) -> None:
+    command = [sys.executable, "-c", STOPS, str(kept.folder.root), str(kept.destination.folder), str(files)]
+    settings = {"DATA_DIR": str(ROOT), "DJANGO_SETTINGS_MODULE": "archivebox.config.settings"}
+    with subprocess.Popen(command, env={**os.environ, **settings}, cwd=CHECKOUT, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline(), "it has come so far"
+        process.send_signal(signal.SIGKILL)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_killed_backup_counts_as_none_and_the_next_goes_on_with_it(kept: Kept) -> None:
+    kept.back_up()
+    for number in range(4200):
+        kept.write(f"users/x/files/{number // 100:02}/{number:04}", str(number))
+    for files in (1, 3000, 10):
+        kill_after(kept, files)
+        assert len(kept.destination.generations()) == 1
+        assert check_generation(kept.newest).is_whole
+    assert len(kept.destination.incomplete()) == 3
+    summary = kept.back_up()
+    assert summary.files == 4204
+    assert summary.copied_files < 4200 - 1500, "what was durable was linked"
+    assert kept.destination.incomplete() == []
+    assert check_generation(kept.newest).is_whole
+
+
+def test_a_full_disk_leaves_earlier_backups_whole(kept: Kept, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        on_disk = Kept(kept.folder, type(kept.destination)(disk.path / "dest"))
+        on_disk.back_up()
+        large = on_disk.write("users/x/large", bytes(30 * MEGABYTE))
+        with pytest.raises(OSError, match="No space left"):
+            on_disk.back_up()
+        large.unlink()
+        disk.fill()
+        with pytest.raises(OSError, match="No space left"):
+            on_disk.back_up()
+        assert check_generation(on_disk.newest).is_whole
+        disk.free()
+        on_disk.back_up()
+        assert len(on_disk.destination.generations()) == 2
+        assert check_generation(on_disk.newest).is_whole
+
+
+def test_sealed_pages_that_are_worked_on_meanwhile_are_named(kept: Kept) -> None:
+    """One that is open, or was not there before, is no such page: after a restore it is archived again."""
+    keys = [first_id(timezone.now() + timedelta(hours=hours)) for hours in (-1, 1)]
+    paths = [kept.write(f"users/x/snapshots/20261126/one.test/{key}/title/title.txt") for key in keys]
+    still = kept.write(f"users/x/snapshots/20261126/one.test/{first_id(timezone.now() - timedelta(hours=2))}/a")
+    assert still.exists()
+
+    def work(_summary: object) -> None:
+        for path in paths:
+            path.touch()
+
+    summary = kept.back_up(on_progress=work)
+    assert str(keys[0]) in summary.changed_meanwhile
+    assert str(keys[1]) not in summary.changed_meanwhile
