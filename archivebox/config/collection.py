@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 
 from archivebox.config.database import database_url
+from archivebox.config.database_copy import DatabaseCopyError
+from archivebox.config.migration_backup import back_up_before_migrations
 from archivebox.config.newer import unknown_migrations
 from archivebox.config.origin import APPLICATION_ID, Origin, origin_of
 from archivebox.config.privacy import keep_private
@@ -87,7 +89,7 @@ def refuse_newer(folder: DataFolder) -> None:
         raise CollectionError(
             f"{folder.root} was last used by a newer version of ArchiveBox, which has changed its database "
             f"({unknown[-1]}). This version cannot open it, and has changed nothing there: install the newer version "
-            "again, or restore a backup from before the upgrade."
+            f"again, or restore the backup from before the upgrade (in {folder.backups}; docs/backup.md)."
         )
 
 
@@ -187,6 +189,10 @@ def _migrate(folder: DataFolder) -> None:
             database.execute("PRAGMA auto_vacuum=INCREMENTAL")  # before the first page is written
             database.execute(f"PRAGMA application_id={APPLICATION_ID}")  # before WAL: into the file itself
             database.execute("PRAGMA journal_mode=WAL")
+    try:
+        back_up_before_migrations(folder)
+    except DatabaseCopyError as problem:
+        raise CollectionError(str(problem)) from problem
     call_command("migrate", verbosity=0, interactive=False)
 
 

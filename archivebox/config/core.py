@@ -49,6 +49,13 @@ _PLACES = (
         "",
         "Name of this machine where several share a database, any text; empty: an id kept in the user's state folder",
     ),
+    SettingSpec(
+        "MIGRATION_BACKUPS",
+        "integer",
+        3,
+        "Copies of the database that are kept in backups/, each from before an upgrade; 0: none is made",
+        minimum=0,
+    ),
     SettingSpec("LOG_LEVEL", "string", "INFO", "Least important messages that are logged", enum=_LEVELS),
 )
 
