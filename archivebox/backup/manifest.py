@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 
@@ -51,6 +51,9 @@ class BackupEntry:
     target: str = ""
 
 
+_FIELDS = tuple(each.name for each in fields(BackupEntry))
+
+
 @dataclass(slots=True)
 class BackupSummary:
     """The last line of a manifest: what it all came to."""
@@ -86,7 +89,8 @@ class ManifestWriter:
         self._bytes = 0
 
     def add(self, entry: BackupEntry, *, copied: bool = False) -> None:
-        known = {name: value for name, value in asdict(entry).items() if value not in ("", 0)}
+        named = ((name, getattr(entry, name)) for name in _FIELDS)  # asdict() copies, and takes as long as all else
+        known = {name: value for name, value in named if value not in ("", 0)}
         self._lines.append(_line(known))
         self._bytes += entry.size if copied else 0
         if len(self._lines) >= _UNWRITTEN_LINES or self._bytes >= _UNWRITTEN_BYTES:
