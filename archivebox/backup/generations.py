@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Self
 
+from archivebox.backup.manifest import MANIFEST
 from archivebox.lib.files import locked, remove_tree
 from archivebox.lib.syncing import sync_file_system
 
@@ -47,6 +49,11 @@ class Destination:
     """The folder in which each backup is a folder of its own, named after the time in UTC at which it began."""
 
     folder: Path
+
+    @classmethod
+    def at(cls, path: str) -> Self:
+        """The one that a person names; links are followed, so that one into the collection is seen."""
+        return cls(Path(path).expanduser().resolve())
 
     def generations(self) -> list[Generation]:
         """Those that are whole, the oldest first."""
@@ -89,9 +96,11 @@ class Destination:
         remove_tree(folder.rename(folder.with_name(folder.name.removesuffix(_INCOMPLETE) + _REMOVED)))
 
     def clear(self) -> None:
-        """Delete what is left of generations whose removal was interrupted."""
+        """Delete what is left of interrupted removals and backups, but for the longest of these: the next links it."""
         for folder in self._named(_REMOVED):
             remove_tree(folder)
+        for folder in sorted(self.incomplete(), key=_length_of_manifest)[:-1]:
+            self.remove(folder)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -110,3 +119,10 @@ class Destination:
         except (FileNotFoundError, NotADirectoryError):
             raise DestinationError(f"{self.folder} is no folder of backups.") from None
         return [path for path in found if path.name.endswith(end) and _FORM.fullmatch(path.name.removesuffix(end))]
+
+
+def _length_of_manifest(folder: Path) -> int:
+    try:
+        return (folder / MANIFEST).stat().st_size
+    except FileNotFoundError:
+        return 0

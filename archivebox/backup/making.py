@@ -1,5 +1,6 @@
 """Owns making a backup: the database first, then the files; what has not changed is linked, not copied."""
 
+import errno
 import os
 import stat
 import time
@@ -17,7 +18,7 @@ from archivebox.backup.manifest import BackupEntry, BackupSummary, EntryKind, Ma
 from archivebox.backup.reworked import PagesAtStart
 from archivebox.backup.walking import Walked, walk_sorted
 from archivebox.config.database import database_url
-from archivebox.config.database_copy import copy_sqlite
+from archivebox.config.database_copy import DatabaseCopyError, copy_sqlite
 from archivebox.storage.layout import DataFolder
 
 LEFT_OUT = frozenset({"run", "logs", "machines", "exports", "backups"})
@@ -26,6 +27,8 @@ SELECTABLE = ("exports", "logs", "machines")
 """Those that a person may want nevertheless."""
 _SQLITE = (".sqlite3", ".sqlite3-wal", ".sqlite3-shm", ".sqlite3-journal", ".sqlite3.tmp")
 """Ends of names in the data folder itself: databases, which are copied in another way."""
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
+"""What a disk without symbolic links answers; the manifest says where they lead, and restores them."""
 _ASIDE = "linked"
 """Name in the generation of what is linked before it takes the place of a copy."""
 
@@ -50,17 +53,23 @@ def make_backup(folder: DataFolder, destination: Destination, options: BackupOpt
         former = [*reversed(destination.incomplete()), *(one.folder for one in destination.generations()[-1:])]
         incomplete = destination.begin(datetime.now(UTC))
         backup = _Backup(folder, incomplete, [ManifestCursor(path) for path in former], options)
-        summary = backup.make()
+        try:
+            summary = backup.make()
+        except DatabaseCopyError:
+            destination.remove(incomplete)  # it comes first: there is nothing that the next backup could link
+            raise
         destination.complete(incomplete)
         for path in destination.incomplete():
             destination.remove(path)
-    note_backup(folder, destination.folder)
+    with suppress(OSError):  # the backup is whole, even where the disk of the collection is full
+        note_backup(folder, destination.folder)
     return summary
 
 
 def _prepare(folder: DataFolder, destination: Destination) -> None:
     """Make the destination's folder in one that is there: a disk that is not mounted is none."""
-    if destination.folder.is_relative_to(folder.root):
+    places = (folder.root, *(path.resolve() for path in _followed(folder)))
+    if any(destination.folder.is_relative_to(place) for place in places):
         raise DestinationError(f"{destination.folder} is in the collection itself: choose a folder on another disk.")
     try:
         destination.folder.mkdir(mode=0o700, exist_ok=True)
@@ -68,6 +77,13 @@ def _prepare(folder: DataFolder, destination: Destination) -> None:
         raise DestinationError(f"{destination.folder.parent} is not there. Is its disk mounted?") from None
     except FileExistsError:
         raise DestinationError(f"{destination.folder} is no folder.") from None
+
+
+def _followed(folder: DataFolder) -> tuple[Path, ...]:
+    """What people have on another disk, and a symbolic link to it in the data folder."""
+    return (
+        folder.users, folder.personas, folder.plugins, folder.sources, folder.imports, folder.keys, folder.conf,
+    )  # fmt: skip
 
 
 class _Backup:
@@ -126,7 +142,8 @@ class _Backup:
 
     def _copy_files(self) -> None:
         root = self._folder.root
-        for walked in walk_sorted(root, self._is_left_out, self._summary.unread):
+        followed = frozenset(path.name for path in _followed(self._folder))
+        for walked in walk_sorted(root, self._is_left_out, self._summary.unread, followed):
             self._pages.note(walked)
             if stat.S_ISDIR(walked.status.st_mode):
                 self._add_folder(walked)
@@ -140,14 +157,29 @@ class _Backup:
 
     def _add_folder(self, walked: Walked) -> None:
         path, mode = f"{DATA}/{walked.path}", walked.status.st_mode & PERMISSIONS | stat.S_IRWXU
-        (self._generation / path).mkdir(mode)
+        (self._generation / path).mkdir()
+        (self._generation / path).chmod(mode)  # the umask does not count
         self._manifest.add(BackupEntry(EntryKind.FOLDER, path, mode=mode))
 
     def _add_link(self, walked: Walked) -> None:
-        with suppress(FileNotFoundError):
-            target = str((self._folder.root / walked.path).readlink())
+        link = self._folder.root / walked.path
+        try:
+            target = str(link.readlink())
+        except OSError:
+            return  # it went away, or was replaced
+        try:
             (self._generation / DATA / walked.path).symlink_to(target)
-            self._manifest.add(BackupEntry(EntryKind.LINK, f"{DATA}/{walked.path}", target=target))
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+        self._manifest.add(BackupEntry(EntryKind.LINK, f"{DATA}/{walked.path}", target=target))
+        if self._leads_outside(link):
+            self._summary.outside.append(walked.path)
+
+    def _leads_outside(self, link: Path) -> bool:
+        """Links to nothing are how browsers lock their profiles."""
+        place = Path(os.path.realpath(link))
+        return not place.is_relative_to(self._folder.root) and (place.is_dir() or place.is_file())
 
     def _add_file(self, walked: Walked) -> None:
         path = f"{DATA}/{walked.path}"
@@ -157,7 +189,10 @@ class _Backup:
                 self._count(entry, is_copied=False)
                 return
         try:
-            copied = copy_hashed(f"{self._folder.root}/{walked.path}", f"{self._generation}/{path}")
+            source = self._folder.root / walked.path
+            if source.parent == self._folder.root:
+                source = source.resolve()
+            copied = copy_hashed(str(source), f"{self._generation}/{path}")
         except UnreadableFileError as error:
             if not isinstance(error.__cause__, FileNotFoundError):  # it went away, or was replaced
                 self._summary.unread.append(walked.path)

@@ -17,6 +17,8 @@ FORMAT = 1
 _UNWRITTEN_LINES = 2_000
 _UNWRITTEN_BYTES = 256 * 1024 * 1024
 """Of new files, after which these are made durable, and then named in the manifest."""
+_OUTSIDE = frozenset({"", ".", ".."})
+"""Parts that no path in a generation has."""
 
 
 class ManifestError(Exception):
@@ -71,6 +73,8 @@ class BackupSummary:
     """Files that could not be read, and are not in it."""
     changed_meanwhile: list[str] = field(default_factory=list)
     """Ids of sealed pages that were worked on while their files were copied."""
+    outside: list[str] = field(default_factory=list)
+    """Symbolic links to files or folders outside of the collection; what they lead to is not in it."""
 
 
 def walk_order(path: str) -> list[str]:
@@ -136,12 +140,14 @@ def read_entries(generation: Path) -> Iterator[BackupEntry]:
 
 
 def _entry(line: bytes) -> BackupEntry | None:
-    """None for the last line, and for half a line."""
+    """None for the last line, for half a line, and for a path that leads out of the generation."""
     try:
         record = json.loads(line)
-        return BackupEntry(**{**record, "kind": EntryKind(record["kind"])}) if line.endswith(b"\n") else None
+        entry = BackupEntry(**{**record, "kind": EntryKind(record["kind"])})
     except (ValueError, TypeError, KeyError):
         return None
+    is_outside = not _OUTSIDE.isdisjoint(walk_order(entry.path))
+    return entry if line.endswith(b"\n") and not is_outside else None
 
 
 def read_summary(generation: Path) -> BackupSummary:

@@ -3,22 +3,27 @@
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from archivebox.backup.copying import UnreadableFileError, copy_hashed, digest_of
 from archivebox.backup.generations import DATA, DUMP, Generation
-from archivebox.backup.manifest import BackupEntry, BackupSummary, EntryKind, read_entries, read_summary
+from archivebox.backup.manifest import (
+    MANIFEST,
+    BackupEntry,
+    BackupSummary,
+    EntryKind,
+    ManifestError,
+    read_entries,
+    read_summary,
+)
+from archivebox.backup.restore_claim import RestoreClaim, RestoreError
 from archivebox.config.conffile import read_conf, write_conf
 from archivebox.config.early import early_settings
 from archivebox.lib.quantities import size
-from archivebox.lib.syncing import sync_file_system
 from archivebox.storage.layout import DataFolder
 
 DATABASE_URL = "DATABASE_URL"
-
-
-class RestoreError(Exception):
-    """A backup that cannot be restored there; the message says what to do. Nothing that was there is touched."""
 
 
 @dataclass(slots=True)
@@ -40,43 +45,158 @@ def restore(
     folder: DataFolder,
     on_progress: Callable[[RestoreReport, BackupSummary], None] = lambda *_: None,
 ) -> RestoreReport:
-    """Restore a generation into an empty or absent folder. RestoreError, ManifestError, DatabaseCopyError, OSError.
+    """Restore a generation into an empty or absent folder, or continue an interrupted restore of it there.
 
-    The database comes last: a folder in which it is missing is no collection.
+    RestoreError, ManifestError, DatabaseCopyError, OSError. No command opens the folder before all of it is there.
     """
     summary = read_summary(generation.folder)
-    _refuse(generation, folder, summary)
-    url = _database_for(generation, folder, summary)
-    folder.root.mkdir(mode=0o700, exist_ok=True)
-    report, databases = RestoreReport(), []
-    for entry in read_entries(generation.folder):
-        if entry.kind is EntryKind.DATABASE:
-            databases.append(entry)
-        else:
-            _restore_entry(generation, folder, entry, report)
-            on_progress(report, summary)
-    sync_file_system(folder.root)
-    for entry in reversed(databases):  # the collection's own is the first
-        _restore_database(generation, folder, entry, url)
-        report.files, report.bytes = report.files + 1, report.bytes + entry.size
-    if url:
-        _keep_address(folder, url)
-    folder.create()
-    sync_file_system(folder.root)
-    return report
+    claim = RestoreClaim(folder, summary, _database_for(generation, folder, summary))
+    _refuse_place(generation, folder)
+    claim.refuse_used_folder()
+    is_continued = claim.is_continued
+    if not is_continued:
+        _refuse_used_database(claim.url)
+        _refuse_lack_of_room(folder, summary)
+    restored = _Restore(generation, claim, is_continued, on_progress)
+    restored.refuse_damaged_databases()
+    with claim.held():
+        restored.copy_all()
+    return restored.report
 
 
-def _refuse(generation: Generation, folder: DataFolder, summary: BackupSummary) -> None:
+class _Restore:
+    """One generation while it is restored."""
+
+    def __init__(
+        self,
+        generation: Generation,
+        claim: RestoreClaim,
+        is_continued: bool,
+        on_progress: Callable[[RestoreReport, BackupSummary], None],
+    ) -> None:
+        self.report = RestoreReport()
+        self._generation, self._folder, self._url, self._summary = generation, claim.folder, claim.url, claim.summary
+        self._is_continued, self._on_progress = is_continued, on_progress
+        of_database = EntryKind.DATABASE
+        self._databases = list(takewhile(lambda entry: entry.kind is of_database, read_entries(generation.folder)))
+
+    def refuse_damaged_databases(self) -> None:
+        """RestoreError before anything is copied: a collection without its database is none."""
+        for entry in self._databases:
+            source = self._generation.folder / entry.path
+            try:
+                is_same = digest_of(str(source)) == entry.sha256
+            except UnreadableFileError as error:
+                raise RestoreError(
+                    f"The database of the backup cannot be read ({error}): restore another one."
+                ) from None
+            if not is_same:
+                raise RestoreError(f"{source} was changed after the backup was made: restore another one.")
+
+    def copy_all(self) -> None:
+        """The collection's own database comes last."""
+        self._copy_files()
+        if self.report.files + len(self.report.missing) + len(self._databases) != self._summary.files:
+            raise ManifestError(f"{self._generation.folder / MANIFEST} has entries that this version does not know.")
+        for entry in reversed(self._databases):
+            self._copy_database(entry)
+            self._count(entry)
+        if self._url:
+            _keep_address(self._folder, self._url)
+        self._folder.create()
+
+    def _copy_files(self) -> None:
+        """Links come last, so that no file is written through one."""
+        links: list[BackupEntry] = []
+        for entry in read_entries(self._generation.folder):
+            if entry.kind is EntryKind.FOLDER:
+                self._make_folder(entry)
+            elif entry.kind is EntryKind.LINK:
+                links.append(entry)
+            elif entry.kind is EntryKind.FILE:
+                self._copy_file(entry)
+        for entry in links:
+            target = self._target(entry)
+            target.unlink(missing_ok=True)
+            target.symlink_to(entry.target)
+
+    def _make_folder(self, entry: BackupEntry) -> None:
+        target = self._target(entry)
+        target.mkdir(exist_ok=self._is_continued)
+        target.chmod(entry.mode)  # the umask does not count
+
+    def _copy_file(self, entry: BackupEntry) -> None:
+        target = self._target(entry)
+        if not (self._is_continued and _is_restored(target, entry)):
+            try:
+                copied = copy_hashed(
+                    f"{self._generation.folder}/{entry.path}", str(target), mode=entry.mode, mtime_ns=entry.mtime_ns
+                )
+            except UnreadableFileError:
+                self.report.missing.append(entry.path)
+                return
+            if copied.sha256 != entry.sha256:
+                self.report.damaged.append(entry.path)
+        self._count(entry)
+
+    def _copy_database(self, entry: BackupEntry) -> None:
+        source = self._generation.folder / entry.path
+        if entry.path == DUMP:
+            self._restore_dump(source)
+            return
+        target = self._folder.root / source.name
+        aside = target.with_name(f"{target.name}.restored")
+        aside.unlink(missing_ok=True)
+        copy_hashed(str(source), str(aside), mode=0o600)
+        aside.rename(target)
+
+    def _restore_dump(self, dump: Path) -> None:
+        """All of it comes at once: what is there when a restore is continued is what it had put there."""
+        from archivebox.config.postgres_copy import has_tables, restore_postgres  # psycopg costs 60 ms
+
+        if not (self._is_continued and has_tables(self._url)):
+            restore_postgres(self._url, dump)
+
+    def _target(self, entry: BackupEntry) -> Path:
+        return self._folder.root / entry.path.removeprefix(f"{DATA}/")
+
+    def _count(self, entry: BackupEntry) -> None:
+        self.report.files += 1
+        self.report.bytes += entry.size
+        self._on_progress(self.report, self._summary)
+
+
+def _is_restored(target: Path, entry: BackupEntry) -> bool:
+    """Whether an interrupted restore has put the file there, whose time it set last; if not, its part is deleted."""
+    try:
+        if target.lstat().st_mtime_ns == entry.mtime_ns and digest_of(str(target)) == entry.sha256:
+            return True
+        target.unlink()
+    except FileNotFoundError:
+        pass
+    return False
+
+
+def _refuse_place(generation: Generation, folder: DataFolder) -> None:
+    if folder.root.is_relative_to(generation.folder.parent):
+        raise RestoreError(f"{folder.root} is in the folder of the backups: choose another one.")
+    if not folder.root.parent.is_dir():
+        raise RestoreError(f"{folder.root.parent} is not there. Is its disk mounted?")
+
+
+def _refuse_lack_of_room(folder: DataFolder, summary: BackupSummary) -> None:
     root = folder.root
-    if root.is_relative_to(generation.folder.parent):
-        raise RestoreError(f"{root} is in the folder of the backups: choose another one.")
-    if root.exists() and (not root.is_dir() or any(root.iterdir())):
-        raise RestoreError(f"{root} is not empty. --data-dir names a folder that is empty, or not there yet.")
-    if not root.parent.is_dir():
-        raise RestoreError(f"{root.parent} is not there. Is its disk mounted?")
-    free = shutil.disk_usage(root.parent if not root.exists() else root).free
+    free = shutil.disk_usage(root if root.exists() else root.parent).free
     if free < summary.bytes:
         raise RestoreError(f"{root} has {size(free)} free, and the backup needs {size(summary.bytes)}.")
+
+
+def _refuse_used_database(url: str) -> None:
+    if url:
+        from archivebox.config.postgres_copy import has_tables  # psycopg costs 60 ms
+
+        if has_tables(url):
+            raise RestoreError(f"The database that {DATABASE_URL} names is not empty. Set it to one that is.")
 
 
 def _database_for(generation: Generation, folder: DataFolder, summary: BackupSummary) -> str:
@@ -89,54 +209,7 @@ def _database_for(generation: Generation, folder: DataFolder, summary: BackupSum
         return ""
     if not url:
         raise RestoreError(f"This backup has a PostgreSQL database: set {DATABASE_URL} to an empty one.")
-    from archivebox.config.postgres_copy import has_tables  # psycopg costs 60 ms
-
-    if has_tables(url):
-        raise RestoreError(f"The database that {DATABASE_URL} names is not empty. Set it to one that is.")
     return url
-
-
-def _restore_entry(generation: Generation, folder: DataFolder, entry: BackupEntry, report: RestoreReport) -> None:
-    target = f"{folder.root}/{entry.path.removeprefix(f'{DATA}/')}"
-    if entry.kind is EntryKind.FOLDER:
-        Path(target).mkdir(entry.mode)
-    elif entry.kind is EntryKind.LINK:
-        Path(target).symlink_to(entry.target)
-    else:
-        _restore_file(f"{generation.folder}/{entry.path}", target, entry, report)
-
-
-def _restore_file(source: str, target: str, entry: BackupEntry, report: RestoreReport) -> None:
-    try:
-        copied = copy_hashed(source, target, mode=entry.mode, mtime_ns=entry.mtime_ns)
-    except UnreadableFileError:
-        report.missing.append(entry.path)
-        return
-    if copied.sha256 != entry.sha256:
-        report.damaged.append(entry.path)
-    report.files, report.bytes = report.files + 1, report.bytes + copied.size
-
-
-def _restore_database(generation: Generation, folder: DataFolder, entry: BackupEntry, url: str) -> None:
-    source = generation.folder / entry.path
-    if entry.path == DUMP:
-        from archivebox.config.postgres_copy import restore_postgres  # psycopg costs 60 ms
-
-        _refuse_damaged(source, digest_of(str(source)), entry)
-        restore_postgres(url, source)
-        return
-    target = folder.root / source.name
-    aside = target.with_name(f"{target.name}.restored")
-    copied = copy_hashed(str(source), str(aside), mode=0o600)
-    if copied.sha256 != entry.sha256:
-        aside.unlink()
-    _refuse_damaged(source, copied.sha256, entry)
-    aside.rename(target)
-
-
-def _refuse_damaged(source: Path, sha256: str, entry: BackupEntry) -> None:
-    if sha256 != entry.sha256:
-        raise RestoreError(f"{source} was changed after the backup was made: restore another one.")
 
 
 def _keep_address(folder: DataFolder, url: str) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,15 +15,18 @@ class Walked(NamedTuple):
 
 
 def walk_sorted(
-    root: Path, left_out: Callable[[str], bool] = lambda _name: False, unread: list[str] | None = None
+    root: Path,
+    left_out: Callable[[str], bool] = lambda _name: False,
+    unread: list[str] | None = None,
+    followed: Collection[str] = (),
 ) -> Iterator[Walked]:
     """Everything below ``root``, each folder before what is in it; without recursion, however deep.
 
-    ``left_out`` is asked for the names in ``root`` itself. What vanishes meanwhile is passed over; what cannot be read
-    is added to ``unread``.
+    ``left_out`` is asked for the names in ``root`` itself, and those in ``followed`` are what they lead to if they are
+    symbolic links. What vanishes meanwhile is passed over; what cannot be read is added to ``unread``.
     """
     failures = [] if unread is None else unread
-    open_folders = [iter(_listed(root, "", failures, left_out))]
+    open_folders = [iter(_listed(root, "", failures, left_out, followed))]
     while open_folders:
         walked = next(open_folders[-1], None)
         if walked is None:
@@ -35,7 +38,11 @@ def walk_sorted(
 
 
 def _listed(
-    root: Path, prefix: str, unread: list[str], left_out: Callable[[str], bool] = lambda _name: False
+    root: Path,
+    prefix: str,
+    unread: list[str],
+    left_out: Callable[[str], bool] = lambda _name: False,
+    followed: Collection[str] = (),
 ) -> list[Walked]:
     try:
         with os.scandir(os.path.join(root, prefix)) as entries:  # noqa: PTH118 - a third of the time
@@ -45,13 +52,16 @@ def _listed(
     except OSError:
         unread.append(prefix)
         return []
-    return [walked for entry in wanted if (walked := _status_of(entry, prefix, unread)) is not None]
+    found = (_status_of(entry, prefix, unread, is_followed=entry.name in followed) for entry in wanted)
+    return [walked for walked in found if walked is not None]
 
 
-def _status_of(entry: "os.DirEntry[str]", prefix: str, unread: list[str]) -> Walked | None:
+def _status_of(entry: "os.DirEntry[str]", prefix: str, unread: list[str], *, is_followed: bool) -> Walked | None:
     try:
-        return Walked(prefix + entry.name, entry.stat(follow_symlinks=False))
+        return Walked(prefix + entry.name, entry.stat(follow_symlinks=is_followed))
     except FileNotFoundError:
+        if is_followed and entry.is_symlink():  # its disk is not mounted
+            unread.append(entry.name)
         return None
     except OSError:
         unread.append(prefix + entry.name)

@@ -64,10 +64,16 @@ def require_collection(folder: DataFolder) -> None:
 
 
 def refuse_others(folder: DataFolder) -> None:
-    """CollectionError for a folder that an older ArchiveBox or another program works with. It stays as it is.
+    """CollectionError for a folder that an older ArchiveBox or another program works with, or that is half restored.
 
-    Its tables would be taken for ours: the apps have the same names, and ``0001_initial`` counts as applied.
+    It stays as it is. Tables of older ones would be taken for ours: the apps have the same names, and ``0001_initial``
+    counts as applied.
     """
+    if folder.restore_mark.exists():
+        raise CollectionError(
+            f"A backup is being restored into {folder.root}, or that was interrupted. Repeat the `archivebox restore` "
+            "command: it continues. Or delete the folder."
+        )
     origin = origin_of(folder.database)
     if origin.is_older:
         raise CollectionError(

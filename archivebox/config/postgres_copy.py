@@ -17,6 +17,7 @@ def dump_postgres(url: str, target: Path) -> None:
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         _run([program, "--format=custom", "--no-owner", "--no-privileges"], url, stdout=descriptor)
+        os.fsync(descriptor)
     except BaseException:
         target.unlink()
         raise

@@ -111,6 +111,11 @@ class DataFolder:
         return self.root / "backups"
 
     @property
+    def restore_mark(self) -> Path:
+        """There as long as a backup is being restored into this folder, or that was interrupted."""
+        return self.root / ".restore"
+
+    @property
     def last_backup(self) -> Path:
         """When the last backup was made, and where it is, a line each."""
         return self.run / "last-backup"

@@ -1,7 +1,6 @@
 """Owns `archivebox backup list`, `verify` and `prune`: they need no collection, which may be lost."""
 
 from dataclasses import asdict
-from pathlib import Path
 
 from archivebox.backup.checking import BackupVerdict, check_generation
 from archivebox.backup.generations import Destination, DestinationError, Generation
@@ -26,7 +25,7 @@ COLUMNS = (
 
 
 def list_(session: Session, *, destination: str) -> int:
-    target = _destination(destination)
+    target = Destination.at(destination)
     try:
         records = [_record_of(generation) for generation in target.generations()]
         interrupted = target.incomplete()
@@ -41,7 +40,7 @@ def list_(session: Session, *, destination: str) -> int:
 def verify(session: Session, *, destination: str, generation: str | None) -> int:
     """Status 1 if anything differs."""
     try:
-        found = _destination(destination).find(generation)
+        found = Destination.at(destination).find(generation)
         with session.out.live() as draw:
             verdict = check_generation(found, lambda so_far, whole: draw([_progress(so_far, whole)]))
     except DestinationError as problem:
@@ -59,7 +58,7 @@ def prune(session: Session, *, destination: str, dry_run: bool, **counts: int | 
         raise BadInputError(
             "Say what is kept: --keep-last, --keep-daily, --keep-weekly, --keep-monthly, --keep-yearly."
         )
-    target = _destination(destination)
+    target = Destination.at(destination)
     try:
         removed = delete_superfluous(target, rules, dry_run=dry_run)
         kept = len(target.generations()) - (len(removed) if dry_run else 0)
@@ -71,10 +70,6 @@ def prune(session: Session, *, destination: str, dry_run: bool, **counts: int | 
     sentence = f"{counted(len(names), 'backup')} {verb}, {kept:,} kept."
     session.out.event(record, *names, sentence)
     return 0
-
-
-def _destination(given: str) -> Destination:
-    return Destination(Path(given).expanduser().absolute())
 
 
 def _record_of(generation: Generation) -> dict[str, object]:

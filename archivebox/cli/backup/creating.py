@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from archivebox.backup.generations import Destination, DestinationError
 from archivebox.backup.making import BackupOptions, make_backup
@@ -21,7 +20,7 @@ REDRAW = 0.2
 
 def run(session: Session, *, destination: str, reread: bool, also: tuple[str, ...]) -> int:
     """Status 1 if it was not made, or lacks files that could not be read; 2 if it cannot be made there."""
-    target = Destination(Path(destination).expanduser().absolute())
+    target = Destination.at(destination)
     try:
         with session.out.live() as draw:
             options = BackupOptions(frozenset(also), reread, _progress(draw))
@@ -63,6 +62,8 @@ def _report(out: Output, summary: BackupSummary, target: Destination) -> int:
     out.event({"type": "Backup", "folder": str(folder), **asdict(summary)}, sentence)
     for path in summary.unread[:NAMES_SHOWN]:
         out.warn(f"Not in it, as it cannot be read: {path}")
+    for path in summary.outside[:NAMES_SHOWN]:
+        out.warn(f"Not in it, as it is a link to another place: {path}. Back that place up, too.")
     if summary.changed_meanwhile:
         out.warn(
             f"{counted(len(summary.changed_meanwhile), 'archived page')} changed while the backup was made, and may be "

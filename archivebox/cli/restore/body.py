@@ -1,11 +1,11 @@
 """Owns `archivebox restore`."""
 
 from dataclasses import asdict
-from pathlib import Path
 
 from archivebox.backup.generations import Destination, DestinationError, Generation
 from archivebox.backup.manifest import BackupSummary, ManifestError
-from archivebox.backup.restoring import RestoreError, RestoreReport, restore
+from archivebox.backup.restore_claim import RestoreError
+from archivebox.backup.restoring import RestoreReport, restore
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import DISK_FULL, counted
 from archivebox.cli.session import OUR_ERROR, Session
@@ -19,18 +19,20 @@ def run(session: Session, *, destination: str, generation: str | None) -> int:
     """Status 1 if files are damaged or missing; 2 if it cannot be restored there."""
     root = session.folder.root
     try:
-        found = Destination(Path(destination).expanduser().absolute()).find(generation)
+        found = Destination.at(destination).find(generation)
         with session.out.live() as draw:
             report = restore(found, session.folder, lambda so_far, whole: draw([_progress(so_far, whole)]))
     except (DestinationError, RestoreError, ManifestError) as problem:
         raise BadInputError(str(problem)) from None
     except DatabaseCopyError as problem:
-        session.out.warn(f"The database was not restored: {problem} Delete {root}, and restore again.")
+        session.out.warn(f"The database was not restored: {problem} Then repeat the command: it continues.")
         return OUR_ERROR
     except OSError as error:
         if error.errno not in DISK_FULL:
             raise
-        session.out.warn(f"Not restored: the disk of {root} is full. Delete that folder, free some space, try again.")
+        session.out.warn(
+            f"Not restored: the disk of {root} is full. Free some space, and repeat the command: it continues."
+        )
         return OUR_ERROR
     _tell(session, found, report)
     return 0 if report.is_whole else OUR_ERROR

@@ -83,9 +83,12 @@ def test_a_restored_collection_has_equal_rows_and_digests(cli: Type, collection:
 @pytest.mark.once
 def test_what_cannot_be_done_is_said(cli: Type, collection: Path, tmp_path: Path) -> None:
     dest = tmp_path / "dest"
+    (tmp_path / "link").symlink_to(collection)
     assert cli("backup", str(dest)).code == 0
     for words, reason in (
         (["backup", str(collection / "dest")], "in the collection itself"),
+        (["backup", str(tmp_path / "link" / "dest")], "in the collection itself"),
+        (["backup", str(dest), "list"], "unexpected"),
         (["backup", "verify", str(tmp_path)], "no whole backup"),
         (["backup", "verify", str(dest), "2020-01-01T00-00-00Z"], "no backup 2020"),
         (["backup", "prune", str(dest)], "--keep-daily"),

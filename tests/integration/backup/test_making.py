@@ -17,7 +17,7 @@ import pytest
 from django.utils import timezone
 
 from archivebox.backup.checking import check_generation
-from archivebox.backup.generations import DestinationError
+from archivebox.backup.generations import Destination, DestinationError
 from archivebox.backup.last import last_backup
 from archivebox.backup.making import BackupOptions, make_backup
 from archivebox.base_models.rows import first_id
@@ -113,6 +113,45 @@ def test_links_and_names_that_are_no_text_are_kept_and_sockets_are_not(kept: Kep
     assert check_generation(kept.newest).is_whole
 
 
+def test_a_folder_of_pages_on_another_disk_is_in_the_backup(kept: Kept, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "disk"
+    kept.folder.users.rename(elsewhere)
+    kept.folder.users.symlink_to(elsewhere)
+    kept.write("private/conf", "TIMEOUT = 7\n").rename(tmp_path / "conf")
+    kept.folder.conf.unlink()
+    kept.folder.conf.symlink_to(tmp_path / "conf")
+    assert kept.back_up().unread == []
+    assert (kept.newest.data / PAGE).read_text() == "Title"
+    assert not (kept.newest.data / "users").is_symlink()
+    assert (kept.newest.data / "ArchiveBox.conf").read_text() == "TIMEOUT = 7\n"
+    with pytest.raises(DestinationError, match="in the collection"):
+        make_backup(kept.folder, Destination(elsewhere / "dest"), BackupOptions())
+    elsewhere.rename(tmp_path / "unmounted")
+    assert kept.back_up().unread == ["users"]
+
+
+def test_links_to_other_places_are_named(kept: Kept, tmp_path: Path) -> None:
+    (tmp_path / "profile").mkdir()
+    for name, target in (("one", tmp_path / "profile"), ("lock", tmp_path / "none"), ("own", kept.folder.users)):
+        (kept.folder.personas / name).symlink_to(target)
+    assert kept.back_up().outside == ["personas/one"]
+    (kept.newest.data / "personas/one").unlink()
+    assert check_generation(kept.newest).is_whole, "where it leads is in the manifest"
+
+
+def test_a_backup_is_whole_even_if_that_cannot_be_noted(kept: Kept) -> None:
+    kept.folder.run.rename(kept.folder.root / "sources/run")
+    kept.write("run")
+    kept.back_up()
+    assert check_generation(kept.newest).is_whole
+
+
+def test_folders_keep_their_modes_whatever_the_umask(kept: Kept) -> None:
+    kept.folder.users.chmod(0o755)
+    kept.back_up()
+    assert (kept.newest.data / "users").stat().st_mode & 0o777 == 0o755
+
+
 def test_all_that_others_have_committed_is_in_the_copy_of_the_database(kept: Kept) -> None:
     with closing(sqlite3.connect(kept.folder.database)) as writer:
         writer.execute("INSERT INTO words VALUES ('committed')")
@@ -133,6 +172,7 @@ def test_a_damaged_database_is_not_taken_for_a_backup(kept: Kept) -> None:
     with pytest.raises(DatabaseCopyError, match="cannot be copied"):
         kept.back_up()
     assert len(kept.destination.generations()) == 1
+    assert kept.destination.incomplete() == []
 
 
 def test_a_damaged_file_is_found_and_replaced_when_unchanged_files_are_read_again(kept: Kept) -> None:
@@ -194,7 +234,7 @@ def test_a_killed_backup_counts_as_none_and_the_next_goes_on_with_it(kept: Kept)
         kill_after(kept, files)
         assert len(kept.destination.generations()) == 1
         assert check_generation(kept.newest).is_whole
-    assert len(kept.destination.incomplete()) == 3
+    assert len(kept.destination.incomplete()) == 2, "the longest, and the last"
     summary = kept.back_up()
     assert summary.files == 4204
     assert summary.copied_files < 4200 - 1500, "what was durable was linked"

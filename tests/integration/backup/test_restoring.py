@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from archivebox.backup.manifest import MANIFEST, ManifestError
-from archivebox.backup.restoring import RestoreError, RestoreReport, restore
-from archivebox.config.collection import is_collection
+from archivebox.backup.copying import digest_of
+from archivebox.backup.manifest import MANIFEST, BackupEntry, EntryKind, ManifestError, ManifestWriter, read_summary
+from archivebox.backup.restore_claim import RestoreClaim, RestoreError
+from archivebox.backup.restoring import RestoreReport, restore
+from archivebox.config.collection import CollectionError, is_collection, refuse_others
 from archivebox.storage.layout import DataFolder
 from tests.integration.backup.conftest import Kept
 
 pytestmark = pytest.mark.once  # the database that is copied is a file
 
+CHECKOUT = Path(__file__).parents[3]
+STOPS = """
+import sys, time
+from pathlib import Path
+from archivebox.backup.generations import Destination
+from archivebox.backup.restoring import restore
+from archivebox.storage.layout import DataFolder
+def stop(report, summary):
+    if report.files == 8:
+        print(flush=True)
+        time.sleep(600)
+restore(Destination(Path(sys.argv[1])).find(None), DataFolder(Path(sys.argv[2])), stop)
+"""
+"""Restores the newest backup, says when eight files are there, and stays so."""
 PAGE = "users/x/snapshots/20261126/one.test/page/title/title.txt"
 
 
@@ -50,6 +68,69 @@ def test_files_come_back_with_their_modes_and_times(kept: Kept, new: DataFolder)
     assert is_collection(new)
 
 
+def test_an_interrupted_restore_is_continued(kept: Kept, new: DataFolder) -> None:
+    for number in range(20):
+        kept.write(f"users/x/files/{number:02}", str(number))
+    (kept.folder.root / "users/x/link").symlink_to("nowhere")
+    kept.back_up()
+    command = [sys.executable, "-c", STOPS, str(kept.destination.folder), str(new.root)]
+    with subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline(), "it has come so far"
+        with pytest.raises(RestoreError, match="is running"):
+            restored(kept, new)
+        process.kill()
+    assert (new.root / "users/x/files/04").read_text() == "4"
+    assert not is_collection(new)
+    with pytest.raises(CollectionError, match="continues"):
+        refuse_others(new)
+    (new.root / "users/x/files/04").write_text("half")
+    restored_before = (new.root / "users/x/files/03").stat().st_ino
+
+    assert restored(kept, new).is_whole
+    assert content(new.root) == content(kept.folder.root)
+    assert (new.root / "users/x/files/03").stat().st_ino == restored_before
+    refuse_others(new)
+
+
+def test_a_restore_of_another_backup_does_not_continue_an_interrupted_one(kept: Kept, new: DataFolder) -> None:
+    kept.back_up()
+    first = kept.newest
+    kept.back_up()
+    new.root.mkdir()
+    new.restore_mark.write_text("")
+    with RestoreClaim(new, read_summary(first.folder), "").held():
+        mark = new.restore_mark.read_text()
+    new.restore_mark.write_text(mark)
+    (new.root / "users").mkdir()
+    with pytest.raises(RestoreError, match=f"another backup .{first.name}"):
+        restored(kept, new)
+    assert restore(first, new).is_whole
+
+
+def test_folders_come_back_with_their_modes_whatever_the_umask(kept: Kept, new: DataFolder) -> None:
+    kept.folder.users.chmod(0o755)
+    kept.back_up()
+    restored(kept, new)
+    assert new.users.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("path", ["data/../../out", "/out", "data/users/../../../out"])
+def test_a_manifest_that_leads_out_of_the_folder_is_refused(kept: Kept, new: DataFolder, path: str) -> None:
+    kept.back_up()
+    summary = read_summary(kept.newest.folder)
+    (kept.newest.folder / MANIFEST).unlink()
+    writer = ManifestWriter(kept.newest.folder)
+    writer.add(
+        BackupEntry(EntryKind.DATABASE, "data/index.sqlite3", sha256=digest_of(str(kept.newest.data / "index.sqlite3")))
+    )
+    writer.add(BackupEntry(EntryKind.FILE, path))
+    writer.finish(summary)
+    with pytest.raises(ManifestError):
+        restored(kept, new)
+    assert not (new.root.parent / "out").exists()
+
+
 def test_only_an_empty_folder_is_taken(kept: Kept, new: DataFolder) -> None:
     kept.back_up()
     new.root.mkdir()
@@ -73,7 +154,10 @@ def test_damaged_files_are_told_and_a_damaged_database_is_not_put_there(kept: Ke
     other = DataFolder(new.root.with_name("other"))
     with pytest.raises(RestoreError, match="was changed"):
         restored(kept, other)
-    assert not is_collection(other)
+    (kept.newest.data / "index.sqlite3").unlink()
+    with pytest.raises(RestoreError, match="cannot be read"):
+        restored(kept, other)
+    assert not other.root.exists()
 
 
 def test_a_damaged_manifest_is_refused(kept: Kept, new: DataFolder) -> None:
