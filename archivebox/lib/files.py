@@ -1,5 +1,6 @@
 """Owns writing, reading and locking files so that a crash at any moment leaves them whole."""
 
+import ctypes
 import errno
 import fcntl
 import mimetypes
@@ -127,12 +128,12 @@ def walk_outputs(folder: Path) -> list[OutputFile]:
 
 def iter_outputs(folder: Path) -> Iterator[OutputFile]:
     """The same in the order in which they are found, those of ``folder`` itself first, one in memory at a time."""
-    return _files_among(_walk(folder))
+    return _files_among(walk_entries(folder))
 
 
 def walk_few(folder: Path, most: int) -> list[OutputFile] | None:
     """The same as ``walk_outputs`` where at most so many files, folders and links lie there; None where more do."""
-    entries = list(islice(_walk(folder), most + 1))
+    entries = list(islice(walk_entries(folder), most + 1))
     return sorted(_files_among(entries)) if len(entries) <= most else None
 
 
@@ -143,7 +144,7 @@ def _files_among(entries: Iterable[tuple[str, "os.DirEntry[str]"]]) -> Iterator[
             yield OutputFile(path, status.st_size, mimetype_of(entry.name), status.st_ctime)
 
 
-def _walk(folder: Path) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
+def walk_entries(folder: Path) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
     """All that lies below ``folder``, each with its path; a folder's own entries before those of the folders in it.
 
     However deep: os.walk and pathlib of Python 3.11 go down by recursion, which a hook that makes a thousand folders
@@ -172,12 +173,23 @@ def fsync_tree(folder: Path) -> None:
 
     Links, sockets and pipes are passed over.
     """
-    for _, entry in _walk(folder):
+    for _, entry in walk_entries(folder):
         with suppress(FileNotFoundError):
             is_folder = entry.is_dir(follow_symlinks=False) and os.access(entry, os.R_OK)
             if is_folder or _status_of(entry) is not None:
                 _fsync(Path(entry.path))
     _fsync(folder)
+
+
+def sync_disk_of(folder: Path) -> None:
+    """Make all that was written to the disk of ``folder`` survive a power cut: one call for thousands of files."""
+    syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+    if syncfs is None:
+        os.sync()
+        return
+    with _opened(folder) as descriptor:
+        if syncfs(descriptor):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(folder))
 
 
 def remove_tree(folder: Path) -> None:

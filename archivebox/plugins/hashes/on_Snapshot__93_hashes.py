@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Hashes every file of the snapshot, says which hooks wrote it, and makes the hash tree (construction: merkle.py)."""
+"""Hashes every file of the snapshot, says which hooks wrote it, and makes the hash tree (see lib/hash_tree.py)."""
 
 import json
 from pathlib import Path
 
-from merkle import build_manifest
 from writers import RUNS, writers
 
+from archivebox.lib.hash_tree import build_manifest
 from archivebox.plugins.base import Settings, give_up_after, log, succeeded, write_atomically
 
 OUTPUT = "hashes.json"

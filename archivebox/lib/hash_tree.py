@@ -1,4 +1,4 @@
-"""The hash tree over the files of one folder.
+"""Owns the hash tree over the files of one folder.
 
 Construction (RFC 9162 section 2.1.1, the same as RFC 6962):
 
@@ -88,6 +88,12 @@ def build_manifest(
         except FileNotFoundError:
             if on_vanished is not None:
                 on_vanished(path)
+    return manifest_of(files)
+
+
+def manifest_of(files: Mapping[str, FileEntry]) -> Manifest:
+    """The manifest of files that were hashed already, by path."""
+    files = {path: files[path] for path in sorted(files, key=os.fsencode)}
     levels = build_tree([leaf_hash(path, entry["sha256"]) for path, entry in files.items()])
     return {
         "root_hash": root_of(levels).hex(),
@@ -184,7 +190,7 @@ def _entry(path: Path, programs: list[str]) -> FileEntry:
     digest, size = hashlib.sha256(), 0
     # O_NOFOLLOW and O_NONBLOCK: what was a file when listed may be a link or a pipe by now.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with open(descriptor, "rb", buffering=0) as file:
+    with os.fdopen(descriptor, "rb", buffering=0) as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise FileNotFoundError(f"{path} is no longer a file")
         while chunk := file.read(READ_SIZE):
