@@ -33,6 +33,7 @@ INSTALLED_APPS = [
     "archivebox.core",
     "archivebox.replay",
     "archivebox.search",
+    "archivebox.imports",
     "archivebox.jobs",
     "archivebox.accounts",
 ]

@@ -68,6 +68,10 @@ class SourceReport:
     size: int
     """Bytes."""
     not_imported: tuple[NotImported, ...] = field(default=())
+    identity: str = ""
+    """What names the source wherever it lies, so that nothing is imported twice; empty: the path that was given."""
+    notes: tuple[str, ...] = field(default=())
+    """Sentences for people: what else would be taken over, or is not."""
 
 
 class Reader(Protocol):

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from uuid import UUID
 
 from django.db import models
-from django.db.models import Case, Count, F, Q, Value, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, Value, When
 from django.utils import timezone
 
 from archivebox.base_models.doorbell import notify_workers
@@ -24,8 +24,15 @@ from archivebox.lib.batches import batches
 
 CANCELLED = Q(snapshot__status="cancelled") | Q(snapshot__crawl__status="cancelled")
 """Results of what somebody has cancelled: nothing of it runs again."""
-RETRIABLE = (Q(status="backoff") | (Q(status="failed") & ~Q(reason__in=sorted(FINAL)))) & ~CANCELLED
-"""What `archivebox update` tries again: also what has used up its attempts, not what said "not to be had"."""
+RETRIABLE = (
+    (Q(status="backoff") | (Q(status="failed") & ~Q(reason__in=sorted(FINAL))))
+    & ~CANCELLED
+    & Q(hook_name__isnull=False)
+)
+"""What `archivebox update` tries again: also what has used up its attempts, not what said "not to be had".
+
+Nothing of an imported page: its files are those of another day. A new version is captured instead.
+"""
 _REASON = Case(When(reason__in=sorted(NOT_THE_PAGE), then=F("reason")), default=Value(""))
 """That what was kept is no page is known by the reason of its navigation, until that has found the page."""
 BATCH = 500
@@ -58,7 +65,7 @@ def retry_failed(snapshots: "models.QuerySet[Snapshot]", plugins: Sequence[str] 
 
 def retry_missing(snapshots: "models.QuerySet[Snapshot]") -> int:
     """Queue again what these Snapshots lack, and look for hooks that were added since. Returns how many results."""
-    sealed = snapshots.filter(status=Snapshot.StatusChoices.SEALED).exclude(crawl__status="cancelled")
+    sealed = _updatable(snapshots)
     with write_transaction():
         pages = set(sealed.values_list("pk", flat=True))
         _reopen(Snapshot.objects.filter(pk__in=pages))
@@ -72,12 +79,18 @@ def lacking_hooks(snapshots: "models.QuerySet[Snapshot]", plugins: Collection[st
 
     A plugin came after them, or was chosen for their crawl later.
     """
-    sealed = snapshots.filter(status=Snapshot.StatusChoices.SEALED).exclude(crawl__status="cancelled")
+    sealed = _updatable(snapshots)
     return [
         page
         for crawl_id, config in sealed.order_by().values_list("crawl_id", "config").distinct()
         for page in _lacking(sealed.filter(crawl_id=crawl_id, config=config), plugins)
     ]
+
+
+def _updatable(snapshots: "models.QuerySet[Snapshot]") -> "models.QuerySet[Snapshot]":
+    """Sealed pages that hooks of ours have captured."""
+    sealed = snapshots.filter(status=Snapshot.StatusChoices.SEALED).exclude(crawl__status="cancelled")
+    return sealed.exclude(Exists(ArchiveResult.objects.filter(snapshot=OuterRef("pk"), hook_name__isnull=True)))
 
 
 def _lacking(alike: "models.QuerySet[Snapshot]", plugins: Collection[str]) -> Iterable[UUID]:

@@ -1,0 +1,115 @@
+"""Owns the rows of imported pages: sealed Snapshots of a sealed crawl, with results that no hook of ours has made."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+
+from archivebox.base_models.rows import new_id
+from archivebox.base_models.table import table_of
+from archivebox.contract.hooknames import LAST_STEP
+from archivebox.contract.outcomes import Status
+from archivebox.contract.reasons import Reason
+from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.snapshot import MOST_TAGS, PATCHED_TEXTS, Snapshot
+from archivebox.core.tags.assign_tags import tag
+from archivebox.crawls.crawl import Crawl
+from archivebox.imports.models import ImportedSnapshot
+from archivebox.imports.write import WrittenPage
+
+LONGEST_KEY = 512
+"""Characters of a page's key in its source."""
+
+
+@dataclass(slots=True)
+class PageImport:
+    """One import: whose pages they become, and the crawls that they are in so far."""
+
+    source: str
+    label: str
+    created_by: User
+    visibility: str
+    crawls: list[UUID] = field(default_factory=list)
+    """More than one where the source has several captures of one URL: a crawl has each URL once."""
+
+    def known(self, keys: Sequence[str]) -> set[str]:
+        """Those of these pages of the source that were imported before."""
+        stored = {stored_key(key): key for key in keys}
+        rows = ImportedSnapshot.objects.filter(source=self.source, key__in=list(stored))
+        return {stored[key] for key in rows.values_list("key", flat=True)}
+
+    def write(self, pages: Sequence[WrittenPage]) -> None:
+        """The rows of these pages, in the transaction of the caller."""
+        places = list(zip(self._crawls_for(pages), pages, strict=True))
+        table_of(Snapshot).insert((page.key, self._snapshot(page, crawl)) for crawl, page in places)
+        table_of(ArchiveResult).insert(row for page in pages for row in _results(page))
+        origins = (
+            (new_id(), {"snapshot_id": page.key, "source": self.source, "key": stored_key(page.page.key)})
+            for page in pages
+        )
+        table_of(ImportedSnapshot).insert(origins)
+        for name, keys in _tagged(pages).items():
+            tag(keys, [name])
+
+    def _crawls_for(self, pages: Sequence[WrittenPage]) -> Iterator[UUID]:
+        """The first crawl of the import that has not got the URL yet."""
+        rows = Snapshot.objects.filter(crawl_id__in=self.crawls, url__in=[page.url for page in pages])
+        taken = set(rows.values_list("crawl_id", "url"))
+        for page in pages:
+            crawl = next((one for one in self.crawls if (one, page.url) not in taken), None) or self._add_crawl()
+            taken.add((crawl, page.url))
+            yield crawl
+
+    def _add_crawl(self) -> UUID:
+        again = f" ({len(self.crawls) + 1})" if self.crawls else ""
+        crawl = Crawl.plan(
+            created_by=self.created_by, urls=[], label=f"{self.label[:240]}{again}", visibility=self.visibility,
+            status=Crawl.StatusChoices.SEALED, retry_at=None,
+        )  # fmt: skip
+        crawl.save(force_insert=True)
+        self.crawls.append(crawl.pk)
+        return crawl.pk
+
+    def _snapshot(self, written: WrittenPage, crawl: UUID) -> dict[str, Any]:
+        """Sealed at the time of its capture, to the microsecond, and never measured: nobody saw its live page."""
+        page = written.page
+        texts = {name: " ".join(clean(getattr(page, name)).split())[:most] for name, most in PATCHED_TEXTS.items()}
+        domain = written.folder.rsplit("/", 2)[1]
+        return texts | {
+            "crawl_id": crawl, "url": written.url, "domain": domain, "created_by_id": self.created_by.pk,
+            "visibility": self.visibility, "output_dir": written.folder, "status": Snapshot.StatusChoices.SEALED.value,
+            "retry_at": None, "current_step": LAST_STEP, "http_status": page.http_status, "size": written.size,
+            "sealed_at": page.captured_at, "measured_at": page.captured_at, "bookmarked_at": page.bookmarked_at,
+        }  # fmt: skip
+
+
+def stored_key(key: str) -> str:
+    """A key as its column has it: one that is too long by its hash."""
+    text = clean(key)
+    return text if text == key and len(text) <= LONGEST_KEY else sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+def clean(text: str) -> str:
+    """``text`` without what a database cannot keep: NUL, and halves of surrogate pairs."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
+
+
+def _results(written: WrittenPage) -> Iterator[tuple[UUID, dict[str, Any]]]:
+    for output, files in written.results:
+        is_said = output.status in {Status.FAILED, Status.SKIPPED}
+        yield new_id(), files | {
+            "snapshot_id": written.key, "plugin": output.plugin, "hook_name": None, "status": output.status.value,
+            "reason": Reason.DECLARED.value if is_said else "", "retry_at": None, "output_str": clean(output.summary),
+            "start_ts": output.started_at, "end_ts": output.ended_at,
+        }  # fmt: skip
+
+
+def _tagged(pages: Sequence[WrittenPage]) -> dict[str, list[UUID]]:
+    tagged: dict[str, list[UUID]] = {}
+    for written in pages:
+        for name in written.page.tags[:MOST_TAGS]:
+            tagged.setdefault(clean(name), []).append(written.key)
+    return tagged
