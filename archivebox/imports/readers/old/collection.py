@@ -1,0 +1,132 @@
+"""Owns a data folder of an earlier ArchiveBox as a source of pages."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from archivebox.config.origin import origin_of
+from archivebox.imports.page import ImportedPage, NotImported, Reader, SourceReport
+from archivebox.imports.readers.old.database import OldDatabase
+from archivebox.imports.readers.old.moments import of_timestamp
+from archivebox.imports.readers.old.page_folder import PageFolder, headers_of, is_plain_folder
+from archivebox.imports.readers.old.record import OldPage, OldResult, page_of_index
+from archivebox.lib.files import iter_outputs, read_regular
+
+MOST_INDEX = 32 * 1024 * 1024
+"""Bytes of the longest index.json that is read."""
+
+
+class OldCollection:
+    """Pages of the database; without one those of folders that have an index of their own."""
+
+    def __init__(self, root: Path, database: OldDatabase | None) -> None:
+        self._root, self._database = root, database
+
+    def report(self) -> SourceReport:
+        files = size = 0
+        for file in iter_outputs(self._root / "archive"):
+            files, size = files + 1, size + file.size
+        pages = sum(isinstance(item, OldPage) and item.captured_at is not None for item in self._found())
+        kind = f"ArchiveBox {self._database.version} collection" if self._database else "Folder of archived pages"
+        identity = self._database.identity if self._database else ""
+        return SourceReport(kind, pages, files, size, identity=identity)
+
+    def pages(self, after: str = "") -> Iterator[ImportedPage | NotImported]:
+        for found in self._found(after):
+            yield from [found] if isinstance(found, NotImported) else self._imported(found)
+
+    def has_pages(self) -> bool:
+        return any(isinstance(item, OldPage) for item in self._found())
+
+    # --- which pages there are ---------------------------------------------------------------------------------
+
+    def _found(self, after: str = "") -> Iterator[OldPage | NotImported]:
+        """In the order of their timestamps, as texts."""
+        if self._database is not None:
+            yield from self._database.pages(after)
+            return
+        for name in self._folders:
+            if name > after:
+                page = self._indexed(name)
+                yield page if page is not None else NotImported(f"archive/{name}", "It has no index.json of a page.")
+
+    @cached_property
+    def _folders(self) -> list[str]:
+        """The names of folders in archive/ that are timestamps."""
+        archive = self._root / "archive"
+        if not is_plain_folder(self._root, "archive"):
+            return []
+        return sorted(one.name for one in archive.iterdir() if of_timestamp(one.name) and not one.is_symlink())
+
+    def _indexed(self, name: str) -> OldPage | None:
+        """What the index.json in a page's folder tells."""
+        try:
+            record = json.loads(read_regular(self._root / "archive" / name / "index.json", MOST_INDEX))
+        except (OSError, ValueError, RecursionError):
+            return None
+        page = page_of_index(record) if isinstance(record, dict) else None
+        return page if page is not None and page.timestamp == name else None
+
+    # --- one page ----------------------------------------------------------------------------------------------
+
+    def _imported(self, page: OldPage) -> Iterator[ImportedPage | NotImported]:
+        below = self._folder_of(page)
+        folder = PageFolder.read(self._root / below) if below else PageFolder()
+        results = page.results or self._results_of_index(page)
+        yield from folder.left_out
+        captured_at = page.captured_at
+        if captured_at is None:
+            yield NotImported(page.url, "It has no date.")
+            return
+        status, mime_type = headers_of(self._root / below) if below else (0, "")
+        yield ImportedPage(
+            key=page.timestamp, url=page.own_url, captured_at=captured_at, title=page.title, tags=page.tags,
+            bookmarked_at=page.bookmarked_at, http_status=status, mime_type=mime_type,
+            outputs=tuple(folder.outputs(results)),
+        )  # fmt: skip
+
+    def _results_of_index(self, page: OldPage) -> tuple[OldResult, ...]:
+        """Up to 0.5 the folder of a page alone said what its extractors did."""
+        indexed = self._indexed(page.timestamp) if page.timestamp in self._known_folders else None
+        return indexed.results if indexed is not None else ()
+
+    @cached_property
+    def _known_folders(self) -> frozenset[str]:
+        return frozenset(self._folders)
+
+    def _folder_of(self, page: OldPage) -> str:
+        """Below the collection; empty where it has none, or a link leads to it."""
+        if page.timestamp in self._known_folders:
+            return f"archive/{page.timestamp}"
+        key = self._database.key_of(page) if self._database is not None and self._by_key else ""
+        return self._by_key.get(key, "")
+
+    @cached_property
+    def _by_key(self) -> dict[str, str]:
+        """Key → folder of the pages of 0.9: archive/users/USER/snapshots/DAY/HOST/KEY."""
+        found: dict[str, str] = {}
+        for users in ("archive/users", "users"):
+            for path in (self._root / users).glob("*/snapshots/*/*/*"):
+                below = path.relative_to(self._root).as_posix()
+                if is_plain_folder(self._root, below):
+                    found[path.name.replace("-", "")] = below
+        return found
+
+
+def open_old_collection(path: Path) -> Reader | None:
+    """The reader of a data folder of ArchiveBox 0.4 to 0.9, or of what is left of one; None for anything else."""
+    if not path.is_dir():
+        return None
+    index = path / "index.sqlite3"
+    if index.is_file() and origin_of(index).is_older:
+        try:
+            database = OldDatabase(index)
+        except sqlite3.DatabaseError:
+            return OldCollection(path, None)
+        return OldCollection(path, database)
+    if index.exists():
+        return None
+    collection = OldCollection(path, None)
+    return collection if collection.has_pages() else None
