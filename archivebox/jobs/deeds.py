@@ -25,6 +25,7 @@ from archivebox.jobs.comparing import MeasureCaptures, MeasureChosen
 from archivebox.jobs.deed import Deed, Failures, FallibleDeed, Options, texts
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.job import Job
+from archivebox.jobs.page_imports import ImportPages
 from archivebox.jobs.permission import sight_for
 from archivebox.lib.files import remove_tree
 from archivebox.lib.jsonl import JSON
@@ -293,4 +294,5 @@ DEEDS: dict[str, type[Deed]] = {
     Job.Kind.VISIBILITY: ChangeVisibility,
     Job.Kind.PURGE: Purge,
     Job.Kind.IMPORT: AddLinks,
+    Job.Kind.IMPORT_PAGES: ImportPages,
 }

@@ -52,6 +52,7 @@ class Job(StoppableItem):
         VISIBILITY = "visibility", "Change who sees it"
         PURGE = "purge", "Delete files of what was removed"
         IMPORT = "import", "Import"
+        IMPORT_PAGES = "import_pages", "Import archived pages"
 
     state_machine_name = "archivebox.jobs.statemachines.JobMachine"
 

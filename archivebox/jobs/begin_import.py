@@ -1,0 +1,56 @@
+"""Owns the beginning of an import of pages: what a reader found becomes a job."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from django.contrib.auth.models import User
+
+from archivebox.base_models.doorbell import notify_workers
+from archivebox.base_models.rows import new_id
+from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.visibility import Visibility
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.intake.add_urls import default_visibility
+from archivebox.imports.page import SourceReport
+from archivebox.imports.transfer import Transfer
+from archivebox.jobs.begin import JobRefusedError, Noting, in_silence
+from archivebox.jobs.job import Job, JobPart, packed
+from archivebox.jobs.page_imports import ImportCounts, ImportPages
+from archivebox.lib.batches import batches
+from archivebox.lib.jsonl import JSON
+
+
+def begin_import(
+    path: Path,
+    report: SourceReport,
+    created_by: User,
+    *,
+    transfer: Transfer = Transfer.COPY,
+    visibility: str = "",
+    noting: Noting = in_silence,
+) -> Job:
+    """Have workers import what ``report`` tells of; JobRefusedError where there is nothing, or it cannot be."""
+    path = path.resolve()
+    if DATA_FOLDER.root == path or DATA_FOLDER.root.is_relative_to(path):
+        raise JobRefusedError(f"{path} is this collection itself, or holds it.")
+    if not report.pages:
+        raise JobRefusedError(f"{path} has no page that can be imported.")
+    options: dict[str, JSON] = {
+        "path": str(path),
+        "transfer": str(transfer),
+        "visibility": Visibility(visibility or default_visibility({})).value,
+    }
+    memory: dict[str, JSON] = {
+        "source": report.identity or str(path), "what": report.kind, "counts": asdict(ImportCounts()), "after": "",
+        "length": 0, "crawls": [], "to_index": [], "note": "",
+    }  # fmt: skip
+    job = Job(kind=Job.Kind.IMPORT_PAGES, options=options, memory=memory, total=report.pages, created_by=created_by)
+    with write_transaction():
+        job.save(force_insert=True)
+        places = batches((new_id() for _ in range(report.pages)), ImportPages.batch)
+        JobPart.objects.bulk_create(
+            JobPart(job=job, number=number, keys_packed=packed(keys)) for number, keys in enumerate(places)
+        )
+        noting(job)
+        notify_workers()
+    return job

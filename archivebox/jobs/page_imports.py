@@ -1,0 +1,158 @@
+"""Owns importing pages that were archived elsewhere: as a job that reads and writes some of them at a time."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import ClassVar
+from uuid import UUID
+
+from archivebox.base_models.rows import new_id
+from archivebox.core.snapshot import Snapshot
+from archivebox.imports.batch import PageBatch, write_batch
+from archivebox.imports.left_out import LeftOutList
+from archivebox.imports.page import ImportedPage, NotImported, Reader
+from archivebox.imports.readers import open_reader
+from archivebox.imports.rows import PageImport
+from archivebox.imports.transfer import Transfer
+from archivebox.imports.write import PageWriter
+from archivebox.jobs.deed import Deed, DeferredError, Failures, Options
+from archivebox.jobs.job import Job, JobPart
+from archivebox.lib.jsonl import JSON
+from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.upkeep import learn
+
+FEWER = "The source has fewer pages than when the import began."
+NOT_INDEXED = "The search index could not be told of all pages: `archivebox manage reindex` makes it anew."
+
+
+@dataclass(slots=True)
+class ImportCounts:
+    """What an import has done so far."""
+
+    imported: int = 0
+    known: int = 0
+    """Pages that were imported before."""
+    left_out: int = 0
+    """Pages, files and other items that were not imported."""
+    files: int = 0
+    size: int = 0
+
+    def add(self, batch: PageBatch) -> None:
+        self.imported += len(batch.written)
+        self.known += batch.known
+        self.left_out += len(batch.failed) + len(batch.left_out)
+        self.files += sum(written.files for written in batch.written)
+        self.size += sum(written.size for written in batch.written)
+
+
+class ImportPages(Deed):
+    """Imports pages with their files; each key of a part stands for a page of the source."""
+
+    batch: ClassVar[int] = 20
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(job)
+        self._is_stopped = False
+        self._reader: Reader | None = None
+        self._items: Iterator[ImportedPage | NotImported] = iter(())
+        self._behind: str | None = None
+        """The key of the page that ``_items`` has given last; None: it has to be made anew."""
+        self._done = PageBatch()
+        self._importing: PageImport | None = None
+        self._length = 0
+        self._problem = ""
+
+    @classmethod
+    def check(cls, options: Options) -> dict[str, JSON]:
+        del options
+        raise ValueError("An import of pages begins with `archivebox import PATH`.")
+
+    def take_up(self) -> bool:
+        self._reader = open_reader(Path(self.job.options["path"]))
+        return True
+
+    def interrupt(self) -> None:
+        self._is_stopped = True
+
+    def _stop(self) -> None:
+        if self._is_stopped:
+            raise DeferredError
+
+    # --- a part -----------------------------------------------------------------------------------------------
+
+    def prepare(self, keys: Sequence[UUID]) -> None:
+        """Bring the files of a part into the collection."""
+        self._index_former()
+        self._importing = self._import()
+        items = self._next_items(None if self._is_last_part() else len(keys))
+        self._behind = None
+        self._done = write_batch(items, self._importing, self._writer())
+        self._behind = self._done.last
+        left_out = [*self._done.failed, *self._done.left_out]
+        self._length = LeftOutList(self.job.pk).append(self.job.memory["length"], left_out)
+
+    def write(self, keys: Sequence[UUID]) -> Failures:
+        """The rows of the part, and how far it is."""
+        done, memory = self._done, self.job.memory
+        assert self._importing is not None  # noqa: S101 - `prepare` comes first
+        self._importing.write(done.written)
+        counts = ImportCounts(**memory["counts"])
+        counts.add(done)
+        memory |= {"counts": asdict(counts), "after": done.last or memory["after"], "length": self._length,
+                   "note": self._problem or memory["note"],
+                   "crawls": list(map(str, self._importing.crawls)),
+                   "to_index": [str(page.key) for page in done.written]}  # fmt: skip
+        if self._importing.crawls:
+            memory["crawl"] = memory["crawls"][0]
+        names = [*keys, *(new_id() for _ in range(done.pages - len(keys)))]
+        sentences = [f"{one.item}: {one.reason}" for one in done.failed] + [FEWER] * (len(keys) - done.pages)
+        return dict(zip(names, sentences, strict=False))
+
+    def finish(self) -> None:
+        self._index_former()
+        self.job.memory |= {"to_index": [], "note": self._problem or self.job.memory["note"]}
+        if self.job.options["transfer"] == Transfer.MOVE and not self.job.failed:
+            self._remove_sources()
+
+    def _is_last_part(self) -> bool:
+        return not JobPart.objects.filter(job=self.job, number__gt=self.job.position).exists()
+
+    def _next_items(self, most: int | None) -> Iterator[ImportedPage | NotImported]:
+        """So many pages behind the last one that was imported, and what stands between them."""
+        after = self.job.memory["after"]
+        if self._behind is None or self._behind != after:
+            assert self._reader is not None  # noqa: S101 - `take_up` comes first
+            self._items = self._reader.pages(after)
+        count = 0
+        for item in self._items:
+            yield item
+            count += isinstance(item, ImportedPage)
+            if count == most:
+                return
+
+    def _import(self) -> PageImport:
+        memory, crawls = self.job.memory, [UUID(key) for key in self.job.memory["crawls"]]
+        label = f"Import of {self.job.options['path']}"
+        return PageImport(memory["source"], label, self.job.created_by, self.job.options["visibility"], crawls)
+
+    def _writer(self) -> PageWriter:
+        transfer = Transfer(self.job.options["transfer"])
+        return PageWriter(self.job.memory["source"], self.job.created_by.username, transfer, self._stop)
+
+    def _index_former(self) -> None:
+        """Have the pages of the part before this one found by their words; that may be done twice."""
+        keys = self.job.memory["to_index"]
+        if not keys:
+            return
+        try:
+            learn(list(Snapshot.objects.filter(pk__in=keys)))
+        except SearchUnavailableError as problem:
+            self._problem = f"{NOT_INDEXED} {problem}"
+
+    def _remove_sources(self) -> None:
+        """All was imported and compared: the files leave the source."""
+        assert self._reader is not None  # noqa: S101 - `take_up` comes first
+        writer, importing = self._writer(), self._import()
+        for item in self._reader.pages():
+            if isinstance(item, ImportedPage) and importing.known([item.key]):
+                writer.remove_sources(item)

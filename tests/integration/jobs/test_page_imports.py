@@ -1,0 +1,177 @@
+"""Importing pages: files and rows, once, whole, and without a look outside of the source."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from archivebox.base_models.users import system_user
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.core.crawl_control.retry import lacking_hooks
+from archivebox.core.evidence.verification import problems_of
+from archivebox.core.models import Snapshot
+from archivebox.imports.left_out import LeftOutList
+from archivebox.imports.models import ImportedSnapshot
+from archivebox.imports.readers import NotReadableError, open_reader
+from archivebox.imports.transfer import Transfer
+from archivebox.jobs.begin_import import begin_import
+from archivebox.jobs.carrying_out import next_part
+from archivebox.jobs.models import Job
+from archivebox.jobs.page_imports import ImportPages
+from tests.carrying_out import carried_out, leased
+
+SCHEMA = """
+CREATE TABLE django_migrations (id integer PRIMARY KEY, app text, name text, applied datetime);
+INSERT INTO django_migrations VALUES (1, 'core', '0001_initial', '2020-09-13 12:26:40.123456');
+CREATE TABLE core_snapshot (id char(32) PRIMARY KEY, url text UNIQUE, timestamp varchar(32) UNIQUE, title text,
+    added datetime, updated datetime);
+CREATE TABLE core_tag (id integer PRIMARY KEY, name text, slug text);
+CREATE TABLE core_snapshot_tags (id integer PRIMARY KEY, snapshot_id char(32), tag_id integer);
+CREATE TABLE core_archiveresult (id integer PRIMARY KEY, extractor text, output text, start_ts datetime,
+    end_ts datetime, status text, snapshot_id char(32));
+"""
+FIRST, SECOND = "1600000000.123456", "1600000001.0"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    root = tmp_path / "old"
+    for timestamp in (FIRST, SECOND):
+        folder = root / "archive" / timestamp
+        (folder / "example.com").mkdir(parents=True)
+        (folder / "singlefile.html").write_text("<title>Pear</title>quince")
+        (folder / "example.com" / "index.html").write_text("<p>medlar")
+        (folder / "notes.txt").write_text("mine")
+        (folder / "outside").symlink_to("/etc/hostname")
+    with closing(sqlite3.connect(root / "index.sqlite3")) as database:
+        database.executescript(SCHEMA)
+        again = "https://example.com/#2021-01-01T00:00:00+00:00"
+        rows = [
+            ("a" * 32, "https://example.com/", FIRST, "Pear", "2020-09-14 10:00:00.654321"),
+            ("b" * 32, again, SECOND, None, "2021-01-01 00:00:00"),
+        ]
+        database.executemany("INSERT INTO core_snapshot VALUES (?, ?, ?, ?, ?, NULL)", rows)
+        database.execute("INSERT INTO core_tag VALUES (1, 'fruit', 'fruit')")
+        database.execute("INSERT INTO core_snapshot_tags VALUES (1, ?, 1)", ["a" * 32])
+        results = [("singlefile", "singlefile.html", "succeeded"), ("pdf", "No browser", "failed")]
+        database.executemany(
+            "INSERT INTO core_archiveresult (extractor, output, status, start_ts, end_ts, snapshot_id) VALUES"
+            " (?, ?, ?, '2020-09-14 10:00:01.000002', '2020-09-14 10:00:03', ?)",
+            [(*one, "a" * 32) for one in results],
+        )
+        database.commit()
+    return root
+
+
+def digests(folder: Path) -> dict[str, str]:
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def imported(source: Path, transfer: Transfer = Transfer.COPY) -> Job:
+    return carried_out(begin_import(source, open_reader(source).report(), system_user(), transfer=transfer))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pages_come_with_dates_tags_results_and_files(source: Path) -> None:
+    before = digests(source)
+    job = imported(source)
+    assert (job.done, job.failed, job.memory["counts"]["imported"]) == (2, 0, 2)
+    page = Snapshot.objects.get(imported_from__key=FIRST)
+    assert page.bookmarked_at == datetime(2020, 9, 13, 12, 26, 40, 123456, tzinfo=UTC)
+    assert page.sealed_at == datetime(2020, 9, 14, 10, 0, 1, 2, tzinfo=UTC)
+    assert page.created_at == datetime(2020, 9, 14, 10, 0, 1, tzinfo=UTC)
+    assert [tag.name for tag in page.tags.all()] == ["fruit"]
+    results = {one.plugin: one for one in page.archiveresult_set.all()}
+    assert {name: one.status for name, one in results.items()} == {
+        "singlefile": "succeeded", "pdf": "failed", "wget": "succeeded", "imported": "succeeded", "hashes": "succeeded",
+    }  # fmt: skip
+    assert all(one.hook_name is None for one in results.values())
+    assert results["pdf"].sentence == "No browser"
+    assert list(results["wget"].output_files) == ["example.com/index.html"]
+    assert (page.path / "singlefile/singlefile.html").read_text() == "<title>Pear</title>quince"
+    assert problems_of([page]) == {}
+    assert digests(source) == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_page_captured_again_is_another_version_of_one_url(source: Path) -> None:
+    imported(source)
+    assert Snapshot.objects.filter(url="https://example.com/", status="sealed").count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_imported_is_not_imported_again_from_wherever(source: Path) -> None:
+    imported(source)
+    job = imported(source.rename(source.with_name("moved")))
+    assert (job.memory["counts"]["imported"], job.memory["counts"]["known"]) == (0, 2)
+    assert Snapshot.objects.count() == ImportedSnapshot.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_files_of_a_part_that_was_cut_short_are_written_anew(source: Path) -> None:
+    job = leased(begin_import(source, open_reader(source).report(), system_user()))
+    part = next_part(job)
+    assert part is not None
+    killed = ImportPages(job)
+    killed.take_up()
+    killed.prepare(part.keys)
+    for path in DATA_FOLDER.users.rglob("singlefile.html"):
+        path.write_text("half")
+    Job.objects.filter(pk=job.pk).update(owner=None)
+    assert carried_out(job).done == 2
+    assert problems_of(Snapshot.objects.all()) == {}
+    assert {path.read_text() for path in DATA_FOLDER.users.rglob("singlefile.html")} == {"<title>Pear</title>quince"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_links_are_not_followed_but_listed(source: Path) -> None:
+    job = imported(source)
+    left_out = LeftOutList(job.pk).first(10)
+    assert [one.item for one in left_out] == [f"{FIRST}/outside", f"{SECOND}/outside"]
+    assert {one.reason for one in left_out} == {"It is a symbolic link."}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_timestamp_that_leads_elsewhere_brings_no_files(source: Path) -> None:
+    with closing(sqlite3.connect(source / "index.sqlite3")) as database:
+        database.execute("UPDATE core_snapshot SET timestamp = '../../etc' WHERE timestamp = ?", [SECOND])
+        database.commit()
+    imported(source)
+    page = Snapshot.objects.get(imported_from__key="../../etc")
+    assert not page.archiveresult_set.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_moved_files_leave_the_source_when_all_is_imported(source: Path) -> None:
+    inode = (source / "archive" / FIRST / "singlefile.html").stat().st_ino
+    imported(source, Transfer.MOVE)
+    page = Snapshot.objects.get(imported_from__key=FIRST)
+    assert (page.path / "singlefile/singlefile.html").stat().st_ino == inode
+    assert not (source / "archive" / FIRST / "singlefile.html").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_hook_runs_for_an_imported_page_when_pages_are_updated(source: Path) -> None:
+    imported(source)
+    assert lacking_hooks(Snapshot.objects.all()) == []
+
+
+def test_pages_are_found_without_a_database(source: Path) -> None:
+    (source / "index.sqlite3").unlink()
+    for timestamp in (FIRST, SECOND):
+        index = {"url": "https://example.com/", "timestamp": timestamp, "tags": "a,b", "history": {"pdf": "broken"}}
+        (source / "archive" / timestamp / "index.json").write_text(json.dumps(index))
+    (source / "archive" / SECOND / "index.json").write_text("[" * 100_000)
+    assert open_reader(source).report().pages == 1
+
+
+def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotReadableError):
+        open_reader(tmp_path)
