@@ -126,6 +126,8 @@ PLUGINS = option(
     callback=join_values,
 )
 
+VISIBILITIES = ("public", "members", "private")
+
 BG = flag("--bg", text="Only queue it, and say whether anything will run it.")
 
 EVERY = flag("--all", "every", text="Every page.")

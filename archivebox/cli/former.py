@@ -15,7 +15,6 @@ INSTEAD = {
     "archive": "`archivebox add URL` archives a page, `archivebox update` tries again what failed.",
     "archiveresult": "`archivebox snapshot show URL` shows what each hook made of a page.",
     "extract": "`archivebox run --snapshot ID` runs one snapshot, `archivebox update URL` what is missing.",
-    "import": "`archivebox add FILE` takes the URLs of a file. Archives of earlier versions cannot be imported yet.",
     "oneshot": "`archivebox --data-dir FOLDER add URL` keeps a page in a collection of its own.",
     "pluginmap": "`archivebox plugin list` shows the plugins.",
     "shell": "`archivebox manage shell` opens a Python prompt with the models.",

@@ -13,12 +13,14 @@ from archivebox.cli.session import BAD_INPUT
 from archivebox.lib.suggestions import did_you_mean
 
 COMMANDS = (
-    "add", "backup", "binary", "config", "crawl", "doctor", "export", "help", "init", "install", "job", "list",
-    "machine", "manage", "mcp", "orchestrator", "persona", "plugin", "process", "remove", "restore", "run",
+    "add", "backup", "binary", "config", "crawl", "doctor", "export", "help", "import", "init", "install", "job",
+    "list", "machine", "manage", "mcp", "orchestrator", "persona", "plugin", "process", "remove", "restore", "run",
     "schedule", "search", "server", "share", "snapshot", "status", "token", "update", "version", "webhook",
     "worker",
 )  # fmt: skip
 """Each is a package beside this module that declares its options; only that one is imported."""
+PACKAGES = {"import": "import_"}
+"""Those whose package has another name, as theirs is a keyword of Python."""
 
 
 class LazyGroup(click.Group):
@@ -32,7 +34,8 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"archivebox.cli.{cmd_name}").COMMAND
+        package = PACKAGES.get(cmd_name, cmd_name)
+        command: click.Command = importlib.import_module(f"archivebox.cli.{package}").COMMAND
         return command
 
     def resolve_command(

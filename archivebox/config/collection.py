@@ -78,8 +78,8 @@ def refuse_others(folder: DataFolder) -> None:
     if origin.is_older:
         raise CollectionError(
             f"{folder.root} holds an archive of {origin.value}. This version cannot open it, and has changed nothing "
-            f"there: go on with the ArchiveBox that made it. `archivebox --data-dir FOLDER init` begins a new "
-            "collection in another folder."
+            f"there. `archivebox --data-dir FOLDER init` begins a new collection in another folder, and "
+            f"`archivebox --data-dir FOLDER import {folder.root}` imports this one into it."
         )
     if origin is Origin.FOREIGN:
         raise CollectionError(

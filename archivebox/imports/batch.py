@@ -7,7 +7,7 @@ from archivebox.config.settings import DATA_FOLDER
 from archivebox.imports.page import ImportedPage, NotImported
 from archivebox.imports.rows import PageImport
 from archivebox.imports.write import PageNotImportedError, PageWriter, WrittenPage, compare, discard
-from archivebox.lib.files import sync_disk_of
+from archivebox.lib.syncing import sync_file_system
 
 TWICE = "The source has another page of this name."
 
@@ -50,7 +50,7 @@ def write_batch(items: Iterable[ImportedPage | NotImported], importing: PageImpo
             batch.written.append(writer.write(page))
         except PageNotImportedError as error:
             batch.failed.append(NotImported(page.url, str(error)))
-    sync_disk_of(DATA_FOLDER.root)
+    sync_file_system(DATA_FOLDER.root)
     _compare_all(batch, writer)
     batch.left_out += [item for written in batch.written for item in written.left_out]
     return batch

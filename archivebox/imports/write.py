@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 
 HASHES = PurePosixPath(MANIFEST).parent.name
 _PLUGIN = re.compile(r"[a-z0-9][a-z0-9_]{0,63}")
+_SCHEMES = frozenset({"http", "https", "ftp", "file"})
+"""What pages may have been archived from: all lists link to their URLs."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST_NAME, _LONGEST_PATH = 255, 2000
 
@@ -89,9 +91,12 @@ class PageWriter:
 
     def _plan(self, page: ImportedPage) -> WrittenPage:
         try:
-            url = parse_url(page.url).href
+            parsed = parse_url(page.url)
         except BadUrl as error:
             raise PageNotImportedError(f"Its URL cannot be used: {error}.") from None
+        if parsed.scheme not in _SCHEMES:
+            raise PageNotImportedError(f"{parsed.scheme} URLs are not archived.")
+        url = parsed.href
         key = snapshot_id(self._source, page)
         folder = DATA_FOLDER.snapshot_place(self._username, page.captured_at.date(), path_domain_of(url), key)
         return WrittenPage(key, page, url, folder)

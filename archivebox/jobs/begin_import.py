@@ -4,6 +4,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from django.contrib.auth.models import User
+from django.db import IntegrityError
 
 from archivebox.base_models.doorbell import notify_workers
 from archivebox.base_models.rows import new_id
@@ -12,6 +13,7 @@ from archivebox.base_models.visibility import Visibility
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake.add_urls import default_visibility
 from archivebox.imports.page import SourceReport
+from archivebox.imports.rows import stored_key
 from archivebox.imports.transfer import Transfer
 from archivebox.jobs.begin import JobRefusedError, Noting, in_silence
 from archivebox.jobs.job import Job, JobPart, packed
@@ -31,6 +33,8 @@ def begin_import(
 ) -> Job:
     """Have workers import what ``report`` tells of; JobRefusedError where there is nothing, or it cannot be."""
     path = path.resolve()
+    if not str(path).isprintable():
+        raise JobRefusedError("The path has letters that are not UTF-8, or cannot be shown: rename its folders.")
     if DATA_FOLDER.root == path or DATA_FOLDER.root.is_relative_to(path):
         raise JobRefusedError(f"{path} is this collection itself, or holds it.")
     if not report.pages:
@@ -41,16 +45,23 @@ def begin_import(
         "visibility": Visibility(visibility or default_visibility({})).value,
     }
     memory: dict[str, JSON] = {
-        "source": report.identity or str(path), "what": report.kind, "counts": asdict(ImportCounts()), "after": "",
-        "length": 0, "crawls": [], "to_index": [], "note": "",
+        "source": stored_key(report.identity or str(path)), "what": report.kind, "counts": asdict(ImportCounts()),
+        "after": "", "length": 0, "crawls": [], "to_index": [], "note": "",
     }  # fmt: skip
     job = Job(kind=Job.Kind.IMPORT_PAGES, options=options, memory=memory, total=report.pages, created_by=created_by)
+    try:
+        _write(job, report.pages, noting)
+    except IntegrityError:
+        raise JobRefusedError(f"{path} is being imported: `archivebox job list --open` shows by which job.") from None
+    return job
+
+
+def _write(job: Job, pages: int, noting: Noting) -> None:
     with write_transaction():
         job.save(force_insert=True)
-        places = batches((new_id() for _ in range(report.pages)), ImportPages.batch)
+        places = batches((new_id() for _ in range(pages)), ImportPages.batch)
         JobPart.objects.bulk_create(
             JobPart(job=job, number=number, keys_packed=packed(keys)) for number, keys in enumerate(places)
         )
         noting(job)
         notify_workers()
-    return job

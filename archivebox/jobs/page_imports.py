@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import ClassVar
 from uuid import UUID
 
-from archivebox.base_models.rows import new_id
 from archivebox.core.snapshot import Snapshot
 from archivebox.imports.batch import PageBatch, write_batch
 from archivebox.imports.left_out import LeftOutList
@@ -104,9 +103,8 @@ class ImportPages(Deed):
                    "to_index": [str(page.key) for page in done.written]}  # fmt: skip
         if self._importing.crawls:
             memory["crawl"] = memory["crawls"][0]
-        names = [*keys, *(new_id() for _ in range(done.pages - len(keys)))]
         sentences = [f"{one.item}: {one.reason}" for one in done.failed] + [FEWER] * (len(keys) - done.pages)
-        return dict(zip(names, sentences, strict=False))
+        return dict(zip(keys, sentences, strict=False))
 
     def finish(self) -> None:
         self._index_former()

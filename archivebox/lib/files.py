@@ -1,6 +1,5 @@
 """Owns writing, reading and locking files so that a crash at any moment leaves them whole."""
 
-import ctypes
 import errno
 import fcntl
 import mimetypes
@@ -179,17 +178,6 @@ def fsync_tree(folder: Path) -> None:
             if is_folder or _status_of(entry) is not None:
                 _fsync(Path(entry.path))
     _fsync(folder)
-
-
-def sync_disk_of(folder: Path) -> None:
-    """Make all that was written to the disk of ``folder`` survive a power cut: one call for thousands of files."""
-    syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
-    if syncfs is None:
-        os.sync()
-        return
-    with _opened(folder) as descriptor:
-        if syncfs(descriptor):
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(folder))
 
 
 def remove_tree(folder: Path) -> None:

@@ -2,10 +2,9 @@
 
 import click
 
-from archivebox.cli.declare import BG, PLUGINS, command, flag, option, size_in_bytes, words
+from archivebox.cli.declare import BG, PLUGINS, VISIBILITIES, command, flag, option, size_in_bytes, words
 from archivebox.cli.session import Needs
 
-VISIBILITIES = ("public", "members", "private")
 PARSERS = ("auto", "url_list", "txt", "html", "rss", "netscape", "jsonl", "csv", "md", "sitemap", "warc")
 
 COMMAND = command(

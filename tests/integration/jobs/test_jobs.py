@@ -187,9 +187,11 @@ def test_who_brings_back_what_is_about_to_be_deleted_waits_and_finds_it_gone(key
 
 
 def test_what_failed_is_tried_again_and_pages_get_new_versions_in_one_crawl(keys: Keys) -> None:
+    failed = {"plugin": "title", "status": "failed", "reason": "timeout:5"}
     for key in keys[:2]:
-        ArchiveResult.objects.create(snapshot_id=key, plugin="title", status="failed", reason="timeout:5")
-    assert do("retry", query="reason:timeout", plugins=["title"]).done == 2
+        ArchiveResult.objects.create(snapshot_id=key, hook_name="on_Snapshot__54_title.py", **failed)
+    ArchiveResult.objects.create(snapshot_id=keys[2], **failed)  # imported: no hook of ours has made it
+    assert do("retry", query="reason:timeout", plugins=["title"]).done == 3
     assert ArchiveResult.objects.filter(plugin="title", status="queued").count() == 2
     assert retry_failed(Snapshot.objects.all()) == 0
     done = do("recapture", keys, plugins=["title"])

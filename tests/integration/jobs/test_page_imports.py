@@ -20,53 +20,18 @@ from archivebox.imports.left_out import LeftOutList
 from archivebox.imports.models import ImportedSnapshot
 from archivebox.imports.readers import NotReadableError, open_reader
 from archivebox.imports.transfer import Transfer
+from archivebox.jobs.begin import JobRefusedError
 from archivebox.jobs.begin_import import begin_import
 from archivebox.jobs.carrying_out import next_part
 from archivebox.jobs.models import Job
 from archivebox.jobs.page_imports import ImportPages
 from tests.carrying_out import carried_out, leased
-
-SCHEMA = """
-CREATE TABLE django_migrations (id integer PRIMARY KEY, app text, name text, applied datetime);
-INSERT INTO django_migrations VALUES (1, 'core', '0001_initial', '2020-09-13 12:26:40.123456');
-CREATE TABLE core_snapshot (id char(32) PRIMARY KEY, url text UNIQUE, timestamp varchar(32) UNIQUE, title text,
-    added datetime, updated datetime);
-CREATE TABLE core_tag (id integer PRIMARY KEY, name text, slug text);
-CREATE TABLE core_snapshot_tags (id integer PRIMARY KEY, snapshot_id char(32), tag_id integer);
-CREATE TABLE core_archiveresult (id integer PRIMARY KEY, extractor text, output text, start_ts datetime,
-    end_ts datetime, status text, snapshot_id char(32));
-"""
-FIRST, SECOND = "1600000000.123456", "1600000001.0"
+from tests.old_collection import FIRST, SECOND, make_old_collection
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    root = tmp_path / "old"
-    for timestamp in (FIRST, SECOND):
-        folder = root / "archive" / timestamp
-        (folder / "example.com").mkdir(parents=True)
-        (folder / "singlefile.html").write_text("<title>Pear</title>quince")
-        (folder / "example.com" / "index.html").write_text("<p>medlar")
-        (folder / "notes.txt").write_text("mine")
-        (folder / "outside").symlink_to("/etc/hostname")
-    with closing(sqlite3.connect(root / "index.sqlite3")) as database:
-        database.executescript(SCHEMA)
-        again = "https://example.com/#2021-01-01T00:00:00+00:00"
-        rows = [
-            ("a" * 32, "https://example.com/", FIRST, "Pear", "2020-09-14 10:00:00.654321"),
-            ("b" * 32, again, SECOND, None, "2021-01-01 00:00:00"),
-        ]
-        database.executemany("INSERT INTO core_snapshot VALUES (?, ?, ?, ?, ?, NULL)", rows)
-        database.execute("INSERT INTO core_tag VALUES (1, 'fruit', 'fruit')")
-        database.execute("INSERT INTO core_snapshot_tags VALUES (1, ?, 1)", ["a" * 32])
-        results = [("singlefile", "singlefile.html", "succeeded"), ("pdf", "No browser", "failed")]
-        database.executemany(
-            "INSERT INTO core_archiveresult (extractor, output, status, start_ts, end_ts, snapshot_id) VALUES"
-            " (?, ?, ?, '2020-09-14 10:00:01.000002', '2020-09-14 10:00:03', ?)",
-            [(*one, "a" * 32) for one in results],
-        )
-        database.commit()
-    return root
+    return make_old_collection(tmp_path / "old")
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -90,7 +55,8 @@ def test_pages_come_with_dates_tags_results_and_files(source: Path) -> None:
     assert [tag.name for tag in page.tags.all()] == ["fruit"]
     results = {one.plugin: one for one in page.archiveresult_set.all()}
     assert {name: one.status for name, one in results.items()} == {
-        "singlefile": "succeeded", "pdf": "failed", "wget": "succeeded", "imported": "succeeded", "hashes": "succeeded",
+        "singlefile": "succeeded", "htmltotext": "succeeded", "pdf": "failed", "wget": "succeeded",
+        "imported": "succeeded", "hashes": "succeeded",
     }  # fmt: skip
     assert all(one.hook_name is None for one in results.values())
     assert results["pdf"].sentence == "No browser"
@@ -136,6 +102,34 @@ def test_links_are_not_followed_but_listed(source: Path) -> None:
     left_out = LeftOutList(job.pk).first(10)
     assert [one.item for one in left_out] == [f"{FIRST}/outside", f"{SECOND}/outside"]
     assert {one.reason for one in left_out} == {"It is a symbolic link."}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_of_no_page_is_reported_and_listed(source: Path) -> None:
+    (source / "logs").mkdir()
+    (source / "archive" / "1500000000").mkdir()
+    expected = [("archive/1500000000", "The database has no page of this timestamp."),
+                ("logs", "Logs are not taken over.")]  # fmt: skip
+    assert [(one.item, one.reason) for one in open_reader(source).report().not_imported] == expected
+    assert [(one.item, one.reason) for one in LeftOutList(imported(source).pk).first(10)][-2:] == expected
+
+
+@pytest.mark.django_db(transaction=True)
+def test_urls_that_no_page_was_archived_from_are_refused(source: Path) -> None:
+    with closing(sqlite3.connect(source / "index.sqlite3")) as database:
+        database.execute("UPDATE core_snapshot SET url = 'javascript:alert(1)' WHERE timestamp = ?", [SECOND])
+        database.commit()
+    job = imported(source)
+    assert (job.done, job.failed, Snapshot.objects.count()) == (1, 1, 1)
+    assert LeftOutList(job.pk).first(1)[0].reason == "javascript URLs are not archived."
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_source_is_imported_by_one_job_at_a_time(source: Path) -> None:
+    report = open_reader(source).report()
+    begin_import(source, report, system_user())
+    with pytest.raises(JobRefusedError, match="is being imported"):
+        begin_import(source, report, system_user())
 
 
 @pytest.mark.django_db(transaction=True)

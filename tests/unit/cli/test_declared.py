@@ -15,7 +15,7 @@ import click
 import pytest
 
 import archivebox.cli
-from archivebox.cli.main import COMMANDS, PROGRAM, main
+from archivebox.cli.main import COMMANDS, PACKAGES, PROGRAM, main
 
 
 def commands(
@@ -85,9 +85,9 @@ def test_a_body_takes_the_options_that_are_declared(path: tuple[str, ...]) -> No
 
 def test_every_declared_command_is_in_the_table() -> None:
     packages = {found.name for found in pkgutil.iter_modules(archivebox.cli.__path__) if found.ispkg}
-    assert packages == set(COMMANDS)
+    assert packages == {PACKAGES.get(name, name) for name in COMMANDS}
     for name in COMMANDS:
-        assert importlib.import_module(f"archivebox.cli.{name}").COMMAND.name == name
+        assert importlib.import_module(f"archivebox.cli.{PACKAGES.get(name, name)}").COMMAND.name == name
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,19 @@ from archivebox.lib.files import iter_outputs, read_regular
 MOST_INDEX = 32 * 1024 * 1024
 """Bytes of the longest index.json that is read."""
 
+OF_PAGES = frozenset({"archive", "users", "index.sqlite3", "index.sqlite3-wal", "index.sqlite3-shm"})
+"""What is read."""
+BESIDE = {
+    "ArchiveBox.conf": "Settings are not taken over.",
+    "sources": "Lists of URLs that were added; the pages are imported.",
+    "crawls": "What crawls needed while they ran; the pages are imported.",
+    "logs": "Logs are not taken over.",
+    "personas": "Browser profiles are not taken over: `archivebox persona` makes new ones.",
+    "index.html": "A list of the pages, made from the database.",
+    "index.json": "A list of the pages, made from the database.",
+}
+"""What lies beside the pages → why it is not imported."""
+
 
 class OldCollection:
     """Pages of the database; without one those of folders that have an index of their own."""
@@ -31,11 +44,12 @@ class OldCollection:
         pages = sum(isinstance(item, OldPage) and item.captured_at is not None for item in self._found())
         kind = f"ArchiveBox {self._database.version} collection" if self._database else "Folder of archived pages"
         identity = self._database.identity if self._database else ""
-        return SourceReport(kind, pages, files, size, identity=identity)
+        return SourceReport(kind, pages, files, size, tuple(self._left_out()), identity)
 
     def pages(self, after: str = "") -> Iterator[ImportedPage | NotImported]:
         for found in self._found(after):
             yield from [found] if isinstance(found, NotImported) else self._imported(found)
+        yield from self._left_out()
 
     def has_pages(self) -> bool:
         return any(isinstance(item, OldPage) for item in self._found())
@@ -51,6 +65,15 @@ class OldCollection:
             if name > after:
                 page = self._indexed(name)
                 yield page if page is not None else NotImported(f"archive/{name}", "It has no index.json of a page.")
+
+    def _left_out(self) -> Iterator[NotImported]:
+        """What is of no page: folders that the database does not know, and what lies beside archive/."""
+        if self._database is not None:
+            for name in sorted(self._known_folders - self._database.timestamps()):
+                yield NotImported(f"archive/{name}", "The database has no page of this timestamp.")
+        for entry in sorted(self._root.iterdir()):
+            if entry.name not in OF_PAGES:
+                yield NotImported(entry.name, BESIDE.get(entry.name, "It is of no page."))
 
     @cached_property
     def _folders(self) -> list[str]:

@@ -33,7 +33,7 @@ class OldDatabase:
     def __init__(self, path: Path) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="archivebox-import-")
         copy = Path(self._folder.name, "index.sqlite3")
-        for suffix in ("", "-wal"):
+        for suffix in ("", "-wal", "-journal"):
             source = path.with_name(path.name + suffix)
             if source.is_file() and not source.is_symlink():
                 shutil.copyfile(source, copy.with_name(copy.name + suffix))
@@ -45,6 +45,8 @@ class OldDatabase:
             self._columns: dict[str, set[str]] = {}
             for table, column in tables:
                 self._columns.setdefault(str(table), set()).add(str(column))
+        if not self._has("core_snapshot", "timestamp"):
+            raise sqlite3.DatabaseError("It has no table of pages.")
 
     @property
     def version(self) -> str:
@@ -59,8 +61,9 @@ class OldDatabase:
         rows = self._rows("SELECT applied FROM django_migrations WHERE applied IS NOT NULL ORDER BY id LIMIT 1")
         return "".join(f"ArchiveBox collection of {row['applied']}" for row in rows)
 
-    def count(self) -> int:
-        return sum(int(str(row["n"])) for row in self._rows("SELECT COUNT(*) AS n FROM core_snapshot"))
+    def timestamps(self) -> set[str]:
+        """Those of all pages."""
+        return {str(row["timestamp"]) for row in self._rows("SELECT timestamp FROM core_snapshot")}
 
     def pages(self, after: str = "") -> Iterator[OldPage]:
         """In the order of their timestamps, each with its tags and results."""

@@ -57,6 +57,8 @@ class PageFolder:
         for path, entry in islice(walk_entries(folder), MOST_FILES):
             count += 1
             if entry.is_dir(follow_symlinks=False):
+                if not os.access(entry, os.R_OK | os.X_OK):
+                    found.left_out.append(NotImported(f"{folder.name}/{path}", "This folder cannot be read."))
                 continue
             if not entry.is_file(follow_symlinks=False):
                 why = "It is a symbolic link." if entry.is_symlink() else "It is no regular file."

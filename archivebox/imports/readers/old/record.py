@@ -9,7 +9,7 @@ from archivebox.contract.outcomes import Status
 from archivebox.imports.readers.old.moments import moment, of_timestamp
 from archivebox.lib.jsonl import JSON
 
-_CAPTURED_AGAIN = re.compile(r"#\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d\S*)?$")
+_CAPTURED_AGAIN = re.compile(r"#\d{4}-\d\d-\d\dT\d\d:\d\d\S*$")
 """What "Re-Snapshot" of 0.5 to 0.7 put behind a URL, which could be there only once."""
 _STATUS = {
     "succeeded": Status.SUCCEEDED, "failed": Status.FAILED, "skipped": Status.SKIPPED, "noresults": Status.NORESULTS,

@@ -1,0 +1,29 @@
+"""Owns the options of `archivebox import`."""
+
+import click
+
+from archivebox.cli.declare import BG, VISIBILITIES, command, flag, option, word
+
+MODES = ("copy", "link", "move")
+
+COMMAND = command(
+    "import",
+    "import_.body",
+    "Import pages with their files from the data folder of ArchiveBox 0.4 to 0.9. First shows what is there.\n\n"
+    "What was imported before is skipped, so that an import that was cut short is begun again with the same words. "
+    "The source is not changed, unless its files are moved.",
+    [
+        word("path", "FOLDER"),
+        option(
+            "--mode",
+            text="What becomes of the files: copy; link, which shares their content on one disk; or move, which "
+            "deletes them there once everything was imported and compared.",
+            default="copy",
+            type=click.Choice(MODES),
+        ),
+        option("--visibility", text="Who sees the pages; else VISIBILITY.", type=click.Choice(VISIBILITIES)),
+        flag("--dry-run", text="Only show what is there."),
+        flag("--yes", text="Do it without asking."),
+        BG,
+    ],
+)

@@ -1,0 +1,41 @@
+"""`archivebox import` shows what it found, imports it when told to, and says what came of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests import older
+from tests.acceptance.cli.conftest import Type
+from tests.old_collection import make_old_collection
+
+
+@pytest.mark.usefixtures("collection")
+def test_an_old_collection_is_shown_imported_and_found(cli: Type, tmp_path: Path) -> None:
+    source = make_old_collection(tmp_path / "old")
+    before = older.digest(source)
+    for words in (["--dry-run"], []):
+        shown = cli("import", str(source), *words)
+        assert (shown.code, shown.record["pages"]) == (0, 2)
+        assert "Nothing was imported." in shown.err
+    done = cli("import", str(source), "--yes")
+    assert done.code == 0, done.err
+    assert (done.records[-1]["status"], done.records[-1]["done"], done.records[-1]["failed"]) == ("sealed", 2, 0)
+    assert "outside: It is a symbolic link." in done.err
+    assert {row["title"] for row in cli("search", "quince").records} == {"Pear", ""}
+    assert older.digest(source) == before
+
+
+@pytest.mark.usefixtures("collection")
+def test_what_cannot_be_imported_ends_with_2_and_a_sentence(cli: Type, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for path, said in (("empty", "is nothing that can be imported"), ("absent", "There is nothing at")):
+        done = cli("import", str(tmp_path / path), "--yes")
+        assert (done.code, done.out) == (2, "")
+        assert said in done.err
+
+
+def test_inside_of_an_older_archive_its_import_is_named(cli: Type, tmp_path: Path) -> None:
+    source = make_old_collection(tmp_path / "old")
+    assert f"`archivebox --data-dir FOLDER import {source}`" in cli("status", cwd=source).err
