@@ -28,6 +28,8 @@ from archivebox.jobs.page_imports import ImportPages
 from tests.carrying_out import carried_out, leased
 from tests.old_collection import FIRST, SECOND, make_old_collection
 
+pytestmark = pytest.mark.database
+
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
