@@ -10,14 +10,18 @@ from typing import Any, BinaryIO
 import feedparser
 
 from archivebox.lib.links import subscriptions
+from archivebox.lib.links.dates import iso
 from archivebox.lib.links.link import Link, LinkFileError
 from archivebox.lib.links.records import read as read_json
+from archivebox.lib.links.tags import joined
 from archivebox.lib.links.text import whole
 
 LONGEST_TEXT = 200_000
 """Characters kept of what an entry says."""
 HEAD = 65_536
 """Bytes in which a document says what it is."""
+_TAGS_ARE_WORDS = re.compile(r"https?://([\w-]+\.)?(pinboard\.in|del\.icio\.us|delicious\.com)/")
+"""Services that write all tags of an entry as one, with spaces between them."""
 _OUTLINE = re.compile(rb"<opml[\s>]")
 
 
@@ -36,7 +40,8 @@ def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
     feed = _parsed(content)
     if not feed.version and not feed.entries:
         raise LinkFileError(f"is no feed{f' ({feed.bozo_exception})' if feed.bozo else ''}")
-    yield from map(_link, feed.entries)
+    are_words = _TAGS_ARE_WORDS.match(str(feed.feed.get("link") or "")) is not None
+    yield from (_link(entry, are_words=are_words) for entry in feed.entries)
 
 
 def title_of(content: bytes) -> str:
@@ -59,14 +64,18 @@ def _parsed(content: bytes) -> Any:
     return feedparser.parse(content, sanitize_html=False, resolve_relative_uris=False)
 
 
-def _link(entry: Any) -> Link:
+def _link(entry: Any, *, are_words: bool) -> Link:
     url = entry.get("link") or next((one["href"] for one in entry.get("enclosures", []) if one.get("href")), "")
-    tags = tuple(tag["term"] for tag in entry.get("tags", []) if tag.get("term"))
+    terms = (str(tag["term"]) for tag in entry.get("tags", []) if tag.get("term"))
+    tags = joined(*(tuple(term.split()) if are_words else (term,) for term in terms))
     title = " ".join(str(entry.get("title", "")).split())
     return Link(0, url, title, tags, "" if url else "it names no page", _date(entry), _text(entry))
 
 
 def _date(entry: Any) -> str:
+    """As it is written, to the microsecond; else as feedparser understands it."""
+    if date := iso(str(entry.get("published") or entry.get("updated") or "")):
+        return date
     moment = entry.get("published_parsed") or entry.get("updated_parsed")
     return time.strftime("%Y-%m-%dT%H:%M:%S+00:00", moment) if moment else ""
 

@@ -31,6 +31,8 @@ class ListFormat(StrEnum):
     MD = "md"
     SITEMAP = "sitemap"
     WARC = "warc"
+    POSTS = "posts"
+    JSONLZ4 = "jsonlz4"
 
 
 _READERS = {
@@ -44,6 +46,8 @@ _READERS = {
     ListFormat.MD: "markdown:read",
     ListFormat.SITEMAP: "sitemaps:read",
     ListFormat.WARC: "archives:read",
+    ListFormat.POSTS: "posts:read",
+    ListFormat.JSONLZ4: "packed_backups:read",
 }
 """Loaded when the format comes: feedparser alone costs 60 ms, and most that is given is a list."""
 
@@ -53,12 +57,19 @@ def read_links(file: BinaryIO, kind: ListFormat = ListFormat.AUTO, base: str = "
 
     LinkFileError for what cannot be read that way.
     """
-    if kind is ListFormat.AUTO:
-        kind = detect(file.read(HEAD))
-        file.seek(0)
+    kind = resolve(file, kind)
     module, _, name = _READERS[kind].partition(":")
     reader = cast("Reader", getattr(importlib.import_module(f"archivebox.lib.links.{module}"), name))
     return reader(file, base)
+
+
+def resolve(file: BinaryIO, kind: ListFormat) -> ListFormat:
+    """The format of a seekable file, where ``kind`` leaves it open. LinkFileError as :func:`detect`."""
+    if kind is not ListFormat.AUTO:
+        return kind
+    found = detect(file.read(HEAD))
+    file.seek(0)
+    return found
 
 
 # --- what earlier versions call it ------------------------------------------------------------------------------
@@ -99,8 +110,11 @@ def reader_named(name: str) -> ListFormat:
 # --- which kind it is -----------------------------------------------------------------------------------------
 
 _WARC, _PACKED, _ZIPPED = b"WARC/", b"\x1f\x8b", b"PK\x03\x04"
+_MOZLZ4 = b"mozLz40\0"
 _FEED = re.compile(r"<(rss|feed|rdf:RDF|opml)[\s>]")
 _SITEMAP = re.compile(r"<(urlset|sitemapindex)[\s>]")
+_POSTS = re.compile(r"<posts[\s>]")
+_POCKET = re.compile(r"<a\s[^<>]*\stime_added=\"", re.IGNORECASE)
 _HTML = re.compile(r"<(!doctype html|html|head|body|a\s[^>]*href)", re.IGNORECASE)
 _JSON_START = re.compile(r"\s*(\{|\[\s*[\[{\"\]])")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
@@ -111,6 +125,8 @@ _MARKDOWN = re.compile(r"\]\(https?://|^\[[^\]]+\]:\s", re.MULTILINE | re.IGNORE
 
 def detect(head: bytes) -> ListFormat:
     """What kind of file begins with ``head``; LinkFileError if it is no text at all."""
+    if head.startswith(_MOZLZ4):
+        return ListFormat.JSONLZ4
     if _is_web_archive(head):
         return ListFormat.WARC
     encoding = encoding_of(head)
@@ -127,10 +143,14 @@ def detect(head: bytes) -> ListFormat:
 def _detect_markup(text: str) -> ListFormat:
     if text[:100].upper().startswith("<!DOCTYPE NETSCAPE"):
         return ListFormat.NETSCAPE
+    if _POSTS.search(text[:1_000]):
+        return ListFormat.POSTS
     if _FEED.search(text):
         return ListFormat.RSS
     if _SITEMAP.search(text):
         return ListFormat.SITEMAP
+    if _POCKET.search(text):
+        return ListFormat.NETSCAPE
     return ListFormat.HTML if _HTML.search(text) else ListFormat.TXT
 
 

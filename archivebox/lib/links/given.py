@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from archivebox.lib.html_probe import ParserLimitError, check
-from archivebox.lib.links.formats import HEAD, ListFormat, detect, read_links
+from archivebox.lib.links.formats import ListFormat, read_links, resolve
 from archivebox.lib.links.link import Link, LinkFileError
 from archivebox.lib.links.text import whole_text
 
@@ -14,9 +14,7 @@ def read_given(file: BinaryIO, kind: ListFormat = ListFormat.AUTO) -> Iterator[L
 
     LinkFileError for what cannot be read that way, and for HTML whose reading would hold up everybody else.
     """
-    if kind is ListFormat.AUTO:
-        kind = detect(file.read(HEAD))
-        file.seek(0)
+    kind = resolve(file, kind)
     if kind is ListFormat.HTML:
         try:
             check(whole_text(file))

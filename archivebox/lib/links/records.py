@@ -1,19 +1,20 @@
 """Owns reading JSON: one object a line, a document with a list of them, or a JSON Feed."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import BinaryIO
 
 from archivebox.lib import jsonl
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.dates import iso
-from archivebox.lib.links.link import Link, LinkFileError, words
+from archivebox.lib.links.exports import entries_of
+from archivebox.lib.links.link import Link, LinkFileError
+from archivebox.lib.links.tags import TO_READ, joined, tags_of
 from archivebox.lib.links.text import decoded, lines, whole_text
 
 URL_KEYS = ("url", "href", "link", "uri")
-LIST_KEYS = ("items", "links")
-TITLE_KEYS = ("title", "description")
+TITLE_KEYS = ("title", "name", "description")
 OWN_DATE_KEY = "bookmarked_at"
 DATE_KEYS = (
     OWN_DATE_KEY,
@@ -25,7 +26,12 @@ DATE_KEYS = (
     "time_added",
     "timestamp",
     "time",
+    "time_usec",
+    "savedAt",
+    "importDate",
+    "createdAt",
 )
+"""Linkwarden has ``importDate`` where a link was imported with the date of its bookmark."""
 TEXT_KEYS = ("content_html", "content_text", "summary")
 
 
@@ -60,15 +66,15 @@ def _read_document(file: BinaryIO) -> Iterator[Link]:
 
 
 def _entries(number: int, record: dict[str, JSON] | None) -> Iterator[Link]:
-    """The links of one object: the items of a feed (JSON Feed 1.1), those of an old index.json, else itself."""
-    items = next((some for key in LIST_KEYS if isinstance(some := (record or {}).get(key), list)), None)
-    if items is not None and not _first(record or {}, URL_KEYS):
-        yield from (link_of(number, item) for item in items if isinstance(item, dict))
-    else:
+    """The links of one object: those of a feed (JSON Feed 1.1) or export, else itself."""
+    entries = None if record is None or _first(record, URL_KEYS) else entries_of(record)
+    if entries is None:
         yield link_of(number, record)
+    else:
+        yield from (link_of(number, one) for one in entries)
 
 
-def link_of(number: int, record: dict[str, JSON] | None) -> Link:
+def link_of(number: int, record: Mapping[str, JSON] | None) -> Link:
     """What one object says of a page; None: the line was no object."""
     if record is None:
         return Link(number, "", problem="it is no JSON object")
@@ -76,20 +82,23 @@ def link_of(number: int, record: dict[str, JSON] | None) -> Link:
     if not url:
         return Link(number, "", problem='it names no "url"')
     title = " ".join(_first(record, TITLE_KEYS).split())
-    return Link(number, url, title, _tags(record.get("tags")), "", _date(record), _first(record, TEXT_KEYS))
+    return Link(number, url, title, _tags(record), "", _date(record), _first(record, TEXT_KEYS))
 
 
-def _first(record: dict[str, JSON], keys: tuple[str, ...]) -> str:
+def _first(record: Mapping[str, JSON], keys: tuple[str, ...]) -> str:
     return next((value for key in keys if isinstance(value := record.get(key), str) and value), "")
 
 
-def _date(record: dict[str, JSON]) -> str:
+def _date(record: Mapping[str, JSON]) -> str:
     """A record of ours was made when it was archived: what it says of the time before is one field alone."""
     keys = (OWN_DATE_KEY,) if OWN_DATE_KEY in record else DATE_KEYS
     return next((date for key in keys if (date := iso(str(record.get(key) or "")))), "")
 
 
-def _tags(value: JSON) -> tuple[str, ...]:
-    if isinstance(value, list):
-        return tuple(str(item) for item in value if isinstance(item, str | int))
-    return words(value) if isinstance(value, str) else ()
+def _tags(record: Mapping[str, JSON]) -> tuple[str, ...]:
+    """Pinboard, and Delicious before it, have spaces between tags, and none in them."""
+    value = record.get("tags") or record.get("labels")
+    if "extended" in record and isinstance(value, str):
+        value = list(value.split())
+    tags = tags_of(value) if value else ()
+    return joined(tags, (TO_READ,)) if record.get("toread") == "yes" else tags

@@ -72,7 +72,8 @@ def test_a_document_of_each_format_gives_its_links_with_what_is_said_of_them(
     assert [record["url"] for record in done.found] == FIVE
     assert done.result["output_json"] == {"urls": 5, "source": f"wget/site.test/{page}"}
     if plugin not in {"parse_txt_urls", "parse_md_urls"}:
-        third = {"type": "Snapshot", "url": FIVE[2], "title": "日本語のページ", "tags": ["reading"]}
+        tags = ["reading", "Local"] if page == "bookmarks.html" else ["reading"]
+        third = {"type": "Snapshot", "url": FIVE[2], "title": "日本語のページ", "tags": tags}
         dated = {"bookmarked_at": "2023-11-14T22:13:22+00:00"} if plugin in DATED else {}
         assert done.found[2] == third | dated
     written = [json.loads(line) for line in (done.folder / "urls.jsonl").read_text().splitlines()]

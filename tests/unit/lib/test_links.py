@@ -4,16 +4,20 @@ import gzip
 import io
 import zipfile
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from archivebox.lib.links import archives
-from archivebox.lib.links.dates import iso
+from archivebox.lib.links.dates import iso, moment_of
 from archivebox.lib.links.feeds import title_of
 from archivebox.lib.links.formats import ListFormat, detect, read_links, reader_named
 from archivebox.lib.links.link import Link, LinkFileError
+from archivebox.lib.links.tags import tags_in
 from archivebox.lib.links.text import LONGEST_LINE
 
 PAGES = Path(__file__).parents[2] / "site" / "pages"
@@ -51,7 +55,7 @@ def test_files_of_every_kind_are_recognised_and_give_the_same_five_pages(name: s
 def test_titles_and_tags_come_along(name: str) -> None:
     third = list(read_links(page(name)))[2]
     assert third.title == "日本語のページ"
-    assert third.tags == ("reading",)
+    assert third.tags[:1] == ("reading",)
 
 
 @pytest.mark.parametrize("name", ["feed.rss", "feed.atom", "feed.json", "bookmarks.html"])
@@ -416,3 +420,79 @@ def test_readers_are_known_by_the_names_of_earlier_versions(name: str, kind: Lis
 def test_a_reader_that_is_not_there_names_what_to_give(name: str, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         reader_named(name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1700000000.123456",
+        "1700000000123.456",
+        "1700000000123456",
+        "1700000000123456789",
+        "13344473600123456",
+        "2023-11-14T23:13:20.123456+01:00",
+        "2023-11-14 22:13:20.123456 UTC",
+        "2023/11/14 23:13:20.123456 +0100",
+        "2023-11-14T22:13:20.123456Z",
+    ],
+)
+def test_dates_are_kept_to_the_microsecond_however_they_are_written(text: str) -> None:
+    assert iso(text) == "2023-11-14T22:13:20.123456+00:00"
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("1795432755.210652", "2026-11-23T11:19:15.210652+00:00"),
+        ("1700000000.5", "2023-11-14T22:13:20.500000+00:00"),
+        ("1700000000.", "2023-11-14T22:13:20+00:00"),
+        ("1700000000.1234567", "2023-11-14T22:13:20.123456+00:00"),
+        ("20231114221320", "2023-11-14T22:13:20+00:00"),
+        ("20231399999999", ""),
+        ("Tue, 14 Nov 2023 22:13:20 EST", "2023-11-15T03:13:20+00:00"),
+        ("9999999999999999999", "2286-11-20T17:46:39.999999+00:00"),
+        ("-1700000000", ""),
+        ("1.7e9", ""),
+    ],
+)
+def test_dates_that_could_be_misread_are_read_in_one_way(text: str, date: str) -> None:
+    assert iso(text) == date
+
+
+@settings(deadline=None)
+@given(st.integers(1_000_000_000_000_000, 9_000_000_000_000_000))
+def test_a_moment_comes_back_from_every_number_that_programs_write(micros: int) -> None:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+    seconds = f"{micros // 1_000_000}.{micros % 1_000_000:06}"
+    for number in (seconds, f"{micros}", f"{micros + 11_644_473_600_000_000}", moment.isoformat()):
+        assert moment_of(number) == moment
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_any_text_is_a_date_or_none(text: str) -> None:
+    assert iso(text) == "" or moment_of(text) is not None
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_any_cell_gives_tags_without_a_fault(text: str) -> None:
+    assert all(name == " ".join(name.split()) != "" for name in tags_in(text))
+
+
+@pytest.mark.parametrize(
+    ("cell", "names"),
+    [
+        ("a|b c", ("a", "b c")),
+        ("a, b|c", ("a", "b|c")),
+        ("a;b", ("a", "b")),
+        ('["a", "\\ud83d\\ude00"]', ("a", "\U0001f600")),
+        ("['a', \"it's\"]", ("a", "it's")),
+        ("[unfinished", ("[unfinished",)),
+        ("[__import__('os')]", ()),
+        ("[" * 5_000 + "]" * 5_000, ()),
+        ("[]", ()),
+    ],
+)
+def test_tags_of_a_cell_are_told_by_how_it_is_written(cell: str, names: tuple[str, ...]) -> None:
+    assert tags_in(cell) == names

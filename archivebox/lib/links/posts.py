@@ -1,0 +1,30 @@
+"""Owns reading bookmarks as Pinboard's XML has them, which is that of the first API of Delicious."""
+
+from collections.abc import Iterator
+from typing import BinaryIO
+from xml.etree import ElementTree as ET
+
+from archivebox.lib.links.dates import iso
+from archivebox.lib.links.link import Link, LinkFileError
+from archivebox.lib.links.tags import TO_READ, joined
+from archivebox.lib.links.text import whole
+
+
+def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
+    """One ``<post href description tag time toread>`` each; LinkFileError where it is no XML of these."""
+    content = whole(file)
+    if b"<!ENTITY" in content:
+        raise LinkFileError("declares XML entities, which may blow up or read files, and is refused")
+    try:
+        root = ET.fromstring(content)  # noqa: S314 - without entities there is nothing to expand or to fetch
+    except (ET.ParseError, LookupError, ValueError) as error:
+        raise LinkFileError(f"is no XML ({error})") from None
+    if root.tag != "posts":
+        raise LinkFileError("holds no posts of Pinboard or Delicious")
+    yield from (_link(post) for post in root.iter("post"))
+
+
+def _link(post: ET.Element) -> Link:
+    url, title = post.get("href", ""), " ".join(post.get("description", "").split())
+    tags = joined(tuple(post.get("tag", "").split()), (TO_READ,) if post.get("toread") == "yes" else ())
+    return Link(0, url, title, tags, "" if url else "it has no href", iso(post.get("time", "")))
