@@ -33,6 +33,9 @@ class ListFormat(StrEnum):
     WARC = "warc"
     POSTS = "posts"
     JSONLZ4 = "jsonlz4"
+    SQLITE = "sqlite"
+    HISTORY = "history"
+    """The visited pages of a browser's database, where its bookmarks are read otherwise; all else as AUTO."""
 
 
 _READERS = {
@@ -48,6 +51,8 @@ _READERS = {
     ListFormat.WARC: "archives:read",
     ListFormat.POSTS: "posts:read",
     ListFormat.JSONLZ4: "packed_backups:read",
+    ListFormat.SQLITE: "databases:read",
+    ListFormat.HISTORY: "databases:read_history",
 }
 """Loaded when the format comes: feedparser alone costs 60 ms, and most that is given is a list."""
 
@@ -65,11 +70,11 @@ def read_links(file: BinaryIO, kind: ListFormat = ListFormat.AUTO, base: str = "
 
 def resolve(file: BinaryIO, kind: ListFormat) -> ListFormat:
     """The format of a seekable file, where ``kind`` leaves it open. LinkFileError as :func:`detect`."""
-    if kind is not ListFormat.AUTO:
+    if kind not in (ListFormat.AUTO, ListFormat.HISTORY):
         return kind
     found = detect(file.read(HEAD))
     file.seek(0)
-    return found
+    return kind if found is ListFormat.SQLITE and kind is ListFormat.HISTORY else found
 
 
 # --- what earlier versions call it ------------------------------------------------------------------------------
@@ -110,7 +115,7 @@ def reader_named(name: str) -> ListFormat:
 # --- which kind it is -----------------------------------------------------------------------------------------
 
 _WARC, _PACKED, _ZIPPED = b"WARC/", b"\x1f\x8b", b"PK\x03\x04"
-_MOZLZ4 = b"mozLz40\0"
+_SQLITE, _MOZLZ4 = b"SQLite format 3\0", b"mozLz40\0"
 _FEED = re.compile(r"<(rss|feed|rdf:RDF|opml)[\s>]")
 _SITEMAP = re.compile(r"<(urlset|sitemapindex)[\s>]")
 _POSTS = re.compile(r"<posts[\s>]")
@@ -125,6 +130,8 @@ _MARKDOWN = re.compile(r"\]\(https?://|^\[[^\]]+\]:\s", re.MULTILINE | re.IGNORE
 
 def detect(head: bytes) -> ListFormat:
     """What kind of file begins with ``head``; LinkFileError if it is no text at all."""
+    if head.startswith(_SQLITE):
+        return ListFormat.SQLITE
     if head.startswith(_MOZLZ4):
         return ListFormat.JSONLZ4
     if _is_web_archive(head):

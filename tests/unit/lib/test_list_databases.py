@@ -1,0 +1,232 @@
+"""Bookmarks and visits are read from a browser's databases, whatever the browser or somebody hostile does to them.
+
+The tables are those of Firefox (nsPlacesTables.h) and Chromium (url_database.cc, visit_database.cc), as far as they
+matter here; Firefox keeps its database in WAL mode, Chromium its History with a rollback journal.
+"""
+
+import hashlib
+import io
+import sqlite3
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from archivebox.lib.links.formats import ListFormat, detect, read_links
+from archivebox.lib.links.link import Link, LinkFileError
+
+PLACES = """
+CREATE TABLE moz_places (id INTEGER PRIMARY KEY, url LONGVARCHAR, title LONGVARCHAR, rev_host LONGVARCHAR,
+    visit_count INTEGER DEFAULT 0, hidden INTEGER DEFAULT 0 NOT NULL, typed INTEGER DEFAULT 0 NOT NULL,
+    frecency INTEGER DEFAULT -1 NOT NULL, last_visit_date INTEGER, guid TEXT, foreign_count INTEGER DEFAULT 0 NOT NULL,
+    url_hash INTEGER DEFAULT 0 NOT NULL, description TEXT, preview_image_url TEXT, site_name TEXT, origin_id INTEGER);
+CREATE TABLE moz_bookmarks (id INTEGER PRIMARY KEY, type INTEGER, fk INTEGER DEFAULT NULL, parent INTEGER,
+    position INTEGER, title LONGVARCHAR, keyword_id INTEGER, folder_type TEXT, dateAdded INTEGER, lastModified INTEGER,
+    guid TEXT, syncStatus INTEGER NOT NULL DEFAULT 0, syncChangeCounter INTEGER NOT NULL DEFAULT 1);
+CREATE INDEX moz_bookmarks_itemindex ON moz_bookmarks (fk, type);
+CREATE UNIQUE INDEX moz_bookmarks_guid_uniqueindex ON moz_bookmarks (guid);
+INSERT INTO moz_bookmarks (id, type, parent, title, guid) VALUES
+    (1, 2, 0, '', 'root________'), (2, 2, 1, 'menu', 'menu________'), (3, 2, 1, 'toolbar', 'toolbar_____'),
+    (4, 2, 1, 'tags', 'tags________'), (5, 2, 1, 'unfiled', 'unfiled_____'), (6, 2, 1, 'mobile', 'mobile______'),
+    (7, 2, 3, 'Work', 'f1'), (8, 2, 7, 'Research', 'f2'), (9, 2, 4, 'design', 't1'), (10, 2, 4, 'web tools', 't2');
+INSERT INTO moz_places (id, url, title, hidden, last_visit_date, guid) VALUES
+    (1, 'https://a.example/', 'As the page says', 0, 1700000100000001, 'p1'),
+    (2, 'https://b.example/', 'Second', 0, NULL, 'p2'), (3, 'place:type=6&sort=14', NULL, 0, NULL, 'p3'),
+    (4, 'https://visited.example/', NULL, 0, 1700000200000000, 'p4'),
+    (5, 'https://hidden.example/', 'A frame', 1, 1700000300000000, 'p5'),
+    (6, 'about:config', NULL, 0, 1700000300000000, 'p6'), (7, 'https://untagged.example/', NULL, 0, NULL, 'p7');
+INSERT INTO moz_bookmarks (type, fk, parent, title, dateAdded, guid) VALUES
+    (1, 1, 8, 'Hello, world', 1700000000123456, 'b1'), (1, 1, 9, NULL, 1700000050000000, 'b2'),
+    (1, 1, 10, NULL, 1700000050000000, 'b3'), (1, 1, 5, 'Again', 1700000040000000, 'b4'),
+    (1, 2, 5, NULL, 1700000001000000, 'b5'), (1, 3, 2, 'Recent Tags', 1, 'b6'), (3, NULL, 2, NULL, 1, 'b7'),
+    (1, 7, 9, NULL, 1700000050000000, 'b8');
+"""
+HISTORY = """
+CREATE TABLE urls(id INTEGER PRIMARY KEY AUTOINCREMENT,url LONGVARCHAR,title LONGVARCHAR,visit_count INTEGER DEFAULT 0
+    NOT NULL,typed_count INTEGER DEFAULT 0 NOT NULL,last_visit_time INTEGER NOT NULL,hidden INTEGER DEFAULT 0 NOT NULL);
+CREATE TABLE visits(id INTEGER PRIMARY KEY AUTOINCREMENT,url INTEGER NOT NULL,visit_time INTEGER NOT NULL);
+INSERT INTO urls (url, title, last_visit_time, hidden) VALUES
+    ('https://a.example/', 'Hello, world', 13344473600123456, 0), ('chrome://settings/', '', 13344473600123456, 0),
+    ('https://hidden.example/', '', 13344473600123456, 1), ('https://b.example/', '', 13344473601000000, 0);
+"""
+FIRST = Link(
+    0, "https://a.example/", "Hello, world", ("design", "web tools", "Work", "Research"),
+    date="2023-11-14T22:13:20.123456+00:00",
+)  # fmt: skip
+SECOND = Link(0, "https://b.example/", "Second", date="2023-11-14T22:13:21+00:00")
+VISITED = [
+    Link(0, "https://a.example/", "As the page says", date="2023-11-14T22:15:00.000001+00:00"),
+    Link(0, "https://visited.example/", date="2023-11-14T22:16:40+00:00"),
+]
+
+
+def made(path: Path, script: str) -> Path:
+    database = sqlite3.connect(path)
+    database.executescript(script)
+    database.close()
+    return path
+
+
+def read(path: Path, kind: ListFormat = ListFormat.AUTO) -> list[Link]:
+    with path.open("rb") as file:
+        return list(read_links(file, kind))
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Path:
+    return made(tmp_path / "places.sqlite", PLACES)
+
+
+def test_bookmarks_of_firefox_have_their_tags_folders_and_first_date(places: Path) -> None:
+    assert detect(places.read_bytes()[:65_536]) is ListFormat.SQLITE
+    assert read(places) == [FIRST, SECOND]
+
+
+def test_visits_of_firefox_are_read_when_asked_for(places: Path) -> None:
+    assert read(places, ListFormat.HISTORY) == VISITED
+
+
+@pytest.mark.parametrize("kind", [ListFormat.AUTO, ListFormat.HISTORY])
+def test_a_history_of_chrome_gives_each_page_with_its_last_visit(tmp_path: Path, kind: ListFormat) -> None:
+    assert read(made(tmp_path / "History", HISTORY), kind) == [
+        Link(0, "https://a.example/", "Hello, world", date="2023-11-14T22:13:20.123456+00:00"),
+        Link(0, "https://b.example/", date="2023-11-14T22:13:21+00:00"),
+    ]
+
+
+def test_other_lists_are_read_as_ever_where_history_is_asked_for() -> None:
+    assert list(read_links(io.BytesIO(b"https://a.example/\n"), ListFormat.HISTORY)) == [Link(1, "https://a.example/")]
+
+
+def test_a_database_that_was_uploaded_has_no_place_and_is_read(places: Path) -> None:
+    upload = io.BytesIO(places.read_bytes())
+    upload.name = "/etc/passwd"
+    assert list(read_links(upload)) == [FIRST, SECOND]
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
+
+
+@pytest.fixture
+def running(places: Path) -> Iterator[sqlite3.Connection]:
+    """A Firefox that holds its database for itself and has not yet written its last bookmarks into it."""
+    browser = sqlite3.connect(places, isolation_level=None)
+    for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "wal_autocheckpoint = 0"):
+        browser.execute(f"PRAGMA {setting}")
+    browser.execute("UPDATE moz_bookmarks SET title = 'Just renamed' WHERE guid = 'b1'")
+    yield browser
+    browser.close()
+
+
+def test_a_running_firefox_is_read_as_it_stands_and_left_alone(running: sqlite3.Connection, places: Path) -> None:
+    before = digests(places.parent)
+    assert "places.sqlite-wal" in before
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        sqlite3.connect(places, timeout=0).execute("SELECT * FROM moz_places")
+    assert [link.title for link in read(places)] == ["Just renamed", "Second"]
+    assert digests(places.parent) == before
+    assert running.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_what_a_running_chrome_has_not_committed_is_not_read(tmp_path: Path) -> None:
+    history = made(tmp_path / "History", HISTORY)
+    browser = sqlite3.connect(history, isolation_level=None)
+    for statement in ("PRAGMA locking_mode = EXCLUSIVE", "PRAGMA cache_size = 1", "BEGIN EXCLUSIVE"):
+        browser.execute(statement)
+    rows = ((f"https://later.example/{number}", "x" * 500, 1) for number in range(1_000))
+    browser.executemany("INSERT INTO urls (url, title, last_visit_time) VALUES (?, ?, ?)", rows)
+    before = digests(tmp_path)
+    assert history.stat().st_size > 100_000, "pages that are not committed are in the file already"
+    assert [link.url for link in read(history)] == ["https://a.example/", "https://b.example/"]
+    assert digests(tmp_path) == before
+    browser.close()
+
+
+def test_text_that_is_no_utf8_or_holds_nul_is_kept_as_far_as_it_goes(places: Path) -> None:
+    row = "('https://c.example/', CAST(x'41ff0042' AS TEXT), 9)"
+    more = f"INSERT INTO moz_places (url, title, last_visit_date) VALUES {row}"
+    titles = [link.title for link in read(made(places, more), ListFormat.HISTORY)]
+    assert titles[-1] == "A\ufffd\ufffdB"
+
+
+def test_a_row_without_a_url_is_reported(places: Path) -> None:
+    made(places, "UPDATE moz_places SET url = NULL WHERE id = 2")
+    assert [link.problem for link in read(places)] == ["", "its row names none"]
+
+
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [
+        ("CREATE TABLE cookies (x)", "neither Firefox's places.sqlite nor a History"),
+        ("CREATE TABLE core_snapshot (x)", "of an ArchiveBox collection"),
+        ("CREATE TABLE urls (x); CREATE TABLE visits (x)", "is not understood .no such column"),
+        ("CREATE TABLE urls (x); CREATE VIEW visits AS SELECT 1", "neither"),
+        (
+            "CREATE TABLE visits (x); CREATE VIRTUAL TABLE urls USING fts5(url, title, last_visit_time, hidden)",
+            "neither",
+        ),
+        (
+            """CREATE TABLE moz_places (id, url, title, hidden, last_visit_date);
+            CREATE TABLE moz_bookmarks (id, type, fk, parent, title, dateAdded, guid AS (zeroblob(900000000)));
+            INSERT INTO moz_bookmarks (type) VALUES (2)""",
+            "is not understood .string or blob too big",
+        ),
+    ],
+)
+def test_other_databases_and_hostile_schemas_are_refused(tmp_path: Path, script: str, sentence: str) -> None:
+    with pytest.raises(LinkFileError, match=sentence):
+        read(made(tmp_path / "some.sqlite", script))
+
+
+def test_a_small_database_that_claims_millions_of_rows_is_given_up(tmp_path: Path) -> None:
+    """Pages of its tree name one page 80 times, four deep (file format of SQLite, 1.6): 160 million rows."""
+    history = made(tmp_path / "History", f"PRAGMA page_size = 512; {HISTORY}")
+    with closing(sqlite3.connect(history)) as database:
+        (root,) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'urls'").fetchone()
+    content = bytearray(history.read_bytes())
+    last = len(content) // 512
+    leaf = content[(root - 1) * 512 : root * 512]
+    content[(root - 1) * 512 : root * 512] = inner(last + 1)
+    content += inner(last + 2) + inner(last + 3) + inner(last + 4) + leaf
+    content[28:32] = (last + 4).to_bytes(4, "big")
+    history.write_bytes(content)
+    with pytest.raises(LinkFileError, match="more work to read"):
+        read(history)
+
+
+def inner(child: int) -> bytes:
+    """A page inside of a tree, all of whose 80 cells are one, before its last child."""
+    cell = child.to_bytes(4, "big") + b"\x01"
+    head = b"\x05\0\0" + (80).to_bytes(2, "big") + (507).to_bytes(2, "big") + b"\0" + child.to_bytes(4, "big")
+    return head + (507).to_bytes(2, "big") * 80 + bytes(512 - 12 - 160 - 5) + cell
+
+
+@pytest.mark.parametrize("damage", ["cut", "overwritten", "nothing behind its mark"])
+def test_a_broken_database_is_said_to_be_one(places: Path, damage: str) -> None:
+    content = places.read_bytes()
+    broken = {"cut": content[:5_000], "overwritten": content[:4_096] + b"\xff" * (len(content) - 4_096)}
+    places.write_bytes(broken.get(damage, content[:16]))
+    with pytest.raises(LinkFileError, match=r"is a broken database|neither"):
+        read(places)
+
+
+def test_folders_in_a_ring_end(places: Path) -> None:
+    made(places, "UPDATE moz_bookmarks SET parent = 8 WHERE id = 7")
+    assert read(places)[0].tags == ("design", "web tools", "Work", "Research")
+
+
+def test_a_large_history_is_read_row_by_row(tmp_path: Path) -> None:
+    rows = """WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)
+        INSERT INTO urls (url, title, last_visit_time)
+        SELECT 'https://many.example/' || i, hex(zeroblob(200)), 13344473600000000 FROM n;"""
+    history = made(tmp_path / "History", HISTORY + rows)
+    assert history.stat().st_size > 20_000_000
+    tracemalloc.start()
+    with history.open("rb") as file:
+        assert sum(1 for _ in read_links(file)) == 50_002
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4_000_000
