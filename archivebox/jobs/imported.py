@@ -64,6 +64,10 @@ class Imported:
             lines = list(islice(file, most))
         return [_seed(line) for line in lines], offset + sum(map(len, lines))
 
+    def first_found(self, most: int) -> list[Seed]:
+        with self.found.open("rb") as file:
+            return [_seed(line) for line in islice(file, most)]
+
     def first_refusals(self, most: int) -> list[dict[str, str]]:
         with self.refused.open(encoding="utf-8", newline="") as file:
             return list(islice(csv.DictReader(file), most))

@@ -5,7 +5,8 @@ import click
 from archivebox.cli.declare import BG, PLUGINS, VISIBILITIES, command, flag, option, size_in_bytes, words
 from archivebox.cli.session import Needs
 
-PARSERS = ("auto", "url_list", "txt", "html", "rss", "netscape", "jsonl", "csv", "md", "sitemap", "warc")
+PARSERS = ("auto", "url_list", "txt", "html", "rss", "netscape", "jsonl", "csv", "md", "sitemap", "warc",
+           "posts", "jsonlz4", "sqlite", "history")  # fmt: skip
 
 COMMAND = command(
     "add",
@@ -19,7 +20,12 @@ COMMAND = command(
         option("--depth", text="Follow links so many steps away; else MAX_DEPTH.", type=click.IntRange(0, 100)),
         option("--tag", text="Tags for these pages, separated by commas.", multiple=True, metavar="NAMES"),
         PLUGINS,
-        option("--parser", text="How files are read.", default="auto", type=click.Choice(PARSERS)),
+        option(
+            "--parser",
+            text="How files are read; history: the visited pages of Firefox's places.sqlite, not its bookmarks.",
+            default="auto",
+            type=click.Choice(PARSERS),
+        ),
         BG,
         flag("--update", text="Of URLs that are there already, run only what is missing."),
         flag("--overwrite", text="Retire the versions that are there; `remove --undo` brings them back."),

@@ -60,7 +60,8 @@ class AddForm(CrawlForm):
     file = forms.FileField(
         label="Or a file",
         required=False,
-        help_text="Bookmarks, a feed, a sitemap, HTML, Markdown, CSV, JSON, WARC, WACZ, a list.",
+        help_text="Bookmarks or history of a browser, an export of a bookmark service, a feed, a sitemap, HTML, "
+        "Markdown, CSV, JSON, WARC, WACZ, a list.",
     )
     again = forms.ChoiceField(
         label="Archived already", choices=AGAIN, initial=DuplicatePolicy.CAPTURE.value, required=False

@@ -27,6 +27,7 @@ from archivebox.jobs.at_once import undo
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.models import Job
 from archivebox.jobs.permission import visible_jobs
+from archivebox.lib.links.formats import ListFormat
 from archivebox.web.auth.page_access import requires
 from archivebox.web.crawl.crawl_form import typed
 from archivebox.web.page.list_paging import page_of
@@ -34,6 +35,8 @@ from archivebox.web.views.add import REFUSALS_SHOWN, AddForm
 from archivebox.web.views.crawls import pages_part
 
 PASTED = "pasted text"
+FOUND_SHOWN = 20
+"""URLs of a list that are shown with their titles, dates and tags before they are added."""
 
 
 class ListForm(forms.Form):
@@ -43,8 +46,13 @@ class ListForm(forms.Form):
         label="A file",
         required=False,
         allow_empty_file=True,
-        help_text="Browser bookmarks, OPML, CSV, JSON, a feed, a sitemap, Markdown, HTML, WARC, WACZ, or URLs "
-        "one a line; up to 64 MB and 200,000 URLs.",
+        help_text="Bookmarks or history of a browser, an export of a bookmark or read-later service, OPML, CSV, JSON, "
+        "a feed, a sitemap, Markdown, HTML, WARC, WACZ, or URLs one a line; up to 64 MB and 200,000 URLs.",
+    )
+    parts = forms.ChoiceField(
+        label="Of Firefox's places.sqlite",
+        choices=[(ListFormat.AUTO, "Bookmarks"), (ListFormat.HISTORY, "Visited pages")],
+        required=False,
     )
     urls = forms.CharField(
         label="Or paste it", required=False, widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"})
@@ -54,6 +62,11 @@ class ListForm(forms.Form):
         if file := self.cleaned_data.get("file"):
             yield UrlList(cast("BinaryIO", file.file), str(file.name))
         yield from typed(self.cleaned_data.get("urls", ""), PASTED)
+
+    def request(self) -> CrawlRequest:
+        return CrawlRequest(
+            lists=list(self.given()), list_format=ListFormat(self.cleaned_data["parts"] or ListFormat.AUTO)
+        )
 
 
 class ChoicesForm(AddForm):
@@ -77,11 +90,11 @@ def index(request: HttpRequest) -> HttpResponse:
 
 def _take(request: HttpRequest, asked: ListForm) -> Job | None:
     """Read it; None where it cannot be, which the form then says."""
-    lists = list(asked.given())
-    name = lists[0].name if lists else PASTED
+    wanted = asked.request()
+    name = wanted.lists[0].name if wanted.lists else PASTED
     noting = partial(audit.record, request.user, "import.read", name=name)
     try:
-        return importing.take(CrawlRequest(lists=lists), requester_of(request.user), name, noting)
+        return importing.take(wanted, requester_of(request.user), name, noting)
     except RequestRefusedError as error:
         asked.add_error("file" if asked.cleaned_data.get("file") else "urls", str(error))
         return None
@@ -135,6 +148,7 @@ def _page(request: HttpRequest, job: Job, asked: ChoicesForm | None = None, stat
         "job": job, "found": job.memory, "form": asked, "busy": job.status in Job.OPEN,
         "has_refused": has_refused, "refused": files.first_refusals(REFUSALS_SHOWN) if has_refused else [],
         "is_there": asked is None or files.found.is_file(), "crawl": crawl,
+        "first": files.first_found(FOUND_SHOWN) if asked is not None and files.found.is_file() else [],
     }  # fmt: skip
     if crawl is not None:
         context |= {"crawl_is_open": crawl.status in Crawl.OPEN, **pages_part(request, crawl)}

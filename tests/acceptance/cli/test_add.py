@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.cli.conftest import Type
+from tests.browser_databases import PLACES, made
 
 GOOD = "https://example.com/page"
 
@@ -197,6 +198,19 @@ def test_a_file_is_taken_without_an_option(cli: Type, tmp_path: Path) -> None:
     assert crawl["snapshots"] == 3
     kept = (tmp_path / "data" / str(crawl["source"])).read_text()
     assert sorted(kept.split()) == ["https://example.com/other", GOOD, "https://example.com/third"]
+
+
+def test_databases_of_browsers_are_lists_by_file_and_by_pipe(cli: Type, tmp_path: Path) -> None:
+    places, other = made(tmp_path / "places.sqlite", PLACES), made(tmp_path / "x.db", "CREATE TABLE cookies (x)")
+    assert cli("add", "--bg", "--file", str(places)).record["snapshots"] == 2
+    found = {str(record["url"]): record for record in cli("list").records}
+    assert (found["https://a.example/"]["title"], found["https://b.example/"]["title"]) == ("Hello, world", "Second")
+    assert {*found["https://a.example/"]["tags"]} == {"design", "web tools", "Work", "Research"}  # type: ignore[misc]
+    piped = cli("add", "--bg", "--parser", "history", "-", stdin=places.read_bytes())
+    assert piped.record["snapshots"] == 2
+    assert "https://visited.example/" in {record["url"] for record in cli("list").records}
+    refused = cli("add", "--bg", str(other))
+    assert (refused.code, "neither Firefox's places.sqlite" in refused.err) == (2, True)
 
 
 def test_limits_of_a_crawl_are_its_settings(cli: Type, collection: Path) -> None:

@@ -8,6 +8,7 @@ import json
 import re
 import zipfile
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -20,6 +21,7 @@ from archivebox.jobs.deeds import DEEDS, AddLinks
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.models import Job
 from tests import factories
+from tests.browser_databases import PLACES, made
 from tests.carrying_out import carried_out
 from tests.integration.api.conftest import Caller, Make
 from tests.status_triggers import arrange
@@ -34,8 +36,8 @@ BOOKMARKS = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
 """
 
 
-def give(who: Caller, content: bytes, name: str = "bookmarks.html") -> HttpResponse:
-    answer: HttpResponse = who.client.post("/import/", {"file": SimpleUploadedFile(name, content)})  # type: ignore[assignment]  # the client's own kind
+def give(who: Caller, content: bytes, name: str = "bookmarks.html", **fields: str) -> HttpResponse:
+    answer: HttpResponse = who.client.post("/import/", {"file": SimpleUploadedFile(name, content), **fields})  # type: ignore[assignment]  # the client's own kind
     return answer
 
 
@@ -77,6 +79,37 @@ def test_what_was_found_is_told_before_anything_is_added_and_then_it_is(editor: 
     assert "2</b> of 2 pages added" in page(one(editor, job))
     assert one(editor, job, change="undo").status_code == 302
     assert list(Snapshot.objects.kept().values_list("crawl", flat=True)) == [known.pk]
+
+
+def test_a_database_of_firefox_shows_dates_and_tags_before_it_is_added(editor: Caller, tmp_path: Path) -> None:
+    database = made(tmp_path / "places.sqlite", PLACES).read_bytes()
+    assert give(editor, database, "places.sqlite").status_code == 302
+    job = Job.objects.get()
+    told = re.sub(r"<[^>]+>", " ", page(one(editor, job)))
+    for words in (
+        "2  new",
+        "Hello, world",
+        "https://a.example/",
+        "2023-11-14 22:13",
+        "design, web tools, Work, Research",
+    ):
+        assert words in told
+    one(editor, job, change="add", depth="0")
+    carried_out(Job.objects.get())
+    first = Snapshot.objects.get(url="https://a.example/")
+    assert first.bookmarked_at == datetime(2023, 11, 14, 22, 13, 20, 123456, UTC)
+    assert {tag.name for tag in first.tags.all()} == {"design", "web tools", "Work", "Research"}
+
+
+def test_visited_pages_are_taken_where_they_are_chosen_and_other_databases_refused(
+    editor: Caller, tmp_path: Path
+) -> None:
+    database = made(tmp_path / "places.sqlite", PLACES).read_bytes()
+    assert give(editor, database, "places.sqlite", parts="history").status_code == 302
+    assert "https://visited.example/" in page(one(editor, Job.objects.get()))
+    refused = give(editor, made(tmp_path / "other.sqlite", "CREATE TABLE cookies (x)").read_bytes(), "Cookies")
+    assert refused.status_code == 422
+    assert "Cookies is a database, but neither Firefox" in page(refused)
 
 
 def test_each_of_its_pages_has_a_state_and_what_failed_is_told_as_csv(editor: Caller) -> None:

@@ -15,7 +15,9 @@ import click
 import pytest
 
 import archivebox.cli
+from archivebox.cli.add import PARSERS
 from archivebox.cli.main import COMMANDS, PACKAGES, PROGRAM, main
+from archivebox.lib.links.formats import ListFormat
 
 
 def commands(
@@ -125,3 +127,7 @@ def test_wrong_words_are_a_sentence_and_status_2(
     printed = capsys.readouterr()
     assert sentence in printed.err
     assert printed.out == ""
+
+
+def test_each_format_of_a_list_can_be_chosen() -> None:
+    assert {*PARSERS} == {*ListFormat}
