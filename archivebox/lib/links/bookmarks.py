@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from archivebox.lib.links.dates import iso
 from archivebox.lib.links.link import Link, words
-from archivebox.lib.links.tags import TO_READ, folder_tags, joined
+from archivebox.lib.links.tags import DEEPEST, TO_READ, folder_tags, joined
 from archivebox.lib.links.text import decoded, lines
 
 _PART = re.compile(r"<(?:(a)\s([^<>]*)>(.*?)(?:</a>|$)|(h3)\b([^<>]*)>(.*?)(?:</h3>|$)|(/?dl)\b[^<>]*>)", re.IGNORECASE)
@@ -16,8 +16,6 @@ _ATTRIBUTE = re.compile(r"([a-z_-]+)\s*=\s*\"([^\"]*)\"", re.IGNORECASE)
 _ROOT = re.compile(r"(PERSONAL_TOOLBAR|UNFILED_BOOKMARKS)_FOLDER", re.IGNORECASE)
 """A folder that the browser has of itself, whatever it is called there."""
 _MARKUP = re.compile(r"<[^>]*>")
-_DEEPEST = 20
-"""Folders around a bookmark that count, the innermost ones."""
 
 
 def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
@@ -32,7 +30,7 @@ def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
                     name = "" if _ROOT.search(kind) else _plain(title)
                 else:
                     folders[-1:] = [] if level[0] == "/" else [*folders[-1:], name]
-                    name, inner = "", folder_tags(folders[-_DEEPEST:])
+                    name, inner = "", folder_tags(folders[-DEEPEST:])
 
 
 def _link(number: int, attributes: str, inside: str, folders: tuple[str, ...]) -> Link:

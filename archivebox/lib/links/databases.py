@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import groupby, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,23 +13,27 @@ from typing import BinaryIO, NamedTuple
 
 from archivebox.lib.links.dates import iso
 from archivebox.lib.links.link import Link, LinkFileError
-from archivebox.lib.links.tags import folder_tags, joined
+from archivebox.lib.links.tags import DEEPEST, folder_tags, joined
 
 _BESIDE = ("-wal", "-journal")
 """What belongs to a database; the ``-shm`` of another process is never copied, SQLite makes its own."""
+_OF_SEVERAL = bytes.fromhex("d9d505f920a163d7")
+"""Ends a journal that names a file which SQLite deletes when it has rolled back (pager.c); no browser writes it."""
 _COPIES, _PAUSE = 5, 0.2
 """Copies that are tried while a browser writes, and the seconds between two."""
 _LONGEST = 16_000_000
 """Bytes of one value or row."""
 _STEPS_ALWAYS, _STEPS_A_BYTE, _STEPS_AT_ONCE = 2_000_000, 8, 100_000
 """What SQLite may do for one list: a row has at least 40 bytes and takes less than a hundred steps."""
-_MOST_FOLDERS, _DEEPEST, _MOST_ROWS = 100_000, 20, 10_000
-"""Folders of a profile, those around a bookmark that count, and bookmarks and tags of one page."""
+_MOST_FOLDERS, _MOST_ROWS = 100_000, 10_000
+"""Folders of a profile, and bookmarks and tags of one page."""
 _FIREFOX, _CHROME = frozenset({"moz_bookmarks", "moz_places"}), frozenset({"urls", "visits"})
 _ROOTS = frozenset({"root________", "menu________", "toolbar_____", "unfiled_____", "mobile______"})
 _TAGS_ROOT = "tags________"
 """Folders that Firefox has of itself (Bookmarks.sys.mjs); each folder in the last one is a tag."""
 
+_TABLES = """SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'
+    AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(sqlite_master.name) WHERE hidden <> 0)"""
 _BOOKMARKS = """SELECT b.fk, p.url, b.title, p.title, b.dateAdded, b.parent FROM moz_bookmarks b
     JOIN moz_places p ON p.id = b.fk WHERE b.type = 1 ORDER BY b.fk"""
 _FOLDERS = "SELECT id, parent, title, guid FROM moz_bookmarks WHERE type = 2 LIMIT ?"
@@ -70,9 +74,10 @@ def _other(tables: set[str]) -> str:
 
 
 def _reason(error: sqlite3.Error) -> str:
-    if error.sqlite_errorname == "SQLITE_INTERRUPT":
+    name = getattr(error, "sqlite_errorname", "")  # what Python raises of itself has none
+    if name == "SQLITE_INTERRUPT":
         return "takes more work to read than any database of a browser of its size"
-    if error.sqlite_errorname.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return f"is a broken database ({error}). If its browser is running, close it, and try again"
     return f"is a database of a browser that is not understood ({error})"
 
@@ -101,11 +106,19 @@ def _copy(file: BinaryIO, copy: Path) -> None:
     for ending in _BESIDE:
         beside = Path(f"{copy}{ending}")
         beside.unlink(missing_ok=True)
-        if path := _place(file):
-            try:
+        if (path := _place(file)) and Path(f"{path}{ending}").is_file():
+            with suppress(FileNotFoundError):  # the browser has just closed it
                 shutil.copyfile(f"{path}{ending}", beside)
-            except FileNotFoundError:
-                continue
+    _refuse_journal_of_several(Path(f"{copy}-journal"))
+
+
+def _refuse_journal_of_several(journal: Path) -> None:
+    if not journal.is_file():
+        return
+    with journal.open("rb") as file:
+        file.seek(max(0, journal.stat().st_size - len(_OF_SEVERAL)))
+        if file.read() == _OF_SEVERAL:
+            raise LinkFileError("has a journal beside it that names another file, which no browser writes")
 
 
 def _state(file: BinaryIO) -> list[tuple[int, int]]:
@@ -139,7 +152,8 @@ def _opened(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
     database.text_factory = lambda raw: raw.decode("utf-8", "replace").replace("\0", "\ufffd")
-    left = (_STEPS_ALWAYS + _STEPS_A_BYTE * path.stat().st_size) // _STEPS_AT_ONCE
+    size = sum(one.stat().st_size for one in path.parent.iterdir())
+    left = (_STEPS_ALWAYS + _STEPS_A_BYTE * size) // _STEPS_AT_ONCE
     steps = iter(range(left))
     database.set_progress_handler(lambda: next(steps, None) is None, _STEPS_AT_ONCE)
     for setting in ("trusted_schema = OFF", "cell_size_check = ON", "query_only = ON"):
@@ -148,9 +162,8 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _tables(database: sqlite3.Connection) -> set[str]:
-    """Plain tables: a view or virtual table could run anything."""
-    rows = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'")
-    return {str(name) for (name,) in rows}
+    """Plain tables without computed columns: a view, virtual table or expression could run anything."""
+    return {str(name) for (name,) in database.execute(_TABLES)}
 
 
 def _allow_only(database: sqlite3.Connection, tables: frozenset[str]) -> None:
@@ -217,9 +230,9 @@ class _Folders:
         return " ".join(str(self._rows[key][1] or "").split())
 
     def tags(self, key: int) -> tuple[str, ...]:
-        """From the outermost one that a person has made; more of them than `_DEEPEST` are a ring."""
+        """From the outermost one that a person has made; more of them than `DEEPEST` are a ring."""
         names: list[str] = []
-        while key in self._rows and len(names) < _DEEPEST and self._rows[key][2] not in _ROOTS:
+        while key in self._rows and len(names) < DEEPEST and self._rows[key][2] not in _ROOTS:
             names.insert(0, self.name(key))
             key = self._rows[key][0]
         return folder_tags(dict.fromkeys(names))

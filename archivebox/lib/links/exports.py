@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from archivebox.lib.jsonl import JSON
-from archivebox.lib.links.tags import folder_tags, joined, tags_of
+from archivebox.lib.links.tags import DEEPEST, folder_tags, joined, tags_of
 
 Record = Mapping[str, JSON]
 LIST_KEYS = ("items", "links", "bookmarks", "Browser History", "history")
@@ -112,11 +112,9 @@ class _Paths:
         self._folders = {str(one.get("id")): one for one in folders}
 
     def of(self, key: JSON) -> tuple[str, ...]:
-        """The names from the outermost one; a folder that is in itself ends them."""
+        """The names from the outermost one; more of them than `DEEPEST` are a ring."""
         names: list[str] = []
-        seen: set[str] = set()
-        while (folder := self._folders.get(str(key))) is not None and str(key) not in seen:
-            seen.add(str(key))
+        while (folder := self._folders.get(str(key))) is not None and len(names) < DEEPEST:
             names.insert(0, str(folder.get("name") or ""))
             key = folder.get("parentId")
-        return folder_tags(names)
+        return folder_tags(dict.fromkeys(names))

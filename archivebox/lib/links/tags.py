@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.links.link import words
 
+DEEPEST = 20
+"""Folders around a bookmark that count, the innermost ones."""
 TO_READ = "toread"
 """What Pinboard and Delicious call a bookmark that is still to be read."""
 _OF_PROGRAMS = frozenset(
@@ -17,6 +19,8 @@ _OF_PROGRAMS = frozenset(
     }
 )  # fmt: skip
 """Folders that browsers and services have of themselves, which say nothing of what is in them."""
+_LONGEST_PYTHON = 20_000
+"""Characters of a list as Python writes it: what is parsed takes a thousand times their memory."""
 _NAME_KEYS = ("name", "label", "title", "slug")
 
 
@@ -62,6 +66,8 @@ def _list_in(text: str) -> JSON:
     try:
         found: JSON = json.loads(text)
     except (ValueError, RecursionError):
+        if len(text) > _LONGEST_PYTHON:
+            return []
         try:
             found = ast.literal_eval(text)
         except (ValueError, SyntaxError, RecursionError, MemoryError):

@@ -491,6 +491,8 @@ def test_any_cell_gives_tags_without_a_fault(text: str) -> None:
         ("[unfinished", ("[unfinished",)),
         ("[__import__('os')]", ()),
         ("[" * 5_000 + "]" * 5_000, ()),
+        (f"[{'1 + ' * 5_000}1, 'a']", ()),
+        (f"[{', '.join(['1'] * 10_000)}, 'a']", ()),
         ("[]", ()),
     ],
 )

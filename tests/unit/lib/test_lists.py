@@ -5,6 +5,7 @@ have published of it; none was exported by the program itself. Each has ``https:
 """
 
 import io
+import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -141,6 +142,13 @@ def test_folders_in_one_another_without_end_take_no_more_than_their_length() -> 
     for _ in range(3):
         nested += nested.partition("\n")[2]
     assert {link.tags for link in read_links(io.BytesIO(nested.encode()))} == {("x",)}
+
+
+def test_of_collections_in_one_another_without_end_the_innermost_count() -> None:
+    chain = [{"id": n, "parentId": n - 1, "name": f"{n}"} for n in range(40)]
+    document = json.dumps({"collections": [*chain[:-1], {**chain[-1], "links": [{"url": "https://a.example/"}]}]})
+    (link,) = read_links(io.BytesIO(document.encode()))
+    assert link.tags == tuple(f"{n}" for n in range(20, 40))
 
 
 def test_a_posts_file_with_entities_or_of_another_kind_is_refused() -> None:
