@@ -23,7 +23,7 @@ from archivebox.contract.hook import Hook
 from archivebox.contract.schema import prefix
 from archivebox.core.crawl_control.retry import retry_program
 from archivebox.hooks import (
-    APPLICATION,
+    HOOK_PATH,
     Call,
     base_layers,
     lib_dir,
@@ -182,7 +182,7 @@ def _errand(session: Session, hook: Hook, requests: list[BinaryRequest], setting
     process = _process(session, hook.plugin, [sys.executable, str(script), f"--programs={json.dumps(programs)}"])
     process.timeout = PLAN_TIME
     call = Call(DATA_FOLDER.root, {}, {}, {}, settings, {})
-    process.launch_env = {**prepare_hook(hook, call).env, "PYTHONPATH": str(APPLICATION)}
+    process.launch_env = {**prepare_hook(hook, call).env, "PYTHONPATH": str(HOOK_PATH)}
     process.launch()
     records = list(jsonl.read(process.stdout_file))
     process_hook_records([record for record in records if record.get("type") == "Process"], {"process": process})

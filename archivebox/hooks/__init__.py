@@ -3,6 +3,7 @@
 from archivebox.contract.hooknames import extract_step, is_background_hook
 from archivebox.hooks.calls import (
     APPLICATION,
+    HOOK_PATH,
     INHERITED,
     Call,
     HookCall,
@@ -34,6 +35,7 @@ from archivebox.hooks.running import run_hook
 
 __all__ = [
     "APPLICATION",
+    "HOOK_PATH",
     "INHERITED",
     "Call",
     "HookCall",

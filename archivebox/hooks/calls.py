@@ -20,6 +20,9 @@ from archivebox.hooks.registry import needed_programs, path_of_program, place_se
 from archivebox.lib.processes import MARK
 
 APPLICATION = Path(__file__).parent.parent.parent
+"""Where our own processes find the application; an installed one has its libraries there, too."""
+HOOK_PATH = Path(__file__).with_name("pythonpath")
+"""Where hooks find our modules, and nothing else."""
 INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "XDG_RUNTIME_DIR")
 """What of our own environment every hook gets; everything else it gets is a setting."""
 FOR_INSTALLERS = (
@@ -128,7 +131,7 @@ def prepare_hook(hook: Hook, call: Call) -> HookCall:
     versions = {name: call.versions.get(plugin.env[name], "") for name in programs}
     told = {f"{name.removesuffix('_BINARY')}_VERSION": version for name, version in versions.items() if version}
     starts_cold = hook.environment and not hook.fork  # who forks the others gives them the path where it cannot
-    path = {"PYTHONPATH": str(APPLICATION)} if starts_cold else {}
+    path = {"PYTHONPATH": str(HOOK_PATH)} if starts_cold else {}
     return HookCall(
         hook=hook,
         argv=(*_interpreter(hook, call), str(hook.path), *hook.arguments(call.arguments)),
@@ -209,7 +212,7 @@ def script_environment(plugin: str, settings: Resolved, binaries: Mapping[str, s
     """What a script of a plugin finds that is no hook: it is asked something, outside any object's work."""
     env, names = _environment(plugin, Call(DATA_FOLDER.root, {}, {}, {}, settings, binaries), for_installer=False)
     programs = {name: binaries[env[name]] for name in names if name.endswith("_BINARY") and env[name] in binaries}
-    return env | programs | {"PYTHONPATH": str(APPLICATION)}
+    return env | programs | {"PYTHONPATH": str(HOOK_PATH)}
 
 
 def lib_dir(settings: Resolved) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 from archivebox.contract import discovery
 from archivebox.contract.hook import Hook
 from archivebox.contract.hooknames import parse_hook_name
-from archivebox.hooks.calls import APPLICATION, Call, Proxy, prepare_hook
+from archivebox.hooks.calls import HOOK_PATH, Call, Proxy, prepare_hook
 from archivebox.hooks.registry import crawl_layers, plugins, resolve_settings
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.host import Machine
@@ -50,7 +50,7 @@ def run_hook(
         timeout=timeout or prepared.timeout,
         **{name: ids[name] for name in ("crawl_id", "snapshot_id", "binary_id") if name in ids},
     )
-    process.launch_env = {**prepared.env, "PYTHONPATH": str(APPLICATION)}
+    process.launch_env = {**prepared.env, "PYTHONPATH": str(HOOK_PATH)}
     return process.launch(background=hook.background)
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from archivebox.base_models.rows import new_id
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.records import EndReason
-from archivebox.hooks import APPLICATION
+from archivebox.hooks import HOOK_PATH
 from archivebox.lib import processes
 from archivebox.lib.jsonl import JSON
 from archivebox.lib.processes import (
@@ -138,7 +138,7 @@ class HookStarter:
                     return server.spawn(launch)
                 except ForkServerGone as reason:
                     log.debug("started cold: %s", reason)
-            launch.env["PYTHONPATH"] = str(APPLICATION)
+            launch.env["PYTHONPATH"] = str(HOOK_PATH)
         return processes.spawn(launch)
 
     def warm_up(self) -> ForkServer | None:
@@ -181,7 +181,7 @@ class HookStarter:
             later=later,
             log=DATA_FOLDER.process_log("forkserver", key, "stderr"),
             spawn_log=self._spawn_log.path,
-            sys_path=[str(APPLICATION)],
+            sys_path=[str(HOOK_PATH)],
             data_dir=DATA_FOLDER.root,
             process_id=str(key),
         )
