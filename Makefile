@@ -5,7 +5,7 @@ PATHS := archivebox tests bin/environment.py $(wildcard benchmarks)
 CHAOS_SECONDS ?= 300
 ENGINE := tests/integration/engine tests/chaos
 
-.PHONY: help env check format lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root chaos chaos-pages fuzz bench quality lock lock-upgrade lock-plugins changelog clean
+.PHONY: help env check format lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root chaos chaos-pages fuzz bench quality lock lock-upgrade lock-plugins wheel changelog clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -95,9 +95,12 @@ lock-upgrade: env  ## the same, with the newest versions
 lock-plugins: env  ## write the lock files of what plugins have pip install
 	.venv/bin/python -m tests.suite.locks
 
+wheel: env  ## build the package for PyPI, source and wheel, into dist/
+	.venv/bin/uv build --quiet --out-dir dist
+
 changelog: env  ## show what changelog.d would add to CHANGELOG.md
 	.venv/bin/towncrier build --draft
 
 clean:  ## remove what can be made again
-	rm -rf .venv .venv.* .mypy_cache .ruff_cache .import_linter_cache build *.egg-info
+	rm -rf .venv .venv.* .mypy_cache .ruff_cache .import_linter_cache build dist *.egg-info
 	find archivebox tests bin -name __pycache__ -type d -prune -exec rm -rf {} +

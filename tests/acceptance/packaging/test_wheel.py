@@ -1,0 +1,155 @@
+"""The package archives and shows pages on a machine that has no checkout, as pipx and uv install it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from archivebox import __version__
+from tests.site.serve import Site
+
+CHECKOUT = Path(__file__).parents[3]
+PATIENCE = 240.0
+"""Seconds for a step on a loaded machine."""
+PIP = [sys.executable, "-I", "-m", "pip", "--no-input", "--disable-pip-version-check", "--quiet"]
+PLUGINS = "title,headers,htmltotext,screenshot"
+
+
+class Installed:
+    """The program in an environment of its own, typed in a folder that has nothing."""
+
+    def __init__(self, environment: Path, home: Path) -> None:
+        self.program = environment / "bin" / "archivebox"
+        self.python = environment / "bin" / "python"
+        self.home = home
+        ours = ("ARCHIVEBOX_", "DJANGO_", "PYTHON", "DATA", "LIB_DIR")
+        self._env = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+        self._env |= {f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("DATA", "STATE", "CACHE")}
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [self.program, *words],
+            cwd=self.home,
+            env=self._env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def type(self, *words: str) -> str:
+        """What one command printed to stdout; it must have succeeded."""
+        out, err = self.start(*words).communicate(timeout=PATIENCE)
+        assert out, err
+        return out
+
+    def records(self, *words: str) -> list[dict[str, object]]:
+        return [json.loads(line) for line in self.type(*words).splitlines()]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built of a copy, as a build leaves its own folders beside what it builds."""
+    source, built = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(CHECKOUT / "archivebox", source / "archivebox", ignore=ignored)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(CHECKOUT / name, source)
+    subprocess.run([*PIP, "wheel", "--no-deps", f"--wheel-dir={built}", source], check=True, timeout=PATIENCE)
+    (only,) = built.iterdir()
+    return only
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """With the libraries that the package asks for, in the versions of the lock file."""
+    environment, home = tmp_path_factory.mktemp("environment"), tmp_path_factory.mktemp("home")
+    subprocess.run([sys.executable, "-I", "-m", "venv", "--without-pip", environment], check=True, timeout=PATIENCE)
+    lock = (CHECKOUT / "requirements.lock").read_text()
+    versions = home / "constraints.txt"
+    versions.write_text("\n".join(re.findall(r"^[a-z0-9][^\\\n]*", lock, re.MULTILINE)))
+    install = [*PIP, "--python", str(environment / "bin" / "python"), "install", "--no-compile", "--only-binary=:all:"]
+    subprocess.run([*install, f"--constraint={versions}", wheel], check=True, timeout=PATIENCE)
+    return Installed(environment, home)
+
+
+def test_the_package_brings_every_file_of_the_program(wheel: Path, tmp_path: Path) -> None:
+    shutil.unpack_archive(wheel, tmp_path, "zip")
+    ours = CHECKOUT / "archivebox"
+    wanted = {str(path.relative_to(ours)) for path in ours.rglob("*") if path.is_file()}
+    brought = {str(path.relative_to(tmp_path / "archivebox")) for path in (tmp_path / "archivebox").rglob("*")}
+    assert {path for path in wanted - brought if "__pycache__" not in path} == set()
+
+
+def test_it_says_its_version_and_runs_from_its_own_folder(installed: Installed) -> None:
+    assert installed.type("version") == f"archivebox {__version__}\n"
+    asked = "import archivebox, importlib.metadata as m; print(archivebox.__file__, m.version('archivebox'))"
+    file, version = subprocess.check_output([installed.python, "-I", "-c", asked], text=True).split()
+    assert Path(file).is_relative_to(installed.python.parents[1])
+    assert version == __version__
+
+
+def test_it_installs_a_program_into_an_environment_of_its_own(installed: Installed) -> None:
+    (binary,) = installed.records("install", "gallery-dl")
+    assert (binary["status"], binary["binprovider"]) == ("succeeded", "pip"), binary
+    assert Path(str(binary["abspath"])).is_relative_to(installed.home)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_it_archives_a_page_and_serves_it(installed: Installed, site: Site) -> None:
+    installed.type("init")
+    *_, snapshot, summary = installed.records("add", f"--plugins={PLUGINS}", f"{site.url}/")
+    assert summary["exit_code"] == 0, summary
+    shown = installed.records("snapshot", "show", str(snapshot["id"]))
+    succeeded = {record["plugin"] for record in shown if record.get("status") == "succeeded" and "plugin" in record}
+    assert set(PLUGINS.split(",")) <= succeeded, shown
+    with serving(installed) as url:
+        page = urllib.request.urlopen(f"{url}/", timeout=60).read().decode()
+        style = re.search(r'href="(/static/[^"]+\.css[^"]*)"', page)
+        assert style, page
+        assert urllib.request.urlopen(url + style[1], timeout=60).status == 200
+
+
+@contextmanager
+def serving(installed: Installed) -> Iterator[str]:
+    """The address of its server, which is ended."""
+    with closing(socket.socket()) as app, closing(socket.socket()) as pages:
+        app.bind(("127.0.0.1", 0))
+        pages.bind(("127.0.0.1", 0))
+        ports = app.getsockname()[1], pages.getsockname()[1]
+    url = f"http://127.0.0.1:{ports[0]}"
+    server = installed.start("server", f"--bind=127.0.0.1:{ports[0]}", f"--replay=127.0.0.1:{ports[1]}")
+    try:
+        wait_until_healthy(url, server)
+        yield url
+    finally:
+        server.send_signal(signal.SIGTERM)
+        _, err = server.communicate(timeout=PATIENCE)
+    assert server.returncode == 128 + signal.SIGTERM, err
+
+
+def wait_until_healthy(url: str, server: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + PATIENCE
+    while server.poll() is None and time.monotonic() < end:
+        try:
+            urllib.request.urlopen(f"{url}/health/", timeout=5).close()
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            time.sleep(0.1)
+        else:
+            return
+    raise AssertionError(f"{url} does not answer")
