@@ -25,8 +25,10 @@ from tests.site.serve import Site
 CHECKOUT = Path(__file__).parents[3]
 PATIENCE = 240.0
 """Seconds for a step on a loaded machine."""
-PIP = [sys.executable, "-I", "-m", "pip", "--no-input", "--disable-pip-version-check", "--quiet"]
-PLUGINS = "title,headers,htmltotext,screenshot"
+UV = Path(sys.executable).with_name("uv")
+"""Builds and installs in a fifth of pip's time, side by side and without writing bytecode."""
+PLUGINS = "title,dom,trafilatura"
+"""The last one's hooks have a Python environment of their own, which is made here."""
 
 
 class Installed:
@@ -69,8 +71,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(CHECKOUT / "archivebox", source / "archivebox", ignore=ignored)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(CHECKOUT / name, source)
-    subprocess.run([*PIP, "wheel", "--no-deps", f"--wheel-dir={built}", source], check=True, timeout=PATIENCE)
-    (only,) = built.iterdir()
+    uv("build", "--wheel", f"--out-dir={built}", source)
+    (only,) = built.glob("*.whl")
     return only
 
 
@@ -78,13 +80,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """With the libraries that the package asks for, in the versions of the lock file."""
     environment, home = tmp_path_factory.mktemp("environment"), tmp_path_factory.mktemp("home")
-    subprocess.run([sys.executable, "-I", "-m", "venv", "--without-pip", environment], check=True, timeout=PATIENCE)
-    lock = (CHECKOUT / "requirements.lock").read_text()
-    versions = home / "constraints.txt"
-    versions.write_text("\n".join(re.findall(r"^[a-z0-9][^\\\n]*", lock, re.MULTILINE)))
-    install = [*PIP, "--python", str(environment / "bin" / "python"), "install", "--no-compile", "--only-binary=:all:"]
-    subprocess.run([*install, f"--constraint={versions}", wheel], check=True, timeout=PATIENCE)
+    uv("venv", "--python", sys.executable, environment)
+    python, versions = environment / "bin" / "python", CHECKOUT / "requirements.lock"
+    uv("pip", "install", "--only-binary=:all:", f"--python={python}", f"--constraints={versions}", wheel)
     return Installed(environment, home)
+
+
+def uv(*words: str | Path) -> None:
+    """Run one of its commands; a slow registry has three minutes for each answer."""
+    env = {"UV_HTTP_TIMEOUT": "180", **os.environ}
+    subprocess.run([UV, "--quiet", *words], check=True, timeout=PATIENCE, env=env)
 
 
 def test_the_package_brings_every_file_of_the_program(wheel: Path, tmp_path: Path) -> None:
@@ -101,12 +106,6 @@ def test_it_says_its_version_and_runs_from_its_own_folder(installed: Installed) 
     file, version = subprocess.check_output([installed.python, "-I", "-c", asked], text=True).split()
     assert Path(file).is_relative_to(installed.python.parents[1])
     assert version == __version__
-
-
-def test_it_installs_a_program_into_an_environment_of_its_own(installed: Installed) -> None:
-    (binary,) = installed.records("install", "gallery-dl")
-    assert (binary["status"], binary["binprovider"]) == ("succeeded", "pip"), binary
-    assert Path(str(binary["abspath"])).is_relative_to(installed.home)
 
 
 @pytest.mark.browser
