@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from archivebox.lib.processes import ProcessIdentity, marked
+from tests.empty import make_empty
 
 PATIENCE = 240.0
 """Seconds in which a crawl of some pages ends on a loaded machine."""
 
 
 class Home:
-    """A fresh folder in which somebody types `archivebox …`."""
+    """A folder with an empty collection, in which somebody types `archivebox …`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -81,6 +82,7 @@ class Home:
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
     place = Home(tmp_path)
+    make_empty(place.data)
     yield place
     if place.data.exists():
         place.kill_everything()

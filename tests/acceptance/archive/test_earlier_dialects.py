@@ -107,7 +107,6 @@ def test_the_browser_plugins_of_a_dialect_run_unmodified(
 ) -> None:
     home.env |= programs.environment | NO_SANDBOX | {"PRIVATE_NETWORK_ALLOWLIST": ""}
     home.env["PATH"] = f"{install_node(programs, node)}{os.pathsep}{home.env['PATH']}"
-    home.type("init")
     put_in(home, install_family(programs, family.version))
     code, _ = home.type("add", "--plugins", PLUGINS, site.url_for("/article"))
     results = home.rows("SELECT hook_name, status, reason, output_str FROM core_archiveresult")
@@ -146,7 +145,6 @@ def save_as_one_file(home: Home, site: Site, programs: Programs, family: Family,
     home.env |= programs.environment | NO_SANDBOX | {"PRIVATE_NETWORK_ALLOWLIST": ""}
     home.env["SINGLEFILE_ARGS_EXTRA"] = json.dumps([browser])
     home.env["PATH"] = f"{install_node(programs, node)}{os.pathsep}{home.env['PATH']}"
-    home.type("init")
     put_in(home, install_family(programs, family.version))
     home.type("add", "--plugins", "puppeteer,chrome,singlefile", site.url_for("/article"))
     (result,) = home.rows("SELECT status, reason, output_str FROM core_archiveresult WHERE plugin = 'singlefile'")

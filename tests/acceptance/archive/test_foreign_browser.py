@@ -52,7 +52,6 @@ open("seen.json", "w").write(json.dumps(seen))
 def test_a_page_in_somebody_elses_chrome_does_not_reach_its_devtools_port(home: Home, site: Site) -> None:
     home.env["PRIVATE_NETWORK_ALLOWLIST"] = ""
     plugin = home.data / "plugins" / "theirs"
-    home.type("init")
     plugin.mkdir(parents=True)
     (plugin / "on_Crawl__10_launch.bg.sh").write_text(LAUNCH)
     (plugin / "on_Snapshot__60_ask.py").write_text(ASK)

@@ -172,7 +172,6 @@ def test_a_program_that_nobody_has_stops_no_crawl(home: Home, site: Site) -> Non
 
 
 def test_a_copied_and_changed_plugin_works_in_place_of_the_bundled_one(home: Home, site: Site) -> None:
-    home.type("init")
     copy = home.data / "plugins" / "htmltotext"
     shutil.copytree(BUNDLED / "htmltotext", copy, ignore=shutil.ignore_patterns("__pycache__"))
     with (copy / "xml_text.py").open("a") as helper:
@@ -185,7 +184,6 @@ def test_a_copied_and_changed_plugin_works_in_place_of_the_bundled_one(home: Hom
 
 
 def test_a_program_is_asked_for_its_version_once_and_not_for_each_page(home: Home, site: Site) -> None:
-    home.type("init")
     code, _ = home.type("add", "--plugins", "wget", *(site.url_for(f"/colour?{number}") for number in range(3)))
     assert code == 0
     asked = "SELECT cmd FROM machine_process WHERE process_type = 'binary' AND cmd LIKE '%--version%'"

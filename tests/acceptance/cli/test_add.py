@@ -96,6 +96,7 @@ def test_the_first_add_makes_the_collection_and_keeps_what_was_given(cli: Type, 
     assert sorted(map(str, snapshot["tags"])) == ["later", "reading"]  # type: ignore[call-overload]
 
 
+@pytest.mark.usefixtures("collection")
 def test_lines_of_stdin_are_taken_one_by_one(cli: Type) -> None:
     done = cli(
         "add", "--bg", stdin=b"# mine\nhttps://a.test/\nnot-a-url\njavascript:x\nhttps://b.test/\0\nhttps://c.test/\n"
@@ -140,6 +141,7 @@ def test_a_bad_argument_beside_a_good_file_takes_nothing(cli: Type, tmp_path: Pa
 
 
 @pytest.mark.database
+@pytest.mark.usefixtures("collection")
 def test_a_hundred_thousand_lines_are_one_crawl(cli: Type, tmp_path: Path) -> None:
     (tmp_path / "many.txt").write_text("".join(f"https://example.com/{number}\n" for number in range(100_000)))
     done = cli("add", "--bg", "--file", "many.txt")
@@ -148,11 +150,13 @@ def test_a_hundred_thousand_lines_are_one_crawl(cli: Type, tmp_path: Path) -> No
     assert cli("status").record["snapshots"] == {"total": 100_000, "queued": 100_000}
 
 
+@pytest.mark.usefixtures("collection")
 def test_one_url_many_times_is_one_snapshot(cli: Type) -> None:
     assert cli("add", "--bg", GOOD, GOOD, "HTTPS://EXAMPLE.com/page").record["snapshots"] == 1
 
 
 @pytest.mark.database
+@pytest.mark.usefixtures("collection")
 def test_the_same_url_again_is_a_new_version_update_is_not_and_overwrite_retires(cli: Type) -> None:
     cli("add", "--bg", GOOD)
     cli("add", "--bg", GOOD)
@@ -166,6 +170,7 @@ def test_the_same_url_again_is_a_new_version_update_is_not_and_overwrite_retires
 
 
 @pytest.mark.database
+@pytest.mark.usefixtures("collection")
 def test_index_only_writes_rows_that_nothing_runs(cli: Type) -> None:
     done = cli("add", "--index-only", GOOD)
     assert done.code == 0
@@ -188,10 +193,12 @@ def test_data_dir_by_option_by_environment_and_by_being_inside(cli: Type, tmp_pa
 @pytest.mark.parametrize(
     ("words", "depth"), [([], 1), (["--depth", "0"], 0), (["--config", "MAX_DEPTH=2"], 2), (["--depth", "3"], 3)]
 )
+@pytest.mark.usefixtures("collection")
 def test_the_depth_is_that_of_the_option_else_of_the_setting(cli: Type, words: list[str], depth: int) -> None:
     assert cli("add", "--bg", *words, GOOD, MAX_DEPTH="1").record["max_depth"] == depth
 
 
+@pytest.mark.usefixtures("collection")
 def test_a_file_is_taken_without_an_option(cli: Type, tmp_path: Path) -> None:
     (tmp_path / "urls.txt").write_text(f"{GOOD}\nhttps://example.com/other\n")
     crawl = cli("add", "--bg", "urls.txt", "https://example.com/third").record
@@ -251,6 +258,7 @@ def test_words_of_earlier_versions_do_the_same(cli: Type, collection: Path) -> N
     assert cli("version", "--quiet").out.strip() == cli("version").out.split()[1]
 
 
+@pytest.mark.usefixtures("collection")
 def test_plugins_of_an_option_that_is_given_twice_are_all_chosen(cli: Type) -> None:
     done = cli("add", "--bg", "--plugins", "wget,title", "--extract", "favicon", GOOD)
     assert done.record["config"] == {"PLUGINS": ["wget", "title", "favicon"]}

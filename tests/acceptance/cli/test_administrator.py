@@ -24,6 +24,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.cli.conftest import CHECKOUT, environment
+from tests.empty import make_empty
 
 pytestmark = [
     pytest.mark.database,
@@ -181,6 +182,11 @@ def _end(pid: int) -> int:
     return os.waitpid(pid, 0)[1]
 
 
+def give_to_nobody(folder: Path) -> None:
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+
+
 @pytest.fixture
 def person() -> Iterator[Person]:
     start = as_nobody()
@@ -190,8 +196,9 @@ def person() -> Iterator[Person]:
         if IS_ROOT:
             os.chown(folder, NOBODY, NOBODY)
         somebody.sudo(REFUSES)
-        done = somebody.run("init")
-        assert done.returncode == 0, done.stderr
+        make_empty(somebody.home / "data")
+        if IS_ROOT:
+            give_to_nobody(somebody.home / "data")
         yield somebody
 
 

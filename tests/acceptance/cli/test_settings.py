@@ -9,23 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.cli.conftest import Type, typist
+from tests.acceptance.cli.conftest import Type
 
 URL = "http://127.0.0.1:9/"
 
 
-def write_machine_settings(folder: Path, **settings: object) -> None:
+def write_machine_settings(collection: Path, **settings: object) -> None:
     """As an earlier version, which checked nothing, let any hook do."""
-    with closing(sqlite3.connect(folder / "data" / "index.sqlite3", timeout=30)) as database, database:
+    with closing(sqlite3.connect(collection / "index.sqlite3", timeout=30)) as database, database:
         database.execute("UPDATE machine_machine SET config = ?", [json.dumps(settings)])
 
 
 @pytest.mark.once  # the rows of a file are written past the program
 class TestOfTheMachine:
-    def test_one_that_is_not_allowed_is_named_shown_and_removed(self, tmp_path: Path) -> None:
-        cli = typist(tmp_path)
-        assert cli("init").code == 0
-        write_machine_settings(tmp_path, TIMEOUT="soon", MEDIA_TIMEOUT=7)
+    def test_one_that_is_not_allowed_is_named_shown_and_removed(self, cli: Type, collection: Path) -> None:
+        assert cli("status").code == 0  # of which this machine has a row
+        write_machine_settings(collection, TIMEOUT="soon", MEDIA_TIMEOUT=7)
         refused = cli("add", "--bg", URL)
         assert (refused.code, "`archivebox config unset TIMEOUT` removes it" in refused.err) == (2, True)
         listed = {record["name"]: record for record in cli("config", "list").records}
@@ -38,10 +37,9 @@ class TestOfTheMachine:
         assert "machine" not in {record["source"] for record in cli("config", "list").records}
         assert cli("add", "--bg", URL).code == 0
 
-    def test_what_is_set_by_hand_takes_its_place(self, tmp_path: Path) -> None:
-        cli = typist(tmp_path)
-        assert cli("init").code == 0
-        write_machine_settings(tmp_path, TIMEOUT="soon")
+    def test_what_is_set_by_hand_takes_its_place(self, cli: Type, collection: Path) -> None:
+        assert cli("status").code == 0  # of which this machine has a row
+        write_machine_settings(collection, TIMEOUT="soon")
         done = cli("config", "set", "TIMEOUT=5")
         assert (done.code, "This machine had its own values of TIMEOUT" in done.err) == (0, True)
         assert cli("config", "get", "TIMEOUT").record["value"] == 5

@@ -8,6 +8,7 @@ from tests.acceptance.cli.conftest import Type
 
 
 @pytest.mark.once
+@pytest.mark.usefixtures("collection")
 def test_a_page_is_shared_and_the_link_revoked(cli: Type) -> None:
     assert cli("add", "--bg", "https://example.com/shared").code == 0
     unknown = cli("share", "create", "https://example.com/shared")
