@@ -21,7 +21,7 @@ from tests import status_triggers
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:  # noqa: ARG001 - comes first
-    """Pytest-django's database, in the journal mode that collections have; it rejects what no table allows."""
+    """Pytest-django's database for all tests, in the journal mode of collections, with the triggers of statuses."""
     if connection.vendor == "sqlite":
         with django_db_blocker.unblock(), connection.cursor() as cursor:
             cursor.execute("PRAGMA journal_mode=WAL")

@@ -449,7 +449,7 @@ def test_a_question_that_makes_no_sense_is_refused(editor: Caller, query: str) -
 def test_a_snapshot_says_what_came_of_it(editor: Caller) -> None:
     rows = factories.crawl(*URLS[:4]).snapshot_set.order_by("pk")
     kept, refused, nothing, _ = (row.pk for row in rows)
-    Snapshot.objects.filter(pk__in=[kept, refused, nothing]).update(status="sealed", http_status=200)
+    arrange(Snapshot.objects.filter(pk__in=[kept, refused, nothing]), status="sealed", http_status=200)
     one = {"output.html": {"size": 1, "mimetype": "text/html"}}
     ArchiveResult.objects.create(snapshot_id=kept, plugin="dom", status="succeeded", output_files=one)
     ArchiveResult.objects.create(snapshot_id=refused, plugin="dom", status="succeeded", output_files=one)

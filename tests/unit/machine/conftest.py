@@ -1,5 +1,5 @@
 """Takes the fixtures of tests that work on rows."""
 
-from tests.collection import collection, django_db_setup
+from tests.collection import collection
 
-__all__ = ["collection", "django_db_setup"]
+__all__ = ["collection"]
