@@ -22,7 +22,7 @@ from archivebox.machine.process_row import IDENTITY, ProcessRow, exited_columns,
 LOST = -1
 """What ``poll`` and ``wait`` answer for a process whose status nobody saw."""
 ENDING_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL})
-ENDING_TIME = 1.0
+ENDING_TIME = 10.0
 """Seconds that ``kill`` waits for the end of a process that one of these signals usually ends."""
 REAPER_TIME = 5.0
 """Seconds that ``wait`` without a limit gives the reaper of an ended process to say how it ended."""
@@ -207,17 +207,17 @@ class StartedProcess(ProcessRow):
         hidden = identity is not None and not identity.is_here() and not is_gone(identity)
         return self.machine_id == Machine.current().pk and not hidden
 
-    def kill(self, signal_num: int = signal.SIGTERM) -> bool:
+    def kill(self, signal_num: int = signal.SIGTERM, timeout: float = ENDING_TIME) -> bool:
         """Signal this one process, never a stranger that has its pid now. True when it is gone afterwards.
 
-        What a signal usually ends has a second for it.
+        What a signal usually ends has ``timeout`` seconds for it.
         """
         identity = self.identity
         if identity is None or not self._is_visible:
             return False
         identity.signal(signal_num)
         try:
-            processes.wait_gone(identity, ENDING_TIME if signal_num in ENDING_SIGNALS else 0)
+            processes.wait_gone(identity, timeout if signal_num in ENDING_SIGNALS else 0)
         except TimeoutError:
             return False
         self.poll()

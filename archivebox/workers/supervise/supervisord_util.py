@@ -116,7 +116,7 @@ def start_supervisord(app: ListenAddress, pages: ListenAddress) -> Process:
 def stop_supervisord(watch: ServerWatch, supervisord: Process) -> None:
     """Let it end its programs in order; end what is left of them, also when it was killed itself."""
     if supervisord.poll() is None:
-        supervisord.kill(signal.SIGTERM)
+        supervisord.kill(signal.SIGTERM, timeout=0)
         if not watch.ends_within(supervisord, ORDERLY):
             supervisord.kill_tree()
     _wind_down_orphans(supervisord)

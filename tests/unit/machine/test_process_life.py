@@ -249,6 +249,12 @@ class TestEnding:
             assert running.kill(number)
             assert running.poll() == -number
 
+    def test_kill_waits_for_an_end_that_takes_its_time(self) -> None:
+        running = shell("trap 'sleep 1.5; exit 3' TERM; echo up >&2; while :; do sleep 0.05; done")
+        wait_for(running.launch(background=True).stderr_file)
+        assert running.kill()
+        assert running.poll() == 3
+
     def test_kill_tree_takes_the_children_too(self, collection: DataFolder) -> None:
         note = collection.root / "child"
         running = shell(f"setsid sleep 60 & echo $! > {note}; wait; sleep 60").launch(background=True)
