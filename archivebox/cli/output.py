@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
+from archivebox.cli.hangup import TerminalStream
 from archivebox.lib import jsonl
 from archivebox.lib.quantities import size
 
@@ -101,8 +102,8 @@ class Output:
     """One command's output. ``is_for_people`` tells a terminal from a pipe; ``--json`` makes it a pipe."""
 
     def __init__(self, *, json: bool = False, stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
-        self._stdout = stdout or sys.stdout
-        self._stderr = stderr or sys.stderr
+        self._stdout = cast("TextIO", TerminalStream(stdout or sys.stdout))
+        self._stderr = cast("TextIO", TerminalStream(stderr or sys.stderr))
         self.is_for_people = not json and self._stdout.isatty()
 
     # --- sentences --------------------------------------------------------------------------------------------

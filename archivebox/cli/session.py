@@ -6,7 +6,6 @@ import importlib
 import logging
 import os
 import signal
-import stat
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Protocol
 
 from archivebox.cli.errors import BadInputError, StoppedError
+from archivebox.cli.hangup import hang_up
 from archivebox.cli.output import Output
 from archivebox.config import logs
 from archivebox.config.collection import (
@@ -217,6 +217,8 @@ def _signals() -> Iterator[None]:
     try:
         yield
     finally:
+        if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # the terminal has been closed: told of once
+            del before[signal.SIGHUP]
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -233,14 +235,5 @@ def _pause(signum: int, _frame: FrameType | None) -> None:
 
 def _stop(signum: int, _frame: FrameType | None) -> None:
     if signum == signal.SIGHUP:
-        _silence_terminal()
+        hang_up()
     raise StoppedError(signum)
-
-
-def _silence_terminal() -> None:
-    """It was closed, and writing to it fails: what is still said must not keep the end off the record."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        if stat.S_ISCHR(os.fstat(number).st_mode):
-            os.dup2(nowhere, number)
-    os.close(nowhere)
