@@ -49,6 +49,7 @@ BENCHMARKS = {
     "full-page": Benchmark("capture", "full_page", {"WORKERS": "1", "SNAPSHOTS_IN_FLIGHT": "1"}),
     "start": Benchmark("start"),
     "bulk": Benchmark("bulk"),
+    "backup": Benchmark("backup"),
     "beside-add": Benchmark("beside_add"),
     "idle": Benchmark("idle"),
     "egress": Benchmark("egress"),
