@@ -3,83 +3,18 @@
 import csv
 import io
 import shutil
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
-from uuid import UUID
+from typing import BinaryIO
 
+from archivebox.export.lists import Bookmarks, HtmlList
 from archivebox.export.pages import ExportedPage
+from archivebox.export.titles import TITLES
+from archivebox.export.wacz.writer import WaczWriter
+from archivebox.export.writer import StreamWriter, Writer
 from archivebox.export.zipped import ZipWriter
 from archivebox.lib import jsonl
-
-Failures = dict[UUID, str]
-
-
-class Writer(Protocol):
-    """Writes an export, part after part. Between two parts it may be closed, and taken up by another process."""
-
-    length: int
-    """Bytes that are whole so far."""
-
-    def take_up(self, length: int) -> bool:
-        """Go on behind the first ``length`` bytes; False: that cannot be, and it begins anew."""
-
-    def back_to(self, length: int) -> None:
-        """Forget what was written behind ``length``: a part that is done again."""
-
-    def append(self, pages: Sequence[ExportedPage]) -> Failures: ...
-
-    def finish(self) -> None:
-        """All is there."""
-
-    def close(self) -> None: ...
-
-
-class StreamWriter(ABC):
-    """A format of which each page is some bytes, one behind the other."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.length = 0
-
-    def take_up(self, length: int) -> bool:
-        there = self._path.stat().st_size if self._path.exists() else 0
-        self.length = length if there >= length else 0
-        return there >= length
-
-    def back_to(self, length: int) -> None:
-        self.length = length
-
-    def append(self, pages: Sequence[ExportedPage]) -> Failures:
-        failures: Failures = {}
-        with self._path.open("r+b" if self._path.exists() else "w+b") as file:
-            file.truncate(self.length)
-            file.seek(self.length)
-            if not self.length:
-                file.write(self.header())
-            for page in pages:
-                problem = self.write_page(page, file)
-                if problem:
-                    failures[page.snapshot.pk] = problem
-            file.flush()
-            self.length = file.tell()
-        return failures
-
-    def header(self) -> bytes:
-        return b""
-
-    @abstractmethod
-    def write_page(self, page: ExportedPage, file: BinaryIO) -> str:
-        """Write one page; why that could not be done."""
-
-    def finish(self) -> None:
-        with self._path.open("r+b") as file:
-            file.truncate(self.length)
-
-    def close(self) -> None:  # noqa: B027 - not to be overridden: there is nothing to close
-        """Between two parts nothing is open."""
 
 
 class JsonLines(StreamWriter):
@@ -144,7 +79,7 @@ class Warc(StreamWriter):
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """One format: how its files end, their media type, and what people should know of it."""
+    """One format: how its files end, their media type, and what writes them."""
 
     suffix: str
     media_type: str
@@ -152,9 +87,16 @@ class ExportFormat:
     writer: Callable[[Path], Writer]
 
 
-FORMATS: dict[str, ExportFormat] = {
-    "zip": ExportFormat(".zip", "application/zip", "All files, with a page that lists them", ZipWriter),
-    "warc": ExportFormat(".warc.gz", "application/warc+gzip", "What was received, for replay elsewhere", Warc),
-    "jsonl": ExportFormat(".jsonl", "application/x-ndjson", "Pages and results as JSON, one a line", JsonLines),
-    "csv": ExportFormat(".csv", "text/csv", "A table of pages, with what failed", Csv),
+_WRITERS: dict[str, tuple[str, str, Callable[[Path], Writer]]] = {
+    "zip": (".zip", "application/zip", ZipWriter),
+    "wacz": (".wacz", "application/wacz", WaczWriter),
+    "warc": (".warc.gz", "application/warc+gzip", Warc),
+    "jsonl": (".jsonl", "application/x-ndjson", JsonLines),
+    "csv": (".csv", "text/csv", Csv),
+    "bookmarks": (".bookmarks.html", "text/html", Bookmarks),
+    "html": (".html", "text/html", HtmlList),
+}
+FORMATS = {
+    name: ExportFormat(suffix, media_type, TITLES[name], writer)
+    for name, (suffix, media_type, writer) in _WRITERS.items()
 }

@@ -1,11 +1,15 @@
 """Owns what an export says of a page: its row, tags and results, and its files."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from django.db import models
 
+from archivebox.contract.formats import best_of
 from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.note import Note
 from archivebox.core.snapshot import Snapshot
+from archivebox.hooks import outputs_of
 from archivebox.lib.files import walk_outputs
 from archivebox.lib.jsonl import JSON
 from archivebox.storage.layout import HOOK_RUNS
@@ -18,6 +22,9 @@ class ExportedPage:
     snapshot: Snapshot
     tags: list[str]
     results: list[ArchiveResult]
+    notes: list[Note]
+    shows_settings: bool = False
+    """Whether those who get the export may know the settings of the page and its crawl."""
 
     def files(self) -> list[str]:
         """The names of its files, below its folder, without what the engine keeps there; links are none.
@@ -26,6 +33,13 @@ class ExportedPage:
         """
         kept = walk_outputs(self.snapshot.path)
         return [file.path for file in kept if not file.path.startswith(f"{HOOK_RUNS}/")]
+
+    def text(self, most: int) -> str:
+        """The first so many bytes of the text that stands for it; empty where none was kept."""
+        best = best_of(self.results, outputs_of, "text")
+        if best is None or best.file is None:
+            return ""
+        return read_beginning(self.snapshot.path, f"{best.plugin}/{best.file.name}", most).decode("utf-8", "ignore")
 
     def record(self) -> dict[str, JSON]:
         """The page as one JSON object, field names as its rows have them."""
@@ -64,13 +78,27 @@ def _result(result: ArchiveResult) -> dict[str, JSON]:
     }
 
 
-def pages_of(snapshots: "models.QuerySet[Snapshot]") -> list[ExportedPage]:
-    """The newest first; three queries for all of them."""
-    rows = snapshots.order_by("-id").prefetch_related("tags", "archiveresult_set")
-    return [
-        ExportedPage(row, sorted(tag.name for tag in row.tags.all()), sorted(row.archiveresult_set.all(), key=_order))
-        for row in rows
-    ]
+def pages_of(snapshots: "models.QuerySet[Snapshot]", *, show_settings: bool = False) -> list[ExportedPage]:
+    """The newest first; a few queries for all of them."""
+    related = ("tags", "archiveresult_set", "note_set__author")
+    rows = snapshots.order_by("-id").select_related("crawl__created_by", "created_by").prefetch_related(*related)
+    return [_page(row, show_settings) for row in rows]
+
+
+def _page(row: Snapshot, show_settings: bool) -> ExportedPage:
+    tags, results = sorted(tag.name for tag in row.tags.all()), sorted(row.archiveresult_set.all(), key=_order)
+    return ExportedPage(row, tags, results, list(row.note_set.all()), show_settings)
+
+
+def read_beginning(folder: Path, path: str, most: int) -> bytes:
+    """The first so many bytes of a file below ``folder``; none of what is no file, is gone, or lies behind a link."""
+    try:
+        if (folder / path).resolve() != (folder.resolve() / path):
+            return b""
+        with (folder / path).open("rb") as file:
+            return file.read(most)
+    except OSError:
+        return b""
 
 
 def _order(result: ArchiveResult) -> tuple[str, str]:

@@ -3,91 +3,45 @@
 import html
 import json
 import os
-import shutil
 from collections.abc import Sequence
-from pathlib import Path
-from uuid import UUID
-from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
+from archivebox.export.lists import PAGE_END, PAGE_HEAD
 from archivebox.export.pages import ExportedPage
+from archivebox.export.writer import Failures, Writer
+from archivebox.export.zip_parts import DIRECTORY, ZipPart, end_zip, zip_part
 
 FACTS = "page.json"
 INDEX = "index.html"
-IS_COMPRESSED = (
-    ".gz", ".zip", ".png", ".jpg", ".jpeg", ".webp", ".avif", ".gif", ".mp4", ".webm", ".mkv", ".mp3", ".m4a", ".opus",
-    ".woff2", ".pdf",
-)  # fmt: skip
-HEAD = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Archived pages</title>
-<style>body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}
-li{margin:.75rem 0}small{display:block;opacity:.7;overflow-wrap:anywhere}</style>
-<h1>Archived pages</h1><ul>
-"""
 
 
-class ZipWriter:
-    """One zip file that stays open between parts; one whose end was never written is begun anew."""
+class ZipWriter(Writer):
+    """All files of each page; the list of pages grows beside the zip file, and comes into it at the end."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._zip: ZipFile | None = None
-        self.length = 0
+    beside = (DIRECTORY, INDEX)
 
-    def take_up(self, length: int) -> bool:
-        if length and self._path.exists():
-            try:
-                self._zip = ZipFile(self._path, "a", ZIP_DEFLATED)
-            except BadZipFile:
-                return self._begin()
-            if self._zip.start_dir == length:
-                self.length = length
-                return True
-            self.close()
-        return self._begin() or not length
-
-    def _begin(self) -> bool:
-        self._path.unlink(missing_ok=True)
-        self.length = 0
-        return False
-
-    def back_to(self, length: int) -> None:
-        """Within one process no part is done twice."""
-
-    def append(self, pages: Sequence[ExportedPage]) -> dict[UUID, str]:
-        found = {page.snapshot.pk: self._append(page) for page in pages}
-        self.length = self._open().start_dir
+    def append(self, pages: Sequence[ExportedPage]) -> Failures:
+        if not self.files[INDEX].tell():
+            self.files[INDEX].write(PAGE_HEAD)
+        with zip_part(self.files) as part:
+            found = {page.snapshot.pk: self._append(page, part) for page in pages}
         return {key: problem for key, problem in found.items() if problem}
 
-    def _append(self, page: ExportedPage) -> str:
-        folder, names = _folder_of(page), page.files()
+    def _append(self, page: ExportedPage, part: ZipPart) -> str:
+        folder, names = folder_of(page), page.files()
         for name in names:
-            self._add(page.snapshot.path / name, f"{folder}/{name_of(name)}")
-        self._open().writestr(f"{folder}/{FACTS}", json.dumps(page.record(), ensure_ascii=False, indent=1))
+            part.add_file(page.snapshot.path / name, f"{folder}/{name_of(name)}")
+        record = page.record()
+        part.add_bytes(json.dumps(record, ensure_ascii=False, indent=1).encode("utf-8", "replace"), f"{folder}/{FACTS}")
+        self.files[INDEX].write(_line(folder, page).encode("utf-8", "replace"))
         return "" if names else "It has no files: nothing was kept."
 
-    def _add(self, path: Path, name: str) -> None:
-        info = ZipInfo.from_file(path, name, strict_timestamps=False)
-        info.compress_type = ZIP_STORED if path.suffix.lower() in IS_COMPRESSED else ZIP_DEFLATED
-        with path.open("rb") as source, self._open().open(info, "w") as target:
-            shutil.copyfileobj(source, target)
-
-    def _open(self) -> ZipFile:
-        if self._zip is None:
-            self._zip = ZipFile(self._path, "w", ZIP_DEFLATED)
-        return self._zip
-
-    def finish(self) -> None:
-        whole = self._open()
-        facts = [name for name in whole.namelist() if name.endswith(f"/{FACTS}") and name.count("/") == 1]
-        if INDEX not in whole.namelist():
-            lines = "".join(_line(name.partition("/")[0], json.loads(whole.read(name))) for name in facts)
-            whole.writestr(INDEX, f"{HEAD}{lines}</ul></html>\n")
-        self.close()
-
-    def close(self) -> None:
-        if self._zip is not None:
-            self._zip.close()
-            self._zip = None
+    def write_end(self) -> None:
+        index = self.files[INDEX]
+        index.write(PAGE_END)
+        index.seek(0)
+        with zip_part(self.files) as part:
+            part.add(index, INDEX)
+        end_zip(self.files)
 
 
 def name_of(path: str) -> str:
@@ -95,12 +49,14 @@ def name_of(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace").replace("\\", "_")
 
 
-def _folder_of(page: ExportedPage) -> str:
+def folder_of(page: ExportedPage) -> str:
+    """At most 122 bytes, of the 255 that a name may have, since Windows allows 260 for a whole path."""
     one = page.snapshot
-    return f"{one.created_at:%Y%m%d}-{one.domain}-{str(one.pk)[-12:]}"
+    return f"{one.created_at:%Y%m%d}-{one.domain[:100]}-{str(one.pk)[-12:]}"
 
 
-def _line(folder: str, facts: dict[str, str]) -> str:
-    shown = html.escape(facts["title"] or facts["url"])
-    about = f"{html.escape(facts['url'])}, {facts['created_at'][:10]}"
-    return f'<li><a href="{html.escape(folder)}/">{shown}</a><small>{about}</small>\n'
+def _line(folder: str, page: ExportedPage) -> str:
+    one = page.snapshot
+    about = f"{html.escape(one.url)}, {one.created_at:%Y-%m-%d}"
+    shown = html.escape(one.title or one.url)
+    return f'<li><a dir="auto" href="{html.escape(folder)}/">{shown}</a><small>{about}</small>\n'

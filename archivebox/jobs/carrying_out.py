@@ -69,7 +69,7 @@ def begin_anew(known: Job) -> Job | None:
         if job is not None:
             JobFailure.objects.filter(job=job).delete()
             job.position = job.done = job.failed = 0
-            job.memory.pop("length", None)
+            job.memory.pop("lengths", None)
             _save(job, "position", "done", "failed", "memory")
     return job
 

@@ -22,7 +22,7 @@ from archivebox.export.formats import FORMATS
 from archivebox.export.pages import pages_of
 from archivebox.hooks import plugins
 from archivebox.jobs.comparing import MeasureCaptures, MeasureChosen
-from archivebox.jobs.deed import Deed, Failures, FallibleDeed, Options, texts
+from archivebox.jobs.deed import Deed, DeferredError, Failures, FallibleDeed, Options, texts
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.job import Job
 from archivebox.jobs.page_imports import ImportPages
@@ -214,14 +214,18 @@ class Export(Deed):
 
     def take_up(self) -> bool:
         DATA_FOLDER.exports.mkdir(mode=0o700, exist_ok=True)
-        return self._whole.exists() or self._writer.take_up(self.job.memory.get("length", 0))
+        if not self._writer.files.lock():
+            raise DeferredError
+        lengths = self.job.memory.get("lengths")
+        return self._whole.exists() or not self.job.position or (bool(lengths) and self._writer.files.hold(lengths))
 
     def prepare(self, keys: Sequence[UUID]) -> None:
-        self._writer.back_to(self.job.memory.get("length", 0))
-        self._found = self._writer.append(pages_of(self.among().filter(pk__in=keys)))
+        self._writer.files.back_to(self.job.memory.get("lengths", {}))
+        shows = sight_for(self.job).is_whole
+        self._found = self._writer.append(pages_of(self.among().filter(pk__in=keys), show_settings=shows))
 
     def write(self, keys: Sequence[UUID]) -> Failures:
-        self.job.memory["length"] = self._writer.length
+        self.job.memory["lengths"] = self._writer.files.lengths
         return super().write(keys) | self._found
 
     def finish(self) -> None:
@@ -230,6 +234,7 @@ class Export(Deed):
             self._path.unlink(missing_ok=True)
             return
         if not self._whole.exists():
+            self._writer.files.back_to(self.job.memory["lengths"])
             self._writer.finish()
             self._path.replace(self._whole)
         self.job.memory["file"] = self._whole.name

@@ -10,8 +10,8 @@ from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
+from archivebox.plugins.base.packing import pack
 from archivebox.plugins.base.warc_file import WarcWriter
-from archivebox.plugins.warc.packing import pack
 
 WARC = "20261122090000.warc"
 TIME = "2026-11-22T09:00:00.000000Z"

@@ -17,6 +17,7 @@ from archivebox.api.shapes.archive import Taken
 from archivebox.api.shapes.work import JobOut
 from archivebox.base_models.transactions import write_transaction
 from archivebox.crawls import control
+from archivebox.export.titles import TITLES
 from archivebox.jobs.at_once import do
 from archivebox.jobs.begin import MOST_KEYS, JobRefusedError, JobRequest
 from archivebox.jobs.job import Job
@@ -29,6 +30,7 @@ Kind = Literal[
 ]  # fmt: skip
 Change = Literal["pause", "resume", "cancel"]
 STEERED = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
+_OF_OPTIONS = f"Such as `tags` of the kind `tag`, or `format` of `export`: {', '.join(TITLES)}"
 
 
 class JobIn(Taken):
@@ -37,7 +39,7 @@ class JobIn(Taken):
     kind: Kind
     query: Question | None = None
     snapshots: Annotated[list[UUID], Field(max_length=MOST_KEYS)] = []
-    options: Annotated[dict[str, Any], Field(max_length=20, description="Such as `tags` of the kind `tag`")] = {}
+    options: Annotated[dict[str, Any], Field(max_length=20, description=_OF_OPTIONS)] = {}
 
 
 @router.get("", response=Page[JobOut], auth=Bearer(Action.READ))

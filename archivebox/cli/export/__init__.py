@@ -3,19 +3,19 @@
 import click
 
 from archivebox.cli.declare import BG, BY_STDIN, EVERY, command, option, words
+from archivebox.export.titles import TITLES
 
-FORMATS = ["zip", "warc", "jsonl", "csv"]
+FORMATS = ". ".join(f"{name}: {title[0].lower()}{title[1:]}" for name, title in TITLES.items())
 
 COMMAND = command(
     "export",
     "export.body",
-    "Write the pages that a query means (see `archivebox search`) into one file: zip, all files and a page that lists "
-    "them; warc, for replay elsewhere; jsonl and csv, what is known of each.\n\n"
+    "Write the pages that a query means (see `archivebox search`) into one file.\n\n"
     f"{BY_STDIN} With neither all pages are written at a terminal, elsewhere (cron) only with --all.",
     [
         words("terms", "[QUERY|-]..."),
         EVERY,
-        option("--format", text="What kind of file.", default="zip", type=click.Choice(FORMATS)),
+        option("--format", text=f"What kind of file. {FORMATS}.", default="zip", type=click.Choice(list(TITLES))),
         option(
             "--output",
             "-o",

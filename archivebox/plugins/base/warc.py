@@ -40,7 +40,7 @@ class RequestSecrets(NamedTuple):
 def cut_to_whole_records(path: Path) -> int:
     """Cut what follows the last complete record. Returns the bytes that are left."""
     whole = 0
-    for member in _members(path):
+    for member in members(path):
         whole = member.end
     with path.open("r+b") as file:
         file.truncate(whole)
@@ -51,7 +51,7 @@ def leave_out(path: Path, secrets: RequestSecrets) -> None:
     """Rewrite a whole WARC without the secrets: in requests the headers, in wget's own arguments the values."""
     temporary = path.with_name(f".{path.name}.tmp")
     with path.open("rb") as source, temporary.open("wb") as target:
-        for member in _members(path):
+        for member in members(path):
             changed = _without(member.head, secrets)
             source.seek(member.start)
             if changed is None:
@@ -93,7 +93,7 @@ def _copy(read: Callable[[int], bytes], write: Callable[[bytes], object], size: 
         size -= len(data)
 
 
-def _members(path: Path) -> Iterator[Member]:
+def members(path: Path) -> Iterator[Member]:
     """Yield the whole members from the start of the file up to what is none."""
     start = position = 0
     unpacker, head = zlib.decompressobj(_GZIP), bytearray()

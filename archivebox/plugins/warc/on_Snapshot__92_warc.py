@@ -12,8 +12,6 @@ import hashlib
 import json
 import os
 
-from packing import pack
-
 from archivebox.plugins.base import (
     Hook,
     Settings,
@@ -25,6 +23,7 @@ from archivebox.plugins.base import (
     try_again,
     write_atomically,
 )
+from archivebox.plugins.base.packing import pack
 from archivebox.plugins.base.responses import CDXJ, Archive, recording_folder
 from archivebox.plugins.base.warc_file import WarcWriter, moment
 

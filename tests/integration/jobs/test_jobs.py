@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import os
-import shutil
-import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -22,7 +17,6 @@ from django.utils import timezone
 from archivebox.base_models.rows import new_id
 from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.users import system_user
-from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.crawl_control.retry import retry_failed
 from archivebox.core.evidence.signature import STATEMENT, UNSIGNED, sign
 from archivebox.core.evidence.verification import NO_HASHES
@@ -31,7 +25,7 @@ from archivebox.core.versions.url_versions import doom, restore
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.begin import JobRefusedError, JobRequest, begin, freeze, next_to_freeze
-from archivebox.jobs.carrying_out import next_part, put_down, write_part
+from archivebox.jobs.carrying_out import next_part, write_part
 from archivebox.jobs.deed import GONE
 from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.models import Job, JobFailure
@@ -228,69 +222,6 @@ def test_files_are_compared_with_their_hashes_and_these_with_their_signature(
     assert "not as it was kept" in JobFailure.objects.get(job=do("sign", keys[1:2])).sentence
 
 
-def exported(keys: Keys, format: str) -> Path:  # noqa: A002 - the option's name
-    done = do("export", keys, format=format)
-    assert (done.done, done.failed) == (5, 0)
-    assert done.file
-    return done.file
-
-
-def test_exports_hold_each_page_once(keys: Keys) -> None:
-    records = [json.loads(line) for line in exported(keys, "jsonl").read_text().splitlines()]
-    assert sorted(record["url"] for record in records) == URLS
-    assert records[0]["results"][0]["files"] == {"index.html": 5, "all.warc.gz": 5}
-    table = list(csv.DictReader(io.StringIO(exported(keys, "csv").read_text(), newline="")))
-    assert sorted(line["url"] for line in table) == URLS
-    assert {line["bytes"] for line in table} == {"10"}
-    assert exported(keys, "warc").read_bytes() == b"e.exad.exac.exab.exaa.exa"
-    (Snapshot.objects.get(url=URLS[0]).path / "wget" / os.fsdecode(b"..\\a\xff")).touch()
-    with zipfile.ZipFile(exported(keys, "zip")) as archive:
-        assert archive.testzip() is None
-        assert any(name.endswith("/wget/.._a\ufffd") for name in archive.namelist()), "whatever a site calls its files"
-        assert sum(name.endswith("/wget/index.html") for name in archive.namelist()) == 5
-        assert archive.read("index.html").decode().count("<li>") == 5
-
-
-def test_an_export_of_nothing_leaves_no_file(keys: Keys) -> None:
-    shutil.rmtree(DATA_FOLDER.exports, ignore_errors=True)
-    for snapshot in Snapshot.objects.all():
-        (snapshot.path / "wget" / "all.warc.gz").unlink()
-    done = do("export", keys, format="warc")
-    assert (done.done, done.failed, done.file) == (0, 5, None)
-    assert not any(DATA_FOLDER.exports.iterdir())
-
-
-@pytest.mark.parametrize("format", ["jsonl", "zip"])
-def test_an_export_goes_on_behind_what_was_whole(keys: Keys, format: str) -> None:  # noqa: A002 - the option's name
-    """A worker died after it had written a part that is not on record: the next one writes it again, in its place."""
-    job = leased(begin(JobRequest("export", created_by=system_user(), snapshots=keys, options={"format": format})))
-    deed, part = DEEDS["export"](job), next_part(job)
-    assert part
-    deed.take_up()
-    deed.prepare(part.keys)
-    Job.objects.filter(pk=job.pk).update(owner=None)
-    done = carried_out(job)
-    assert done.file
-    if format == "jsonl":
-        assert len(done.file.read_text().splitlines()) == 5
-    else:
-        assert sum(name.endswith("page.json") for name in zipfile.ZipFile(done.file).namelist()) == 5
-
-
-def test_a_link_out_of_the_folder_is_not_followed(keys: Keys, tmp_path: Path) -> None:
-    (tmp_path / "secret").write_text("secret")
-    file = Snapshot.objects.get(pk=keys[0]).path / "wget" / "index.html"
-    file.unlink()
-    file.symlink_to(tmp_path / "secret")
-    with zipfile.ZipFile(exported(keys, "zip")) as archive:
-        assert sum(name.endswith("/wget/index.html") for name in archive.namelist()) == 4
-
-
-def test_a_cell_is_never_a_formula(keys: Keys) -> None:
-    Snapshot.objects.filter(pk=keys[0]).update(title='=HYPERLINK("http://x")')
-    assert "'=HYPERLINK" in exported(keys, "csv").read_text()
-
-
 def test_a_job_is_paused_resumed_and_cancelled(keys: Keys) -> None:
     job = begin(JobRequest("tag", created_by=system_user(), snapshots=keys, options={"tags": ["x"]}))
     assert control.pause(job)
@@ -299,23 +230,6 @@ def test_a_job_is_paused_resumed_and_cancelled(keys: Keys) -> None:
     assert control.cancel(job)
     assert not control.resume(job)
     assert Snapshot.objects.filter(tags__name="x").count() == 0
-
-
-@pytest.mark.parametrize("end", ["cancel", "seal"])
-def test_what_an_export_that_comes_to_nothing_has_written_goes_with_it(
-    keys: Keys, end: str, django_capture_on_commit_callbacks: object
-) -> None:
-    job = leased(begin(JobRequest("export", created_by=system_user(), snapshots=keys, options={"format": "zip"})))
-    deed, part = DEEDS["export"](job), next_part(job)
-    assert part
-    deed.take_up()
-    deed.prepare(part.keys)
-    deed.close()
-    written = list(DATA_FOLDER.exports.glob(f"{job.pk}.*"))
-    assert written
-    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
-        put_down(job, end, **({"problem": "No space left on device"} if end == "seal" else {}))
-    assert not any(map(Path.exists, written))
 
 
 @pytest.mark.parametrize(

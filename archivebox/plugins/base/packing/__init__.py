@@ -23,7 +23,8 @@ HEAD_SIZE = 1 << 14  # bytes of a block that the index looks at
 def pack(source: str, target: str) -> list[str]:
     """Write the whole records of `source` to `target`, packed; return the lines of its index."""
     lines: list[str] = []
-    temporary = f".{target}.tmp"
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name}.tmp")
     with open(source, "rb") as plain, open(temporary, "wb") as packed:
         for record in read_records(source):
             offset = packed.tell()
@@ -31,7 +32,7 @@ def pack(source: str, target: str) -> list[str]:
             if record.type in cdxj.SHOWN:
                 plain.seek(record.body_offset)
                 head = plain.read(min(record.block_size, HEAD_SIZE))
-                lines.append(cdxj.line(record, head, target, offset, packed.tell() - offset))
+                lines.append(cdxj.line(record, head, name, offset, packed.tell() - offset))
     os.replace(temporary, target)
     return lines
 

@@ -1,0 +1,11 @@
+"""Owns the names of formats of exports, and what each is for, for people."""
+
+TITLES = {
+    "zip": "All files, with a page that lists them",
+    "wacz": "Recordings with their index, for ReplayWeb.page and other replay programs",
+    "warc": "Recordings alone, one behind the other",
+    "jsonl": "What is known of pages and results as JSON, one page a line",
+    "csv": "A table of pages, with what failed",
+    "bookmarks": "Bookmarks with dates and tags, for browsers and bookmark services",
+    "html": "One page with a list of links",
+}
