@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from archivebox.export.lists import Bookmarks, HtmlList
 from archivebox.export.pages import ExportedPage
+from archivebox.export.site.writer import SiteWriter
 from archivebox.export.titles import TITLES
 from archivebox.export.wacz.writer import WaczWriter
 from archivebox.export.writer import StreamWriter, Writer
@@ -89,6 +90,7 @@ class ExportFormat:
 
 _WRITERS: dict[str, tuple[str, str, Callable[[Path], Writer]]] = {
     "zip": (".zip", "application/zip", ZipWriter),
+    "site": (".site.zip", "application/zip", SiteWriter),
     "wacz": (".wacz", "application/wacz", WaczWriter),
     "warc": (".warc.gz", "application/warc+gzip", Warc),
     "jsonl": (".jsonl", "application/x-ndjson", JsonLines),

@@ -7,7 +7,6 @@ from django.db import models
 
 from archivebox.contract.formats import best_of
 from archivebox.core.archiveresult import ArchiveResult
-from archivebox.core.note import Note
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import outputs_of
 from archivebox.lib.files import walk_outputs
@@ -22,9 +21,6 @@ class ExportedPage:
     snapshot: Snapshot
     tags: list[str]
     results: list[ArchiveResult]
-    notes: list[Note]
-    shows_settings: bool = False
-    """Whether those who get the export may know the settings of the page and its crawl."""
 
     def files(self) -> list[str]:
         """The names of its files, below its folder, without what the engine keeps there; links are none.
@@ -78,16 +74,13 @@ def _result(result: ArchiveResult) -> dict[str, JSON]:
     }
 
 
-def pages_of(snapshots: "models.QuerySet[Snapshot]", *, show_settings: bool = False) -> list[ExportedPage]:
-    """The newest first; a few queries for all of them."""
-    related = ("tags", "archiveresult_set", "note_set__author")
-    rows = snapshots.order_by("-id").select_related("crawl__created_by", "created_by").prefetch_related(*related)
-    return [_page(row, show_settings) for row in rows]
-
-
-def _page(row: Snapshot, show_settings: bool) -> ExportedPage:
-    tags, results = sorted(tag.name for tag in row.tags.all()), sorted(row.archiveresult_set.all(), key=_order)
-    return ExportedPage(row, tags, results, list(row.note_set.all()), show_settings)
+def pages_of(snapshots: "models.QuerySet[Snapshot]") -> list[ExportedPage]:
+    """The newest first; three queries for all of them."""
+    rows = snapshots.order_by("-id").prefetch_related("tags", "archiveresult_set")
+    return [
+        ExportedPage(row, sorted(tag.name for tag in row.tags.all()), sorted(row.archiveresult_set.all(), key=_order))
+        for row in rows
+    ]
 
 
 def read_beginning(folder: Path, path: str, most: int) -> bytes:

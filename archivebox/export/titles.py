@@ -2,6 +2,7 @@
 
 TITLES = {
     "zip": "All files, with a page that lists them",
+    "site": "A site that needs no server: pages to read and search, in any browser",
     "wacz": "Recordings with their index, for ReplayWeb.page and other replay programs",
     "warc": "Recordings alone, one behind the other",
     "jsonl": "What is known of pages and results as JSON, one page a line",

@@ -221,8 +221,7 @@ class Export(Deed):
 
     def prepare(self, keys: Sequence[UUID]) -> None:
         self._writer.files.back_to(self.job.memory.get("lengths", {}))
-        shows = sight_for(self.job).is_whole
-        self._found = self._writer.append(pages_of(self.among().filter(pk__in=keys), show_settings=shows))
+        self._found = self._writer.append(pages_of(self.among().filter(pk__in=keys)))
 
     def write(self, keys: Sequence[UUID]) -> Failures:
         self.job.memory["lengths"] = self._writer.files.lengths

@@ -15,13 +15,13 @@ from archivebox.core.evidence import verification
 from archivebox.core.evidence.signature import STATEMENT, read_statement
 from archivebox.core.evidence.timestamp import STAMP, stamped_at
 from archivebox.core.snapshot import Snapshot
+from archivebox.lib.html_sanitizer import article
 from archivebox.lib.jsonl import JSON
 from archivebox.replay.moments import moment_of
 from archivebox.replay.rewriting.document import LARGEST_TEXT
 from archivebox.web.page.plugin_file_address import address_of
 from archivebox.web.snapshot.file_excerpts import read_part
 from archivebox.web.snapshot.file_tree import tree_of
-from archivebox.web.snapshot.html_sanitizer import article
 
 ROWS = 500
 """Lines of a list that are shown."""

@@ -15,8 +15,8 @@ from django.utils.safestring import SafeString, mark_safe
 from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import plugins
+from archivebox.lib.html_sanitizer import fragment
 from archivebox.web.page.plugin_file_address import address_of
-from archivebox.web.snapshot.html_sanitizer import fragment
 
 Place = Literal["icon", "card", "embed", "fullscreen"]
 FILES = 100

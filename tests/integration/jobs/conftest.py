@@ -1,5 +1,6 @@
-"""Takes the fixtures of tests that work on rows."""
+"""Takes the fixtures of tests that work on rows, and a browser."""
 
 from tests.collection import collection
+from tests.webserver.fixtures import browser
 
-__all__ = ["collection"]
+__all__ = ["browser", "collection"]

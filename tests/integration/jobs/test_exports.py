@@ -50,7 +50,7 @@ def archived(*urls: str) -> Keys:
         (row.path / "wget").mkdir(parents=True)
         (row.path / "wget" / "index.html").write_text(row.url[8:13])
         (row.path / "wget" / "all.warc.gz").write_bytes(recorded(row.url))
-        files = {"index.html": {"size": 5}, "all.warc.gz": {"size": 5}}
+        files = {"index.html": {"size": 5, "mimetype": "text/html"}, "all.warc.gz": {"size": 5}}
         ArchiveResult.objects.create(
             snapshot=row, plugin="wget", status="succeeded", output_files=files, output_size=10
         )
@@ -61,7 +61,7 @@ def recorded(url: str) -> bytes:
     """An answer to GET, and one to POST with its request."""
     answer, request = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>", b"POST / HTTP/1.1\r\n\r\n"
     return b"".join(
-        gzip.compress(record)
+        gzip.compress(record, mtime=0)
         for record in (
             record_of("warcinfo", "<urn:1>", url, b"software: none"),
             record_of("response", "<urn:2>", url, answer),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from archivebox.lib.html_sanitizer import article
 from archivebox.replay.addresses import ReplayContext, path_of, read
 from archivebox.replay.copies import has_links, linked_copy
 from archivebox.replay.files import open_beneath
@@ -19,7 +20,6 @@ from archivebox.replay.rewriting.links import LinkRewriter
 from archivebox.replay.rewriting.sources import candidates
 from archivebox.replay.rewriting.text import decode
 from archivebox.replay.rewriting.xml import connects
-from archivebox.web.snapshot.html_sanitizer import article
 
 if TYPE_CHECKING:
     from collections.abc import Callable
