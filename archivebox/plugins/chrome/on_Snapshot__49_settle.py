@@ -15,11 +15,11 @@ from late import FILE, LateDocument, tell_facts
 from looks import likeness, look_script
 from others import tell
 
-from archivebox.plugins.base import Hook, Settings, failed, log, skipped, succeeded, try_again, write_atomically
+from archivebox.plugins.base import Hook, Settings, failed, log, succeeded, try_again, write_atomically
 from archivebox.plugins.base.cdp import CommandFailed
 from archivebox.plugins.base.files import remove
 from archivebox.plugins.base.shown import CLOSED_ROOTS, find_closed_roots
-from archivebox.plugins.base.tab import PROBE, Navigation, Tab, open_page
+from archivebox.plugins.base.tab import PROBE, Tab, open_page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,9 +140,7 @@ def see_that_it_is_the_page(tab: Tab, url: str, calm: Calm, check_time: float) -
 
 
 def main() -> None:
-    hook, settings, navigation = Hook.from_argv(), Settings(), Navigation.read(".")
-    if navigation is not None and navigation.error:
-        skipped(f"the page did not load: {navigation.error}")
+    hook, settings = Hook.from_argv(), Settings()
     limit, settle_time = settings.float("CHROME_SETTLE_MAX"), settings.float("CHROME_SETTLE_TIME")
     with open_page(settings.timeout("CHROME"), read_only=True) as tab:
         calm, seconds, settled = settle(tab, settle_time, limit)

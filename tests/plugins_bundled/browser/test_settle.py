@@ -43,3 +43,12 @@ def test_a_page_that_keeps_still_is_not_waited_for(crawl: Crawl, site: Site) -> 
 def test_a_page_that_never_keeps_still_is_kept_as_it_is(crawl: Crawl, site: Site) -> None:
     _, result = settled(crawl, site, "/restless")
     assert result["output_str"] == "stopped: still moving after 4 s, waited for changes of the layout"
+
+
+def test_a_page_that_may_still_come_is_settled_then(crawl: Crawl, site: Site) -> None:
+    """Else one that came at the second try would be said to be skipped for good."""
+    snapshot = crawl.snapshot("settle_later", site.url_for("/torn"))
+    assert snapshot.navigate().retry == "later"
+    outcome = snapshot.run(SETTLE)
+    assert outcome.result is not None
+    assert (outcome.result["reason"], outcome.retry) == ("nothing_came", "later"), outcome
