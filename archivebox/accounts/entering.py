@@ -18,3 +18,8 @@ def guessed(username: str) -> None:
     """No more tries for now. A name that nobody has is not kept: it may be a password in the wrong field."""
     known = User.objects.filter(username__iexact=username).first()
     audit.record(None, "login.refused", known, username=known.username if known else "unknown")
+
+
+def guessed_factor(user: User) -> None:
+    """The password was right, and no more tries at the second factor are left for now."""
+    audit.record(None, "login.refused", user, username=user.get_username(), reason="The second factor was wrong.")

@@ -4,6 +4,17 @@ from archivebox.accounts.answers import Answer
 from archivebox.accounts.audit import AuditEntry
 from archivebox.accounts.identity import Identity
 from archivebox.accounts.roles import Account
+from archivebox.accounts.second_factor.rows import AuthenticatorApp, Passkey, RecoveryCode, SpentChallenge
 from archivebox.accounts.tokens import Token
 
-__all__ = ["Account", "Answer", "AuditEntry", "Identity", "Token"]
+__all__ = [
+    "Account",
+    "Answer",
+    "AuditEntry",
+    "AuthenticatorApp",
+    "Identity",
+    "Passkey",
+    "RecoveryCode",
+    "SpentChallenge",
+    "Token",
+]

@@ -196,7 +196,16 @@ _WEB = (
 )
 
 _LOGIN = (
-    SettingSpec("PASSWORD_LOGIN", "boolean", True, "Let people log in with a password of this server"),
+    SettingSpec(
+        "PASSWORD_LOGIN", "boolean", True, "Let people log in with a password of this server, or a passkey made here"
+    ),
+    SettingSpec(
+        "REQUIRE_TWO_FACTOR",
+        "string",
+        "none",
+        "Who needs a second factor beside a password, and is asked to set one up at the next log-in",
+        enum=("none", "administrators", "everybody"),
+    ),
     SettingSpec(
         "OIDC_ISSUER",
         "string",

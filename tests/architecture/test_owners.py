@@ -30,7 +30,7 @@ def test_the_start_and_the_end_of_a_process_are_written_in_one_place() -> None:
 RECORDS = {"audit.record", "write_down"}
 OF_OTHERS = {"configure_user", "_noting", "write_down"}
 """Functions that are called within the transaction of somebody else."""
-WITHOUT_A_CHANGE = {"came_in", "left", "guessed", "admit"}
+WITHOUT_A_CHANGE = {"came_in", "left", "guessed", "guessed_factor", "admit"}
 """Functions that put on record that somebody came, left, or was not let in."""
 
 

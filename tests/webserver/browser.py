@@ -9,6 +9,8 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -72,6 +74,26 @@ class Browser:
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(30)
         shutil.rmtree(self.profile, ignore_errors=True)
+
+    @contextmanager
+    def private(self) -> Iterator[None]:
+        """Work in a tab that shares no cookies with the others, and is gone after that."""
+        before, self.tab.session = self.tab.session, ""
+        context = self.tab.call("Target.createBrowserContext")["browserContextId"]
+        try:
+            self._open_tab(context)
+            yield
+        finally:
+            self.tab.session = ""
+            self.tab.call("Target.disposeBrowserContext", {"browserContextId": context})
+            self.tab.session = before
+
+    def _open_tab(self, context: str) -> None:
+        where = {"url": "about:blank", "browserContextId": context}
+        page = self.tab.call("Target.createTarget", where)["targetId"]
+        self.tab.session = self.tab.call("Target.attachToTarget", {"targetId": page, "flatten": True})["sessionId"]
+        self.tab.call("Page.enable")
+        self.tab.call("Runtime.enable")
 
     def set_cookie(self, url: str, name: str, value: str) -> None:
         self.tab.call("Network.setCookie", {"url": url, "name": name, "value": value, "sameSite": "Strict"})

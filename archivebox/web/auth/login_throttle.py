@@ -1,4 +1,4 @@
-"""Owns who may try a password now: strangers by account and by address, and browsers that have logged in by their own.
+"""Owns who may try to log in now: strangers by account and by address, and browsers that have logged in by their own.
 
 Somebody who guesses, from anywhere, must not lock out the person whose account it is. So a browser from which an
 account was once entered keeps a signed cookie for it (OWASP's device cookie) and is counted apart from all strangers.
@@ -22,6 +22,10 @@ _accounts = Throttle()
 _browsers = Throttle()
 _addresses = Throttle(limit=30)
 """Behind a proxy that TRUSTED_PROXIES does not name, that is everybody's: so more is allowed."""
+_factor_accounts = Throttle(window=900)
+"""At any time three codes of six digits are right: by 480 tries a day one is met in two years."""
+_factor_browsers = Throttle(window=900)
+_factor_addresses = Throttle(limit=30, window=900)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,19 @@ def by_password(request: HttpRequest, username: str) -> LoginAttempt:
     if browser:
         return _attempt((_browsers, browser))
     return _attempt((_addresses, _subscriber(request)), (_accounts, account))
+
+
+def by_second_factor(request: HttpRequest, username: str) -> LoginAttempt:
+    """Count a try at the second factor of this account, whose password was right, before it is looked at."""
+    account = username.casefold()
+    if browser := _known_browser(request, account):
+        return _attempt((_factor_browsers, browser))
+    return _attempt((_factor_addresses, _subscriber(request)), (_factor_accounts, account))
+
+
+def by_passkey(request: HttpRequest) -> LoginAttempt:
+    """Count a try of a passkey alone: whose it is becomes known only with it."""
+    return _attempt((_factor_addresses, _subscriber(request)))
 
 
 def by_link(request: HttpRequest) -> LoginAttempt:

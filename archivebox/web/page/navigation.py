@@ -9,6 +9,7 @@ from django.urls import NoReverseMatch, reverse
 from archivebox.accounts.roles import Action
 from archivebox.base_models.visibility import Visibility
 from archivebox.web import settings
+from archivebox.web.auth.factor_setup import must_set_up
 from archivebox.web.auth.page_access import allows, may_see
 from archivebox.web.page.display_preferences import CHOICES, display_preferences_of
 
@@ -60,6 +61,7 @@ def shell(request: HttpRequest) -> dict[str, object]:
         "index_is_open": may_see(request, "PUBLIC_INDEX"),
         "usual_visibility": settings.VISIBILITY if request.user.is_authenticated else Visibility.PUBLIC.value,
         "add_is_open": may_see(request, "PUBLIC_ADD_VIEW"),
+        "must_set_up": must_set_up(request),
     }
 
 

@@ -1,4 +1,7 @@
-"""Owns how people come in and leave: by password, by a link that works once; by a provider: `views/openid.py`."""
+"""Owns how people log in and out: by password, by a link that works once.
+
+By a provider: `views/openid.py`; a second factor, or a passkey alone: `views/second_step.py`.
+"""
 
 from typing import cast
 
@@ -21,15 +24,18 @@ from archivebox.accounts.openid import admission
 from archivebox.accounts.openid.configured import configured, takes_passwords
 from archivebox.accounts.openid.exchange import to_ask
 from archivebox.accounts.roles import Action
+from archivebox.accounts.second_factor.authenticators import SecondFactors
+from archivebox.accounts.second_factor.rows import Passkey
 from archivebox.base_models.transactions import write_transaction
 from archivebox.config import keys
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.web.auth import login_throttle
+from archivebox.web.auth.confirmation import ask_to_confirm, is_confirmed
+from archivebox.web.auth.login_steps import after_password
 from archivebox.web.auth.page_access import requires
+from archivebox.web.auth.relying_party import why_no_passkeys
+from archivebox.web.auth.sessions import BACKEND, BY_PROVIDER
 from archivebox.web.page.redirects import back_to, public_address
-
-BY_PROVIDER = "by_provider"
-"""What a session has that began at a provider."""
 
 
 @login_not_required
@@ -52,10 +58,7 @@ def password(request: HttpRequest) -> HttpResponse:
             entering.guessed(request.POST.get("username", ""))
         return login_page(request, form, problem="Incorrect username or password.", status=403)
     attempt.succeeded()
-    start_session(request, form.get_user())
-    answer = redirect(back_to(request, "snapshots"))
-    login_throttle.remember(answer, form.get_user().get_username())
-    return answer
+    return after_password(request, form.get_user(), back_to(request, "snapshots"))
 
 
 @login_not_required
@@ -76,6 +79,8 @@ def login_page(
         "problem": problem,
         "provider": configured(),
         "takes_passwords": takes_passwords(),
+        "has_passkeys": takes_passwords() and Passkey.objects.exists(),
+        "no_passkeys": why_no_passkeys(request),
     }
     return render(request, "web/login.html", context, status=status)
 
@@ -94,7 +99,7 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
     attempt.succeeded()
     if request.method != "POST":
         return render(request, "web/link.html", {"user_name": user.username})
-    start_session(request, user, backend="django.contrib.auth.backends.ModelBackend")
+    start_session(request, user, backend=BACKEND)
     if not user.has_usable_password():
         messages.info(request, "Signed in. Set a password now, or later from your account menu.")
     answer = redirect(settings.LOGIN_REDIRECT_URL if user.has_usable_password() else "password")
@@ -120,6 +125,8 @@ def leave(request: HttpRequest) -> HttpResponse:
 def change_password(request: HttpRequest) -> HttpResponse:
     """Choose a password, or another one; other sessions of the account end."""
     user = cast("User", request.user)
+    if not user.has_usable_password() and len(SecondFactors.of(user)) and not is_confirmed(request):
+        return ask_to_confirm(request, "password")  # a new password would confirm the removal of its factors
     kind = PasswordChangeForm if user.has_usable_password() else SetPasswordForm
     form = kind(user, request.POST or None)
     form.fields["new_password1"].help_text = "At least ten characters, not only digits, and not a common password."

@@ -16,10 +16,12 @@ from archivebox.accounts.openid.configured import Configured, configured
 from archivebox.accounts.openid.exchange import OpenIDError, to_ask
 from archivebox.accounts.roles import Action
 from archivebox.web.auth import login_throttle
+from archivebox.web.auth.confirmation import confirmed
 from archivebox.web.auth.openid_attempt import Attempt, forget
 from archivebox.web.auth.page_access import requires
+from archivebox.web.auth.sessions import BACKEND, BY_PROVIDER
 from archivebox.web.page.redirects import back_to, public_address
-from archivebox.web.views.login import BY_PROVIDER, login_page
+from archivebox.web.views.login import login_page
 
 _REFUSED = {
     "access_denied": "{} denied access, or you cancelled. Try to log in again.",
@@ -45,6 +47,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @requires(Action.OWN, to_change=Action.OWN)
+@confirmed
 def connect(request: HttpRequest) -> HttpResponse:
     """Go there so that the account here is opened by the one there from now on."""
     attempt = Attempt.begin(resolve_url("password"), connects=cast("User", request.user).pk)
@@ -100,7 +103,7 @@ def _entered(request: HttpRequest, provider: Configured, attempt: Attempt) -> Ht
     else:
         user = admission.admit(provider, claims)
     counted.succeeded()
-    start_session(request, user, backend="django.contrib.auth.backends.ModelBackend")
+    start_session(request, user, backend=BACKEND)
     request.session[BY_PROVIDER] = True
     return _onward(request, attempt.onward, "Signed in")
 

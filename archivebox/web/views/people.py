@@ -14,8 +14,11 @@ from archivebox.accounts import people
 from archivebox.accounts.audit import AuditEntry
 from archivebox.accounts.people import PeopleError
 from archivebox.accounts.roles import Action, Role, role_of
+from archivebox.accounts.second_factor import authenticators
 from archivebox.base_models.users import SYSTEM
+from archivebox.web.auth.confirmation import ask_to_confirm, is_confirmed
 from archivebox.web.auth.page_access import requires
+from archivebox.web.auth.sessions import end_sessions
 from archivebox.web.page.list_paging import page_of
 from archivebox.web.page.redirects import public_address
 
@@ -46,10 +49,12 @@ def index(request: HttpRequest) -> HttpResponse:
     return render(request, "web/people.html", context, status=422 if form.errors else 200)
 
 
-def _lines(after: str) -> list[tuple[User, str]]:
-    """Those whose names come after this one, and one more than are shown."""
+def _lines(after: str) -> list[tuple[User, str, bool]]:
+    """Those whose names come after this one, and one more than are shown; each with role and second factor."""
     rows = User.objects.select_related("account").exclude(username=SYSTEM).filter(username__gt=after)
-    return [(user, role_of(user).value) for user in rows.order_by("username")[: SIZE + 1]]
+    found = list(rows.order_by("username")[: SIZE + 1])
+    protected = authenticators.accounts_with_factors(user.pk for user in found)
+    return [(user, role_of(user).value, user.pk in protected) for user in found]
 
 
 def _link(request: HttpRequest, user: User) -> str:
@@ -59,8 +64,10 @@ def _link(request: HttpRequest, user: User) -> str:
 @require_POST
 @requires(Action.ADMINISTER, to_change=Action.ADMINISTER)
 def change(request: HttpRequest, user_id: int) -> HttpResponse:
-    """``do``: ``role`` (to ``role``), ``disable``, ``enable``."""
+    """``do``: ``role`` (to ``role``), ``disable``, ``enable``, ``reset-factors``."""
     user = get_object_or_404(User.objects.exclude(username=SYSTEM), pk=user_id)
+    if request.POST.get("do") == "reset-factors" and not is_confirmed(request):
+        return ask_to_confirm(request, "people")
     try:
         messages.success(request, _changed(request, user))
     except PeopleError as problem:
@@ -79,6 +86,10 @@ def _changed(request: HttpRequest, user: User) -> str:
     if wanted == "enable":
         people.enable(_me(request), user)
         return f"{user.username} is enabled."
+    if wanted == "reset-factors":
+        authenticators.reset(_me(request), user)
+        end_sessions(user)
+        return f"{user.username} has no second factor now. Sessions have ended."
     raise Http404("no such change")
 
 

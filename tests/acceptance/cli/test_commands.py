@@ -261,6 +261,19 @@ def test_a_link_that_logs_in_is_printed(cli: Type, collection: Path) -> None:
     assert len(list(collection.glob("run/login-links/*"))) == 1
 
 
+@pytest.mark.usefixtures("collection")
+def test_the_second_factor_of_an_account_is_reset(cli: Type) -> None:
+    code = (
+        "from django.contrib.auth.models import User; from archivebox.accounts.models import AuthenticatorApp; "
+        "AuthenticatorApp.objects.create(user=User.objects.create_user('eve'), label='Phone', secret='-')"
+    )
+    assert cli("manage", "shell", "-c", code).code == 0
+    assert "no longer asked" in cli("manage", "reset_second_factor", "eve").out
+    assert "has none" in cli("manage", "reset_second_factor", "eve").out
+    refused = cli("manage", "reset_second_factor", "mallory")
+    assert (refused.code, "No account named mallory." in refused.err) == (1, True)
+
+
 @pytest.mark.parametrize(
     "words",
     [["add", "http://me:hunter2@example.com/"], ["add", "me:hunter2@example.com"], ["list", "ftp://a:hunter2@b"]],

@@ -65,12 +65,21 @@ PAGES: dict[str, Row] = {
     "add/page/": {"GET": OPEN},
     "login/": {"GET": OPEN, "POST": OPEN},
     "login/link/<str:token>/": {"GET": OPEN, "POST": OPEN},
+    "login/second/": {"GET": OPEN, "POST": OPEN},
+    "login/passkey/": {"POST": OPEN},
+    "login/passkey/options/": {"GET": OPEN},
     "login/provider/": {"GET": OPEN},
     "login/provider/back/": {"GET": OPEN},
     "login/provider/connect/": {"POST": OWN},
     "login/provider/disconnect/": {"POST": OWN},
     "logout/": {"POST": OPEN},
     "password/": {"GET": OWN, "POST": OWN},
+    "security/": {"GET": OWN},
+    "security/confirm/": {"GET": OWN, "POST": OWN},
+    "security/app/": {"GET": OWN, "POST": OWN},
+    "security/passkey/": {"GET": OWN, "POST": OWN},
+    "security/codes/": {"POST": OWN},
+    "security/<str:kind>/<uuid:factor_id>/": {"POST": OWN},
     "tokens/": {"GET": OWN, "POST": OWN},
     "tokens/<uuid:token_id>/revoke/": {"POST": OWN},
     "webhooks/": {"GET": OWN, "POST": OWN},
@@ -178,6 +187,15 @@ CALLERS: dict[str, tuple[str, tuple[str, ...], set[Action]]] = {
 """Role, scopes, and what they may do."""
 EXAMPLES = {"uuid": "01a00000-0000-7000-8000-000000000000", "int": "999999", "str": "x", "path": "x.css", "": "pause"}
 
+ASK_FOR_THEMSELVES = {
+    "login/",
+    "login/link/<str:token>/",
+    "login/second/",
+    "login/passkey/",
+    "security/confirm/",
+}
+"""They answer 403 to whoever sends a wrong password, link or code."""
+
 
 def addresses(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iterator[str]:
     for pattern in patterns:
@@ -220,10 +238,7 @@ def test_everybody_may_do_what_the_table_says_and_nothing_else(who: str, caller:
             if address == "logout/":
                 continue  # it would end the session of the next question
             refused = is_refused(somebody.ask(method, example(address)))
-            if refused != (needed is not OPEN and needed not in allowed) and address not in {
-                "login/",
-                "login/link/<str:token>/",
-            }:
+            if refused != (needed is not OPEN and needed not in allowed) and address not in ASK_FOR_THEMSELVES:
                 wrong.append((method, address, refused))
     assert wrong == []
 

@@ -1,0 +1,1 @@
+"""What an account asks for beside its password: the code of an app, a passkey, or a recovery code."""
