@@ -123,6 +123,10 @@ class Tab:
         )
         return script_value(answer)
 
+    def count_elements(self) -> int:
+        """How many elements the document has: printing and drawing very many takes minutes and gigabytes."""
+        return int(self.evaluate("document.getElementsByTagName('*').length"))
+
     def make_answer(self, timeout: float = PROBE) -> None:
         """See that the page answers; a script that never returns is stopped first. Raises CallTimeout if that fails."""
         try:

@@ -57,12 +57,11 @@ def what_was_kept(kept: int, sheets: int) -> str:
 
 def main() -> None:
     settings = Settings()
-    nodes_max, pages_max = settings.int("PDF_MAX_NODES"), settings.int("PDF_MAX_PAGES")
+    nodes_max, pages_max = settings.int("CHROME_RENDER_MAX_NODES"), settings.int("PDF_MAX_PAGES")
     kept, cut, sheets = 0, False, 0
     with open_page(settings.timeout("PDF")) as tab:
-        nodes = tab.evaluate("document.getElementsByTagName('*').length")
-        if nodes > nodes_max:
-            skipped(f"the page has {nodes:,} elements, more than PDF_MAX_NODES = {nodes_max:,}")
+        if (nodes := tab.count_elements()) > nodes_max:
+            skipped(f"the page has {nodes:,} elements, more than CHROME_RENDER_MAX_NODES = {nodes_max:,}")
         sheets = tab.evaluate(SHEETS)
         if sheets > FIRST_PAGES:
             kept = print_page(tab, settings, FIRST_PAGES)

@@ -30,8 +30,6 @@ THUMBNAIL, FULL = "thumbnail.webp", "full.jpg"
 FULL_PIXELS = (
     10_000_000  # of the whole length, 7,000 px at the usual width; what has more is made smaller, to cost no more
 )
-FULL_NODES = 50_000  # elements above which the whole length is not drawn: the browser needs gigabytes for it
-NODES = "document.getElementsByTagName('*').length"
 NARROW = 500  # px; a window that is narrower shows the page as a phone does
 VIEW = {"format": "png", "optimizeForSpeed": True}
 # A bar that the browser puts over JSON: nothing of the page's.
@@ -60,8 +58,8 @@ def full_page(tab: Tab, settings: Settings) -> bytes | None:
 def take_full_page(tab: Tab, settings: Settings) -> None:
     jpeg = None
     try:
-        if (nodes := tab.evaluate(NODES)) > FULL_NODES:
-            log(f"the page has {nodes:,} elements, more than {FULL_NODES:,}: only its first screen is kept")
+        if (nodes := tab.count_elements()) > (limit := settings.int("CHROME_RENDER_MAX_NODES")):
+            log(f"the page has {nodes:,} elements, more than {limit:,}: only its first screen is kept")
         else:
             jpeg = full_page(tab, settings)
     except (CallTimeout, CommandFailed) as error:

@@ -166,8 +166,14 @@ def test_pdf_has_the_words_of_the_page(colour: Snapshot) -> None:
     assert set("ARCHIVED") <= letters(data)
 
 
+def test_pages_with_too_many_elements_are_not_drawn_in_their_whole_length(crawl: Crawl, site: Site) -> None:
+    big = captured(crawl, site, "/big-dom", CHROME_RENDER_MAX_NODES="1000")
+    assert big.run(SCREENSHOT).status == "succeeded"
+    assert not (big.folder / "screenshot" / "full.jpg").exists()
+
+
 def test_pdf_leaves_pages_with_too_many_elements_alone(crawl: Crawl, site: Site) -> None:
-    big = captured(crawl, site, "/big-dom", PDF_MAX_NODES="1000")
+    big = captured(crawl, site, "/big-dom", CHROME_RENDER_MAX_NODES="1000")
     outcome = big.run(PDF)
     assert (outcome.code, outcome.status) == (10, "skipped"), outcome
     assert not list((big.folder / "pdf").iterdir())
