@@ -126,7 +126,7 @@ class CrawlRunExecutor(LeasedItem):
         self.finish()
 
     def finish(self) -> None:
-        self.engine.given_up = {one for one in self.engine.given_up if one[0] != self.crawl_id}
+        self.engine.unstartable.pop(self.crawl_id, None)
         super().finish()
 
 
@@ -177,13 +177,13 @@ class CrawlRules(HookRules):
         """A dead background hook alone is started again; what it was ready for is not, until it is ready anew.
 
         One that had been ready is started however often it dies, but later and later: pages are tried only so often.
-        One that never gets ready is given up, and so are the tabs that rely on it.
+        One that never gets ready is not started any more, and the tabs that rely on it fail.
         """
         engine, crawl_id = self._executor.engine, self._executor.crawl_id
         self._executor.write_ready(ready=False)
         self.failed_starts = 0 if run.is_ready else self.failed_starts + 1
         if self.failed_starts > MOST_RESTARTS:
-            engine.given_up.add((crawl_id, item.hook.plugin))
+            engine.unstartable.setdefault(crawl_id, set()).add(item.hook.plugin)
             return
         self.restarts += 1
         item.status, item.run, item.late = "queued", None, False

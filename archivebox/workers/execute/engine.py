@@ -119,8 +119,8 @@ class Engine:
         )
         self.file_max = settings.get_int("HOOK_FILE_MAX")
         self.max_attempts = settings.get_int("MAX_ATTEMPTS")
-        self.given_up: set[tuple[UUID, str]] = set()
-        """Crawls and plugins whose hook of the crawl, such as its browser, could not be started."""
+        self.unstartable: dict[UUID, set[str]] = {}
+        """By crawl: plugins whose hook of the crawl, such as its browser, died too often before it was ready."""
         self.stopping = False
         """Whether this worker was told to stop, and gives back what it holds."""
         self.on_capacity: Callable[[], None] = lambda: None

@@ -43,7 +43,7 @@ class SnapshotExecutor(LeasedItem):
         self.steps.runs.end_leftovers(loaded.leftovers)
         self.steps.runs.ended_before = loaded.ended_before
         self._is_unjudged = True
-        self.page.lose_if_torn()
+        self.page.mark_lost_if_incomplete()
 
     def _resume(self, row: Process, item: Planned) -> None:
         """Go on with a hook that an earlier worker started, or judge it by what it left."""
@@ -63,7 +63,7 @@ class SnapshotExecutor(LeasedItem):
             return
         if self._is_unjudged:
             self._is_unjudged = False
-            self.page.lose_if_torn()
+            self.page.mark_lost_if_incomplete()
         wanted_page = self.page.is_wanted
         self.steps.advance()
         if self.page.is_done_with and not self.ending:
@@ -79,8 +79,8 @@ class SnapshotExecutor(LeasedItem):
 
     def proxy_died(self) -> None:
         """Have the live page opened anew: what it was receiving broke off, and nobody asks for it again."""
-        if self.page.is_open and not self.page.is_given_up:
-            self.page.lose()
+        if self.page.is_open and not self.page.is_abandoned:
+            self.page.mark_lost()
             self.advance()
 
     # --- what its worker's capacity depends on ----------------------------------------------------------------

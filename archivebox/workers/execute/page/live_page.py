@@ -48,8 +48,8 @@ class LivePage:
         return not self._is_lost if item.hook.opens_page else self.lives
 
     @property
-    def is_given_up(self) -> bool:
-        """Whether it was opened so often that it will not come to life any more."""
+    def is_abandoned(self) -> bool:
+        """Whether it was opened so often that it is not opened any more."""
         return self._sessions >= MOST_SESSIONS
 
     @property
@@ -110,26 +110,29 @@ class LivePage:
     def _tabs(self) -> list[Tab]:
         return [item.slot for item in self._holders if isinstance(item.slot, Tab)]
 
-    def lose(self, noticed_by: Planned | None = None) -> None:
-        """It is gone, or who held or recorded it is: who noticed may have worked on one that was replaced since."""
-        run = noticed_by.run if noticed_by is not None else None
-        started_at = run.row.started_at if run is not None else None
+    def mark_lost(self) -> None:
+        """Have it opened anew: it is gone, or the hook that held or recorded it is."""
+        self._is_lost = True
+
+    def mark_lost_by(self, item: Planned) -> None:
+        """The same because of what a hook came to, unless that began before the page was last opened anew."""
+        started_at = item.run.row.started_at if item.run is not None else None
         if self._opened_at is None or started_at is None or started_at >= self._opened_at:
-            self._is_lost = True
+            self.mark_lost()
 
     def remains(self) -> list[Planned]:
         """What of a lost one still runs, and has to end before it can be opened anew."""
         return [item for item in self._hooks if item.is_running]
 
-    def lose_if_torn(self) -> None:
+    def mark_lost_if_incomplete(self) -> None:
         """Session hooks run together or not at all: none is added to a page that was opened or loaded without it."""
         opens = any(item.is_queued for item in self._holders)
         listens = any(item.is_queued and item.hook.background for item in self._hooks)
         begun = [item for item in self._hooks if not item.is_queued and item.status != "skipped"]
         if (opens and begun) or (listens and any(not item.hook.background for item in begun)):
-            self._is_lost = True
+            self.mark_lost()
 
-    def open_again(self) -> None:
+    def reopen(self) -> None:
         """Run all session hooks anew; what they come to this time is their result, and the only one that counts."""
         self._sessions += 1
         self._is_lost = False

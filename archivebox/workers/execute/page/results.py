@@ -149,14 +149,14 @@ class PageResults:
         if item.hook.session:
             if self._page.is_gone and result.retry:
                 return failure(Reason.PAGE_GONE)
-            if result.reason is Reason.SIGNALLED and not self._page.is_given_up:
+            if result.reason is Reason.SIGNALLED and not self._page.is_abandoned:
                 result = PAGE_LOST
             is_lost = result.status is Status.QUEUED and item.run not in self._executor.steps.runs.unjudged
         else:
             is_lost = self._lost_its_page(item, result)
             result = PAGE_LOST if is_lost else result
         if is_lost:
-            self._page.lose(item)
+            self._page.mark_lost_by(item)
         return result
 
     def _lost_its_page(self, item: Planned, result: Outcome) -> bool:

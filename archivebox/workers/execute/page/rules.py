@@ -87,23 +87,23 @@ class PageRules(HookRules):
         """A hook that needs the live page waits until there is one again; session hooks are run anew for it."""
         if self._is_put_off(item) or (item.hook.page and not self._has_reacquired_tab()):
             return True
-        if item.hook.opens_page and (self._snapshot.crawl_id, item.hook.plugin) in self._engine.given_up:
+        if item.hook.opens_page and item.hook.plugin in self._engine.unstartable.get(self._snapshot.crawl_id, ()):
             self._results.settle(item, failure(Reason.NO_SESSION))
             self._executor.steps.go_on()
             return True
         if item.hook.page and not item.hook.session and self._page.is_blank:
-            self._page.lose()
+            self._page.mark_lost()
         if not (item.hook.page or item.hook.session) or self._page.is_open_for(item):
             return False
         if self._page.is_gone:
             self._results.settle(item, failure(Reason.PAGE_GONE))
-        elif self._page.is_given_up:
+        elif self._page.is_abandoned:
             self._results.settle(item, failure(Reason.NO_SESSION))
         elif remains := self._page.remains():
             self._executor.steps.runs.stop_background(remains, self._engine.seal_grace)
             return True  # the end of the last of them leads here again
         else:
-            self._page.open_again()
+            self._page.reopen()
         self._executor.steps.go_on()
         return True
 
