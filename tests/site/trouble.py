@@ -69,6 +69,20 @@ def trickle(request: Request) -> Response:
     return Response(parts(), length=len(whole))
 
 
+def late_loop(request: Request) -> Response:
+    """Goes to itself at each load, and is busy until that document comes, whose body is sent half a second late."""
+    again = "location.reload(); for (const end = performance.now() + 300; performance.now() < end;);"
+    whole = page("Late loop", "<h1>Late loop</h1>", head=f"<script>onload = () => {{ {again} }};</script>")
+
+    def parts() -> Iterator[bytes]:
+        head, body = whole.split(b"</head>")
+        yield head
+        if request.stays(0.5):
+            yield b"</head>" + body
+
+    return Response(parts(), length=len(whole))
+
+
 def huge_html(request: Request) -> Response:
     """`mb` MiB (17 unless told) in paragraphs of 1 KiB, each with its number; never whole in memory."""
     start, end = page("Huge", "SPLIT").split(b"SPLIT")
@@ -136,6 +150,7 @@ ROUTES = (
     Route("/torn", "half of a body, then the connection is reset", torn, unending=True),
     Route("/never", "accepts and never answers", never, unending=True),
     Route("/trickle", "a byte each 100 ms for 60 s", trickle, unending=True),
+    Route("/late-loop", "goes to itself at each load; only its head comes at once", late_loop),
     Route("/huge.html", "?mb= MiB of paragraphs, 17 unless told", huge_html),
     Route("/huge.bin", "?mb= MiB of bytes", huge_bin, BINARY, sample="/huge.bin?mb=20"),
     Route("/gzip-bomb", "100 KB of gzip that inflate to 100 MiB", gzip_bomb),

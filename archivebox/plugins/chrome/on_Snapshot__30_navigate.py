@@ -81,6 +81,7 @@ class PageNavigation:
         self.refusal: PageRefusal | None = None
         self.code = ""  # the browser's own word for it
         self.stopped = ""
+        self._is_held = False
 
     def go(self) -> None:
         """Navigate and wait; afterwards the page is loaded, or stopped, or `problem` says why there is none."""
@@ -90,6 +91,7 @@ class PageNavigation:
             self._ask_without_login()
         if self.stopped:
             self._stop()
+            self._release_document()
             if not self._arrival.committed_at and self._arrival.latest_response:
                 raise CallTimeout("the server answered, but the browser showed nothing of it")
             if not self._arrival.committed_at and not self.problem:
@@ -111,6 +113,7 @@ class PageNavigation:
                 seen = self._look_for_refusal()
             if self.stopped:
                 self._stop()
+                self._release_document()
         if not self.problem:
             self.refusal = self._refusal_in(seen, went_on=self._arrival.navigations > before)
         elif self._status in PUTS_OFF:
@@ -203,6 +206,11 @@ class PageNavigation:
             if self._arrival.navigations == before and not self._arrival.leaving:
                 return
 
+    def _release_document(self) -> None:
+        if self._is_held:
+            self._tab.call("Fetch.disable")
+            self._is_held = False
+
     def record(self, hook: Hook) -> dict[str, object]:
         """Return what `navigation.json` says; asks the page, which may have to be freed from a busy script first."""
         static = bool(self._arrival.download)
@@ -255,8 +263,7 @@ class PageNavigation:
                 self.stopped = self.stopped or f"still loading after {self._load_time:g} s"
                 return
             if self._goes_in_circles() and not stopping:
-                self.stopped = f"sent itself elsewhere {self._arrival.navigations} times"
-                return
+                self._hold_document()
             left = end - now
             self._take(self._tab.connection.next_event(left if stopping else min(left, self._pause(now))))
             self._take_answer(stopping=stopping)
@@ -291,8 +298,11 @@ class PageNavigation:
             self._arrival.take(event)
 
     def _let_pass(self, paused: Params) -> None:
-        """Let an answer through, one that asks for a login without its question."""
+        """Let an answer through, one that asks for a login without its question; no document where one is held."""
         of_request = {"requestId": paused["requestId"]}
+        if self._is_held and paused["frameId"] == self._tab.target_id:
+            self._tab.connection.send("Fetch.failRequest", of_request | {"errorReason": "Aborted"})
+            return
         if paused.get("responseStatusCode") != UNAUTHORIZED:
             self._tab.connection.send("Fetch.continueRequest", of_request)
             return
@@ -305,7 +315,17 @@ class PageNavigation:
     def _goes_in_circles(self) -> bool:
         """Too often elsewhere. Stopped when a document is there to be kept, unless none ever gets that far."""
         times = self._arrival.navigations
-        return times > self._navigations_max * (1 if self._arrival.loaded_at else 3)
+        return not self.stopped and times > self._navigations_max * (1 if self._arrival.loaded_at else 3)
+
+    def _hold_document(self) -> None:
+        """Refuse the page every further document; the one that is there, or is on its way, is followed to its end.
+
+        Stopped at once, it may be caught while the next one has replaced it and has nothing but a head.
+        """
+        self.stopped = f"sent itself elsewhere {self._arrival.navigations} times"
+        patterns = [{"urlPattern": "*", "resourceType": "Document", "requestStage": "Request"}]
+        self._tab.call("Fetch.enable", {"patterns": patterns})
+        self._is_held = True
 
     def _see_that_it_is_whole(self) -> None:
         if self._arrival.torn and not self.problem:
