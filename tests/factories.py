@@ -21,7 +21,7 @@ from archivebox.crawls.models import Crawl
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.models import Machine, Process
 
-LIMIT = 30
+LIMIT = 90
 """Seconds after which a test that waits for a process gives up."""
 
 

@@ -37,7 +37,7 @@ def started_cluster() -> tuple[subprocess.Popen[str], Path, psutil.Process]:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)

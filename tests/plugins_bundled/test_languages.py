@@ -117,7 +117,7 @@ def test_told_to_stop_it_ends_with_its_program_and_says_so(tmp_path: Path, langu
         time.sleep(0.1)
         hook.send_signal(signal.SIGTERM)
         assert [json.loads(line)["output_str"] for line in hook.stdout] == ["stopped"]
-        assert hook.wait(20) == 0
+        assert hook.wait(90) == 0
 
 
 def test_git_mirrors_a_repository(tmp_path: Path, site: Site) -> None:

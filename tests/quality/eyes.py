@@ -104,7 +104,7 @@ class Sight:
             asked["contextId"] = context
         return self.call("Runtime.evaluate", asked)["result"].get("value")
 
-    def wait_for(self, ask: Callable[[], Any], seconds: float = 8.0) -> Any:
+    def wait_for(self, ask: Callable[[], Any], seconds: float = 30.0) -> Any:
         """What `ask` comes to once that is something; None after so many seconds. Documents may change meanwhile."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

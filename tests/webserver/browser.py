@@ -108,7 +108,7 @@ class Browser:
         """Open ``url`` and wait until it and its frames have loaded."""
         answer = self.tab.call("Page.navigate", {"url": url}, timeout=60)
         assert "errorText" not in answer, answer
-        end = time.monotonic() + 30
+        end = time.monotonic() + 90
         while self.value("document.readyState") != "complete":
             assert time.monotonic() < end, f"{url} does not finish loading"
             time.sleep(0.05)
@@ -132,14 +132,14 @@ class Browser:
         )
         return answer["result"].get("value")
 
-    def wait_for(self, expression: str, seconds: float = 20) -> Any:
+    def wait_for(self, expression: str, seconds: float = 90) -> Any:
         end = time.monotonic() + seconds
         while not (value := self.value(expression)):
             assert time.monotonic() < end, f"never true: {expression}"
             time.sleep(0.1)
         return value
 
-    def in_frame(self, expression: str, seconds: float = 20) -> Any:
+    def in_frame(self, expression: str, seconds: float = 90) -> Any:
         """What ``expression`` comes to in the frame of another origin, a target of its own, once it is true."""
         end = time.monotonic() + seconds
         attached = self.tab.call("Target.attachToTarget", {"targetId": self._frame_by(end), "flatten": True})

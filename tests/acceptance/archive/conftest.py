@@ -62,7 +62,7 @@ class Home:
         known = {ProcessIdentity(*(row[name] for name in columns)) for row in rows} | set(marked(self.data))
         return {identity for identity in known if identity.is_alive() and not identity.is_zombie()}
 
-    def wait_until_nothing_runs(self, seconds: float = 15.0) -> set[ProcessIdentity]:
+    def wait_until_nothing_runs(self, seconds: float = 60.0) -> set[ProcessIdentity]:
         deadline = time.monotonic() + seconds
         while (left := self.running()) and time.monotonic() < deadline:
             time.sleep(0.1)
@@ -72,7 +72,7 @@ class Home:
         """SIGKILL to all of them in one moment: stopped first, so that none sees another's death."""
         for identity in self.running():
             identity.signal(signal.SIGSTOP)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 90
         while (left := self.running()) and time.monotonic() < deadline:
             for identity in left:
                 identity.signal(signal.SIGKILL)

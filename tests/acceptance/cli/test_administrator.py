@@ -172,7 +172,7 @@ def _converse(terminal: int, then: str, after: str) -> str:
 
 
 def _end(pid: int) -> int:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while time.monotonic() < deadline:
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:

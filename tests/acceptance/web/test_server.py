@@ -94,7 +94,7 @@ def test_when_the_cli_is_killed_supervisord_and_the_web_server_end(tmp_path: Pat
     with Server(tmp_path) as server:
         pids = server.processes()
         server.cli.send_signal(signal.SIGKILL)
-        server.cli.wait(10)
+        server.cli.wait(90)
         wait_gone([pids["supervisord"], pids["web"]])
     with Server(tmp_path) as server:
         code = (

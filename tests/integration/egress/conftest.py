@@ -35,7 +35,7 @@ class Proxy:
         return f"http://127.0.0.1:{self.port}"
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=90)
 
     def ask(self, head: str) -> bytes:
         """All that is answered to one request."""
@@ -53,13 +53,13 @@ class Proxy:
 
     def log(self) -> list[dict[str, Any]]:
         """Its lines, once all connections have ended."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 90
         while self.door.is_used and time.monotonic() < deadline:
             time.sleep(0.01)
         return [json.loads(line) for line in (self.folder / "connections.jsonl").read_text().splitlines()]
 
     def totals(self) -> Totals:
-        asyncio.run_coroutine_threadsafe(_call(self.door.sweep), self.loop).result(5)
+        asyncio.run_coroutine_threadsafe(_call(self.door.sweep), self.loop).result(90)
         return read_totals(self.folder)
 
 
@@ -95,14 +95,14 @@ def open_door(tmp_path: Path) -> Iterator[OpenDoor]:
         listener = socket.create_server(("127.0.0.1", 0))
         door = ProxyListener(learn, lambda: full.append(True))
         doors.append(door)
-        asyncio.run_coroutine_threadsafe(door.listen(listener), loop).result(5)
+        asyncio.run_coroutine_threadsafe(door.listen(listener), loop).result(90)
         return Proxy(listener.getsockname()[1] if listener.fileno() >= 0 else 0, folder, door, loop, full)
 
     yield open_
     for door in doors:
-        asyncio.run_coroutine_threadsafe(_call(door.close), loop).result(5)
+        asyncio.run_coroutine_threadsafe(_call(door.close), loop).result(90)
     loop.call_soon_threadsafe(loop.stop)
-    thread.join(5)
+    thread.join(90)
     loop.close()
 
 

@@ -175,7 +175,7 @@ def test_a_request_is_followed_by_no_second_one(open_door: OpenDoor) -> None:
         client.sendall(f"{first}\r\nabcGET http://127.0.0.2/ HTTP/1.1\r\n\r\n".encode())
         stream, _ = server.accept()
         with stream:
-            stream.settimeout(10)
+            stream.settimeout(90)
             head, _, body = _read_until(stream, b"abc").partition(b"\r\n\r\n")
             assert head == b"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: close"
             assert body == b"abc"

@@ -18,7 +18,7 @@ OPEN = Dialer(DialRules(NetworkRules(OpenedNetworks.parse(["127.0.0.0/8", "local
 CERTIFICATE = Path(serve.__file__).with_name("tls.pem")
 
 
-def sent(to: Receiver, dialer: Dialer = OPEN, seconds: float = 20.0) -> PostResponse:
+def sent(to: Receiver, dialer: Dialer = OPEN, seconds: float = 90.0) -> PostResponse:
     message = Message(parse_url(to.url), {"User-Agent": "us"}, b"{}")
     return asyncio.run(post(dialer, message, seconds))
 

@@ -174,7 +174,7 @@ def test_the_proxy_ends_with_its_orchestrator(forked: Collection, site: Site) ->
     forked.watchers.clear()
     orchestrator = forked.row("Process", "pid", "pid_ns", "start_ticks", "boot_id", process_type="orchestrator")
     identity_of(orchestrator).signal(signal.SIGKILL)
-    forked.wait("its end", lambda: not proxy.is_alive() or proxy.is_zombie(), seconds=10)
+    forked.wait("its end", lambda: not proxy.is_alive() or proxy.is_zombie(), seconds=90)
 
 
 def test_a_hook_reaches_what_its_crawl_started_and_nothing_else_here(each_mode: Collection, site: Site) -> None:

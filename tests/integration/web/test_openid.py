@@ -70,7 +70,7 @@ def to_provider(client: Client, path: str = "/login/provider/") -> str:
 
 def return_address(client: Client, path: str = "/login/provider/") -> str:
     """What the provider sends the browser back to."""
-    answer = requests.get(to_provider(client, path), allow_redirects=False, timeout=5)
+    answer = requests.get(to_provider(client, path), allow_redirects=False, timeout=90)
     back = urlsplit(answer.headers["Location"])
     return f"{back.path}?{back.query}"
 
@@ -236,7 +236,7 @@ def test_an_account_is_connected_by_who_is_in_it_and_opens_no_other(client: Clie
         inside.force_login(user)
         onward = inside.post("/login/provider/connect/")
         assert onward.status_code == 200
-        back = requests.get(onward.context["address"], allow_redirects=False, timeout=5).headers["Location"]
+        back = requests.get(onward.context["address"], allow_redirects=False, timeout=90).headers["Location"]
         del inside.cookies["archivebox_session"]  # it does not come along from another site
         assert inside.get(back).status_code == status
     log_in(client)

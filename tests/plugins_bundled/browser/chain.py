@@ -151,7 +151,7 @@ class Crawl:
         if self.browser.process.poll() is None:
             self.browser.process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.browser.process.wait(20)
+                self.browser.process.wait(90)
         for running in self.started:
             if running.process.poll() is None:
                 running.end_for_good()

@@ -19,7 +19,7 @@ from archivebox.plugins.base.cdp import CDPConnection
 from archivebox.plugins.base.programs import new_id, start_ticks
 from tests.plugins_bundled.browser.chain import CHECKOUT, wait_for_end
 
-SOON = 20.0
+SOON = 90.0
 
 
 def hook(tmp_path: Path, body: str, *arguments: str, **environment: str) -> tuple[int, list[dict[str, Any]], str]:

@@ -16,7 +16,7 @@ from tests.site.serve import Site
 
 pytestmark = pytest.mark.browser
 SCREENSHOT, PDF, DOM, TITLE, HEADERS, FAVICON, OUTLINKS = PAGE_HOOKS
-SOON = 20.0  # seconds that mean "not for ever" on a loaded machine
+SOON = 90.0  # seconds that mean "not for ever" on a loaded machine
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def measuring(temporary: Path) -> Iterator[subprocess.Popen[bytes]]:
             theirs.close()
             ours.settimeout(90)
             with ours.makefile("rb") as lines:
-                assert any(b'"Ready"' in line for line in lines), script.wait(10)
+                assert any(b'"Ready"' in line for line in lines), script.wait(90)
             yield script
             script.terminate()
             script.wait(30)

@@ -20,7 +20,7 @@ from tests.plugins_bundled.browser.chain import Crawl, Snapshot
 from tests.site.serve import Site
 
 pytestmark = pytest.mark.browser
-SOON = 20.0  # seconds that mean "not for ever" on a loaded machine
+SOON = 90.0  # seconds that mean "not for ever" on a loaded machine
 LARGE = 8_000_000  # characters: more than any buffer on the way
 
 

@@ -20,7 +20,7 @@ from tests.site.serve import Site
 pytestmark = pytest.mark.browser
 SCREENSHOT, DOM = PAGE_HOOKS[0], PAGE_HOOKS[2]
 SMALL = 32_000
-PATIENCE = 30.0
+PATIENCE = 90.0
 
 
 class Viewer:

@@ -112,7 +112,7 @@ def test_a_drawing_is_seen_where_scripts_are_off(
     file = saved(crawl, site, path, program)
     reader.call("Emulation.setScriptExecutionDisabled", {"value": True})
     reader.call("Page.navigate", {"url": file.as_uri()})
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not is_loaded(reader) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert pixels_of(reader, colour) > 5000

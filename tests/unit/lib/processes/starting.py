@@ -22,7 +22,7 @@ from archivebox.lib.processes import (
 )
 
 WAYS = ("cold",) if PORTABLE else ("cold", "forked")
-LIMIT = 30.0
+LIMIT = 90.0
 
 
 @dataclass

@@ -289,7 +289,7 @@ def test_what_may_come_later_is_imported_while_nobody_asks(tmp_path: Path) -> No
     )
     server.start()
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 90
         while not (tmp_path / "imported").exists():
             assert time.monotonic() < deadline, (tmp_path / "log").read_text()
             time.sleep(0.01)
