@@ -1,7 +1,6 @@
 """Owns what happens around every command: its data folder, its row, its signals, and what it answers when it fails."""
 
 import contextlib
-import gc
 import importlib
 import logging
 import os
@@ -30,6 +29,7 @@ from archivebox.config.collection import (
 from archivebox.config.conffile import ConfError
 from archivebox.config.early import early_settings
 from archivebox.config.resolve import SettingError
+from archivebox.lib.garbage import without_collections
 from archivebox.lib.openfiles import TooFewFilesError
 from archivebox.storage.layout import DataFolder
 
@@ -116,7 +116,7 @@ def carry_out(target: str, needs: Needs, given: Globals, params: Mapping[str, ob
 def _prepare_and_run(session: Session, target: str, needs: Needs, given: Globals, params: Mapping[str, object]) -> int:
     module_name, _, function = target.partition(":")
     session.folder = DataFolder(choose_data_dir(given.data_dir))
-    with _without_collections():
+    with without_collections():
         if needs is not Needs.NOTHING:
             refuse_others(session.folder)
             _set_up_django(session.folder, needs)
@@ -133,17 +133,6 @@ def _refuse_early(body: ModuleType, params: Mapping[str, object]) -> None:
     check = getattr(body, "refuse_early", None)
     if check is not None:
         check(params)
-
-
-@contextlib.contextmanager
-def _without_collections() -> Iterator[None]:
-    """Imports make hundreds of thousands of objects that stay: looking for garbage among them costs 100 of 380 ms."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def _set_up_django(folder: DataFolder, needs: Needs) -> None:

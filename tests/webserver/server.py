@@ -25,9 +25,11 @@ import os, sys
 from archivebox.config.collection import choose_data_dir
 choose_data_dir(None)
 os.environ["DJANGO_SETTINGS_MODULE"] = "archivebox.config.settings"
-import django
-django.setup()
-from archivebox.workers.supervise.supervisord_util import serve
+from archivebox.lib.garbage import without_collections
+with without_collections():
+    import django
+    django.setup()
+    from archivebox.workers.supervise.supervisord_util import serve
 sys.exit(serve(sys.argv[1]))
 """
 """What the command line does for `archivebox server`."""
@@ -60,7 +62,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 def in_collection(folder: Path, code: str, *arguments: str) -> str:
     """Run ``code`` in a process of its own with Django set up on the collection; returns what it printed."""
     begin = (
-        "import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'archivebox.config.settings'\n"
+        "import gc, os; gc.disable(); os.environ['DJANGO_SETTINGS_MODULE'] = 'archivebox.config.settings'\n"
         "import django; django.setup()\n"
     )
     command = [sys.executable, "-c", begin + code, *arguments]
@@ -116,7 +118,7 @@ class Server:
     def stop(self, signum: int = signal.SIGTERM) -> int:
         if self.cli.poll() is None:
             self.cli.send_signal(signum)
-        return self.cli.wait(60)
+        return self.cli.wait(120)
 
     @property
     def output(self) -> str:
@@ -138,7 +140,7 @@ class Server:
 
     def link(self) -> str:
         """The path of the log-in link that was printed."""
-        self.wait_for(lambda: "/login/link/" in self.output, 20)
+        self.wait_for(lambda: "/login/link/" in self.output, 90)
         found = re.search(r"http://\S+(/login/link/\S+)", self.output)
         assert found, self.output
         return found.group(1)
@@ -164,7 +166,7 @@ class Server:
     def ask(
         self, path: str, *, port: int = 0, host: str = "", method: str = "GET", body: bytes = b"", **headers: str
     ) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=90)
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         sent["Host"] = host or f"127.0.0.1:{port or self.port}"
         try:

@@ -13,6 +13,7 @@ from archivebox.config.early import early_settings
 from archivebox.config.listening import hold_ports
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.lib.addresses import ListenAddress
+from archivebox.lib.garbage import without_collections
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,13 +26,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ["ARCHIVEBOX_REPLAY_PORT"] = str(options.replay.port)
     logs.set_up(early_settings(DATA_FOLDER).get_text("LOG_LEVEL"))
     logs.set_up_django()
-    django.setup()
     return _serve(options.bind, options.replay)
 
 
 def _serve(bind: ListenAddress, replay: ListenAddress) -> int:
-    from archivebox.web.server.listeners import listen  # models can be imported only once Django is set up
-    from archivebox.web.server.process_row import recorded  # models can be imported only after django.setup()
+    with without_collections():
+        django.setup()
+        from archivebox.web.server.listeners import listen  # models can be imported only once Django is set up
+        from archivebox.web.server.process_row import recorded  # models can be imported only after django.setup()
 
     with recorded() as starters:
         hold_ports(bind.port, replay.port)

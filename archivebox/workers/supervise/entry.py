@@ -11,6 +11,7 @@ import django
 from archivebox.config.collection import CollectionError, choose_data_dir, open_collection
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
+from archivebox.lib.garbage import without_collections
 from archivebox.workers.supervise.children import TakeCommands
 
 
@@ -28,11 +29,11 @@ def orchestrate(arguments: Sequence[str], commands: TakeCommands | None = None) 
     choose_data_dir(given.data_dir)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "archivebox.config.settings")
     try:
-        django.setup()
-        open_collection(create=False)
+        with without_collections():
+            django.setup()
+            open_collection(create=False)
+            from archivebox.workers.supervise import orchestrator  # models can be imported only now
     except (CollectionError, ConfError, SettingError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    from archivebox.workers.supervise import orchestrator  # models can be imported only now
-
     return orchestrator.main(given.process_id, wait=given.wait, commands=commands if given.commands else None)
