@@ -1,10 +1,13 @@
-"""Owns a data folder of two pages as ArchiveBox 0.7 would leave it, with what is hard to come by in a real one."""
+"""Owns data folders of earlier versions: real ones, and one with what is hard to come by in those."""
 
 from __future__ import annotations
 
 import sqlite3
+import tarfile
 from contextlib import closing
 from pathlib import Path
+
+REAL = Path(__file__).parent / "old_collections"
 
 SCHEMA = """
 CREATE TABLE django_migrations (id integer PRIMARY KEY, app text, name text, applied datetime);
@@ -46,3 +49,10 @@ def make_old_collection(root: Path) -> Path:
         )
         database.commit()
     return root
+
+
+def unpack(version: str, folder: Path) -> Path:
+    """A real collection, made by a release of that version; `old_collections/README.md` says how."""
+    with tarfile.open(REAL / f"{version}.tar.xz") as archive:
+        archive.extractall(folder)
+    return folder / version

@@ -29,9 +29,13 @@ def begin_import(
     *,
     transfer: Transfer = Transfer.COPY,
     visibility: str = "",
+    pages_only: bool = False,
     noting: Noting = in_silence,
 ) -> Job:
-    """Have workers import what ``report`` tells of; JobRefusedError where there is nothing, or it cannot be."""
+    """Have workers import what ``report`` tells of; JobRefusedError where there is nothing, or it cannot be.
+
+    ``pages_only``: without accounts, schedules and settings of a whole collection.
+    """
     path = path.resolve()
     if not str(path).isprintable():
         raise JobRefusedError("The path has letters that are not UTF-8, or cannot be shown: rename its folders.")
@@ -42,6 +46,7 @@ def begin_import(
     options: dict[str, JSON] = {
         "path": str(path),
         "transfer": str(transfer),
+        "all": not pages_only,
         "visibility": Visibility(visibility or default_visibility({})).value,
     }
     memory: dict[str, JSON] = {

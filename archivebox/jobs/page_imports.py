@@ -8,10 +8,12 @@ from uuid import UUID
 
 from archivebox.core.snapshot import Snapshot
 from archivebox.imports.batch import PageBatch, write_batch
+from archivebox.imports.belongings import CollectionReader
 from archivebox.imports.left_out import LeftOutList
 from archivebox.imports.page import ImportedPage, NotImported, Reader
 from archivebox.imports.readers import open_reader
 from archivebox.imports.rows import PageImport
+from archivebox.imports.take_over import take_over
 from archivebox.imports.transfer import Transfer
 from archivebox.imports.write import PageWriter
 from archivebox.jobs.deed import Deed, DeferredError, Failures, Options
@@ -109,6 +111,8 @@ class ImportPages(Deed):
     def finish(self) -> None:
         self._index_former()
         self.job.memory |= {"to_index": [], "note": self._problem or self.job.memory["note"]}
+        if self.job.options.get("all"):
+            self._take_over()
         if self.job.options["transfer"] == Transfer.MOVE and not self.job.failed:
             self._remove_sources()
 
@@ -146,6 +150,14 @@ class ImportPages(Deed):
             learn(list(Snapshot.objects.filter(pk__in=keys)))
         except SearchUnavailableError as problem:
             self._problem = f"{NOT_INDEXED} {problem}"
+
+    def _take_over(self) -> None:
+        """Accounts, schedules and settings, where the source is a whole collection."""
+        if not isinstance(self._reader, CollectionReader):
+            return
+        left_out, memory = take_over(self._reader.belongings(), self.job.created_by), self.job.memory
+        LeftOutList(self.job.pk).append(memory["length"], left_out)
+        memory["counts"] |= {"left_out": memory["counts"]["left_out"] + len(left_out)}
 
     def _remove_sources(self) -> None:
         """All was imported and compared: the files leave the source."""

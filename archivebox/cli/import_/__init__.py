@@ -22,6 +22,7 @@ COMMAND = command(
             type=click.Choice(MODES),
         ),
         option("--visibility", text="Who sees the pages; else VISIBILITY.", type=click.Choice(VISIBILITIES)),
+        flag("--pages-only", text="Without accounts, schedules and settings."),
         flag("--dry-run", text="Only show what is there."),
         flag("--yes", text="Do it without asking."),
         BG,

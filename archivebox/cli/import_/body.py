@@ -24,7 +24,17 @@ NOT_EVERYTHING = 1
 VERBS = {Transfer.COPY: "copied", Transfer.LINK: "linked", Transfer.MOVE: "moved"}
 
 
-def run(session: Session, *, path: str, mode: str, visibility: str | None, dry_run: bool, yes: bool, bg: bool) -> int:
+def run(
+    session: Session,
+    *,
+    path: str,
+    mode: str,
+    visibility: str | None,
+    pages_only: bool,
+    dry_run: bool,
+    yes: bool,
+    bg: bool,
+) -> int:
     """Show what would be imported; import it when somebody says yes."""
     source, transfer = Path(path).expanduser().resolve(), Transfer(mode)
     try:
@@ -37,7 +47,9 @@ def run(session: Session, *, path: str, mode: str, visibility: str | None, dry_r
         session.out.say("Nothing was imported." if dry_run else "Nothing was imported. --yes imports it.")
         return 0
     try:
-        job = begin_import(source, report, system_user(), transfer=transfer, visibility=visibility or "")
+        job = begin_import(
+            source, report, system_user(), transfer=transfer, visibility=visibility or "", pages_only=pages_only
+        )
     except JobRefusedError as problem:
         raise BadInputError(str(problem)) from None
     if bg:

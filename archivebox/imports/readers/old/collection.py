@@ -7,7 +7,9 @@ from functools import cached_property
 from pathlib import Path
 
 from archivebox.config.origin import origin_of
+from archivebox.imports.belongings import Belongings
 from archivebox.imports.page import ImportedPage, NotImported, Reader, SourceReport
+from archivebox.imports.readers.old.belongings import CONF, belongings_of
 from archivebox.imports.readers.old.database import OldDatabase
 from archivebox.imports.readers.old.moments import of_timestamp
 from archivebox.imports.readers.old.page_folder import PageFolder, headers_of, is_plain_folder
@@ -17,10 +19,9 @@ from archivebox.lib.files import iter_outputs, read_regular
 MOST_INDEX = 32 * 1024 * 1024
 """Bytes of the longest index.json that is read."""
 
-OF_PAGES = frozenset({"archive", "users", "index.sqlite3", "index.sqlite3-wal", "index.sqlite3-shm"})
+OF_PAGES = frozenset({"archive", "users", "index.sqlite3", "index.sqlite3-wal", "index.sqlite3-shm", CONF})
 """What is read."""
 BESIDE = {
-    "ArchiveBox.conf": "Settings are not taken over.",
     "sources": "Lists of URLs that were added; the pages are imported.",
     "crawls": "What crawls needed while they ran; the pages are imported.",
     "logs": "Logs are not taken over.",
@@ -44,12 +45,17 @@ class OldCollection:
         pages = sum(isinstance(item, OldPage) and item.captured_at is not None for item in self._found())
         kind = f"ArchiveBox {self._database.version} collection" if self._database else "Folder of archived pages"
         identity = self._database.identity if self._database else ""
-        return SourceReport(kind, pages, files, size, tuple(self._left_out()), identity)
+        besides = self.belongings().sentence
+        notes = (f"Besides pages: {besides}.",) if besides else ()
+        return SourceReport(kind, pages, files, size, tuple(self._left_out()), identity, notes)
 
     def pages(self, after: str = "") -> Iterator[ImportedPage | NotImported]:
         for found in self._found(after):
             yield from [found] if isinstance(found, NotImported) else self._imported(found)
         yield from self._left_out()
+
+    def belongings(self) -> Belongings:
+        return belongings_of(self._root, self._database)
 
     def has_pages(self) -> bool:
         return any(isinstance(item, OldPage) for item in self._found())

@@ -8,7 +8,7 @@ from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 
-from archivebox.imports.readers.old.moments import moment, of_timestamp
+from archivebox.imports.readers.old.moments import closest_moment, moment
 from archivebox.imports.readers.old.record import OldPage, OldResult, split_tags
 
 Row = Mapping[str, object]
@@ -83,7 +83,7 @@ class OldDatabase:
             title=str(row.get("title") or ""),
             tags=self._tags(row),
             added_at=moment(row.get("downloaded_at") or row.get("added") or row.get("created_at")),
-            bookmarked_at=moment(row.get("bookmarked_at")) or of_timestamp(timestamp),
+            bookmarked_at=closest_moment(row.get("bookmarked_at"), timestamp),
             results=tuple(self._results(row)),
         )
 

@@ -27,3 +27,11 @@ def of_timestamp(text: str) -> datetime | None:
         return _EPOCH + timedelta(seconds=int(found[1]), microseconds=int((found[2] or "0").ljust(6, "0")[:6]))
     except OverflowError:
         return None
+
+
+def closest_moment(date: object, timestamp: str) -> datetime | None:
+    """When a page was added: 0.9 has cut the fractions off the dates of earlier versions, and left the timestamps."""
+    written, stamped = moment(date), of_timestamp(timestamp)
+    if written is None or stamped is None:
+        return written or stamped
+    return stamped if abs(written - stamped) < timedelta(seconds=1) else written

@@ -1,0 +1,113 @@
+"""Owns bringing accounts, schedules and settings of another collection into this one.
+
+It may be done twice: what is here as it was there is passed by. What is here otherwise stays, and is listed.
+"""
+
+from functools import partial
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError
+
+from archivebox.accounts.people import make
+from archivebox.accounts.roles import OPENED_BY, Role
+from archivebox.base_models.transactions import write_transaction
+from archivebox.base_models.users import SYSTEM
+from archivebox.config.conffile import read_conf, write_conf
+from archivebox.config.settings import DATA_FOLDER
+from archivebox.contract.schema import SettingSpec, check_value, to_env
+from archivebox.core.intake import schedules
+from archivebox.core.intake.parse_input import parse_strictly
+from archivebox.core.intake.request import CrawlRequest, Requester
+from archivebox.crawls.schedule import CrawlSchedule
+from archivebox.hooks import known_settings
+from archivebox.imports.belongings import Belongings, ImportedSchedule, ImportedUser
+from archivebox.imports.page import NotImported
+from archivebox.imports.rows import clean
+
+
+class _NotTakenError(ValueError):
+    """Why one of them is not imported."""
+
+
+def take_over(found: Belongings, by: User) -> list[NotImported]:
+    """Returns what is not imported."""
+    problems = [NotImported("ArchiveBox.conf", found.problem)] if found.problem else []
+    attempts = [(f"account {user.username}", partial(_take_user, user, by)) for user in found.users]
+    attempts += [(f"schedule {one.label or one.urls}", partial(_take_schedule, one, by)) for one in found.schedules]
+    attempts += [(f"setting {name}", partial(_take_setting, name, text)) for name, text in found.settings.items()]
+    for item, take in attempts:
+        try:
+            take()
+        except ValueError as error:  # of accounts, schedules and settings alike: a sentence
+            problems.append(NotImported(item, str(error)))
+    return problems
+
+
+# --- accounts ---------------------------------------------------------------------------------------------------
+
+
+def _take_user(user: ImportedUser, by: User) -> None:
+    """With the hash of its password, so that its owner logs in as before."""
+    known = User.objects.filter(username=user.username).first()
+    if known is not None and known.password == user.password:
+        return
+    if known is not None or user.username.lower() == SYSTEM:
+        raise _NotTakenError("An account of this name is here.")
+    try:
+        with write_transaction():
+            row = make(by, user.username, _role(user), "user.imported")
+            row.password, row.is_active = user.password[:128], user.is_active
+            row.email, row.first_name, row.last_name = user.email[:254], user.first_name[:150], user.last_name[:150]
+            row.date_joined = user.joined_at or row.date_joined
+            row.save(
+                update_fields=["password", "is_active", "email", "first_name", "last_name", "date_joined"],
+            )
+    except IntegrityError:
+        raise _NotTakenError("An account of this name is here.") from None
+
+
+def _role(user: ImportedUser) -> Role:
+    if user.is_superuser:
+        return Role.ADMIN
+    return Role.EDITOR if user.is_staff else Role.VIEWER
+
+
+# --- schedules --------------------------------------------------------------------------------------------------
+
+
+def _take_schedule(found: ImportedSchedule, by: User) -> None:
+    request = CrawlRequest(urls=found.urls, depth=found.depth, tags=[clean(tag) for tag in found.tags])
+    template = request.template(seed.url for seed in parse_strictly(request, Requester(by)))
+    when, label = found.schedule[:64], clean(found.label)[:255]
+    alike = CrawlSchedule.objects.filter(schedule=when, label=label, created_by=by)
+    if any(one.template == template for one in alike):
+        return
+    row = CrawlSchedule(schedule=when, label=label, template=template, created_by=by)
+    schedules.put(row)
+    if not found.is_enabled:
+        schedules.pause(row)
+
+
+# --- settings ---------------------------------------------------------------------------------------------------
+
+
+def _take_setting(name: str, text: str) -> None:
+    """Into ArchiveBox.conf; what is set there stays."""
+    spec = known_settings().get(name)
+    if spec is None:
+        raise _NotTakenError("No setting here corresponds to it.")
+    value, here = _checked(spec, text), read_conf(DATA_FOLDER.conf)
+    known = [here[one] for one in (spec.name, *spec.aliases) if one in here]
+    if not known:
+        write_conf(DATA_FOLDER.conf, {spec.name: value})
+    elif known[-1] != value:
+        raise _NotTakenError(f"{spec.name} is set here.")
+
+
+def _checked(spec: SettingSpec, text: str) -> str:
+    if spec.is_local:
+        raise _NotTakenError(f"{spec.name} names a program, its options, a place or a server: set it by hand.")
+    value = check_value(spec, text)
+    if value is True and spec.name in OPENED_BY:
+        raise _NotTakenError(f"{spec.name} would open this collection to everyone: set it by hand.")
+    return to_env(value)

@@ -1,0 +1,24 @@
+"""Addresses that a page had in an earlier ArchiveBox lead to it."""
+
+from __future__ import annotations
+
+from tests.webserver.fixtures import Library
+from tests.webserver.server import in_collection
+
+IMPORTED = """
+from archivebox.core.models import Snapshot
+from archivebox.imports.models import ImportedSnapshot
+page = Snapshot.objects.order_by("pk").first()
+ImportedSnapshot.objects.create(snapshot=page, source="a collection", key="1600000000.5")
+print(page.pk)
+"""
+
+
+def test_an_address_of_an_earlier_version_leads_to_its_page_and_format(library: Library) -> None:
+    key = in_collection(library.server.folder, IMPORTED).strip()
+    for path, view in (("", ""), ("index.html", ""), ("singlefile.html", "?view=singlefile"),
+                       ("warc/1.warc.gz", "?view=wget"), ("example.com/index.html", "?view=wget")):  # fmt: skip
+        answer = library.visitor.get(f"/archive/1600000000.5/{path}")
+        assert (answer.status, answer.headers["location"]) == (302, f"/snapshots/{key}/{view}")
+    assert library.visitor.get("/archive/1600000000.6/").status == 404
+    assert library.stranger().get("/archive/1600000000.5/").headers["location"].startswith("/login/")
