@@ -1,12 +1,18 @@
-"""Owns reading the headers of WARC records and of the HTTP answers in them, none longer than headers are."""
+"""Owns reading WARC records: headers, none longer than headers are, and what is in a record, never past its length."""
 
-from collections.abc import Iterator
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import BinaryIO, Protocol
 
 _LINE_MOST = 1 << 16
 """Bytes of one header line."""
 _LINES_MOST = 1000
 _BLOCK = 1 << 20
+_READ = 64 * 1024
+_GZIP = 16 + zlib.MAX_WBITS
+"""One gzip member, with its checksum (zlib manual, inflateInit2)."""
 _IN_PARTS = frozenset({"content-security-policy"})
 """Headers of which an answer may have several, and all count (Content Security Policy 3, 3.1)."""
 
@@ -59,3 +65,95 @@ def _skip(file: BinaryIO, length: int) -> None:
         if not block:
             raise EOFError("the last record is not whole")
         length -= len(block)
+
+
+class RecordBlock:
+    """What is in one record, up to its length: lines, then bytes."""
+
+    def __init__(self, file: BinaryIO, size: int, *, can_seek: bool) -> None:
+        self._file = file
+        self._left = size
+        self._can_seek = can_seek
+
+    @property
+    def left(self) -> int:
+        """Bytes of the record that are still to be read; more than 0 at the end of a damaged file."""
+        return self._left
+
+    def readline(self, most: int, /) -> bytes:
+        return self._took(self._file.readline, most)
+
+    def read(self, size: int) -> bytes:
+        """At most so many of the next bytes; none at the end of the record, or where the file is damaged."""
+        return self._took(self._file.read, size)
+
+    def skip(self, size: int) -> None:
+        """Go on behind the next bytes."""
+        if self._can_seek:
+            passed = min(size, self._left)
+            self._file.seek(passed, os.SEEK_CUR)
+            self._left -= passed
+        else:
+            while size and (data := self.read(min(size, _READ))):
+                size -= len(data)
+
+    def _took(self, read: Callable[[int], bytes], size: int) -> bytes:
+        try:
+            data = read(min(size, self._left))
+        except (EOFError, zlib.error):
+            data = b""
+        self._left -= len(data)
+        return data
+
+
+class GzipMember(io.RawIOBase):
+    """The bytes of the one gzip member that begins where ``file`` stands."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._unpacker = zlib.decompressobj(_GZIP)
+        self._packed = b""
+
+    @property
+    def is_at_end(self) -> bool:
+        return self._unpacker.eof
+
+    @property
+    def unused(self) -> int:
+        """Bytes of the file that were read and lie behind the end of the member."""
+        return len(self._unpacker.unused_data)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "bytearray | memoryview[int]") -> int:  # type: ignore[override]  # typeshed: any buffer
+        data = b""
+        while not data and not self._unpacker.eof:
+            self._packed = self._packed or self._file.read(_READ)
+            if not self._packed:
+                raise EOFError("the member is not whole")
+            data = self._unpacker.decompress(self._packed, len(buffer))
+            self._packed = self._unpacker.unconsumed_tail
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def open_record(file: BinaryIO, *, is_packed: bool) -> tuple[Mapping[str, str], RecordBlock]:
+    """The fields of the record that begins where ``file`` stands, and its block; NotWarcError."""
+    record = io.BufferedReader(GzipMember(file), _READ) if is_packed else file
+    try:
+        return read_record(record, can_seek=not is_packed)
+    except (EOFError, zlib.error) as error:
+        raise NotWarcError("a record that is not whole") from error
+
+
+def read_record(record: BinaryIO, *, can_seek: bool) -> tuple[Mapping[str, str], RecordBlock]:
+    """The same of a file that is not packed, or of what was unpacked; NotWarcError."""
+    line = record.readline(_READ)
+    if not line.startswith(b"WARC/"):
+        raise NotWarcError(line[:40].decode("latin-1"))
+    fields = read_headers(record)
+    length = fields.get("content-length", "")
+    if not (length.isascii() and length.isdigit()):
+        raise NotWarcError("a record without its length")
+    return fields, RecordBlock(record, int(length), can_seek=can_seek)

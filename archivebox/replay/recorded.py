@@ -8,12 +8,13 @@ from io import BytesIO
 from pathlib import Path
 
 from archivebox.lib.mime_sniffing import MediaType, is_javascript_type, is_xml_type, parse_content_type
+from archivebox.lib.warc import RecordBlock
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.answer_type import CSS, inherited_charset, media_type_of
 from archivebox.replay.files import parse_range
 from archivebox.replay.index import Recorded, RecordingIndex, indices
 from archivebox.replay.pages import HTML, circle_page, missing_page
-from archivebox.replay.records import RecordBlock, opened
+from archivebox.replay.records import opened
 from archivebox.replay.rewriting.document import Document, DocumentKind, Made
 from archivebox.replay.rewritten import DocumentSource, is_large, open_rewritten
 from archivebox.replay.scripts.page_policy import policy_of_page

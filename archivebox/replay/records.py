@@ -1,77 +1,13 @@
 """Owns reading one record of a WARC: the headers that a server sent, and the body, never past the record's length."""
 
-import io
 import os
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
-from archivebox.lib.warc import read_headers
+from archivebox.lib.warc import NotWarcError, RecordBlock, open_record, read_headers
 from archivebox.replay.files import NotThereError, open_beneath
 from archivebox.replay.locations import Location
-
-_READ = 64 * 1024
-_GZIP = 16 + zlib.MAX_WBITS
-"""One gzip member, with its checksum (zlib manual, inflateInit2)."""
-
-
-class RecordBlock:
-    """What is in one record, up to its length: lines, then bytes."""
-
-    def __init__(self, file: BinaryIO, size: int, *, can_seek: bool) -> None:
-        self._file = file
-        self._left = size
-        self._can_seek = can_seek
-
-    def readline(self, most: int, /) -> bytes:
-        return self._took(self._file.readline, most)
-
-    def read(self, size: int) -> bytes:
-        """At most so many of the next bytes; none at the end of the record, or where the file is damaged."""
-        return self._took(self._file.read, size)
-
-    def skip(self, size: int) -> None:
-        """Go on behind the next bytes."""
-        if self._can_seek:
-            passed = min(size, self._left)
-            self._file.seek(passed, os.SEEK_CUR)
-            self._left -= passed
-        else:
-            while size and (data := self.read(min(size, _READ))):
-                size -= len(data)
-
-    def _took(self, read: Callable[[int], bytes], size: int) -> bytes:
-        try:
-            data = read(min(size, self._left))
-        except (EOFError, zlib.error):
-            data = b""
-        self._left -= len(data)
-        return data
-
-
-class _Member(io.RawIOBase):
-    """The bytes of the one gzip member that begins where ``file`` stands."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._unpacker = zlib.decompressobj(_GZIP)
-        self._packed = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "bytearray | memoryview[int]") -> int:  # type: ignore[override]  # typeshed: any buffer
-        data = b""
-        while not data and not self._unpacker.eof:
-            self._packed = self._packed or self._file.read(_READ)
-            if not self._packed:
-                raise EOFError("the member is not whole")
-            data = self._unpacker.decompress(self._packed, len(buffer))
-            self._packed = self._unpacker.unconsumed_tail
-        buffer[: len(data)] = data
-        return len(data)
 
 
 @contextmanager
@@ -106,14 +42,8 @@ def _open_record(folder: Path, place: Location, offset: int) -> Iterator[tuple[M
     found = open_beneath(folder, [place.folder, place.name])
     with os.fdopen(found.descriptor, "rb") as file:
         file.seek(offset)
-        record = io.BufferedReader(_Member(file), _READ) if place.is_packed else file
         try:
-            if not record.readline(_READ).startswith(b"WARC/"):
-                raise NotThereError("no record begins there")
-            fields = read_headers(record)
-        except (EOFError, zlib.error) as error:
-            raise NotThereError from error
-        length = fields.get("content-length", "")
-        if not (length.isascii() and length.isdigit()):
-            raise NotThereError("a record without its length")
-        yield fields, RecordBlock(record, int(length), can_seek=not place.is_packed)
+            record = open_record(file, is_packed=place.is_packed)
+        except NotWarcError as error:
+            raise NotThereError("no record begins there") from error
+        yield record
