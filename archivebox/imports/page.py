@@ -1,12 +1,16 @@
 """What every reader yields and the writer stores: one page that was archived elsewhere."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from archivebox.contract.outcomes import Status
+
+
+class NotReadableError(OSError):
+    """Nothing that can be imported; the message is a sentence for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,8 @@ class ImportedPage:
     http_status: int = 0
     mime_type: str = ""
     outputs: tuple[ImportedOutput, ...] = ()
+    done: Callable[[], object] = field(default=lambda: None, compare=False)
+    """Called when its files have been taken, or will not be: those that its reader wrote for it are deleted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,177 @@
+"""Reads HAR files (HTTP Archive 1.2), as browsers and test tools save them with the content of the answers."""
+
+import base64
+import binascii
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from archivebox.imports.answer import Headers, header_of, parse_date
+from archivebox.imports.page import NotImported, NotReadableError
+from archivebox.imports.readers.archive_pages import ArchivePages
+from archivebox.imports.readers.json_stream import JsonStream
+from archivebox.imports.readers.page_rules import insert_page
+from archivebox.imports.readers.scratch import Scratch
+from archivebox.imports.readers.warc_index import WarcIndex, plain_url
+from archivebox.imports.readers.warc_records import WarcSource
+from archivebox.lib.mime_sniffing import parse_content_type
+from archivebox.plugins.base.warc_file import WarcWriter, moment, new_record_id
+
+ENTRY_MOST = 256_000_000
+"""Characters of one answer in the file."""
+_CODINGS = frozenset({"content-encoding", "transfer-encoding", "content-length"})
+"""Headers of a body as it came: a HAR has it decoded."""
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""A token (RFC 9110, 5.6.2)."""
+_NO_CONTENT = "The file has no content of this page: save it again with the content of the answers."
+_ANSWERED = "page = ? AND location = '' AND status = 200 AND method = 'GET'"
+_DOCUMENTS = f"{_ANSWERED} AND destination = 'document' ORDER BY time, id"
+_FIRST = f"{_ANSWERED} AND (mime LIKE '%html%' OR url = ?) ORDER BY time LIMIT 1"
+
+
+@dataclass
+class _Converted:
+    """What was found while a HAR was made a WARC."""
+
+    pages: dict[str, str] = field(default_factory=dict)
+    """Titles, by the name of the page."""
+    documents: dict[str, str] = field(default_factory=dict)
+    """What was asked for first, by the name of the page."""
+    problems: list[NotImported] = field(default_factory=list)
+
+
+def open_har(path: Path) -> ArchivePages | None:
+    """NotReadableError where it is no HAR."""
+    if not (path.is_file() and path.name.lower().endswith(".har")):
+        return None
+    scratch = Scratch()
+    target = scratch.path / "har.warc"
+    try:
+        converted = _convert(path, target)
+    except ValueError as error:
+        raise NotReadableError(f"{path} cannot be read as a HAR: {error}.") from None
+    source = WarcSource(path.name, target.stat().st_size, lambda: target.open("rb"))
+    return ArchivePages(
+        "HAR file", [source], scratch, path.stat().st_mtime, lambda index: _list_pages(index, converted)
+    )
+
+
+def _list_pages(index: WarcIndex, converted: _Converted) -> bool:
+    """The pages that the HAR lists; whether it lists any."""
+    index.database.executemany(
+        "INSERT INTO damage VALUES (?, ?)", [(one.item, one.reason) for one in converted.problems]
+    )
+    index.database.execute("BEGIN")
+    for name, title in converted.pages.items():
+        url = plain_url(converted.documents.get(name, ""))
+        documents = list(index.answers(_DOCUMENTS, name)) or list(index.answers(_FIRST, name, url))
+        for number, answer in enumerate(documents):
+            is_only = len(documents) == 1 and not title.startswith(("http://", "https://"))
+            key = f"{name}:{number}" if number else name
+            insert_page(index, key, answer, url if number == 0 else "", title if is_only else "")
+        if url and not documents:
+            row = (name, url, _NO_CONTENT)
+            index.database.execute("INSERT OR IGNORE INTO page (key, url, problem) VALUES (?, ?, ?)", row)
+    index.database.execute("COMMIT")
+    return bool(converted.documents)
+
+
+def _convert(path: Path, target: Path) -> _Converted:
+    """Write the answers of a HAR as a WARC; ValueError where it is none."""
+    converted, writer = _Converted(), WarcWriter(str(target))
+    try:
+        with path.open("rb") as file:
+            for entry in _entries(file, converted):
+                _write(writer, entry, converted)
+    finally:
+        writer.close()
+    return converted
+
+
+def _entries(file: BinaryIO, converted: _Converted) -> Iterator[dict[str, object]]:
+    stream = JsonStream(file, ENTRY_MOST)
+    is_har = False
+    for name in stream.keys():  # noqa: SIM118 - a method, and not a dictionary's
+        if name != "log":
+            stream.value()
+            continue
+        for part in stream.keys():  # noqa: SIM118
+            if part == "entries":
+                is_har = True
+                yield from (entry for entry in stream.items() if isinstance(entry, dict))
+            elif part == "pages":
+                pages = (page for page in stream.items() if isinstance(page, dict))
+                converted.pages = {_text(page, "id"): _text(page, "title") for page in pages}
+            else:
+                stream.value()
+    if not is_har:
+        raise ValueError("it lists no requests (log.entries)")
+
+
+def _write(writer: WarcWriter, entry: dict[str, object], converted: _Converted) -> None:
+    request, response, page = _part(entry, "request"), _part(entry, "response"), _text(entry, "pageref")
+    url, status = _text(request, "url"), response.get("status")
+    if not plain_url(url) or not isinstance(status, int) or not 100 <= status <= 599:
+        return
+    if page:
+        converted.documents.setdefault(page, url)
+    content = _part(response, "content")
+    headers = _headers(response)
+    try:
+        body, headers = _body(content, headers)
+    except (ValueError, binascii.Error):
+        converted.problems.append(NotImported(url[:200], "Its content is no base64, as the file says that it is."))
+        return
+    if body is None and status == 200:
+        return
+    identifier = new_record_id()
+    date = parse_date(_text(entry, "startedDateTime"))
+    fields = {"WARC-Target-URI": url, "WARC-Date": moment(date.timestamp()) if date else "", "WARC-Page-ID": page}
+    head = _head(f"HTTP/1.1 {status} {_plain(_text(response, 'statusText'))}".rstrip(), headers)
+    http = {"Content-Type": "application/http; msgtype=response", "WARC-Record-ID": identifier}
+    writer.write("response", fields | http, head, io.BytesIO(body or b""))
+    asked = {"Content-Type": "application/http; msgtype=request", "WARC-Concurrent-To": identifier}
+    line = f"{_plain(_text(request, 'method') or 'GET')} {_plain(url)} HTTP/1.1"
+    sent = _text(_part(request, "postData"), "text").encode("utf-8", "replace")
+    writer.write("request", fields | asked, _head(line, _headers(request)) + sent)
+
+
+def _body(content: dict[str, object], headers: Headers) -> tuple[bytes | None, Headers]:
+    """None where the file has no content. Text is written as UTF-8, and its type says so."""
+    text = content.get("text")
+    headers = [(name, value) for name, value in headers if name.lower() not in _CODINGS]
+    if not isinstance(text, str):
+        return None, headers
+    if _text(content, "encoding").lower() == "base64":
+        return base64.b64decode(text, validate=True), headers
+    essence = parse_content_type(header_of(headers, "content-type") or _text(content, "mimeType")).essence
+    others = [(name, value) for name, value in headers if name.lower() != "content-type"]
+    return text.encode("utf-8", "replace"), [*others, ("Content-Type", f"{essence or 'text/plain'}; charset=utf-8")]
+
+
+def _headers(part: dict[str, object]) -> Headers:
+    listed = part.get("headers")
+    each = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    pairs = [(_text(one, "name"), _plain(_text(one, "value"))) for one in each]
+    return [(name, value) for name, value in pairs if _NAME.fullmatch(name)]
+
+
+def _head(line: str, headers: Headers) -> bytes:
+    return "\r\n".join([line, *(f"{name}: {value}" for name, value in headers), "", ""]).encode("utf-8", "replace")
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _part(document: dict[str, object], name: str) -> dict[str, object]:
+    found = document.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _text(document: dict[str, object], name: str) -> str:
+    found = document.get(name)
+    return found if isinstance(found, str) else ""
