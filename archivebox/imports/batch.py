@@ -42,14 +42,18 @@ def write_batch(items: Iterable[ImportedPage | NotImported], importing: PageImpo
         batch.last, batch.pages = item.key, batch.pages + 1
         if item.key in pages:
             batch.failed.append(NotImported(item.url, TWICE))
+            item.done()
         pages.setdefault(item.key, item)
     known = importing.known(list(pages))
     batch.known = len(known)
-    for page in (page for key, page in pages.items() if key not in known):
+    for key, page in pages.items():
         try:
-            batch.written.append(writer.write(page))
+            if key not in known:
+                batch.written.append(writer.write(page))
         except PageNotImportedError as error:
             batch.failed.append(NotImported(page.url, str(error)))
+        finally:
+            page.done()
     sync_file_system(DATA_FOLDER.root)
     _compare_all(batch, writer)
     batch.left_out += [item for written in batch.written for item in written.left_out]

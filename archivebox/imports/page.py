@@ -75,7 +75,8 @@ class SourceReport:
     """Bytes."""
     not_imported: tuple[NotImported, ...] = field(default=())
     identity: str = ""
-    """What names the source wherever it lies, so that nothing is imported twice; empty: the path that was given."""
+    """What names the source wherever it lies, so that nothing is imported twice; empty: what is in the file, or
+    the path of a folder."""
     notes: tuple[str, ...] = field(default=())
     """Sentences for people: what else would be taken over, or is not."""
 

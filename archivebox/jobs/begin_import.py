@@ -12,6 +12,7 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.base_models.visibility import Visibility
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake.add_urls import default_visibility
+from archivebox.imports.identity import identity_of
 from archivebox.imports.page import SourceReport
 from archivebox.imports.rows import stored_key
 from archivebox.imports.transfer import Transfer
@@ -50,8 +51,8 @@ def begin_import(
         "visibility": Visibility(visibility or default_visibility({})).value,
     }
     memory: dict[str, JSON] = {
-        "source": stored_key(report.identity or str(path)), "what": report.kind, "counts": asdict(ImportCounts()),
-        "after": "", "length": 0, "crawls": [], "to_index": [], "note": "",
+        "source": stored_key(report.identity or _identity_of(path)), "what": report.kind,
+        "counts": asdict(ImportCounts()), "after": "", "length": 0, "crawls": [], "to_index": [], "note": "",
     }  # fmt: skip
     job = Job(kind=Job.Kind.IMPORT_PAGES, options=options, memory=memory, total=report.pages, created_by=created_by)
     try:
@@ -70,3 +71,7 @@ def _write(job: Job, pages: int, noting: Noting) -> None:
         )
         noting(job)
         notify_workers()
+
+
+def _identity_of(path: Path) -> str:
+    return identity_of(path) if path.is_file() else str(path)

@@ -164,5 +164,7 @@ class ImportPages(Deed):
         assert self._reader is not None  # noqa: S101 - `take_up` comes first
         writer, importing = self._writer(), self._import()
         for item in self._reader.pages():
-            if isinstance(item, ImportedPage) and importing.known([item.key]):
-                writer.remove_sources(item)
+            if isinstance(item, ImportedPage):
+                if importing.known([item.key]):
+                    writer.remove_sources(item)
+                item.done()

@@ -9,11 +9,12 @@ MODES = ("copy", "link", "move")
 COMMAND = command(
     "import",
     "import_.body",
-    "Import pages with their files from the data folder of ArchiveBox 0.4 to 0.9. First shows what is there.\n\n"
+    "Import pages with their files from the data folder of ArchiveBox 0.4 to 0.9, from a WARC, WACZ, HAR, MHTML or "
+    "SingleFile file, or from a folder of these and of saved pages. First shows what is there.\n\n"
     "What was imported before is skipped, so that an import that was cut short is begun again with the same words. "
     "The source is not changed, unless its files are moved.",
     [
-        word("path", "FOLDER"),
+        word("path", "PATH"),
         option(
             "--mode",
             text="What becomes of the files: copy; link, which shares their content on one disk; or move, which "

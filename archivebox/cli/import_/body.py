@@ -10,8 +10,8 @@ from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
 from archivebox.cli.waiting import wait_for_job
 from archivebox.imports.left_out import LeftOutList
-from archivebox.imports.page import NotImported, SourceReport
-from archivebox.imports.readers import NotReadableError, open_reader
+from archivebox.imports.page import NotImported, NotReadableError, SourceReport
+from archivebox.imports.readers import open_reader
 from archivebox.imports.transfer import Transfer
 from archivebox.jobs.begin import JobRefusedError
 from archivebox.jobs.begin_import import begin_import

@@ -3,15 +3,26 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from archivebox.imports.page import Reader
+from archivebox.imports.page import NotReadableError, Reader
+from archivebox.imports.readers.folder import open_folder, open_saved_page
+from archivebox.imports.readers.har import open_har
+from archivebox.imports.readers.mhtml import open_mhtml
 from archivebox.imports.readers.old.collection import open_old_collection
+from archivebox.imports.readers.single_file import open_single_file
+from archivebox.imports.readers.wacz import open_wacz
+from archivebox.imports.readers.warc import open_warc
 
-OPENERS: tuple[Callable[[Path], Reader | None], ...] = (open_old_collection,)
+OPENERS: tuple[Callable[[Path], Reader | None], ...] = (
+    open_old_collection,
+    open_warc,
+    open_wacz,
+    open_har,
+    open_mhtml,
+    open_single_file,
+    open_saved_page,
+    open_folder,
+)
 """Each says whether a path is a source that it reads; the first one does."""
-
-
-class NotReadableError(OSError):
-    """Nothing that can be imported; the message is a sentence for people."""
 
 
 def open_reader(path: Path) -> Reader:

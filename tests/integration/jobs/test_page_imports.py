@@ -18,7 +18,8 @@ from archivebox.core.evidence.verification import problems_of
 from archivebox.core.models import Snapshot
 from archivebox.imports.left_out import LeftOutList
 from archivebox.imports.models import ImportedSnapshot
-from archivebox.imports.readers import NotReadableError, open_reader
+from archivebox.imports.page import NotReadableError
+from archivebox.imports.readers import open_reader
 from archivebox.imports.transfer import Transfer
 from archivebox.jobs.begin import JobRefusedError
 from archivebox.jobs.begin_import import begin_import
@@ -95,7 +96,8 @@ def test_files_of_a_part_that_was_cut_short_are_written_anew(source: Path) -> No
     Job.objects.filter(pk=job.pk).update(owner=None)
     assert carried_out(job).done == 2
     assert problems_of(Snapshot.objects.all()) == {}
-    assert {path.read_text() for path in DATA_FOLDER.users.rglob("singlefile.html")} == {"<title>Pear</title>quince"}
+    texts = {(page.path / "singlefile" / "singlefile.html").read_text() for page in Snapshot.objects.all()}
+    assert texts == {"<title>Pear</title>quince"}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -171,3 +173,14 @@ def test_pages_are_found_without_a_database(source: Path) -> None:
 def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotReadableError):
         open_reader(tmp_path)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_file_that_was_imported_is_not_imported_again_from_wherever(tmp_path: Path) -> None:
+    content = (Path(__file__).parents[2] / "unit" / "imports" / "files" / "wget.warc.gz").read_bytes()
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "wget.warc.gz").write_bytes(content)
+    counts = [imported(tmp_path / name / "wget.warc.gz").memory["counts"] for name in ("here", "there")]
+    assert [(one["imported"], one["known"]) for one in counts] == [(2, 0), (0, 2)]
+    assert not list(DATA_FOLDER.imports.glob("reading-*/page-*"))
