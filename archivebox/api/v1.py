@@ -21,6 +21,7 @@ from archivebox.api.routes import (
     notes,
     people,
     results,
+    saved_pages,
     schedules,
     searches,
     setup,
@@ -56,6 +57,7 @@ api = Api(
 answer_in_problems(api)
 api.add_router("/snapshots", notes.router)  # before the address that takes any word behind a key
 api.add_router("/snapshots", files.router)
+api.add_router("/snapshots", saved_pages.router)
 api.add_router("/snapshots", snapshots.router)
 api.add_router("/results", results.router)
 api.add_router("/crawls", crawls.router)

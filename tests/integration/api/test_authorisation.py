@@ -149,6 +149,7 @@ API: dict[str, Row] = {
     "feeds/snapshots.rss": {"GET": LIST},
     "feeds/snapshots.json": {"GET": LIST},
     "cli/add": {"POST": ADD},
+    "snapshots/singlefile": {"POST": ADD},
     "machines": {"GET": INSPECT},
     "machines/<uuidstr:machine_id>": {"GET": INSPECT},
     "processes": {"GET": INSPECT},

@@ -1,0 +1,94 @@
+"""Owns keeping a page that somebody's browser has saved and sent: its file becomes a Snapshot."""
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from archivebox.base_models.transactions import write_transaction
+from archivebox.core.intake.add_urls import default_visibility
+from archivebox.core.snapshot import Snapshot
+from archivebox.imports.batch import PageBatch, write_batch
+from archivebox.imports.models import ImportedSnapshot
+from archivebox.imports.page import NotReadableError
+from archivebox.imports.readers.scratch import Scratch
+from archivebox.imports.readers.single_file import SingleFilePage, date_in, read_comment
+from archivebox.imports.rows import PageImport
+from archivebox.imports.transfer import Transfer
+from archivebox.imports.write import PageWriter, discard
+from archivebox.search.backend import SearchUnavailableError
+from archivebox.search.upkeep import learn
+
+log = logging.getLogger(__name__)
+LABEL = "Saved with SingleFile"
+Noting = Callable[[Snapshot], object]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptUpload:
+    """The Snapshot of a page that was sent; ``is_new``: False where the same file was kept before."""
+
+    snapshot: Snapshot
+    is_new: bool
+
+
+def keep_upload(content: Iterable[bytes], url: str, created_by: User, noting: Noting) -> KeptUpload:
+    """Keep the HTML of one page. ``url``: where it is on the web; empty: what the file says.
+
+    ``noting`` is called with a new Snapshot, in the transaction that writes it. NotReadableError where it cannot be
+    kept. Sent again, it is not kept again.
+    """
+    path = _receive(content, url, scratch := Scratch())
+    importing = PageImport(f"upload of {created_by.pk}", LABEL, created_by, default_visibility({}).value)
+    page = SingleFilePage(path, url, date_in(read_comment(path)) or timezone.now())
+    # Two requests with the same file may be here at once: each writes a folder of its own.
+    batch = write_batch(page.pages(), importing, PageWriter(scratch.path.name, created_by.username, Transfer.COPY))
+    is_new = not batch.known and _write_rows(batch, importing, noting)
+    snapshot = ImportedSnapshot.objects.select_related("snapshot").get(source=importing.source, key=path.name).snapshot
+    if not Snapshot.objects.kept().filter(pk=snapshot.pk).exists():
+        raise NotReadableError("It was kept before, and removed since. Restore it, or save the page anew.")
+    _index(snapshot)
+    return KeptUpload(snapshot, is_new)
+
+
+def _receive(content: Iterable[bytes], url: str, scratch: Scratch) -> Path:
+    """A file that is named after what is in it, and of which page it is."""
+    digest = hashlib.sha256(f"{url}\n".encode("utf-8", "replace"))
+    received = scratch.path / "received"
+    with received.open("wb") as file:
+        for piece in content:
+            digest.update(piece)
+            file.write(piece)
+    if not received.stat().st_size:
+        raise NotReadableError("The file is empty.")
+    return received.rename(scratch.path / f"{digest.hexdigest()}.html")
+
+
+def _write_rows(batch: PageBatch, importing: PageImport, noting: Noting) -> bool:
+    """Whether they are new: of two requests at once with the same file one writes them, and the other finds them."""
+    is_new = False
+    try:
+        for problem in (*batch.failed, *batch.left_out):
+            raise NotReadableError(problem.reason)
+        with write_transaction():
+            User.objects.select_for_update().get(pk=importing.created_by.pk)
+            is_new = not importing.known([batch.last])
+            if is_new:
+                importing.write(batch.written)
+                noting(Snapshot.objects.get(pk=batch.written[0].key))
+    finally:
+        if not is_new:
+            for written in batch.written:
+                discard(written)
+    return is_new
+
+
+def _index(snapshot: Snapshot) -> None:
+    try:
+        learn([snapshot])
+    except SearchUnavailableError as problem:
+        log.warning("%s is not found by its words yet: %s action=not_indexed", snapshot.pk, problem)
