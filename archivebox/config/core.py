@@ -197,6 +197,20 @@ _WEB = (
 
 _LOGIN = (
     SettingSpec(
+        "ADMIN_USERNAME",
+        "string",
+        "admin",
+        "Name of the administrator whom a new collection gets from ADMIN_PASSWORD",
+        pattern=r"^[\w.@+-]{1,150}$",
+    ),
+    SettingSpec(
+        "ADMIN_PASSWORD",
+        "string",
+        "",
+        "Password of that administrator, as long as none can log in with a password; empty: the server shows a link",
+        sensitive=True,
+    ),
+    SettingSpec(
         "PASSWORD_LOGIN", "boolean", True, "Let people log in with a password of this server, or a passkey made here"
     ),
     SettingSpec(

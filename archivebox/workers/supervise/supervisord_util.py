@@ -21,7 +21,12 @@ from archivebox.lib.addresses import ListenAddress
 from archivebox.lib.files import atomic_write
 from archivebox.machine.host import Machine
 from archivebox.machine.process import Process
-from archivebox.workers.supervise.first_admin import admin_to_log_in, login_address, somebody_can_log_in
+from archivebox.workers.supervise.first_admin import (
+    admin_to_log_in,
+    admin_with_password,
+    login_address,
+    somebody_can_log_in,
+)
 from archivebox.workers.supervise.serving import listens, wait_for_end
 from archivebox.workers.supervise.supervisord_conf import conf_text
 from archivebox.workers.supervise.watch import WIND_DOWN, Interrupted, OrchestratorWatch
@@ -148,7 +153,11 @@ def _tell_where(app: ListenAddress, tell: Tell) -> None:
 def _tell_how_to_log_in(base_url: str, tell: Tell) -> None:
     """To a collection that nobody can log in to yet."""
     try:
-        if not somebody_can_log_in():
+        if somebody_can_log_in():
+            return
+        if name := admin_with_password(early_settings(DATA_FOLDER)):
+            tell(f"Log in as {name}, with ADMIN_PASSWORD.")
+        else:
             token = keys.make_login_token(DATA_FOLDER, admin_to_log_in().pk)
             tell(f"Log in as administrator, once, within an hour: {login_address(base_url, token)}")
     except (DatabaseError, OSError) as error:  # what passes by itself ends no server
