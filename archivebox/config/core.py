@@ -125,10 +125,20 @@ _CRAWLS = (
     SettingSpec("KEEP_UNCHANGED", "boolean", True, "Keep new versions of pages that have not changed, too"),
     SettingSpec("URL_SCOPE", "string", "all", "How far links are followed", enum=("page", "host", "domain", "all")),
     SettingSpec(
-        "URL_ALLOWLIST", "string", "", "Regular expressions, one a line; other URLs are refused", are_patterns=True
+        "URL_ALLOWLIST",
+        "string",
+        "",
+        "Regular expressions, one a line; other URLs are refused",
+        aliases=("URL_WHITELIST",),
+        are_patterns=True,
     ),
     SettingSpec(
-        "URL_DENYLIST", "string", "", "Regular expressions, one a line; matching URLs are refused", are_patterns=True
+        "URL_DENYLIST",
+        "string",
+        "",
+        "Regular expressions, one a line; matching URLs are refused",
+        aliases=("URL_BLACKLIST",),
+        are_patterns=True,
     ),
     SettingSpec("URL_SCHEMES", "array", ["http", "https"], "Kinds of URL that are archived", items="string"),
     SettingSpec("DOMAIN_DELAY", "number", 0, "Seconds between two visits to one host", minimum=0),

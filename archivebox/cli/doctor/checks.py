@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 from django.db import DatabaseError, connection
 
 from archivebox.backup.last import last_backup
-from archivebox.cli.sandbox import AS_ORDINARY_USER, NO_SANDBOX
+from archivebox.cli.former_settings import without_effect
+from archivebox.cli.sandbox import sandbox_problem
 from archivebox.config.collection import is_collection
 from archivebox.config.core import CORE_SETTINGS
 from archivebox.config.resolve import Resolved
@@ -32,12 +33,6 @@ QUICK_CHECK_LIMIT = 2 * GIGABYTE
 """Bytes of database up to which it is read through: some seconds."""
 OLD_BACKUP = timedelta(days=8)
 """Age from which a backup is one that was forgotten: those who make them do so each week at least."""
-NAMESPACE = """
-import ctypes, sys
-libc = ctypes.CDLL(None, use_errno=True)
-sys.exit(0 if libc.unshare(0x10000000) == 0 and libc.unshare(0x20000000 | 0x40000000) == 0 else 1)
-"""
-"""What Chromium's sandbox does first, tried as this very user: unshare(2) of user, then of pid and network."""
 
 
 class Check(NamedTuple):
@@ -160,11 +155,14 @@ def _settings(settings: Resolved) -> Iterator[Check]:
             f"{name} ({layer}) is no setting.",
             "`archivebox config list --all` shows those that are.",
         )
+    former = without_effect(os.environ)
+    for name, instead in former:
+        yield Check("settings", "warning", f"{name} (environment) has no effect.", f"Remove it: {instead}.")
     for error in settings.errors:
         yield Check(
             "settings", "error", f"{error}.", "Correct it there; Run `archivebox config explain NAME` for details."
         )
-    if not settings.unknown and not settings.errors:
+    if not settings.unknown and not settings.errors and not former:
         yield Check("settings", "ok", "Every setting is known and allowed.")
 
 
@@ -253,24 +251,10 @@ def _shared_memory() -> Check:
 
 
 def _namespaces(parent: Process | None) -> Check:
-    """Tried as this very user, in a process of its own, which is on record."""
     if sys.platform != "linux":
         return Check("sandbox", "ok", "The system's own is used.")
-    if os.geteuid() == 0:
-        return Check("sandbox", "warning", NO_SANDBOX, AS_ORDINARY_USER)
+    if problem := sandbox_problem(parent):
+        return Check("sandbox", "warning", problem.sentence, problem.action)
     if parent is None:
         return Check("sandbox", "ok", "Not tried, for want of a collection to keep the record in.")
-    probe = Process(
-        machine=Machine.current(),
-        parent=parent,
-        process_type=Process.TypeChoices.BINARY,
-        cmd=[sys.executable, "-I", "-c", NAMESPACE],
-        pwd=str(DATA_FOLDER.root),
-        timeout=10,
-    )
-    if probe.launch().exit_code == 0:
-        return Check("sandbox", "ok", "This user may make user namespaces: Chromium's sandbox works.")
-    action = "Allow them: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or in Docker --cap-add SYS_ADMIN."
-    return Check(
-        "sandbox", "warning", "This user may make no user namespaces: Chromium runs without its sandbox.", action
-    )
+    return Check("sandbox", "ok", "This user may make user namespaces: Chromium's sandbox works.")

@@ -5,7 +5,8 @@ import re
 
 from archivebox.cli import settings
 from archivebox.cli.errors import BadInputError
-from archivebox.cli.sandbox import AS_ORDINARY_USER, NO_SANDBOX
+from archivebox.cli.former_settings import without_effect
+from archivebox.cli.sandbox import sandbox_problem
 from archivebox.cli.session import Session
 from archivebox.workers.supervise import supervisord_util
 
@@ -22,8 +23,10 @@ def run(session: Session, *, address: str | None, bind: str | None, replay: str 
     replay_host, replay_port = parse_address(shown) if shown else (host, port + 1)
     if (host, port) == (replay_host, replay_port):
         raise BadInputError(f"{host}:{port} cannot be both: archived pages need a port or host of their own.")
-    if os.geteuid() == 0:
-        session.out.warn(f"{NO_SANDBOX} {AS_ORDINARY_USER}")
+    for name, instead in without_effect(os.environ):
+        session.out.warn(f"{name} has no effect: {instead}.")
+    if problem := sandbox_problem(session.process):
+        session.out.warn(" ".join(problem))
     return supervisord_util.serve(f"{host}:{port}", f"{replay_host}:{replay_port}", session.out.say)
 
 

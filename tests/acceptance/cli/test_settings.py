@@ -63,3 +63,11 @@ def test_those_of_a_crawl_a_page_and_a_persona_are_shown_and_removed(cli: Type, 
     assert (nothing.code, "Nothing was set there." in nothing.err) == (0, True)
     assert cli("config", "unset", "TIMEOUT", "--crawl", "x", "--persona", "Work").code == 2
     assert (collection / "personas" / "Work" / "persona.conf").exists()
+
+
+def test_doctor_names_settings_of_earlier_versions_that_have_no_effect(cli: Type) -> None:
+    checks = cli("doctor", CSRF_TRUSTED_ORIGINS="https://archive.example.org").records
+    (warning,) = (check for check in checks if check["name"] == "settings")
+    assert warning["state"] == "warning"
+    assert "CSRF_TRUSTED_ORIGINS" in str(warning["sentence"])
+    assert "BASE_URL" in str(warning["action"])

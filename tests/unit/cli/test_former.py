@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from archivebox.cli import former_settings
 from archivebox.cli.former import INSTEAD, SAME, translated
 from archivebox.cli.main import main
+from archivebox.config.resolve import settings_of
+from archivebox.contract.discovery import discover_plugins
 from tests.architecture.source import ROOT
 
 PAGE = (ROOT / "docs" / "from-earlier-versions.md").read_text()
@@ -29,3 +33,77 @@ def test_what_is_not_here_is_answered_by_what_to_use(former: str, capsys: pytest
     assert main([former]) == 2
     assert INSTEAD[former].rstrip(".") in capsys.readouterr().err
     assert f"`archivebox {former}`" in PAGE
+
+
+IMAGE = [
+    "ADMIN_PASSWORD",
+    "ADMIN_USERNAME",
+    "ALLOWED_HOSTS",
+    "BIND_ADDR",
+    "CHECK_SSL_VALIDITY",
+    "CHROME_BINARY",
+    "CHROME_EXTRA_ARGS",
+    "CHROME_HEADLESS",
+    "CHROME_SANDBOX",
+    "CHROME_TIMEOUT",
+    "CHROME_USER_AGENT",
+    "CHROME_USER_DATA_DIR",
+    "COOKIES_FILE",
+    "CSRF_TRUSTED_ORIGINS",
+    "CURL_USER_AGENT",
+    "GIT_DOMAINS",
+    "MEDIA_MAX_SIZE",
+    "MEDIA_TIMEOUT",
+    "OUTPUT_PERMISSIONS",
+    "PUBLIC_ADD_VIEW",
+    "PUBLIC_INDEX",
+    "PUBLIC_SNAPSHOTS",
+    "RESOLUTION",
+    "REVERSE_PROXY_USER_HEADER",
+    "REVERSE_PROXY_WHITELIST",
+    "SAVE_ARCHIVE_DOT_ORG",
+    "SAVE_DOM",
+    "SAVE_FAVICON",
+    "SAVE_GIT",
+    "SAVE_HEADERS",
+    "SAVE_MEDIA",
+    "SAVE_MERCURY",
+    "SAVE_PDF",
+    "SAVE_READABILITY",
+    "SAVE_SCREENSHOT",
+    "SAVE_SINGLEFILE",
+    "SAVE_TITLE",
+    "SAVE_WARC",
+    "SAVE_WGET",
+    "SEARCH_BACKEND_ENGINE",
+    "SEARCH_BACKEND_HOST_NAME",
+    "SEARCH_BACKEND_PASSWORD",
+    "TIMEOUT",
+    "URL_ALLOWLIST",
+    "URL_BLACKLIST",
+    "URL_DENYLIST",
+    "URL_WHITELIST",
+    "USE_CHROME",
+    "WGET_USER_AGENT",
+    "YOUTUBEDL_ARGS",
+    "YOUTUBEDL_EXTRA_ARGS",
+]
+"""What the documents of earlier images have people set."""
+KNOWN = settings_of(discover_plugins()).canonical
+
+
+@pytest.mark.parametrize("name", IMAGE)
+def test_variables_of_earlier_images_are_settings_or_are_named(name: str) -> None:
+    assert (name in KNOWN) != (name in former_settings.INSTEAD)
+
+
+@pytest.mark.parametrize("name", former_settings.INSTEAD)
+def test_settings_without_effect_are_documented(name: str) -> None:
+    assert name not in KNOWN
+    assert f"`{name}`" in PAGE
+    assert former_settings.without_effect([name, "PATH"]) == [(name, former_settings.INSTEAD[name])]
+
+
+def test_what_is_said_instead_names_settings_that_exist() -> None:
+    named = set(re.findall(r"\b[A-Z]+_[A-Z_]+\b", " ".join(former_settings.INSTEAD.values())))
+    assert named - KNOWN.keys() == {"DATA_DIR"}
