@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.webserver.server import START, Server, environment, free_ports, in_collection
@@ -88,6 +92,48 @@ def test_a_signal_winds_everything_down(tmp_path: Path, signum: signal.Signals) 
         assert server.stop(signum) == 128 + signum
         wait_gone(list(pids.values()))
         assert not list((tmp_path / "run" / "watchers").iterdir())
+
+
+ALONE = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+"""As a container has it: the first process of a pid namespace, which gets every orphan and no signal by default."""
+can_be_first = pytest.mark.skipif(
+    not shutil.which("unshare") or subprocess.run([*ALONE, "true"], check=False, capture_output=True).returncode != 0,
+    reason="needs the right to make pid namespaces",
+)
+
+
+@can_be_first
+def test_as_first_process_of_a_container_it_reaps_orphans_and_ends_in_order(tmp_path: Path) -> None:
+    with Server(tmp_path, starter=ALONE) as server, killed_at_last(server.cli):
+        (first,) = psutil.Process(server.cli.pid).children()
+        inside = ("nsenter", f"--target={first.pid}", "--pid", "--mount", "sh", "-c")
+        subprocess.run([*inside, "sleep 600 & sleep 600 & exit"], check=True, timeout=120, stdout=subprocess.DEVNULL)
+        server.wait_for(lambda: len(orphans_below(first)) == 2, 120)
+        for orphan in orphans_below(first):
+            orphan.kill()
+        server.wait_for(lambda: not orphans_below(first), 120)
+        first.terminate()
+        assert server.cli.wait(120) == 128 + signal.SIGTERM
+    code = (
+        "from archivebox.machine.models import Process\n"
+        "for row in Process.objects.filter(process_type='supervisord') | Process.objects.filter(worker_type='web'):\n"
+        "    print(row.status, row.exit_code, row.end_reason)"
+    )
+    assert in_collection(tmp_path, code).splitlines() == ["exited 0 exited"] * 2
+
+
+@contextmanager
+def killed_at_last(starter: subprocess.Popen[bytes]) -> Iterator[None]:
+    """`unshare` ignores SIGTERM; what it has started ends with it."""
+    try:
+        yield
+    finally:
+        starter.kill()
+
+
+def orphans_below(first: psutil.Process) -> list[psutil.Process]:
+    """What came to it, zombies as well."""
+    return [child for child in first.children() if child.name() == "sleep"]
 
 
 def test_when_the_cli_is_killed_supervisord_and_the_web_server_end(tmp_path: Path) -> None:
