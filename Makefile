@@ -5,7 +5,7 @@ PATHS := archivebox tests bin/environment.py $(wildcard benchmarks)
 CHAOS_SECONDS ?= 300
 ENGINE := tests/integration/engine tests/chaos
 
-.PHONY: help env check format lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root chaos chaos-pages fuzz bench quality lock lock-upgrade lock-plugins wheel changelog clean
+.PHONY: help env check format lint types layers dependencies migrations suppressions names docs pictures test test-sqlite test-postgres test-modes bare-root image chaos chaos-pages fuzz bench quality lock lock-upgrade lock-plugins wheel changelog clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ test-modes: env  ## the engine's tests and chaos, all three ways to start hooks,
 
 bare-root:  ## the README's commands on a fresh Debian, as root and as a sudoer (needs root)
 	tests/bare_root.sh both
+
+image:  ## build the container's image with podman and try it (needs root, podman, debootstrap; half an hour)
+	tests/image.sh both
 
 chaos: env  ## kill things at random for CHAOS_SECONDS and see that nothing is lost
 	.venv/bin/python -m tests.chaos.run $(CHAOS_SECONDS)
