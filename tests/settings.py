@@ -28,7 +28,10 @@ DATA_FOLDER.create()
 
 from archivebox.web.settings import *  # noqa: E402, F403 - the key that pages are signed with is made in it
 
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # Django's own take 0.2 s of CPU by intent
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.MD5PasswordHasher",  # Django's own take 0.2 s of CPU by intent
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",  # of imported accounts
+]
 
 if not os.environ.get("DATABASE_URL"):
     # A file, not memory: threads and other processes open it too.

@@ -1,7 +1,7 @@
 """Owns the pages that say what went wrong."""
 
 from django.core.exceptions import DisallowedHost, RequestDataTooBig
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
 from archivebox.accounts.roles import Action
@@ -46,9 +46,11 @@ def not_there(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def misconfigured(request: HttpRequest, error: ConfError | SettingError) -> HttpResponse:
     """What the file says may be a secret: who administers the collection is told, others whom to ask."""
-    sentence = "Its settings cannot be read. Contact your administrator."
+    sentence = "The settings of this archive cannot be read. Contact your administrator."
     if allows(request, Action.ADMINISTER):
         sentence = f"{error}. Fix it in ArchiveBox.conf or with `archivebox config set`, then reload this page."
+    if request.path.startswith("/api/"):
+        return JsonResponse({"title": "Service Unavailable", "status": 503, "detail": sentence}, status=503)
     return _page(request, 503, "This archive is misconfigured", sentence)
 
 

@@ -37,6 +37,7 @@ PAGES: dict[str, Row] = {
     "events/": {"GET": READ},
     "palette/": {"GET": LIST},
     r"^web/(?P<when>latest|\d{4,14})/(?P<url>.+)$": {"GET": READ, "POST": READ},
+    r"^archive/(?P<timestamp>\d{1,12}(\.\d{1,32})?)/(?P<path>.*)$": {"GET": READ},
     r"^web/follow/(?P<when>\d{14})/(?P<url>.+)$": {"GET": OPEN},
     "failures/": {"GET": READ},
     "import/": {"GET": EDIT, "POST": EDIT},
@@ -210,6 +211,7 @@ def addresses(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Ite
 def example(address: str) -> str:
     """A path that it matches; what a page's own pattern names stands for itself."""
     address = address.removeprefix("^").replace(r"(?P<when>latest|\d{4,14})", "latest")
+    address = address.replace(r"(?P<timestamp>\d{1,12}(\.\d{1,32})?)", "1700000000").replace("(?P<path>.*)$", "")
     address = address.replace(r"(?P<when>\d{14})", "20260101000000").replace("(?P<url>.+)$", "http://example.com/")
     return "/" + re.sub(r"<(?:(\w+?)(?:str)?:)?\w+>", lambda found: EXAMPLES[found[1] or ""], address)
 

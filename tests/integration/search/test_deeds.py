@@ -69,7 +69,8 @@ def test_what_failed_is_tried_again_for_its_reason_and_of_its_plugin(keys: list[
         (keys[1], "wget", "crashed"),
         (keys[2], "x", "timeout"),
     ]:
-        ArchiveResult.objects.create(snapshot_id=key, plugin=plugin, status="failed", reason=reason)
+        hook = f"on_Snapshot__50_{plugin}.py"
+        ArchiveResult.objects.create(snapshot_id=key, plugin=plugin, hook_name=hook, status="failed", reason=reason)
     rows = Snapshot.objects.filter(pk__in=keys)
     assert retry_failed(rows, ["wget"], "timeout") == 1
     assert retry_failed(rows, reason="crashed") == 1
