@@ -1,9 +1,7 @@
 """Owns the formats of exports."""
 
-import csv
-import io
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -16,6 +14,7 @@ from archivebox.export.wacz.writer import WaczWriter
 from archivebox.export.writer import StreamWriter, Writer
 from archivebox.export.zipped import ZipWriter
 from archivebox.lib import jsonl
+from archivebox.lib.csv_lines import csv_line
 
 
 class JsonLines(StreamWriter):
@@ -33,13 +32,13 @@ class Csv(StreamWriter):
     """One line a page, with what was kept, and what failed for which reasons (RFC 4180)."""
 
     def header(self) -> bytes:
-        return line(COLUMNS)
+        return csv_line(COLUMNS).encode()
 
     def write_page(self, page: ExportedPage, file: BinaryIO) -> str:
         one, results = page.snapshot, page.results
         failed = [result for result in results if result.status == "failed"]
         file.write(
-            line(
+            csv_line(
                 (
                     str(one.pk),
                     one.created_at.isoformat(),
@@ -53,18 +52,9 @@ class Csv(StreamWriter):
                     str(sum(result.output_size for result in results)),
                     " ".join(f"{result.plugin}={result.reason}" for result in failed),
                 )
-            )
+            ).encode()
         )
         return ""
-
-
-def line(cells: Sequence[str]) -> bytes:
-    """A cell that a spreadsheet would run as a formula is made a text (OWASP, CSV injection)."""
-    text = io.StringIO()
-    csv.writer(text).writerow(
-        [f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell for cell in cells]
-    )
-    return text.getvalue().encode()
 
 
 class Warc(StreamWriter):

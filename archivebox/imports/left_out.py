@@ -1,9 +1,8 @@
 """Owns the list of what an import left out: a CSV file in imports/ of the data folder."""
 
 import csv
-import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -11,9 +10,9 @@ from uuid import UUID
 
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.imports.page import NotImported
+from archivebox.lib.csv_lines import csv_line
 
 HEADING = ("item", "why")
-_FORMULA = "=+-@\t\r"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +30,8 @@ class LeftOutList:
 
         Returns the new length.
         """
-        lines = [_line(HEADING)] if length == 0 else []
-        lines += [_line((_as_text(one.item), one.reason)) for one in items]
+        lines = [csv_line(HEADING)] if length == 0 else []
+        lines += [csv_line((one.item, one.reason)) for one in items]
         DATA_FOLDER.imports.mkdir(mode=0o700, exist_ok=True)
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -48,14 +47,3 @@ class LeftOutList:
             return []
         with self.path.open(encoding="utf-8", newline="") as file:
             return [NotImported(*row[:2]) for row in islice(csv.reader(file), 1, most + 1)]
-
-
-def _line(columns: Sequence[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text).writerow(columns)
-    return text.getvalue()
-
-
-def _as_text(item: str) -> str:
-    """A text that a table would take for a formula is shown as it is."""
-    return item if item[:1] not in _FORMULA else f"'{item}"

@@ -12,6 +12,7 @@ from uuid import UUID
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.intake.parse_input import ParsedInput
 from archivebox.core.intake.request import CrawlRequest, Refusal, Seed
+from archivebox.lib.csv_lines import csv_line
 from archivebox.lib.links.link import Link
 
 
@@ -42,9 +43,8 @@ class Imported:
             file.writelines(_line(seed, "") for seed in found.fresh)
             file.writelines(_line(known.seed, known.at.isoformat()) for known in found.known)
         with self.refused.open("w", encoding="utf-8", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(("line", "text", "why"))
-            rows.writerows(map(_refusal, found.refusals))
+            file.write(csv_line(("line", "text", "why")))
+            file.writelines(map(_refusal, found.refusals))
 
     def choose(self, request: CrawlRequest) -> int:
         """Decide which are added. Returns how many."""
@@ -94,7 +94,5 @@ def _seed(line: bytes) -> Seed:
     return Seed.of_link(Link(0, url, title, tuple(tags), date=date))
 
 
-def _refusal(refusal: Refusal) -> tuple[int | str, str, str]:
-    """A text that a table would take for a formula is shown as it is."""
-    text = refusal.text if refusal.text[:1] not in "=+-@\t\r" else f"'{refusal.text}"
-    return refusal.line or "", text, refusal.sentence
+def _refusal(refusal: Refusal) -> str:
+    return csv_line((str(refusal.line or ""), refusal.text, refusal.sentence))

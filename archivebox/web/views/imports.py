@@ -21,12 +21,12 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.core.intake.request import CrawlRequest, RequestRefusedError, UrlList
 from archivebox.core.progress.failure_groups import failed_pages
 from archivebox.crawls.models import Crawl
-from archivebox.export.formats import line
 from archivebox.jobs import importing
 from archivebox.jobs.at_once import undo
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.models import Job
 from archivebox.jobs.permission import visible_jobs
+from archivebox.lib.csv_lines import csv_line
 from archivebox.lib.links.formats import ListFormat
 from archivebox.web.auth.page_access import requires
 from archivebox.web.crawl.crawl_form import typed
@@ -166,7 +166,7 @@ def failed(request: HttpRequest, job_id: UUID) -> StreamingHttpResponse:
     """The URLs of which something could not be kept, as CSV."""
     crawl = _crawl_of(request, get_object_or_404(_imports(request), pk=job_id))
     rows = failed_pages(crawl.pk, sight_of(request.user)) if crawl is not None else ()
-    lines = map(line, chain([("url", "why")], rows))
+    lines = map(csv_line, chain([("url", "why")], rows))
     answer = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="failed-{job_id}.csv"'
     return answer

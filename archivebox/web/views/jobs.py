@@ -17,7 +17,7 @@ from archivebox.accounts.roles import Action
 from archivebox.base_models.transactions import write_transaction
 from archivebox.core.tag import split_tags
 from archivebox.crawls import control
-from archivebox.export.formats import FORMATS, line
+from archivebox.export.formats import FORMATS
 from archivebox.jobs.at_once import can_undo, do, undo
 from archivebox.jobs.begin import JobRefusedError, JobRequest
 from archivebox.jobs.dry_run import dry_run
@@ -25,6 +25,7 @@ from archivebox.jobs.exports import forget_file
 from archivebox.jobs.importing import is_waiting
 from archivebox.jobs.models import Job
 from archivebox.jobs.permission import failures_among, visible_failures, visible_jobs
+from archivebox.lib.csv_lines import csv_line
 from archivebox.lib.jsonl import JSON
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
@@ -209,7 +210,7 @@ def failures(request: HttpRequest, job_id: UUID) -> StreamingHttpResponse:
     """All pages to which it could not be done, as CSV."""
     job = get_object_or_404(visible_jobs(request.user), pk=job_id)
     rows = visible_failures(request.user, job).order_by("pk").values_list("snapshot_id", "sentence")
-    lines = (line([str(key), sentence]) for key, sentence in rows.iterator())
-    answer = StreamingHttpResponse(chain([line(["id", "why"])], lines), content_type="text/csv; charset=utf-8")
+    lines = (csv_line([str(key), sentence]) for key, sentence in rows.iterator())
+    answer = StreamingHttpResponse(chain([csv_line(["id", "why"])], lines), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="failures-{job.pk}.csv"'
     return answer
