@@ -15,6 +15,7 @@ from archivebox.lib.links.link import Link, LinkFileError
 from archivebox.lib.links.records import read as read_json
 from archivebox.lib.links.tags import joined
 from archivebox.lib.links.text import whole
+from archivebox.lib.links.xml import refuse_entities
 
 LONGEST_TEXT = 200_000
 """Characters kept of what an entry says."""
@@ -32,8 +33,7 @@ def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
         file.seek(0)
         yield from read_json(file)
         return
-    if b"<!ENTITY" in content:
-        raise LinkFileError("declares XML entities, which may blow up or read files, and is refused")
+    refuse_entities(content)
     if _OUTLINE.search(content, 0, HEAD):
         yield from subscriptions.read(content)
         return

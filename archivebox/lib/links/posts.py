@@ -8,17 +8,12 @@ from archivebox.lib.links.dates import iso
 from archivebox.lib.links.link import Link, LinkFileError
 from archivebox.lib.links.tags import TO_READ, joined
 from archivebox.lib.links.text import whole
+from archivebox.lib.links.xml import root_of
 
 
 def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
     """One ``<post href description tag time toread>`` each; LinkFileError where it is no XML of these."""
-    content = whole(file)
-    if b"<!ENTITY" in content:
-        raise LinkFileError("declares XML entities, which may blow up or read files, and is refused")
-    try:
-        root = ET.fromstring(content)  # noqa: S314 - without entities there is nothing to expand or to fetch
-    except (ET.ParseError, LookupError, ValueError) as error:
-        raise LinkFileError(f"is no XML ({error})") from None
+    root = root_of(whole(file))
     if root.tag != "posts":
         raise LinkFileError("holds no posts of Pinboard or Delicious")
     yield from (_link(post) for post in root.iter("post"))

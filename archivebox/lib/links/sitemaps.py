@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 from archivebox.lib.links.dates import iso
 from archivebox.lib.links.link import LARGEST_DOCUMENT, Link, LinkFileError
 from archivebox.lib.links.text import whole
+from archivebox.lib.links.xml import root_of
 
 _PACKED = b"\x1f\x8b"
 _ENTRIES = ("url", "sitemap")
@@ -16,13 +17,7 @@ _ENTRIES = ("url", "sitemap")
 
 def read(file: BinaryIO, _base: str = "") -> Iterator[Link]:
     """Each ``<loc>`` with its ``<lastmod>``; LinkFileError where it is no sitemap."""
-    content = _unpacked(file)
-    if b"<!ENTITY" in content:
-        raise LinkFileError("declares XML entities, which may blow up or read files, and is refused")
-    try:
-        root = ET.fromstring(content)  # noqa: S314 - without entities there is nothing to expand or to fetch
-    except (ET.ParseError, LookupError, ValueError) as error:
-        raise LinkFileError(f"is no XML ({error})") from None
+    root = root_of(_unpacked(file))
     if _name(root) not in ("urlset", "sitemapindex"):
         raise LinkFileError("is no sitemap")
     yield from (_link(entry) for entry in root if _name(entry) in _ENTRIES)
