@@ -48,15 +48,21 @@ def records(file: BinaryIO, head: int) -> Iterator[tuple[dict[str, str], bytes]]
     while line := file.readline(_LINE_MOST):
         if not line.strip():
             continue
-        if not line.startswith(b"WARC/"):
-            raise NotWarcError(line[:40].decode("latin-1"))
-        headers = read_headers(file)
-        length = headers.get("content-length", "")
-        if not length.isascii() or not length.isdigit():
-            raise NotWarcError("a record without its length")
-        content = file.read(min(int(length), head))
+        headers, length = _record_head(line, file)
+        content = file.read(min(length, head))
         yield headers, content
-        _skip(file, int(length) - len(content))
+        _skip(file, length - len(content))
+
+
+def _record_head(line: bytes, file: BinaryIO) -> tuple[dict[str, str], int]:
+    """Headers and length of the record whose first line is ``line``; NotWarcError."""
+    if not line.startswith(b"WARC/"):
+        raise NotWarcError(line[:40].decode("latin-1"))
+    headers = read_headers(file)
+    length = headers.get("content-length", "")
+    if not (length.isascii() and length.isdigit()):
+        raise NotWarcError("a record without its length")
+    return headers, int(length)
 
 
 def _skip(file: BinaryIO, length: int) -> None:
@@ -149,11 +155,5 @@ def open_record(file: BinaryIO, *, is_packed: bool) -> tuple[Mapping[str, str], 
 
 def read_record(record: BinaryIO, *, can_seek: bool) -> tuple[Mapping[str, str], RecordBlock]:
     """The same of a file that is not packed, or of what was unpacked; NotWarcError."""
-    line = record.readline(_READ)
-    if not line.startswith(b"WARC/"):
-        raise NotWarcError(line[:40].decode("latin-1"))
-    fields = read_headers(record)
-    length = fields.get("content-length", "")
-    if not (length.isascii() and length.isdigit()):
-        raise NotWarcError("a record without its length")
-    return fields, RecordBlock(record, int(length), can_seek=can_seek)
+    fields, length = _record_head(record.readline(_READ), record)
+    return fields, RecordBlock(record, length, can_seek=can_seek)
