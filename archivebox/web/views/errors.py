@@ -45,12 +45,16 @@ def not_there(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def misconfigured(request: HttpRequest, error: ConfError | SettingError) -> HttpResponse:
-    """What the file says may be a secret: who administers the collection is told, others whom to ask."""
+    """What the file says may be a secret: who administers the collection is told, others whom to ask.
+
+    A request to the API that is answered here, before its handlers, gets a problem (RFC 9457).
+    """
     sentence = "The settings of this archive cannot be read. Contact your administrator."
     if allows(request, Action.ADMINISTER):
         sentence = f"{error}. Fix it in ArchiveBox.conf or with `archivebox config set`, then reload this page."
     if request.path.startswith("/api/"):
-        return JsonResponse({"title": "Service Unavailable", "status": 503, "detail": sentence}, status=503)
+        problem = {"type": "about:blank", "title": "Service Unavailable", "status": 503, "detail": sentence}
+        return JsonResponse(problem, status=503, content_type="application/problem+json")
     return _page(request, 503, "This archive is misconfigured", sentence)
 
 

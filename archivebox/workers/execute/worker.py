@@ -406,13 +406,13 @@ class Worker:
 def _take_back(worker: UUID, held: Collection[UUID]) -> int:
     """What nobody works on is due again: of dead workers, of this one, and where a fleet shares the database of others.
 
-    So is what waits for this machine to be idle.
+    So is what waits for this machine to be idle. Processes of dead workers that no row names are ended.
 
     ``held``: keys of what this worker works on.
     """
-    left = orphans.marks_of_orphans(os.getppid())
+    marks = orphans.marks_of_orphans(os.getppid())
     count = reclaim.reclaim_dead_workers() + reclaim.return_unheld(worker, held)
-    orphans.end_unrecorded(left)
+    orphans.end_unrecorded(marks)
     ours = Process.objects.here().running().exclude(process_type__in=_CLOSED_BY_THEIR_WORKER)
     with transaction.atomic():
         ours.close()  # a command or orchestrator that was killed: nobody of ours waited for it

@@ -18,12 +18,12 @@ log = logging.getLogger(__name__)
 
 
 def marks_of_orphans(orchestrator: int) -> set[str]:
-    """Process ids that children of an orchestrator are marked with: what dead workers left; its own children have its.
+    """Marks of the processes that dead workers left to their orchestrator; its own children bear the mark that it has.
 
-    Find them before dead workers are reclaimed: the starts of all of them are rows, or in a log, from then on.
+    Call it before dead workers are reclaimed: until then each start is a row, or in the log of its worker.
     """
-    left = set(processes.marked_children(orchestrator, DATA_FOLDER.root).values())
-    return left - {processes.mark_of(orchestrator, DATA_FOLDER.root)}
+    found = set(processes.marked_children(orchestrator, DATA_FOLDER.root).values())
+    return found - {processes.mark_of(orchestrator, DATA_FOLDER.root)}
 
 
 def end_unrecorded(marks: set[str]) -> int:
