@@ -23,8 +23,8 @@ from archivebox.core.outputs.output_files import output_columns
 from archivebox.imports.page import ImportedFile, ImportedOutput, ImportedPage, NotImported
 from archivebox.imports.transfer import SourceFileError, Transfer, remove_source, take_file
 from archivebox.lib.files import remove_tree
-from archivebox.lib.hash_tree import FileEntry, manifest_of, mimetype_of
 from archivebox.lib.urls import BadUrl, parse_url, path_domain_of
+from archivebox.plugins.base.hash_tree import FileEntry, manifest_of, mimetype_of
 
 log = logging.getLogger(__name__)
 

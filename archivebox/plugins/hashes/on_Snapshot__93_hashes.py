@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Hashes every file of the snapshot, says which hooks wrote it, and makes the hash tree (see lib/hash_tree.py)."""
+"""Hashes every file of the snapshot, says which hooks wrote it, and makes the hash tree (see base/hash_tree.py)."""
 
 import json
 from pathlib import Path
 
 from writers import RUNS, writers
 
-from archivebox.lib.hash_tree import build_manifest
 from archivebox.plugins.base import Settings, give_up_after, log, succeeded, write_atomically
+from archivebox.plugins.base.hash_tree import build_manifest
 
 OUTPUT = "hashes.json"
 STAMPS = "timestamp"  # the plugin that has these hashes stamped

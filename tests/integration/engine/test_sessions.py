@@ -284,6 +284,7 @@ def test_pages_of_a_dead_worker_that_hold_tabs_are_taken_up_before_others(forked
     forked.add(*(f"http://one.test/{number}" for number in range(6)))
     forked.watch()
     forked.wait_ledger("navigates")
+    forked.wait("the row of its process", lambda: forked.hooks("navigate", status="running", pid__isnull=False))
     (worker,) = forked.processes(status="running", worker_type="worker")
     identity_of(worker).signal(signal.SIGKILL)
     forked.wait("the next worker", lambda: forked.rows("Snapshot", "pk", owner__isnull=False, owner__gt=worker["pk"]))

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from archivebox.lib.hash_tree import (
+from archivebox.plugins.base.hash_tree import (
     Manifest,
     build_manifest,
     build_tree,
