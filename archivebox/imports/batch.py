@@ -37,7 +37,8 @@ def write_batch(items: Iterable[ImportedPage | NotImported], importing: PageImpo
     for item in items:
         writer.stop()
         if isinstance(item, NotImported):
-            batch.left_out.append(item)
+            (batch.failed if item.is_page else batch.left_out).append(item)
+            batch.pages += item.is_page
             continue
         batch.last, batch.pages = item.key, batch.pages + 1
         if item.key in pages:

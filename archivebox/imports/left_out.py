@@ -46,4 +46,4 @@ class LeftOutList:
         if not self.path.is_file():
             return []
         with self.path.open(encoding="utf-8", newline="") as file:
-            return [NotImported(*row[:2]) for row in islice(csv.reader(file), 1, most + 1)]
+            return [NotImported(row[0], row[1]) for row in islice(csv.reader(file), 1, most + 1)]

@@ -61,6 +61,8 @@ class NotImported:
 
     item: str
     reason: str
+    is_page: bool = False
+    """Whether the report of the source counts it among its pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,16 @@ class SourceReport:
     the path of a folder."""
     notes: tuple[str, ...] = field(default=())
     """Sentences for people: what else would be taken over, or is not."""
+
+
+def never() -> None:
+    """Go on."""
+
+
+class LongReader:
+    """What reads for long before its first page. ``stop`` is called meanwhile, and may raise."""
+
+    stop: Callable[[], None] = staticmethod(never)
 
 
 class Reader(Protocol):

@@ -10,7 +10,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.imports.batch import PageBatch, write_batch
 from archivebox.imports.belongings import CollectionReader
 from archivebox.imports.left_out import LeftOutList
-from archivebox.imports.page import ImportedPage, NotImported, Reader
+from archivebox.imports.page import ImportedPage, LongReader, NotImported, Reader
 from archivebox.imports.readers import open_reader
 from archivebox.imports.rows import PageImport
 from archivebox.imports.take_over import take_over
@@ -70,6 +70,8 @@ class ImportPages(Deed):
 
     def take_up(self) -> bool:
         self._reader = open_reader(Path(self.job.options["path"]))
+        if isinstance(self._reader, LongReader):
+            self._reader.stop = self._stop
         return True
 
     def interrupt(self) -> None:
@@ -86,9 +88,8 @@ class ImportPages(Deed):
         self._index_former()
         self._importing = self._import()
         items = self._next_items(None if self._is_last_part() else len(keys))
-        self._behind = None
         self._done = write_batch(items, self._importing, self._writer())
-        self._behind = self._done.last
+        self._behind = self._done.last or self.job.memory["after"]
         left_out = [*self._done.failed, *self._done.left_out]
         self._length = LeftOutList(self.job.pk).append(self.job.memory["length"], left_out)
 
@@ -125,10 +126,11 @@ class ImportPages(Deed):
         if self._behind is None or self._behind != after:
             assert self._reader is not None  # noqa: S101 - `take_up` comes first
             self._items = self._reader.pages(after)
+        self._behind = None
         count = 0
         for item in self._items:
             yield item
-            count += isinstance(item, ImportedPage)
+            count += isinstance(item, ImportedPage) or item.is_page
             if count == most:
                 return
 

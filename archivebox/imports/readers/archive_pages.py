@@ -19,7 +19,7 @@ from archivebox.imports.answer import (
 )
 from archivebox.imports.document import DOCUMENT_MOST, DocumentContent, DocumentReader
 from archivebox.imports.http_body import UnknownCodingError
-from archivebox.imports.page import ImportedPage, NotImported, NotReadableError, SourceReport
+from archivebox.imports.page import ImportedPage, LongReader, NotImported, NotReadableError, SourceReport
 from archivebox.imports.readers.belonging import answers_of_page
 from archivebox.imports.readers.page_rules import HTML, mark_pages, redirects_to
 from archivebox.imports.readers.scratch import Scratch
@@ -52,7 +52,7 @@ class ListedPage:
     text: str = ""
 
 
-class ArchivePages:
+class ArchivePages(LongReader):
     """A reader of what lies in WARCs. ``list_pages``: writes the pages into the index where the source lists them."""
 
     def __init__(
@@ -108,9 +108,9 @@ class ArchivePages:
 
     def _read_all(self) -> WarcIndex:
         index = WarcIndex(self._scratch.path / "index.sqlite3")
-        for number in index.fill(self._sources, self._since):
+        for number in index.fill(self._sources, self._since, self.stop):
             self._sources[number] = unpacked(self._sources[number], self._scratch.path / f"unpacked-{number}.warc")
-            index.fill_one(number, self._sources[number], self._since)
+            index.fill_one(number, self._sources[number], self._since, self.stop)
         index.join()
         self._index = index  # frames are read out of it
         if not self._list_pages(index):
@@ -121,6 +121,7 @@ class ArchivePages:
 
     def _frames(self, answer: IndexedAnswer) -> DocumentContent:
         """What is found without the text: frames."""
+        self.stop()
         found = self._load_or_none(answer)
         if found is None:
             return DocumentContent()
@@ -136,9 +137,10 @@ class ArchivePages:
         try:
             main = self._load(answer)
         except UnknownCodingError as error:
-            return NotImported(url, f"It is packed in a way that cannot be read here: {error}.")
+            return NotImported(url, f"It is packed in a way that cannot be read here: {error}.", is_page=True)
         if main is None:
-            return NotImported(url, "Its content is not in the file: a record says only that it had not changed.")
+            reason = "Its content is not in the file: a record says only that it had not changed."
+            return NotImported(url, reason, is_page=True)
         folder = self._scratch.page_folder()
         recording = PageRecording(folder / "warc", answer.date, self._kind)
         content_type = header_of(main.headers, "content-type")

@@ -2,14 +2,14 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from archivebox.imports.document import DocumentReader
-from archivebox.imports.page import ImportedPage, NotImported, NotReadableError, Reader, SourceReport
+from archivebox.imports.page import ImportedPage, LongReader, NotImported, NotReadableError, Reader, SourceReport
 from archivebox.imports.readers import har, mhtml, single_file, wacz, warc
-from archivebox.imports.readers.saved_page import SavedPages
+from archivebox.imports.readers.saved_page import NO_URL, SavedPages
 from archivebox.imports.readers.scratch import Scratch
 
 FILES_MOST = 1_000_000
@@ -20,7 +20,7 @@ _BESIDE = re.compile(
 """The folder in which browsers save what a page shows, as they name it in some languages."""
 
 
-class SavedFolder:
+class SavedFolder(LongReader):
     """What lies below one folder; files that are part of a page are no pages themselves."""
 
     def __init__(self, root: Path, only: Path | None = None) -> None:
@@ -30,6 +30,7 @@ class SavedFolder:
         self._scratch, self._documents = Scratch(), DocumentReader()
         self._saved = SavedPages(root, self._scratch, self._documents, _folders_beside(only) if only else None)
         self._files: list[Path] | None = None
+        self._pages: list[Path] | None = None
         self._failed: dict[Path, str] = {}
         self._readers: dict[str, Reader] = {}
 
@@ -79,17 +80,30 @@ class SavedFolder:
         try:
             reader = make()
             if reader is not None:
+                if isinstance(reader, LongReader):
+                    reader.stop = self.stop
                 reader.report()
                 self._readers[key] = reader
         except NotReadableError as error:
             self._failed[path] = str(error)
 
     def _html_files(self) -> list[Path]:
-        if self._only is not None:
-            return [self._only]
-        candidates = [path for path in self._list() if _is_saved_page(path)]
-        shown = {found for path in candidates for found in self._saved.frames_of(path)}
-        return [path for path in candidates if path.resolve() not in shown]
+        if self._pages is None:
+            self._pages = list(self._find_pages([self._only] if self._only else filter(_is_saved_page, self._list())))
+        return self._pages
+
+    def _find_pages(self, candidates: Iterable[Path]) -> Iterator[Path]:
+        """Those that no other page shows within it, and whose URL is known."""
+        urls, shown = dict[Path, str](), set[Path]()
+        for path in candidates:
+            self.stop()
+            urls[path], frames = self._saved.look_at(path)
+            shown.update(frames)
+        for path, url in urls.items():
+            if path.resolve() not in shown and url:
+                yield path
+            elif path.resolve() not in shown:
+                self._failed[path] = NO_URL
 
     def _list(self) -> list[Path]:
         """All files whose names say that a reader may know them, in one order; nothing that a link leads to."""
@@ -162,4 +176,4 @@ def _named(key: str, items: Iterator[ImportedPage | NotImported]) -> Iterator[Im
         if isinstance(item, ImportedPage):
             yield replace(item, key=f"{key}\n{item.key}")
         else:
-            yield NotImported(item.item if key in item.item else f"{key}: {item.item}", item.reason)
+            yield replace(item, item=item.item if key in item.item else f"{key}: {item.item}")

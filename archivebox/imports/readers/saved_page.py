@@ -2,7 +2,7 @@
 
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from mimetypes import guess_type
@@ -17,6 +17,8 @@ from archivebox.imports.readers.warc_index import plain_url
 from archivebox.imports.recording import PageRecording, text_outputs
 
 HEAD = 1 << 16
+_LOOKED_AT = 4 << 20
+"""Bytes of a file in which its frames, and what it names, are looked for."""
 FILES_MOST = 10_000
 SIZE_MOST = 2_000_000_000
 _SAVED_FROM = re.compile(rb"<!--\s{0,20}saved from url=\(\d{1,9}\)\s{0,20}(\S{1,4000}?)\s{0,20}-->", re.IGNORECASE)
@@ -28,7 +30,7 @@ _FILE_ENDINGS = frozenset(
     {"html", "htm", "xhtml", "pdf", "txt", "css", "js", "zip", "json", "png", "jpg", "gif", "svg"}
 )
 _INDEX = re.compile(r"(?:^|(?<=/))index\.html?$")
-_NO_URL = (
+NO_URL = (
     "Its URL is not known: it does not say where it was saved from, names no address as its own (canonical), and lies "
     "in no folder that is named after a host."
 )
@@ -46,12 +48,12 @@ class SavedPages:
         self._within = [self._root] if within is None else [folder.resolve() for folder in within]
         self._scratch, self._documents = scratch, documents
 
-    def frames_of(self, path: Path) -> Iterator[Path]:
-        """The files below the folder that a page shows within it."""
-        content = self._documents.read(_head(path, 4 << 20), path.as_uri(), "text/html", with_text=False)
-        for name in content.frames:
-            if (found := self._file_at(join_url(path.as_uri(), name))) is not None:
-                yield found
+    def look_at(self, path: Path) -> tuple[str, list[Path]]:
+        """The URL of the page in a file, if it is known, and the other files that it shows within it."""
+        head = _head(path, _LOOKED_AT)
+        content = self._documents.read(head, path.as_uri(), "text/html", with_text=False)
+        found = [self._file_at(join_url(path.as_uri(), name)) for name in content.frames]
+        return self._url_of(path, head[:HEAD], content), [one for one in found if one and one != path.resolve()]
 
     def page(self, path: Path, key: str) -> ImportedPage | NotImported:
         """The page in the file at ``path``, with what it shows of what lies below the folder."""
@@ -59,7 +61,7 @@ class SavedPages:
         content = self._documents.read(data, path.as_uri(), "text/html")
         url = self._url_of(path, data[:HEAD], content)
         if not url:
-            return NotImported(key, _NO_URL)
+            return NotImported(key, NO_URL, is_page=True)
         date = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         folder = self._scratch.page_folder()
         recording = PageRecording(folder / "warc", date, _KIND)
@@ -86,7 +88,7 @@ class SavedPages:
                 added.add(url)
                 mime = self._add(recording, found, url)
                 if mime in {"text/html", "text/css"} and recording.count < FILES_MOST:
-                    inside = self._documents.read(_head(found, 4 << 20), found.as_uri(), mime)
+                    inside = self._documents.read(_head(found, _LOOKED_AT), found.as_uri(), mime)
                     following += [(found, each, url) for each in inside.names]
             waiting = following
 

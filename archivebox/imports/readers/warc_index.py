@@ -3,7 +3,7 @@
 import io
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -101,21 +101,22 @@ class WarcIndex:
     def close(self) -> None:
         self.database.close()
 
-    def fill(self, sources: Sequence[WarcSource], since: float) -> Iterator[int]:
+    def fill(self, sources: Sequence[WarcSource], since: float, stop: Callable[[], None]) -> Iterator[int]:
         """Read them all; yields the number of each that is packed as one, which is unpacked and read by itself.
 
         ``since``: the time of records that name none.
         """
         self.database.executescript(_SCHEMA)
         for number, source in enumerate(sources):
-            if self.fill_one(number, source, since):
+            if self.fill_one(number, source, since, stop):
                 yield number
 
-    def fill_one(self, number: int, source: WarcSource, since: float) -> bool:
-        """Read one; whether it is packed as one."""
+    def fill_one(self, number: int, source: WarcSource, since: float, stop: Callable[[], None]) -> bool:
+        """Read one; whether it is packed as one. ``stop`` is called before each record, and may raise."""
         scan = RecordScan(source)
         self.database.execute("BEGIN")
         for record in scan:
+            stop()
             self._take(number, record, since)
         rows = ((f"{source.name}, byte {each.offset}", each.reason) for each in scan.damage)
         self.database.executemany("INSERT INTO damage VALUES (?, ?)", rows)

@@ -24,10 +24,11 @@ from archivebox.imports.transfer import Transfer
 from archivebox.jobs.begin import JobRefusedError
 from archivebox.jobs.begin_import import begin_import
 from archivebox.jobs.carrying_out import next_part
-from archivebox.jobs.models import Job
+from archivebox.jobs.models import Job, JobFailure
 from archivebox.jobs.page_imports import ImportPages
 from tests.carrying_out import carried_out, leased
 from tests.old_collection import FIRST, SECOND, make_old_collection
+from tests.unit.imports.archives import Said, write_warc
 
 pytestmark = pytest.mark.database
 
@@ -184,3 +185,18 @@ def test_a_file_that_was_imported_is_not_imported_again_from_wherever(tmp_path: 
     counts = [imported(tmp_path / name / "wget.warc.gz").memory["counts"] for name in ("here", "there")]
     assert [(one["imported"], one["known"]) for one in counts] == [(2, 0), (0, 2)]
     assert not list(DATA_FOLDER.imports.glob("reading-*/page-*"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_page_that_cannot_be_read_fails_with_its_reason_and_no_other(tmp_path: Path) -> None:
+    answers = [
+        Said(f"http://a.example/{number}", b"<p>x", date=f"2024-05-06T07:08:{number:02}Z") for number in range(41)
+    ]
+    for number in range(20):
+        answers[number].headers["Content-Encoding"] = "zstd"  # type: ignore[index]  # a dictionary of its own
+    write_warc(tmp_path / "a.warc", answers)
+    job = imported(tmp_path / "a.warc")
+    assert (job.done, job.failed, job.memory["counts"]["imported"]) == (21, 20, 21)
+    sentences = set(JobFailure.objects.filter(job=job).values_list("sentence", flat=True))
+    assert len(sentences) == 20
+    assert all("zstd" in one for one in sentences)

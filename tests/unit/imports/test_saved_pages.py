@@ -133,6 +133,25 @@ def test_a_page_of_unknown_origin_is_named(saved: Path) -> None:
     assert ([page.key for page in pages], [one.item for one in others]) == (["A.html"], ["B.html"])
 
 
+def test_a_page_alone_of_unknown_origin_counts_as_no_page(saved: Path) -> None:
+    (saved / "B.html").write_text("<p>from somewhere<iframe src=''></iframe>")
+    reader = open_saved_page(saved / "B.html")
+    assert reader
+    assert (reader.report().pages, [one.item for one in reader.report().not_imported]) == (0, ["B.html"])
+
+
+def test_reading_a_folder_ends_when_it_is_to_stop(saved: Path) -> None:
+    reader = open_folder(saved)
+    assert reader
+
+    def stop() -> None:
+        raise InterruptedError
+
+    reader.stop = stop
+    with pytest.raises(InterruptedError):
+        reader.report()
+
+
 def test_a_mirror_has_the_urls_of_its_folders(tmp_path: Path) -> None:
     host = tmp_path / "mirror" / "a.example"
     (host / "sub").mkdir(parents=True)

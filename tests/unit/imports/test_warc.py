@@ -235,3 +235,15 @@ def test_reading_goes_on_behind_a_page_and_leaves_nothing() -> None:
     scratch = reader._scratch.path
     del reader, first, second, again
     assert not scratch.exists()
+
+
+def test_reading_a_warc_ends_when_it_is_to_stop() -> None:
+    reader = open_warc(FILES / "wget.warc.gz")
+    assert reader
+
+    def stop() -> None:
+        raise InterruptedError
+
+    reader.stop = stop
+    with pytest.raises(InterruptedError):
+        reader.report()
