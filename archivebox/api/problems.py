@@ -21,12 +21,12 @@ from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
 from archivebox.core.intake.request import NotForVisitorsError, RequestRefusedError, TooManyUrlsError
 from archivebox.lib.jsonl import JSON
+from archivebox.lib.problem_details import CONTENT_TYPE, problem
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
 
 log = logging.getLogger(__name__)
 
-CONTENT_TYPE = "application/problem+json"
 _SET_UP = frozenset({"file", "environment"})
 """Layers of settings that are nobody's request."""
 _REFUSALS_SHOWN = 100
@@ -46,9 +46,8 @@ class ProblemError(Exception):
 
 
 def answer(status: int, detail: str, **more: JSON) -> HttpResponse:
-    """A problem as an answer; ``type`` is ``about:blank``, so that ``title`` is the status's own name."""
-    record = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail, **more}
-    response = HttpResponse(json.dumps(record), status=status, content_type=CONTENT_TYPE)
+    """A problem as an answer."""
+    response = HttpResponse(json.dumps(problem(status, detail, **more)), status=status, content_type=CONTENT_TYPE)
     if status == HTTPStatus.UNAUTHORIZED:
         response["WWW-Authenticate"] = 'Bearer realm="ArchiveBox"'
     if "retry_after" in more:

@@ -10,7 +10,7 @@ from ninja.operation import Operation
 from archivebox import __version__
 from archivebox.accounts.roles import Action
 from archivebox.api.credentials import Bearer
-from archivebox.api.problems import CONTENT_TYPE, answer_in_problems
+from archivebox.api.problems import answer_in_problems
 from archivebox.api.routes import (
     crawls,
     extension,
@@ -30,6 +30,7 @@ from archivebox.api.routes import (
     tags,
     webhooks,
 )
+from archivebox.lib.problem_details import CONTENT_TYPE
 
 PREFIX = "/api/v1/"
 DESCRIPTION = (

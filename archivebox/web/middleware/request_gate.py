@@ -8,6 +8,8 @@ from typing import IO, Any
 
 from django.template.loader import render_to_string
 
+from archivebox.lib.problem_details import CONTENT_TYPE, problem
+
 BODY_MOST = 10_000_000
 """Bytes of a form: 100,000 lines of 100 characters."""
 UPLOAD_MOST = 64_000_000
@@ -116,8 +118,7 @@ async def _refuse(scope: Scope, send: Send, status: int, title: str, sentence: s
     if b"text/html" in dict(scope["headers"]).get(b"accept", b""):
         kind, body = "text/html", str(render_to_string("web/error.html", {"title": title, "sentence": sentence}))
     else:
-        problem = {"type": "about:blank", "title": title, "status": status, "detail": f"{title}: {sentence}"}
-        kind, body = "application/problem+json", json.dumps(problem)
+        kind, body = CONTENT_TYPE, json.dumps(problem(status, f"{title}: {sentence}", title=title))
     headers = [
         (b"content-type", f"{kind}; charset=utf-8".encode()),
         (b"content-security-policy", POLICY),

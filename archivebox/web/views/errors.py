@@ -7,6 +7,7 @@ from django.shortcuts import render
 from archivebox.accounts.roles import Action
 from archivebox.config.conffile import ConfError
 from archivebox.config.resolve import SettingError
+from archivebox.lib.problem_details import CONTENT_TYPE, problem
 from archivebox.web.auth.page_access import allows
 
 
@@ -53,8 +54,7 @@ def misconfigured(request: HttpRequest, error: ConfError | SettingError) -> Http
     if allows(request, Action.ADMINISTER):
         sentence = f"{error}. Fix it in ArchiveBox.conf or with `archivebox config set`, then reload this page."
     if request.path.startswith("/api/"):
-        problem = {"type": "about:blank", "title": "Service Unavailable", "status": 503, "detail": sentence}
-        return JsonResponse(problem, status=503, content_type="application/problem+json")
+        return JsonResponse(problem(503, sentence), status=503, content_type=CONTENT_TYPE)
     return _page(request, 503, "This archive is misconfigured", sentence)
 
 
