@@ -83,14 +83,14 @@ class SourceReport:
     """Sentences for people: what else would be taken over, or is not."""
 
 
-def never() -> None:
-    """Go on."""
+def go_on() -> None:
+    """Do not stop."""
 
 
-class LongReader:
-    """What reads for long before its first page. ``stop`` is called meanwhile, and may raise."""
+class InterruptibleReader:
+    """A reader that may take long before its first page. It calls ``stop`` meanwhile, which raises to end it."""
 
-    stop: Callable[[], None] = staticmethod(never)
+    stop: Callable[[], None] = staticmethod(go_on)
 
 
 class Reader(Protocol):

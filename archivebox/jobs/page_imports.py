@@ -10,7 +10,7 @@ from archivebox.core.snapshot import Snapshot
 from archivebox.imports.batch import PageBatch, write_batch
 from archivebox.imports.belongings import CollectionReader
 from archivebox.imports.left_out import LeftOutList
-from archivebox.imports.page import ImportedPage, LongReader, NotImported, Reader
+from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, Reader
 from archivebox.imports.readers import open_reader
 from archivebox.imports.rows import PageImport
 from archivebox.imports.take_over import take_over
@@ -70,7 +70,7 @@ class ImportPages(Deed):
 
     def take_up(self) -> bool:
         self._reader = open_reader(Path(self.job.options["path"]))
-        if isinstance(self._reader, LongReader):
+        if isinstance(self._reader, InterruptibleReader):
             self._reader.stop = self._stop
         return True
 

@@ -19,7 +19,7 @@ from archivebox.imports.answer import (
 )
 from archivebox.imports.document import DOCUMENT_MOST, DocumentContent, DocumentReader
 from archivebox.imports.http_body import UnknownCodingError
-from archivebox.imports.page import ImportedPage, LongReader, NotImported, NotReadableError, SourceReport
+from archivebox.imports.page import ImportedPage, InterruptibleReader, NotImported, NotReadableError, SourceReport
 from archivebox.imports.readers.belonging import answers_of_page
 from archivebox.imports.readers.page_rules import HTML, mark_pages, redirects_to
 from archivebox.imports.readers.scratch import Scratch
@@ -52,7 +52,7 @@ class ListedPage:
     text: str = ""
 
 
-class ArchivePages(LongReader):
+class ArchivePages(InterruptibleReader):
     """A reader of what lies in WARCs. ``list_pages``: writes the pages into the index where the source lists them."""
 
     def __init__(

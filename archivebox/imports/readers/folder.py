@@ -7,7 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from archivebox.imports.document import DocumentReader
-from archivebox.imports.page import ImportedPage, LongReader, NotImported, NotReadableError, Reader, SourceReport
+from archivebox.imports.page import (
+    ImportedPage,
+    InterruptibleReader,
+    NotImported,
+    NotReadableError,
+    Reader,
+    SourceReport,
+)
 from archivebox.imports.readers import har, mhtml, single_file, wacz, warc
 from archivebox.imports.readers.saved_page import NO_URL, SavedPages
 from archivebox.imports.readers.scratch import Scratch
@@ -20,7 +27,7 @@ _BESIDE = re.compile(
 """The folder in which browsers save what a page shows, as they name it in some languages."""
 
 
-class SavedFolder(LongReader):
+class SavedFolder(InterruptibleReader):
     """What lies below one folder; files that are part of a page are no pages themselves."""
 
     def __init__(self, root: Path, only: Path | None = None) -> None:
@@ -80,7 +87,7 @@ class SavedFolder(LongReader):
         try:
             reader = make()
             if reader is not None:
-                if isinstance(reader, LongReader):
+                if isinstance(reader, InterruptibleReader):
                     reader.stop = self.stop
                 reader.report()
                 self._readers[key] = reader
@@ -97,12 +104,14 @@ class SavedFolder(LongReader):
         urls, shown = dict[Path, str](), set[Path]()
         for path in candidates:
             self.stop()
-            urls[path], frames = self._saved.look_at(path)
+            urls[path], frames = self._saved.url_and_frames(path)
             shown.update(frames)
         for path, url in urls.items():
-            if path.resolve() not in shown and url:
+            if path.resolve() in shown:
+                continue
+            if url:
                 yield path
-            elif path.resolve() not in shown:
+            else:
                 self._failed[path] = NO_URL
 
     def _list(self) -> list[Path]:

@@ -17,7 +17,7 @@ from archivebox.imports.readers.warc_index import plain_url
 from archivebox.imports.recording import PageRecording, text_outputs
 
 HEAD = 1 << 16
-_LOOKED_AT = 4 << 20
+_SCAN_MOST = 4 << 20
 """Bytes of a file in which its frames, and what it names, are looked for."""
 FILES_MOST = 10_000
 SIZE_MOST = 2_000_000_000
@@ -48,9 +48,9 @@ class SavedPages:
         self._within = [self._root] if within is None else [folder.resolve() for folder in within]
         self._scratch, self._documents = scratch, documents
 
-    def look_at(self, path: Path) -> tuple[str, list[Path]]:
+    def url_and_frames(self, path: Path) -> tuple[str, list[Path]]:
         """The URL of the page in a file, if it is known, and the other files that it shows within it."""
-        head = _head(path, _LOOKED_AT)
+        head = _head(path, _SCAN_MOST)
         content = self._documents.read(head, path.as_uri(), "text/html", with_text=False)
         found = [self._file_at(join_url(path.as_uri(), name)) for name in content.frames]
         return self._url_of(path, head[:HEAD], content), [one for one in found if one and one != path.resolve()]
@@ -88,7 +88,7 @@ class SavedPages:
                 added.add(url)
                 mime = self._add(recording, found, url)
                 if mime in {"text/html", "text/css"} and recording.count < FILES_MOST:
-                    inside = self._documents.read(_head(found, _LOOKED_AT), found.as_uri(), mime)
+                    inside = self._documents.read(_head(found, _SCAN_MOST), found.as_uri(), mime)
                     following += [(found, each, url) for each in inside.names]
             waiting = following
 

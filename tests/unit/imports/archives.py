@@ -8,7 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from archivebox.imports.page import ImportedPage, NotImported, Reader
+from archivebox.imports.readers.archive_pages import ArchivePages
+from archivebox.imports.readers.folder import SavedFolder
 from archivebox.plugins.base.warc_file import WarcWriter
 from archivebox.replay.addresses import ReplayContext
 from archivebox.replay.recorded import RecordedRequest, reply_to
@@ -68,6 +72,18 @@ def read(reader: Reader | None) -> tuple[list[ImportedPage], list[NotImported]]:
     items = list(reader.pages())
     pages = [one for one in items if isinstance(one, ImportedPage)]
     return pages, [one for one in items if isinstance(one, NotImported)]
+
+
+def assert_stops(reader: ArchivePages | SavedFolder | None) -> None:
+    """Reading ends with what ``stop`` raises."""
+    assert reader is not None
+
+    def stop() -> None:
+        raise InterruptedError
+
+    reader.stop = stop
+    with pytest.raises(InterruptedError):
+        reader.report()
 
 
 class ImportedFolder:

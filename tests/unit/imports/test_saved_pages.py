@@ -11,7 +11,7 @@ from archivebox.imports.page import NotReadableError
 from archivebox.imports.readers.folder import open_folder, open_saved_page
 from archivebox.imports.readers.mhtml import open_mhtml
 from archivebox.imports.readers.single_file import open_single_file
-from tests.unit.imports.archives import FILES, ImportedFolder, Said, read, write_warc
+from tests.unit.imports.archives import FILES, ImportedFolder, Said, assert_stops, read, write_warc
 
 SITE = "http://127.0.0.1:8765"
 MARK = "<!-- saved from url=(0022)https://a.example/page -->"
@@ -141,15 +141,7 @@ def test_a_page_alone_of_unknown_origin_counts_as_no_page(saved: Path) -> None:
 
 
 def test_reading_a_folder_ends_when_it_is_to_stop(saved: Path) -> None:
-    reader = open_folder(saved)
-    assert reader
-
-    def stop() -> None:
-        raise InterruptedError
-
-    reader.stop = stop
-    with pytest.raises(InterruptedError):
-        reader.report()
+    assert_stops(open_folder(saved))
 
 
 def test_a_mirror_has_the_urls_of_its_folders(tmp_path: Path) -> None:

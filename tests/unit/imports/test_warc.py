@@ -13,7 +13,7 @@ from archivebox.contract.outcomes import Status
 from archivebox.imports import http_body
 from archivebox.imports.page import NotReadableError
 from archivebox.imports.readers.warc import open_warc, warc_reader
-from tests.unit.imports.archives import DATE, FILES, ImportedFolder, Said, read, write_revisit, write_warc
+from tests.unit.imports.archives import DATE, FILES, ImportedFolder, Said, assert_stops, read, write_revisit, write_warc
 
 SITE = "http://127.0.0.1:8765"
 PAGE = Said("http://a.example/", b"<title>A page</title><p>Words of quicksilver<img src=/p.png>")
@@ -238,12 +238,4 @@ def test_reading_goes_on_behind_a_page_and_leaves_nothing() -> None:
 
 
 def test_reading_a_warc_ends_when_it_is_to_stop() -> None:
-    reader = open_warc(FILES / "wget.warc.gz")
-    assert reader
-
-    def stop() -> None:
-        raise InterruptedError
-
-    reader.stop = stop
-    with pytest.raises(InterruptedError):
-        reader.report()
+    assert_stops(open_warc(FILES / "wget.warc.gz"))
