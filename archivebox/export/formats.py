@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from archivebox.export.collection import CollectionWriter
 from archivebox.export.lists import Bookmarks, HtmlList
 from archivebox.export.pages import ExportedPage
 from archivebox.export.site.writer import SiteWriter
@@ -80,6 +81,7 @@ class ExportFormat:
 
 _WRITERS: dict[str, tuple[str, str, Callable[[Path], Writer]]] = {
     "zip": (".zip", "application/zip", ZipWriter),
+    "archivebox": (".archivebox.zip", "application/zip", CollectionWriter),
     "site": (".site.zip", "application/zip", SiteWriter),
     "wacz": (".wacz", "application/wacz", WaczWriter),
     "warc": (".warc.gz", "application/warc+gzip", Warc),

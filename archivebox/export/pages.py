@@ -5,8 +5,10 @@ from pathlib import Path
 
 from django.db import models
 
+from archivebox.base_models.visibility import Sight
 from archivebox.contract.formats import best_of
 from archivebox.core.archiveresult import ArchiveResult
+from archivebox.core.note import Note
 from archivebox.core.snapshot import Snapshot
 from archivebox.hooks import outputs_of
 from archivebox.lib.files import walk_outputs
@@ -21,6 +23,9 @@ class ExportedPage:
     snapshot: Snapshot
     tags: list[str]
     results: list[ArchiveResult]
+    notes: list[Note]
+    has_whole_crawl: bool
+    """Whether its crawl is in the export as it is: other URLs of it may be hidden from whoever asked for this one."""
 
     def files(self) -> list[str]:
         """The names of its files, below its folder, without what the engine keeps there; links are none.
@@ -74,13 +79,17 @@ def _result(result: ArchiveResult) -> dict[str, JSON]:
     }
 
 
-def pages_of(snapshots: "models.QuerySet[Snapshot]") -> list[ExportedPage]:
-    """The newest first; three queries for all of them."""
-    rows = snapshots.order_by("-id").prefetch_related("tags", "archiveresult_set")
-    return [
-        ExportedPage(row, sorted(tag.name for tag in row.tags.all()), sorted(row.archiveresult_set.all(), key=_order))
-        for row in rows
-    ]
+def pages_of(snapshots: "models.QuerySet[Snapshot]", sight: Sight) -> list[ExportedPage]:
+    """For somebody who sees so far, the newest first; a few queries for all of them."""
+    related = ("tags", "archiveresult_set", "note_set__author")
+    rows = snapshots.order_by("-id").select_related("crawl__created_by", "created_by").prefetch_related(*related)
+    return [_page(row, sight) for row in rows]
+
+
+def _page(row: Snapshot, sight: Sight) -> ExportedPage:
+    is_own = sight.is_whole or row.crawl.created_by_id == sight.account
+    tags, results = sorted(tag.name for tag in row.tags.all()), sorted(row.archiveresult_set.all(), key=_order)
+    return ExportedPage(row, tags, results, list(row.note_set.all()), is_own)
 
 
 def read_beginning(folder: Path, path: str, most: int) -> bytes:

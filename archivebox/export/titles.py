@@ -2,6 +2,7 @@
 
 TITLES = {
     "zip": "All files, with a page that lists them",
+    "archivebox": "Everything: rows and files, to be imported into another ArchiveBox",
     "site": "A site that needs no server: pages to read and search, in any browser",
     "wacz": "Recordings with their index, for ReplayWeb.page and other replay programs",
     "warc": "Recordings alone, one behind the other",

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO
+from urllib.parse import quote
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from archivebox.export.writer import PartFiles
@@ -111,3 +112,11 @@ def _end(count: int, size: int, start: int) -> bytes:
         return end
     large = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, size, start)
     return large + struct.pack("<4sLQL", b"PK\x06\x07", 0, start + size, 1) + end
+
+
+def safe_name(path: str) -> str:
+    """A file's path as the name of a member, from which it can be made again: all but plain characters as %XX.
+
+    Any bytes may be in a file's name; Windows parts folders by a backslash, and has characters that no name may have.
+    """
+    return quote(os.fsencode(path), safe="/!#$&'()+,-.;=@[]^_`{}~ ")

@@ -45,7 +45,7 @@ def write_batch(items: Iterable[ImportedPage | NotImported], importing: PageImpo
             batch.failed.append(NotImported(item.url, TWICE))
             item.done()
         pages.setdefault(item.key, item)
-    known = importing.known(list(pages))
+    known = importing.known(list(pages)) | importing.kept(pages.values())
     batch.known = len(known)
     for key, page in pages.items():
         try:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+from uuid import UUID
 
 from archivebox.contract.outcomes import Status
 
@@ -19,6 +20,8 @@ class ImportedFile:
 
     name: str
     source: Path
+    sha256: str = ""
+    """What the source says of its content; empty: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,24 @@ class ImportedOutput:
     summary: str = ""
     started_at: datetime | None = None
     ended_at: datetime | None = None
+
+
+Columns = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedRows:
+    """The rows of one page in another ArchiveBox, as columns of ours; owners and authors by their user names."""
+
+    id: UUID
+    snapshot: Columns
+    owner: str
+    crawl_id: UUID
+    crawl: Columns
+    crawl_owner: str
+    results: tuple[tuple[UUID, Columns], ...]
+    notes: tuple[tuple[UUID, str, str], ...]
+    """Key, author and text of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +74,8 @@ class ImportedPage:
     outputs: tuple[ImportedOutput, ...] = ()
     done: Callable[[], object] = field(default=lambda: None, compare=False)
     """Called when its files have been taken, or will not be: those that its reader wrote for it are deleted."""
+    rows: ExportedRows | None = None
+    """Its rows as they were in another ArchiveBox; then these count, and of ``outputs`` the files alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Owns the rows of imported pages: sealed Snapshots of a sealed crawl, with results that no hook of ours has made."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -17,7 +17,10 @@ from archivebox.core.archiveresult import ArchiveResult
 from archivebox.core.snapshot import MOST_TAGS, PATCHED_TEXTS, Snapshot
 from archivebox.core.tags.assign_tags import tag
 from archivebox.crawls.crawl import Crawl
+from archivebox.imports.exported_rows import write_exported
 from archivebox.imports.models import ImportedSnapshot
+from archivebox.imports.page import ImportedPage
+from archivebox.imports.text import clean
 from archivebox.imports.write import WrittenPage
 
 LONGEST_KEY = 512
@@ -41,11 +44,17 @@ class PageImport:
         rows = ImportedSnapshot.objects.filter(source=self.source, key__in=list(stored))
         return {stored[key] for key in rows.values_list("key", flat=True)}
 
+    @staticmethod
+    def kept(pages: Iterable[ImportedPage]) -> set[str]:
+        """Those of these pages that are pages of this collection: their export is imported where it was made."""
+        own = {page.rows.id: page.key for page in pages if page.rows is not None}
+        there = Snapshot.objects.filter(pk__in=list(own)).values_list("pk", flat=True)
+        return {own[key] for key in there}
+
     def write(self, pages: Sequence[WrittenPage]) -> None:
         """The rows of these pages, in the transaction of the caller."""
-        places = list(zip(self._crawls_for(pages), pages, strict=True))
-        table_of(Snapshot).insert((page.key, self._snapshot(page, crawl)) for crawl, page in places)
-        table_of(ArchiveResult).insert(row for page in pages for row in _results(page))
+        self._write_rows([page for page in pages if page.page.rows is None])
+        write_exported([page for page in pages if page.page.rows is not None], self.created_by)
         origins = (
             (new_id(), {"snapshot_id": page.key, "source": self.source, "key": stored_key(page.page.key)})
             for page in pages
@@ -53,6 +62,11 @@ class PageImport:
         table_of(ImportedSnapshot).insert(origins)
         for name, keys in _tagged(pages).items():
             tag(keys, [name])
+
+    def _write_rows(self, pages: Sequence[WrittenPage]) -> None:
+        places = list(zip(self._crawls_for(pages), pages, strict=True))
+        table_of(Snapshot).insert((page.key, self._snapshot(page, crawl)) for crawl, page in places)
+        table_of(ArchiveResult).insert(row for page in pages for row in _results(page))
 
     def _crawls_for(self, pages: Sequence[WrittenPage]) -> Iterator[UUID]:
         """The first crawl of the import that has not got the URL yet."""
@@ -90,11 +104,6 @@ def stored_key(key: str) -> str:
     """A key as its column has it: one that is too long by its hash."""
     text = clean(key)
     return text if text == key and len(text) <= LONGEST_KEY else sha256(key.encode("utf-8", "replace")).hexdigest()
-
-
-def clean(text: str) -> str:
-    """``text`` without what a database cannot keep: NUL, and halves of surrogate pairs."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def _results(written: WrittenPage) -> Iterator[tuple[UUID, dict[str, Any]]]:

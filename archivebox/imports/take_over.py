@@ -22,7 +22,7 @@ from archivebox.crawls.schedule import CrawlSchedule
 from archivebox.hooks import known_settings
 from archivebox.imports.belongings import Belongings, ImportedSchedule, ImportedUser
 from archivebox.imports.page import NotImported
-from archivebox.imports.rows import clean
+from archivebox.imports.text import clean
 
 
 class _NotTakenError(ValueError):

@@ -13,8 +13,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.utils import timezone
 
+from archivebox.accounts.permission import sight_of
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.contract.outcomes import Status
 from archivebox.core.evidence.signature import MANIFEST, KeyUnusableError, sign
@@ -23,13 +25,14 @@ from archivebox.core.outputs.output_files import output_columns
 from archivebox.imports.page import ImportedFile, ImportedOutput, ImportedPage, NotImported
 from archivebox.imports.transfer import SourceFileError, Transfer, remove_source, take_file
 from archivebox.lib.files import remove_tree
+from archivebox.lib.jsonl import JSON
 from archivebox.lib.urls import BadUrl, parse_url, path_domain_of
 from archivebox.plugins.base.hash_tree import FileEntry, manifest_of, mimetype_of
 
 log = logging.getLogger(__name__)
 
 HASHES = PurePosixPath(MANIFEST).parent.name
-_PLUGIN = re.compile(r"[a-z0-9][a-z0-9_]{0,63}")
+_PLUGIN, _ANY_PLUGIN = re.compile(r"[a-z0-9][a-z0-9_]{0,63}"), re.compile(r"\w[\w .+-]{0,63}")
 _SCHEMES = frozenset({"http", "https", "ftp", "file"})
 """What pages may have been archived from: all lists link to their URLs."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -51,6 +54,8 @@ class WrittenPage:
     results: list[tuple[ImportedOutput, dict[str, Any]]] = field(default_factory=list)
     """Each output with the columns that tell of its files."""
     left_out: list[NotImported] = field(default_factory=list)
+    entries: dict[str, FileEntry] = field(default_factory=dict)
+    """Each file that was taken, as it was read."""
     files: int = 0
     size: int = 0
 
@@ -72,11 +77,17 @@ class PageWriter:
         if folder.is_dir():
             remove_tree(folder)
         entries: dict[str, FileEntry] = {}
-        for output in page.outputs:
-            self._take_files(written, output, folder, entries)
-        written.results += [(one, output_columns(folder / one.plugin) if one.files else {}) for one in page.outputs]
-        if entries:
-            self._keep_hashes(written, folder, entries)
+        try:
+            for output in page.outputs:
+                self._take_files(written, output, folder, entries)
+        except PageNotImportedError:
+            discard(written)
+            raise
+        if page.rows is None:
+            written.results += [(one, output_columns(folder / one.plugin) if one.files else {}) for one in page.outputs]
+            if entries:
+                self._keep_hashes(written, folder, entries)
+        written.entries = entries
         written.files = len(entries)
         written.size = sum(entry["size"] for entry in entries.values())
         return written
@@ -97,8 +108,10 @@ class PageWriter:
         if parsed.scheme not in _SCHEMES:
             raise PageNotImportedError(f"{parsed.scheme} URLs are not archived.")
         url = parsed.href
-        key = snapshot_id(self._source, page)
-        folder = DATA_FOLDER.snapshot_place(self._username, page.captured_at.date(), path_domain_of(url), key)
+        key, username = snapshot_id(self._source, page), self._username
+        if page.rows is not None:
+            key, username = page.rows.id, known_owner(page.rows.owner, username)
+        folder = DATA_FOLDER.snapshot_place(username, page.captured_at.date(), path_domain_of(url), key)
         return WrittenPage(key, page, url, folder)
 
     def _take_files(
@@ -108,18 +121,20 @@ class PageWriter:
             self.stop()
             name = f"{output.plugin}/{file.name}"
             try:
-                entries[name] = self._take_file(output.plugin, file, folder)
+                entries[name] = self._take_file(output.plugin, file, folder, is_own=written.page.rows is not None)
             except SourceFileError as error:
                 written.left_out.append(NotImported(f"{written.url} {name}", str(error)))
 
-    def _take_file(self, plugin: str, file: ImportedFile, folder: Path) -> FileEntry:
-        check_name(plugin, file.name)
+    def _take_file(self, plugin: str, file: ImportedFile, folder: Path, *, is_own: bool) -> FileEntry:
+        check_name(plugin, file.name, is_own=is_own)
         target = folder / plugin / file.name
         try:
             os.makedirs(target.parent, exist_ok=True)  # noqa: PTH103 - pathlib's takes twice the time
             taken = take_file(file.source, target, self._transfer)
         except (FileExistsError, NotADirectoryError):
             raise SourceFileError("Another file has this name.") from None
+        if file.sha256 and taken.sha256 != file.sha256:
+            raise PageNotImportedError(f"{plugin}/{file.name} is not the file that was exported: it was changed since.")
         return {"sha256": taken.sha256, "size": taken.size, "mimetype": mimetype_of(target.name), "programs": []}
 
     def _keep_hashes(self, written: WrittenPage, folder: Path, entries: dict[str, FileEntry]) -> None:
@@ -145,7 +160,8 @@ def compare(written: WrittenPage) -> None:
     folder = DATA_FOLDER.root / written.folder
     if not written.files:
         return
-    finding = verify(folder, json.loads((folder / MANIFEST).read_bytes()), seconds=float("inf"))
+    manifest: JSON = {"files": {name: {"sha256": entry["sha256"]} for name, entry in written.entries.items()}}
+    finding = verify(folder, manifest, seconds=float("inf"))
     if not finding.is_whole:
         raise PageNotImportedError(f"Its files are not those of the source. {' '.join(finding.problems)}")
 
@@ -155,6 +171,13 @@ def discard(written: WrittenPage) -> None:
     folder = DATA_FOLDER.root / written.folder
     if folder.is_dir():
         remove_tree(folder)
+
+
+def known_owner(name: str, importer_name: str) -> str:
+    """The user of this name here, where an administrator imports; else whoever imports."""
+    importer = User.objects.filter(username=importer_name).first()
+    may_choose = importer is not None and sight_of(importer).is_whole
+    return name if may_choose and User.objects.filter(username=name).exists() else importer_name
 
 
 def snapshot_id(source: str, page: ImportedPage) -> UUID:
@@ -171,9 +194,12 @@ def snapshot_id(source: str, page: ImportedPage) -> UUID:
     return uuid.UUID(int=fields)
 
 
-def check_name(plugin: str, name: str) -> None:
-    """SourceFileError for what would lie anywhere but in the plugin's folder, or cannot be a file's name."""
-    if not _PLUGIN.fullmatch(plugin) or plugin == HASHES:
+def check_name(plugin: str, name: str, *, is_own: bool = False) -> None:
+    """SourceFileError for what would lie anywhere but in the plugin's folder, or cannot be a file's name.
+
+    ``is_own``: of another ArchiveBox, whose hashes come with it, and the files of plugins of any name.
+    """
+    if not (_ANY_PLUGIN.fullmatch(plugin) if is_own else _PLUGIN.fullmatch(plugin) and plugin != HASHES):
         raise SourceFileError(f"{plugin!r} is no plugin that an import may write for.")
     parts = name.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in parts):

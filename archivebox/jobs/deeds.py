@@ -221,7 +221,7 @@ class Export(Deed):
 
     def prepare(self, keys: Sequence[UUID]) -> None:
         self._writer.files.back_to(self.job.memory.get("lengths", {}))
-        self._found = self._writer.append(pages_of(self.among().filter(pk__in=keys)))
+        self._found = self._writer.append(pages_of(self.among().filter(pk__in=keys), sight_for(self.job)))
 
     def write(self, keys: Sequence[UUID]) -> Failures:
         self.job.memory["lengths"] = self._writer.files.lengths

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from archivebox.imports.page import NotReadableError, Reader
+from archivebox.imports.readers.exported import open_export
 from archivebox.imports.readers.folder import open_folder, open_saved_page
 from archivebox.imports.readers.har import open_har
 from archivebox.imports.readers.mhtml import open_mhtml
@@ -13,6 +14,7 @@ from archivebox.imports.readers.wacz import open_wacz
 from archivebox.imports.readers.warc import open_warc
 
 OPENERS: tuple[Callable[[Path], Reader | None], ...] = (
+    open_export,
     open_old_collection,
     open_warc,
     open_wacz,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from tests import older
-from tests.acceptance.cli.conftest import Type
+from tests.acceptance.cli.conftest import Type, typist
+from tests.empty import make_empty
 from tests.old_collection import make_old_collection
 
 
@@ -39,3 +41,27 @@ def test_what_cannot_be_imported_ends_with_2_and_a_sentence(cli: Type, tmp_path:
 def test_inside_of_an_older_archive_its_import_is_named(cli: Type, tmp_path: Path) -> None:
     source = make_old_collection(tmp_path / "old")
     assert f"`archivebox --data-dir FOLDER import {source}`" in cli("status", cwd=source).err
+
+
+@pytest.mark.database
+@pytest.mark.usefixtures("collection")
+def test_what_one_collection_exports_another_imports_whole(cli: Type, tmp_path: Path) -> None:
+    assert cli("import", str(make_old_collection(tmp_path / "old")), "--yes").code == 0
+    path = tmp_path / "all.archivebox.zip"
+    assert cli("export", "--all", "--format=archivebox", "--output", str(path)).code == 0
+    make_empty(tmp_path / "other" / "data")
+    other = typist(tmp_path / "other")
+    done = other("import", str(path), "--yes")
+    assert done.code == 0, done.err
+    assert pages_of(other) == pages_of(cli)
+    assert len(pages_of(cli)) == 2
+    assert content_of(tmp_path / "other" / "data" / "users") == content_of(tmp_path / "data" / "users") != {}
+
+
+def pages_of(cli: Type) -> list[dict[str, object]]:
+    return [record | {"modified_at": ""} for record in cli("list").records]
+
+
+def content_of(folder: Path) -> dict[str, str]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): sha256(path.read_bytes()).hexdigest() for path in files}

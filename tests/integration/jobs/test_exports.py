@@ -116,7 +116,7 @@ def test_an_export_has_only_what_its_requester_sees(format: str) -> None:  # noq
     job = begin(JobRequest("export", created_by=reader, query="", options={"format": format}))
     done = carried_out(job)
     assert (done.done, done.total) == (2, 2)
-    assert b"unseen" not in whole_of(done.file)
+    assert b"unseen" not in whole_of(done.file), "not as a URL of its crawl, either"
     chosen = [keys[0], keys[2]]
     job = leased(begin(JobRequest("export", created_by=reader, snapshots=chosen, options={"format": format})))
     Snapshot.objects.filter(pk=keys[2]).update(visibility="private")
