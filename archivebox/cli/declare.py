@@ -3,7 +3,7 @@
 Bodies import models, which need Django (0.3 s); `help` and completion need the options alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import click
 
@@ -85,10 +85,28 @@ def command(
     )
 
 
-def group(name: str, text: str, commands: Sequence[click.Command]) -> click.Group:
-    return click.Group(
+class CommandGroup(click.Group):
+    """Commands on one kind of thing; of those that are not among them it says what does instead."""
+
+    instead: Mapping[str, str]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] in self.instead:
+            raise click.UsageError(f"There is no `{ctx.command_path} {args[0]}`: {self.instead[args[0]]}.", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def group(
+    name: str, text: str, commands: Sequence[click.Command], instead: Mapping[str, str] | None = None
+) -> click.Group:
+    """``instead``: names that people may type for commands that make no sense here → what to use."""
+    made = CommandGroup(
         name, commands, help=text, short_help=_first_sentence(text), params=global_options(), no_args_is_help=True
     )
+    made.instead = instead or {}
+    return made
 
 
 def _first_sentence(text: str) -> str:
@@ -119,7 +137,9 @@ IDS = words("ids", "ID...", required=True)
 
 PLUGINS = option(
     "--plugins",
+    "--plugin",
     "--extract",
+    "-p",
     text="Only these plugins and what they require, separated by commas; may be given more than once.",
     metavar="NAMES",
     multiple=True,
@@ -131,19 +151,6 @@ VISIBILITIES = ("public", "members", "private")
 BG = flag("--bg", text="Only queue it, and say whether anything will run it.")
 
 EVERY = flag("--all", "every", text="Every page.")
-
-FILTERS: tuple[click.Parameter, ...] = (
-    option("--query", "-q", text="That this query means: 'host:example.org -#read', see `archivebox search`."),
-    option("--tag", text="With this tag.", metavar="NAME"),
-    option("--domain", text="Of this host; without a port, on every port.", metavar="HOST"),
-    option(
-        "--status", text="In this status.", type=click.Choice(["queued", "started", "sealed", "paused", "cancelled"])
-    ),
-    option("--crawl", text="Of this crawl.", metavar="ID"),
-    option("--before", text="Added before: a date, or an age such as 30d.", metavar="TIME"),
-    option("--after", text="Added since: a date, or an age such as 7d.", metavar="TIME"),
-)
-"""Which Snapshots: :mod:`archivebox.cli.select` reads them."""
 
 BY_STDIN = (
     "Without a choice, JSON records in a pipe or a file on stdin are the choice, also where there are none; with one, "

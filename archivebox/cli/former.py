@@ -1,26 +1,108 @@
 """Owns the words that users of earlier ArchiveBoxes type: which of ours they stand for, or what to use instead."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
+
+import click
 
 SAME = {
     ("setup",): ("install",),
+    ("extract",): ("archiveresult", "create", "--run"),
+    ("shell",): ("manage", "shell"),
+    ("pluginmap",): ("plugin", "list"),
     ("config", "--get"): ("config", "get"),
     ("config", "--set"): ("config", "set"),
     ("config", "--reset"): ("config", "unset"),
     ("config", "--search"): ("config", "list", "--all"),
+    ("schedule", "--show"): ("schedule", "list"),
 }
 """Words at the beginning of a command → ours, which take the rest of it as it is."""
 
 INSTEAD = {
     "archive": "`archivebox add URL` archives a page, `archivebox update` tries again what failed.",
-    "archiveresult": "`archivebox snapshot show URL` shows what each hook made of a page.",
-    "extract": "`archivebox run --snapshot ID` runs one snapshot, `archivebox update URL` what is missing.",
     "oneshot": "`archivebox --data-dir FOLDER add URL` keeps a page in a collection of its own.",
-    "pluginmap": "`archivebox plugin list` shows the plugins.",
-    "shell": "`archivebox manage shell` opens a Python prompt with the models.",
-    "tag": "`archivebox add --tag NAMES` puts tags on pages, `archivebox list --tag NAME` finds them.",
 }
 """Commands that are not here → what to use."""
+
+
+class FormerOption(NamedTuple):
+    """An option of earlier versions that is taken without effect, or answered by what to use."""
+
+    name: str
+    instead: str = ""
+    """Empty: what it asked for is done anyway."""
+    takes_value: bool = False
+
+    def option(self) -> click.Option:
+        """The same for a command, where no page of help shows it."""
+        callback = self._refuse if self.instead else None
+        return click.Option(
+            [self.name], is_flag=not self.takes_value, hidden=True, expose_value=False, callback=callback
+        )
+
+    def _refuse(self, ctx: click.Context, _param: click.Parameter, value: object) -> None:
+        if value:
+            raise click.UsageError(f"There is no option {self.name} any more. {self.instead}.", ctx)
+
+
+OPTIONS: dict[str, tuple[FormerOption, ...]] = {
+    "add": (
+        FormerOption("--init"),
+        FormerOption("--no-only-new"),
+        FormerOption("--update-all", "`archivebox update --all` tries again what failed or is missing of all pages"),
+        FormerOption("--snapshot-max-size", "`--config HOOK_FILE_MAX=BYTES` bounds each file", takes_value=True),
+        FormerOption("--crawl-timeout", "`archivebox crawl cancel ID` ends a crawl", takes_value=True),
+    ),
+    "init": (
+        FormerOption("--force"),
+        FormerOption("--quick"),
+        FormerOption("--setup", "Run `archivebox init`, then `archivebox install`"),
+        FormerOption("--install", "Run `archivebox init`, then `archivebox install`"),
+    ),
+    "list": (
+        FormerOption("--search", "`archivebox search WORDS` searches titles, URLs, tags and texts", takes_value=True),
+    ),
+    "persona create": (
+        FormerOption("--import", "`archivebox persona import-cookies NAME FILE` takes a cookies.txt", True),
+    ),
+    "remove": (FormerOption("--delete"),),
+    "schedule": (
+        FormerOption("--add"),
+        FormerOption("--quiet"),
+        FormerOption(
+            "--clear", "`archivebox schedule remove ID` forgets a schedule, `archivebox schedule list` has them"
+        ),
+        FormerOption("--run-all", "`archivebox schedule run ID` makes the next crawl of a schedule now"),
+        FormerOption("--foreground", "Schedules are kept by `archivebox server` and `archivebox run --daemon`"),
+        FormerOption("--overwrite", "--recapture archives links again that were archived"),
+        FormerOption("--update", "Pages are captured each time, links once; --recapture takes these again, too"),
+    ),
+    "server": (
+        FormerOption("--init"),
+        FormerOption("--quick-init"),
+        FormerOption("--createsuperuser", "Run `archivebox manage createsuperuser`, then `archivebox server`"),
+        FormerOption("--debug", "Run it with LOG_LEVEL=DEBUG in its environment"),
+        FormerOption("--reload", "End it and start it again"),
+        FormerOption("--daemonize", "Start it from a service of the system, or as `nohup archivebox server &`"),
+    ),
+    "update": (
+        FormerOption("--resume", takes_value=True),
+        FormerOption("--batch-size", takes_value=True),
+        FormerOption("--only-new", "`archivebox run` works on what is queued, and tries nothing again"),
+        FormerOption("--index-only", "`archivebox manage reindex` brings the search index up to date"),
+        FormerOption("--overwrite", "`archivebox list --csv url | archivebox add --overwrite` captures pages again"),
+        FormerOption("--continuous", "`archivebox run --daemon` stays, and takes what comes"),
+    ),
+}
+"""Command → its former options."""
+
+_WITH_OUR_WORDS = ("-h", "--help", "--json", "--data-dir")
+"""Options that a group of commands has itself."""
+
+
+def former_options(command: str) -> list[click.Parameter]:
+    """Hidden options that stand for those of earlier versions."""
+    return [one.option() for one in OPTIONS[command]]
 
 
 def translated(words: Sequence[str]) -> list[str]:
@@ -28,4 +110,13 @@ def translated(words: Sequence[str]) -> list[str]:
     for former, ours in SAME.items():
         if tuple(words[: len(former)]) == former:
             return [*ours, *words[len(former) :]]
+    if words and words[0] == "config" and set(words[1:]) <= {"--json"}:
+        return ["config", "list", "--all", *words[1:]]
+    if len(words) > 1 and words[0] == "schedule" and _is_to_be_added(words[1]):
+        return ["schedule", "add", *words[1:]]
     return list(words)
+
+
+def _is_to_be_added(word: str) -> bool:
+    """Whether a schedule was made by such a word, without a command of its own."""
+    return "://" in word or (word.startswith("-") and not word.startswith(_WITH_OUR_WORDS))

@@ -1,14 +1,23 @@
-"""Owns how lists of Snapshots are shown."""
+"""Owns how lists are shown: which order and bound they have, as a table, JSON lines, CSV or HTML."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from archivebox.cli.output import Column, Output
+from django.db.models import F, QuerySet
+from django.db.models.expressions import OrderBy
+
+from archivebox.cli.columns import SNAPSHOT, ColumnFilter
+from archivebox.cli.conditions import condition_of
+from archivebox.cli.errors import BadInputError
+from archivebox.cli.output import Column, Output, Record
 from archivebox.cli.records import pages, record_of
+from archivebox.cli.tables import write_csv, write_html
+from archivebox.cli.values import Model
 from archivebox.core.models import Snapshot
 from archivebox.core.progress.page_states import states_and_counts
 from archivebox.core.snapshot import SnapshotQuerySet
+from archivebox.lib.suggestions import did_you_mean
 
 ON_A_TERMINAL = 50
 
@@ -21,19 +30,109 @@ COLUMNS = (
     Column("title", "title"),
     Column("url", "url", wraps=True),
 )
+DOMAIN = ColumnFilter("domain", "Of this host.")
+SORTED_AS = {"created_at": "id", "added": "id", "timestamp": "bookmarked_at", "updated": "sealed_at"}
+"""What is sorted by another column, or had another name in ArchiveBox 0.7."""
+OF_PAGES = {"newest": "-created_at", "oldest": "created_at", "host": "domain", "worst": "quality"}
+"""What `archivebox search` calls its orders."""
 
 
-def show(out: Output, rows: SnapshotQuerySet, limit: int | None) -> None:
-    """Snapshots, the newest first; a terminal gets a page of them, a pipe all."""
-    bound = limit or (ON_A_TERMINAL if out.is_for_people else None)
-    shown = out.table(COLUMNS, snapshot_records(rows, bound), empty="No snapshot matches.")
-    if out.is_for_people and limit is None and shown == ON_A_TERMINAL:
-        out.say(f"The newest {shown}; --limit shows more.")
+class ListOptions(NamedTuple):
+    """How a list was asked for."""
+
+    limit: int | None = None
+    sort: str | None = None
+    csv: str | None = None
+    html: bool = False
+    with_headers: bool = False
+
+    def bound(self, out: Output) -> int | None:
+        """At most so many rows; None: all. A terminal gets a page of them, whatever else all."""
+        return self.limit or (ON_A_TERMINAL if out.is_for_people and not self.is_file else None)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is neither a table nor JSON lines."""
+        return self.csv is not None or self.html
+
+    def order(self, columns: Iterable[ColumnFilter]) -> tuple[OrderBy, ...]:
+        """The order that was asked for, to the last row; BadInputError where there is no such column."""
+        if self.sort is None:
+            return ()
+        name = self.sort.removeprefix("-")
+        known = {*(column.name for column in columns), *SORTED_AS}
+        if name not in known:
+            hint = did_you_mean(name, known, f"There are {', '.join(sorted(known))}.")
+            raise BadInputError(f"This list has no order by {name!r}. {hint}")
+        falls = self.sort.startswith("-")
+        return tuple(
+            OrderBy(F(column), descending=falls, nulls_last=True) for column in (SORTED_AS.get(name, name), "id")
+        )
+
+    def check(self) -> None:
+        """BadInputError where two formats were asked for, or the headers of none."""
+        if self.html and self.csv is not None:
+            raise BadInputError("--csv and --html exclude each other: choose one.")
+        if self.with_headers and not self.is_file:
+            raise BadInputError("--with-headers goes with --csv or --html; JSON lines have the names in each line.")
 
 
-def snapshot_records(rows: SnapshotQuerySet, limit: int | None) -> Iterator[dict[str, object]]:
+def show_rows(
+    out: Output,
+    shown: Sequence[Column],
+    records: Iterable[Record],
+    wanted: ListOptions,
+    *,
+    empty: str = "",
+) -> int:
+    """Print records as they come, in the format that was asked for. Returns how many a table or JSON lines had."""
+    wanted.check()
+    if wanted.csv is not None:
+        write_csv(out, wanted.csv, records, with_headers=wanted.with_headers)
+        return 0
+    if wanted.html:
+        write_html(out, records, with_headers=wanted.with_headers)
+        return 0
+    return out.table(shown, records, empty=empty)
+
+
+def show_model(
+    out: Output,
+    shown: Sequence[Column],
+    rows: "QuerySet[Model]",
+    columns: Sequence[ColumnFilter],
+    given: Mapping[str, Any],
+    *,
+    records: Callable[[list[Model]], Iterable[Record]] | None = None,
+    sort: str | None = None,
+    empty: str = "",
+) -> int:
+    """Rows of a model that have what was ``given`` for their columns. Returns 0, the exit status.
+
+    ``records``: those of one page of rows; ``sort``: their order where none was asked for.
+    """
+    wanted = ListOptions(given["limit"], given["sort"] or sort, given["csv"], with_headers=given["with_headers"])
+    chosen = rows.filter(condition_of(rows.model, columns, given))
+    made = records or (lambda page: map(record_of, page))
+    found = pages(chosen, wanted.bound(out), wanted.order(columns))
+    show_rows(out, shown, (record for page in found for record in made(page)), wanted, empty=empty)
+    return 0
+
+
+def show(out: Output, rows: SnapshotQuerySet, wanted: ListOptions = ListOptions()) -> None:  # noqa: B008 - immutable
+    """Snapshots, the newest first unless another order was asked for."""
+    order = wanted._replace(sort=OF_PAGES.get(wanted.sort or "", wanted.sort)).order((*SNAPSHOT, DOMAIN))
+    bound = wanted.bound(out)
+    shown = show_rows(out, COLUMNS, snapshot_records(rows, bound, order), wanted, empty="No snapshot matches.")
+    if out.is_for_people and wanted.limit is None and shown == ON_A_TERMINAL:
+        out.say(f"The {'first' if order else 'newest'} {shown}; --limit shows more.")
+
+
+def snapshot_records(
+    rows: SnapshotQuerySet, limit: int | None, order: Sequence[OrderBy] = ()
+) -> Iterator[dict[str, object]]:
     """Each Snapshot with its tags, its state and how many of its results are in which status."""
-    for page in pages(rows.prefetch_related("tags"), limit):
+    for page in pages(rows.prefetch_related("tags"), limit, order):
         came_to = came_to_of(page)
         for snapshot in page:
             tags = [tag.name for tag in snapshot.tags.all()]

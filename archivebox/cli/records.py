@@ -1,12 +1,14 @@
 """Owns rows as JSON records: field names of the models, ISO times, no secrets."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from django.db import models
+from django.db.models.expressions import OrderBy
 
 from archivebox.base_models.rows import Row
 from archivebox.hooks import resolve_settings
+from archivebox.lib.batches import batches
 
 Model = TypeVar("Model", bound=Row)
 
@@ -25,8 +27,13 @@ def record_of(row: Row, **more: object) -> dict[str, object]:
     return record | more
 
 
-def pages(rows: "models.QuerySet[Model, Any]", limit: int | None = None) -> Iterator[list[Model]]:
-    """All of ``rows``, the newest first, page by page by key: no list is too long, no transaction stays open."""
+def pages(
+    rows: "models.QuerySet[Model, Any]", limit: int | None = None, order: Sequence[OrderBy] = ()
+) -> Iterator[list[Model]]:
+    """All of ``rows``, the newest first or in an order, by pages: no list is too long, no transaction stays open."""
+    if order:
+        yield from _pages_in_order(rows, limit, order)
+        return
     rows = rows.order_by("-id")
     last = None
     while limit is None or limit > 0:
@@ -37,3 +44,13 @@ def pages(rows: "models.QuerySet[Model, Any]", limit: int | None = None) -> Iter
         last = page[-1].pk
         if limit is not None:
             limit -= len(page)
+
+
+def _pages_in_order(
+    rows: "models.QuerySet[Model, Any]", limit: int | None, order: Sequence[OrderBy]
+) -> Iterator[list[Model]]:
+    """Which they are is decided at once; what was deleted since is left out."""
+    keys = list(rows.order_by(*order).values_list("pk", flat=True)[:limit])
+    for part in batches(keys, PAGE):
+        found = {row.pk: row for row in rows.order_by().filter(pk__in=part)}
+        yield [found[key] for key in part if key in found]

@@ -1,59 +1,30 @@
-"""Owns the choice of rows by what was typed: ids and their beginnings, URLs, tags, hosts, times."""
+"""Owns the choice of Snapshots by what was typed: ids and their beginnings, URLs, tags, hosts, times."""
 
 import re
-from collections.abc import Mapping
-from datetime import datetime, timedelta
-from typing import TypeVar
-from uuid import UUID
+from collections.abc import Callable, Mapping
+from datetime import timedelta
 
 from django.db.models import Q
 
-from archivebox.base_models.rows import Row
+from archivebox.base_models.keylist import key_list
 from archivebox.base_models.visibility import EVERYTHING
+from archivebox.cli.columns import SNAPSHOT
+from archivebox.cli.conditions import KEY_STEP, condition_of
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.values import find, href, moment
 from archivebox.core.models import Snapshot
 from archivebox.core.snapshot import SnapshotQuerySet
 from archivebox.crawls.models import Crawl
-from archivebox.lib.urls import BadUrl, parse_url
+from archivebox.lib.patterns import compile_patterns
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError, select, times
-
-Model = TypeVar("Model", bound=Row)
-
-SHORTEST = 8
-"""Characters of the beginning of an id that are taken for one."""
-
-
-def find(model: type[Model], text: str, listed_by: str = "") -> Model:
-    """The row with this id, or the only one whose id begins so; BadInputError says what is wrong.
-
-    ``listed_by``: the command that lists them, where that is not the ``list`` of their name.
-    """
-    name = model._meta.verbose_name
-    digits = text.replace("-", "").lower()
-    if not re.fullmatch(rf"[0-9a-f]{{{SHORTEST},32}}", digits):
-        raise BadInputError(f"{text!r} is no id of a {name}: an id has 32 hexadecimal digits, its first 8 may do.")
-    manager = model._default_manager
-    rows = manager.filter(pk__range=(UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))))[:2]
-    if not rows:
-        raise BadInputError(
-            f"There is no {name} {text}. `archivebox {listed_by or f'{name} list'}` shows those that are there."
-        )
-    if len(rows) > 1:
-        raise BadInputError(f"More than one {name} begins with {text}: give more of its id.")
-    return rows[0]
-
-
-def find_all(model: type[Model], texts: tuple[str, ...], listed_by: str = "") -> list[Model]:
-    """One row each; nothing is done with any of them unless all are there."""
-    return [find(model, text, listed_by) for text in texts]
 
 
 def find_snapshot(text: str) -> Snapshot:
     """By id, or the latest version of a URL."""
     if "://" not in text:
         return find(Snapshot, text)
-    latest = Snapshot.objects.of_url(_href(text)).first()
+    latest = Snapshot.objects.of_url(href(text)).first()
     if latest is None:
         raise BadInputError(f"There is no snapshot of {text}. `archivebox add {text}` makes one.")
     found: Snapshot = latest
@@ -61,8 +32,9 @@ def find_snapshot(text: str) -> Snapshot:
 
 
 def is_chosen(options: Mapping[str, object]) -> bool:
-    """Whether anything was said about which Snapshots are meant."""
-    return any(options.get(name) for name in ("which", "query", "tag", "domain", "status", "crawl", "before", "after"))
+    """Whether anything was said about which rows are meant."""
+    said = (value for name, value in options.items() if name not in ("filter_type", "limit"))
+    return any(value is not None and value is not False and value not in ((), "") for value in said)
 
 
 def snapshots(
@@ -75,27 +47,31 @@ def snapshots(
     crawl: str | None = None,
     before: str | None = None,
     after: str | None = None,
+    filter_type: str | None = None,
     retired: bool = False,
+    **columns: object,
 ) -> SnapshotQuerySet:
     """The Snapshots that all of these options speak of."""
     rows: SnapshotQuerySet = Snapshot.objects.filter(retired_at__isnull=not retired)
     if query:
         rows = of_query(query, among=rows)
     if which:
-        rows = rows.filter(_named(which, retired=retired))
+        rows = rows.filter(
+            _named(which, retired=retired) if filter_type in (None, "exact") else like(filter_type, which)
+        )
     if tag:
         rows = rows.filter(tags__name__iexact=tag)
     if domain:
         rows = rows.filter(_of_host(domain))
     if status:
-        rows = rows.filter(status=status)
+        rows = rows.filter(status__in=status.split(","))
     if crawl:
         rows = rows.filter(crawl=find(Crawl, crawl))
     if before:
         rows = rows.filter(id__lt=times.floor_of(moment(before)))
     if after:
         rows = rows.filter(id__gte=times.floor_of(moment(after)))
-    return rows
+    return rows.filter(condition_of(Snapshot, SNAPSHOT, columns))
 
 
 def of_query(query: str, *, among: SnapshotQuerySet | None = None) -> SnapshotQuerySet:
@@ -114,6 +90,40 @@ def pointed_at(query: str, error: QueryError) -> str:
     return f"{error.sentence} It is at {rest!r}." if rest else error.sentence
 
 
+def like(kind: str, patterns: tuple[str, ...]) -> Q:
+    """Snapshots that one of these patterns means, of a kind as ``--filter-type`` names it."""
+    chosen = Q(pk__in=[])
+    for text in patterns:
+        chosen |= _LIKE[kind](text)
+    return chosen
+
+
+def _url_has(text: str) -> Q:
+    return Q(url__icontains=text)
+
+
+def _with_tag(text: str) -> Q:
+    return Q(pk__in=Snapshot.tags.through.objects.filter(tag__name__iexact=text).values("snapshot_id"))
+
+
+def _url_matches(text: str) -> Q:
+    """By RE2, whose searches take time in proportion to the text alone; no database has it."""
+    try:
+        patterns = compile_patterns(text)
+    except ValueError as error:
+        raise BadInputError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+    rows = Snapshot.objects.values_list("pk", "url").iterator()
+    return Q(pk__in=key_list([pk for pk, url in rows if any(pattern.search(url) for pattern in patterns)]))
+
+
+def _of_timestamp(text: str) -> Q:
+    """Dated or added in this second, or in this fraction of it."""
+    since = moment(text)
+    until = since + (KEY_STEP if "." in text else timedelta(seconds=1))
+    dated = Q(bookmarked_at__gte=since, bookmarked_at__lt=until)
+    return dated | Q(bookmarked_at__isnull=True, pk__gte=times.floor_of(since), pk__lt=times.floor_of(until))
+
+
 def _named(which: tuple[str, ...], *, retired: bool) -> Q:
     """By URL, every version; by id, that one."""
     chosen = Q()
@@ -121,7 +131,7 @@ def _named(which: tuple[str, ...], *, retired: bool) -> Q:
         if "://" not in text:
             chosen |= Q(pk=find(Snapshot, text).pk)
             continue
-        url = _href(text)
+        url = href(text)
         if not Snapshot.objects.filter(url=url, retired_at__isnull=not retired).exists():
             raise BadInputError(f"There is no {'removed ' if retired else ''}snapshot of {url}.")
         chosen |= Q(url=url)
@@ -136,24 +146,11 @@ def _of_host(text: str) -> Q:
     return Q(domain=domain) | Q(domain__startswith=f"{domain}_", domain__regex="_[0-9]+$")
 
 
-def _href(text: str) -> str:
-    try:
-        return parse_url(text).href
-    except BadUrl as error:
-        raise BadInputError(f"{text!r} is no URL: {error}.") from None
-
-
-def age(text: str) -> timedelta:
-    """``30d``, ``12h``, ``2w``; BadInputError for anything else."""
-    try:
-        return times.age(text)
-    except ValueError as error:
-        raise BadInputError(str(error)) from None
-
-
-def moment(text: str) -> datetime:
-    """A date or time (ISO 8601, UTC unless it says otherwise), or an age before now; else BadInputError."""
-    try:
-        return times.moment(text)
-    except ValueError as error:
-        raise BadInputError(str(error)) from None
+_LIKE: dict[str, Callable[[str], Q]] = {
+    "substring": _url_has,
+    "domain": _of_host,
+    "regex": _url_matches,
+    "tag": _with_tag,
+    "timestamp": _of_timestamp,
+}
+"""How arguments are understood, beside whole URLs and ids."""

@@ -1,27 +1,30 @@
-"""Owns which Snapshots a command changes: those of its options, of the records on stdin, or all if that is said."""
+"""Owns which rows a command works on: those of its options, of the records on stdin, or all if that is said."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
+
+from django.db.models import QuerySet
 
 from archivebox.base_models.keylist import key_list
 from archivebox.base_models.rows import Row
 from archivebox.cli import stdin
+from archivebox.cli.columns import ColumnFilter
+from archivebox.cli.conditions import condition_of
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Output, counted
 from archivebox.cli.select import is_chosen, snapshots
 from archivebox.cli.stdin import STDIN, StdinRecord
-from archivebox.core.models import Snapshot
+from archivebox.cli.values import Model, find
+from archivebox.core.models import ArchiveResult, Snapshot, Tag
 from archivebox.core.snapshot import SnapshotQuerySet
 from archivebox.crawls.models import Crawl
 from archivebox.lib.batches import batches
 from archivebox.lib.urls import BadUrl, parse_url
 
-NOTHING_SAID = (
-    "Say which pages: by a query, ids or URLs (--help lists what chooses); by records on stdin, such as "
-    "`archivebox list` prints in a pipe; or --all."
-)
+NOTHING_SAID = "Say which {}: by {}; by records on stdin, such as {} prints in a pipe; or --all."
+OF_PAGES = ("pages", "a query, ids or URLs (--help lists what chooses)", "`archivebox list`")
 URLS_AT_ONCE = 500
 
 
@@ -33,51 +36,123 @@ class Selected(NamedTuple):
 
 
 def select_snapshots(
-    out: Output, *, every: bool, all_at_terminal: bool, which: tuple[str, ...], retired: bool = False, **options: Any
+    out: Output,
+    *,
+    every: bool,
+    all_at_terminal: bool,
+    which: tuple[str, ...],
+    retired: bool = False,
+    removes: bool = False,
+    passes: bool = False,
+    **options: Any,
 ) -> Selected:
-    """What was selected; BadInputError where nothing says which."""
+    """What was selected; BadInputError where nothing says which.
+
+    ``removes``: only records of pages and crawls choose. ``passes``: other records are printed as they came.
+    """
     options["which"] = tuple(text for text in which if text != STDIN)
     rows = snapshots(**options, retired=retired)
     if reads_stdin(every=every, dash=STDIN in which, chosen=is_chosen(options), all_at_terminal=all_at_terminal):
-        return Selected(rows.filter(pk__in=key_list(read_keys_from_stdin(out))), by_records=True)
+        keys = read_keys_from_stdin(out, removes=removes, passes=passes)
+        return Selected(rows.filter(pk__in=key_list(keys)), by_records=True)
     return Selected(rows, by_records=False)
 
 
-def reads_stdin(*, every: bool, dash: bool, chosen: bool, all_at_terminal: bool) -> bool:
+def select_rows(
+    out: Output,
+    model: type[Model],
+    columns: Sequence[ColumnFilter],
+    *,
+    every: bool,
+    ids: tuple[str, ...],
+    options: Mapping[str, object],
+) -> "QuerySet[Model]":
+    """Rows of another model that were selected; BadInputError where nothing says which, or an id is none.
+
+    Records of other types on stdin are printed as they came.
+    """
+    noun = str(model._meta.verbose_name)
+    known, name_too = tuple(text for text in ids if text != STDIN), model is Tag
+    keys = {(named(text) if name_too else find(model, text)).pk for text in known}
+    rows = model._default_manager.filter(condition_of(model, columns, options))
+    said = (
+        str(model._meta.verbose_name_plural),
+        "names or options" if name_too else "ids or options",
+        f"`archivebox {noun.replace(' ', '')} list`",
+    )
+    if reads_stdin(
+        every=every, dash=STDIN in ids, chosen=bool(keys) or is_chosen(options), all_at_terminal=False, said=said
+    ):
+        own, others = divided(stdin.read_records(out), model.__name__)
+        tell_or_pass(out, others, passes=True)
+        rows = rows.filter(pk__in=key_list(_tag_keys(own) if name_too else require_ids(model, own, must_have_id=True)))
+    return rows.filter(pk__in=key_list(keys)) if keys else rows
+
+
+def named(text: str) -> Tag:
+    """The tag of this name, however it is written; BadInputError where there is none."""
+    tag = Tag.objects.filter(slug=Tag.slug_of(text)).first()
+    if tag is None:
+        raise BadInputError(f"There is no tag {text!r}. `archivebox tag list` shows those that are there.")
+    return tag
+
+
+def reads_stdin(
+    *, every: bool, dash: bool, chosen: bool, all_at_terminal: bool, said: tuple[str, str, str] = OF_PAGES
+) -> bool:
     """Whether the records on stdin are the selection; BadInputError where nothing is, or --all contradicts it.
 
     ``chosen``: whether options or arguments choose, which then do not wait for a pipe that nobody may close.
     """
     if every and (dash or chosen):
-        raise BadInputError("--all takes every page: leave out either that, or what chooses among them.")
+        raise BadInputError("--all takes everything: leave out either that, or what chooses among it.")
     if every or (chosen and not dash):
         return False
     if dash or stdin.is_selection():
         return True
     if all_at_terminal and stdin.is_terminal():
         return False
-    raise BadInputError(NOTHING_SAID)
+    raise BadInputError(NOTHING_SAID.format(*said))
 
 
-def read_keys_from_stdin(out: Output) -> set[UUID]:
-    """The Snapshots that the records name, by id, URL or Crawl, removed ones too."""
-    pages, crawls, others = by_type(stdin.read_records(out))
-    keys = require_ids(Snapshot, pages) | _of_urls([record for record in pages if record.key is None])
-    wanted = require_ids(Crawl, crawls, must_have_id=True)
-    keys.update(Snapshot.objects.filter(crawl__in=key_list(wanted)).values_list("pk", flat=True))
-    tell_left_out(out, others)
+def read_keys_from_stdin(out: Output, *, removes: bool = False, passes: bool = False) -> set[UUID]:
+    """The Snapshots that the records name, by id, URL or Crawl, removed ones too; by Tag and result unless they go."""
+    keys, others = keys_of_pages(stdin.read_records(out), widely=not removes)
+    tell_or_pass(out, others, passes=passes)
     if not keys:
         out.say("No record on stdin names a page, so none is chosen.")
     return keys
 
 
+def keys_of_pages(records: Iterable[StdinRecord], *, widely: bool) -> tuple[set[UUID], list[StdinRecord]]:
+    """The Snapshots that records name, and those that name none. ``widely``: tags and results name pages, too."""
+    pages, crawls, others = by_type(records)
+    keys = require_ids(Snapshot, pages) | _of_urls([record for record in pages if record.key is None])
+    wanted = require_ids(Crawl, crawls, must_have_id=True)
+    keys.update(Snapshot.objects.filter(crawl__in=key_list(wanted)).values_list("pk", flat=True))
+    if widely:
+        tags, others = divided(others, "Tag")
+        results, others = divided(others, "ArchiveResult")
+        keys.update(Snapshot.objects.filter(tags__in=key_list(_tag_keys(tags))).values_list("pk", flat=True))
+        wanted = require_ids(ArchiveResult, results, must_have_id=True)
+        keys.update(ArchiveResult.objects.filter(pk__in=key_list(wanted)).values_list("snapshot_id", flat=True))
+    return keys, others
+
+
 def by_type(records: Iterable[StdinRecord]) -> tuple[list[StdinRecord], list[StdinRecord], list[StdinRecord]]:
     """Those of Snapshots, those of Crawls, and all others."""
-    found: dict[str, list[StdinRecord]] = {"Snapshot": [], "Crawl": []}
+    pages, rest = divided(records, "Snapshot")
+    crawls, others = divided(rest, "Crawl")
+    return pages, crawls, others
+
+
+def divided(records: Iterable[StdinRecord], kind: str) -> tuple[list[StdinRecord], list[StdinRecord]]:
+    """Those of one type, and all others."""
+    own: list[StdinRecord] = []
     others: list[StdinRecord] = []
     for record in records:
-        found.get(record.type, others).append(record)
-    return found["Snapshot"], found["Crawl"], others
+        (own if record.type == kind else others).append(record)
+    return own, others
 
 
 def require_ids(model: type[Row], records: Sequence[StdinRecord], *, must_have_id: bool = False) -> set[UUID]:
@@ -91,6 +166,17 @@ def require_ids(model: type[Row], records: Sequence[StdinRecord], *, must_have_i
     for key, record in lines.items():
         if key not in there:
             raise record.refusal(f"there is no {model._meta.verbose_name} {key}")
+    return keys
+
+
+def _tag_keys(records: Sequence[StdinRecord]) -> set[UUID]:
+    """The keys of tags by id or name, all of which are there; BadInputError names the first that is not."""
+    keys = require_ids(Tag, [record for record in records if record.key is not None])
+    for record in (one for one in records if one.key is None):
+        try:
+            keys.add(named(str(record.fields.get("name") or "")).pk)
+        except BadInputError as error:
+            raise record.refusal(str(error).partition(". ")[0]) from None
     return keys
 
 
@@ -111,6 +197,15 @@ def _href(record: StdinRecord) -> str:
         return parse_url(str(record.fields.get("url") or "")).href
     except BadUrl as error:
         raise record.refusal(f"its url is none: {error}") from None
+
+
+def tell_or_pass(out: Output, records: Sequence[StdinRecord], *, passes: bool) -> None:
+    """What chooses nothing here: a pipe gets it as it came, for commands behind this one; else it is told of."""
+    if passes and not out.is_for_people:
+        for record in records:
+            out.record({"type": record.type, **record.fields})
+    else:
+        tell_left_out(out, records)
 
 
 def tell_left_out(out: Output, records: Sequence[StdinRecord]) -> None:

@@ -19,6 +19,8 @@ WORDS = {
     "yearly": "0 0 1 1 *",
 }
 """Times of the clock that have a name, as in crontab(5)."""
+UNITS = {"hour": "hourly", "day": "daily", "week": "weekly", "month": "monthly", "year": "yearly"}
+"""What ArchiveBox 0.7 called them."""
 FIELDS = 5
 """Of a cron expression; one with seconds has a sixth, and would be too often."""
 GIVE = "Give hourly, daily, weekly, monthly, yearly, a length such as 6h or 2d, or a cron expression of five fields."
@@ -91,7 +93,7 @@ def parse(text: str, zone: str) -> Recurrence:
     words = " ".join(text.lower().split())
     if found := _LENGTH.fullmatch(words):
         return _interval(int(found[1]), found[2])
-    clock = Clock(WORDS.get(words, words), clocks)
+    clock = Clock(WORDS.get(UNITS.get(words, words), words), clocks)
     if len(clock.expression.split()) != FIELDS:
         raise ValueError(f"{text!r} is no time that comes again. {GIVE}")
     try:

@@ -1,11 +1,12 @@
 """Owns `archivebox add`."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from archivebox.cli import personas, settings
@@ -32,39 +33,73 @@ from archivebox.workers.supervise.watch import orchestrator_is_running
 
 
 def refuse_early(params: Mapping[str, object]) -> None:
-    pairs = params["config"]
+    pairs = params.get("config")
     if isinstance(pairs, tuple):
         settings.refuse_secrets(pairs, "Set it with `archivebox config set NAME`, which asks for it.")
 
 
+class Accepted(NamedTuple):
+    """What was given, and is written now."""
+
+    submitted: Submitted
+    request: CrawlRequest
+    settings: Resolved
+
+
+OpenSources = Callable[[Sources, CrawlRequest], CrawlRequest]
+"""Puts what was given into the request; keeps what has to be kept among the sources."""
+
+
 def run(
+    session: Session, *, urls: tuple[str, ...], file: tuple[str, ...], bg: bool, index_only: bool, **options: Any
+) -> int:
+    """Check everything, write all of it or nothing, then wait for it unless told not to."""
+    accepted = accept_given(session, partial(_with_sources, urls, file), hold=index_only, **options)
+    assert accepted is not None  # noqa: S101 - nothing is refused
+    crawl_ids = tell_accepted(session, accepted.submitted)
+    _tell_of_plugins(session, accepted.settings, accepted.request.depth)
+    if index_only:
+        key = accepted.submitted.crawl.pk if accepted.submitted.crawl else ""
+        session.out.say(f"Saved. `archivebox crawl resume {key}` runs it.")
+        return 0
+    if bg:
+        session.out.say(_who_runs_it())
+        return 0
+    if not crawl_ids:
+        return 0
+    watched = Watched(crawl_ids)
+    CALLER.tell_accepted(crawl_ids=sorted(map(str, crawl_ids)), began=watched.began.isoformat())
+    return watch(session, watched)
+
+
+def accept_given(
     session: Session,
+    open_sources: OpenSources,
     *,
-    urls: tuple[str, ...],
-    file: tuple[str, ...],
+    hold: bool,
     depth: int | None,
     tag: tuple[str, ...],
     plugins: str | None,
     parser: str,
-    bg: bool,
     update: bool,
+    only_new: bool,
     overwrite: bool,
     if_changed: bool,
-    index_only: bool,
     label: str,
     persona: str | None,
     config: tuple[str, ...],
+    may_be_empty: bool = False,
     **limits: Any,
-) -> int:
-    """Check everything, write all of it or nothing, then wait for it unless told not to.
+) -> Accepted | None:
+    """Check everything, and write all of it or nothing. None: ``may_be_empty``, and nothing was given.
 
     ``limits`` are settings of the crawl that have an option of their own.
     """
-    policy = chosen_policy(update=update, overwrite=overwrite, if_changed=if_changed)
+    policy = chosen_policy(update=update, only_new=only_new, overwrite=overwrite, if_changed=if_changed)
     persona = personas.find(session, persona).name if persona else ""
     request = CrawlRequest(
         tags=tags_of(tag), plugins=names_of(plugins), config=config_of(config), label=label, persona=persona,
-        duplicates=policy, list_format=ListFormat(parser), hold=index_only,
+        duplicates=policy, list_format=ListFormat(parser), hold=hold,
         **{name: value for name, value in limits.items() if value is not None},
     )  # fmt: skip
     resolved = resolve_settings(_layers(session, request))
@@ -72,7 +107,9 @@ def run(
     request = replace(request, depth=resolved.get_int("MAX_DEPTH") if depth is None else depth)
     with ExitStack() as stack, refused_as_bad_input():
         sources = Sources(stack)
-        request = _with_sources(request, sources, urls, file)
+        request = open_sources(sources, request)
+        if may_be_empty and not (request.urls or request.lists):
+            return None
         parsed = parse(request, Requester(), resolved, RefusalReport(session.out))
         require_urls(parsed)
         if parsed.refused:
@@ -82,20 +119,7 @@ def run(
         session.open(create=True)
         source = stack.enter_context(kept_source(session.folder, sources.kept))
         submitted = accept(request, Requester(), parsed, source=source)
-    crawl_ids = tell_accepted(session, submitted)
-    _tell_of_plugins(session, resolved, request.depth)
-    watched = Watched(crawl_ids)
-    if index_only:
-        key = submitted.crawl.pk if submitted.crawl else ""
-        session.out.say(f"Saved. `archivebox crawl resume {key}` runs it.")
-        return 0
-    if bg:
-        session.out.say(_who_runs_it())
-        return 0
-    if not crawl_ids:
-        return 0
-    CALLER.tell_accepted(crawl_ids=sorted(map(str, crawl_ids)), began=watched.began.isoformat())
-    return watch(session, watched)
+    return Accepted(submitted, request, resolved)
 
 
 def _layers(session: Session, request: CrawlRequest) -> list[Layer]:
@@ -129,11 +153,15 @@ def tags_of(texts: tuple[str, ...]) -> list[str]:
     return [name for text in texts for name in split_tags(text)]
 
 
-def chosen_policy(*, update: bool = False, overwrite: bool = False, if_changed: bool) -> DuplicatePolicy:
-    if update and overwrite:
-        raise BadInputError("--update keeps the versions that are there, --overwrite retires them: choose one.")
+def chosen_policy(
+    *, update: bool = False, only_new: bool = False, overwrite: bool = False, if_changed: bool
+) -> DuplicatePolicy:
+    if overwrite and (update or only_new):
+        given = "--update" if update else "--only-new"
+        raise BadInputError(f"{given} keeps the versions that are there, --overwrite retires them: choose one.")
     chosen = {
         DuplicatePolicy.UPDATE: update,
+        DuplicatePolicy.SKIP: only_new,
         DuplicatePolicy.REPLACE: overwrite,
         DuplicatePolicy.IF_CHANGED: if_changed,
     }
@@ -141,7 +169,7 @@ def chosen_policy(*, update: bool = False, overwrite: bool = False, if_changed: 
 
 
 def _with_sources(
-    request: CrawlRequest, sources: Sources, urls: tuple[str, ...], files: tuple[str, ...]
+    urls: tuple[str, ...], files: tuple[str, ...], sources: Sources, request: CrawlRequest
 ) -> CrawlRequest:
     """The request with all that was given; BadInputError where a file cannot be read."""
     if not (urls or files) and sys.stdin.isatty():
@@ -164,7 +192,8 @@ def tell_accepted(session: Session, submitted: Submitted) -> set[UUID]:
         record["urls"] = "\n".join(seed.url for seed in submitted.seeds[:10])  # its row has them all
         session.out.event(record, f"Accepted {counted(count, 'URL')} as crawl {crawl.pk}.")
     if known:
-        session.out.say(f"{counted(known, 'URL')} of these had been archived; only what is missing is run.")
+        what = "only what is missing is run" if submitted.updated else "nothing is done for them"
+        session.out.say(f"{counted(known, 'URL')} of these had been archived; {what}.")
     return submitted.updated | ({crawl.pk} if crawl else set())
 
 

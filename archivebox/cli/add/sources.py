@@ -4,7 +4,7 @@ import io
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -44,6 +44,16 @@ class Sources:
             raise BadInputError(f"{name} is no file that can be read twice; give it on stdin: add - < {name}")
         self.lists.append(UrlList(file, name))
         self.kept.append(file)
+
+    def open_lines(self, lines: Iterable[bytes], name: str) -> None:
+        """A list that is made up of these; one without any is none."""
+        copy = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - closed with the stack
+        self._stack.enter_context(copy)
+        copy.writelines(lines)
+        if copy.tell():
+            copy.seek(0)
+            self.lists.append(UrlList(copy, name))
+            self.kept.append(copy)
 
     def open_stdin(self) -> None:
         """Standard input is spooled to disk first: what was given is kept, and is read from there."""

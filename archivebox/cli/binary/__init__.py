@@ -1,7 +1,42 @@
 """Owns the options of `archivebox binary`."""
 
-from archivebox.cli.declare import command, group
+from archivebox.cli.columns import BINARY
+from archivebox.cli.declare import command, group, words
+from archivebox.cli.model_commands import EVERY_ROW, READS, delete_command, list_command
+from archivebox.cli.session import Needs
 
+NAMES = words("ids", "[NAME|ID|-]...")
 COMMAND = group(
-    "binary", "The programs that plugins need.", [command("list", "binary.body:list_", "Programs on this machine.")]
+    "binary",
+    "The programs that plugins need.",
+    [
+        list_command(
+            "binary",
+            "Programs on this machine.",
+            BINARY,
+            "archivebox binary list --status failed | archivebox binary update",
+        ),
+        command(
+            "create",
+            "binary.changes:create",
+            "Install programs that plugins need, as `archivebox install` does.\n\n"
+            "archivebox binary create yt-dlp ffmpeg | jq -r .abspath",
+            [words("names", "NAME...", required=True)],
+            needs=Needs.NEW,
+        ),
+        command(
+            "update",
+            "binary.changes:update",
+            "Bring programs to their newest version, as `archivebox install --upgrade` does; what is missing is looked "
+            f"for again. {READS}\n\narchivebox binary list --status failed | archivebox binary update",
+            [NAMES, EVERY_ROW],
+        ),
+        delete_command(
+            "binary",
+            "Forget what is known of programs; their files stay, and what needs one looks for it again.",
+            BINARY,
+            "archivebox binary list --binprovider env | archivebox binary delete --yes",
+            NAMES,
+        ),
+    ],
 )

@@ -1,6 +1,11 @@
-"""Owns `archivebox binary`."""
+"""Owns `archivebox binary list`."""
 
-from archivebox.cli.output import Column
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from archivebox.cli.columns import BINARY
+from archivebox.cli.listing import show_model
+from archivebox.cli.output import Column, Record
 from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
 from archivebox.contract import reasons
@@ -16,8 +21,11 @@ COLUMNS = (
 )
 
 
-def list_(session: Session) -> int:
-    rows = Binary.objects.here().order_by("name")
-    records = (record_of(row, action=reasons.action(row.reason) if row.reason else "") for row in rows)
-    session.out.table(COLUMNS, records, empty="No programs have been checked yet. Run `archivebox install`.")
-    return 0
+def list_(session: Session, **given: Any) -> int:
+    empty = "No programs have been checked yet. Run `archivebox install`."
+    rows = Binary.objects.here()
+    return show_model(session.out, COLUMNS, rows, BINARY, given, records=records_of, sort="name", empty=empty)
+
+
+def records_of(rows: Iterable[Binary]) -> Iterator[Record]:
+    return (record_of(row, action=reasons.action(row.reason) if row.reason else "") for row in rows)

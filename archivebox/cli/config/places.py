@@ -9,8 +9,8 @@ from django.utils import timezone
 from archivebox.base_models.transactions import write_transaction
 from archivebox.cli import personas, settings
 from archivebox.cli.errors import BadInputError
-from archivebox.cli.select import find
 from archivebox.cli.session import Session
+from archivebox.cli.values import find
 from archivebox.config.conffile import read_conf, write_conf
 from archivebox.config.personas import Persona
 from archivebox.config.resolve import Layer

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from typing import Any
 
 from django.db.models import Count
 
 from archivebox.base_models.work import WorkItem
-from archivebox.cli.listing import ON_A_TERMINAL
+from archivebox.cli.columns import CRAWL
+from archivebox.cli.listing import show_model
 from archivebox.cli.output import Column
 from archivebox.cli.records import pages, record_of
-from archivebox.cli.select import find, find_all
 from archivebox.cli.session import Session
+from archivebox.cli.values import find, find_all
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls import control
 from archivebox.crawls.crawl import CrawlQuerySet
@@ -27,18 +29,20 @@ COLUMNS = (
 )
 
 
-def list_(session: Session, *, open: bool, limit: int | None) -> int:  # noqa: A002 - the option's name
+def list_(session: Session, *, open: bool, **given: Any) -> int:  # noqa: A002 - the option's name
     rows = Crawl.objects.open() if open else Crawl.objects.all()
-    bound = limit or (ON_A_TERMINAL if session.out.is_for_people else None)
-    session.out.table(COLUMNS, crawl_records(rows, bound), empty="No crawl matches.")
-    return 0
+    return show_model(session.out, COLUMNS, rows, CRAWL, given, records=with_counts, empty="No crawl matches.")
 
 
 def crawl_records(rows: CrawlQuerySet, limit: int | None) -> Iterator[dict[str, object]]:
     for page in pages(rows, limit):
-        counts = dict(Snapshot.objects.filter(crawl__in=page).values_list("crawl_id").annotate(Count("id")))
-        for crawl in page:
-            yield record_of(crawl, snapshots=counts.get(crawl.pk, 0))
+        yield from with_counts(page)
+
+
+def with_counts(page: list[Crawl]) -> Iterator[dict[str, object]]:
+    """Each with how many Snapshots it has; one query for all."""
+    counts = dict(Snapshot.objects.filter(crawl__in=page).values_list("crawl_id").annotate(Count("id")))
+    return (record_of(crawl, snapshots=counts.get(crawl.pk, 0)) for crawl in page)
 
 
 def show(session: Session, *, id: str) -> int:  # noqa: A002 - the argument's name

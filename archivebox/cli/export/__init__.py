@@ -11,6 +11,7 @@ COMMAND = command(
     "export",
     "export.body",
     "Write the pages that a query means (see `archivebox search`) into one file.\n\n"
+    "archivebox list --tag news | archivebox export --format warc --output news.warc.gz\n\n"
     f"{BY_STDIN} With neither all pages are written at a terminal, elsewhere (cron) only with --all.",
     [
         words("terms", "[QUERY|-]..."),

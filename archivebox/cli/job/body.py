@@ -6,8 +6,8 @@ from archivebox.cli.crawl.body import change
 from archivebox.cli.listing import ON_A_TERMINAL
 from archivebox.cli.output import Column
 from archivebox.cli.records import pages, record_of
-from archivebox.cli.select import find, find_all
 from archivebox.cli.session import Session
+from archivebox.cli.values import find, find_all
 from archivebox.crawls import control
 from archivebox.jobs.job import JobQuerySet
 from archivebox.jobs.models import Job, JobFailure

@@ -2,11 +2,27 @@
 
 from typing import Any
 
-from archivebox.cli.listing import show
+from archivebox.cli.listing import ListOptions, show
 from archivebox.cli.select import snapshots
+from archivebox.cli.selection import select_snapshots
 from archivebox.cli.session import Session
+from archivebox.cli.stdin import STDIN
 
 
-def run(session: Session, *, limit: int | None, **choice: Any) -> int:
-    show(session.out, snapshots(**choice), limit)
+def run(
+    session: Session,
+    *,
+    limit: int | None,
+    sort: str | None,
+    csv: str | None,
+    html: bool,
+    with_headers: bool,
+    **choice: Any,
+) -> int:
+    rows = (
+        select_snapshots(session.out, every=False, all_at_terminal=True, **choice).rows
+        if STDIN in choice["which"]
+        else snapshots(**choice)
+    )
+    show(session.out, rows, ListOptions(limit, sort, csv, html, with_headers))
     return 0

@@ -1,6 +1,11 @@
 """Owns `archivebox machine`."""
 
-from archivebox.cli.output import Column
+from collections.abc import Iterator
+from typing import Any
+
+from archivebox.cli.columns import MACHINE
+from archivebox.cli.listing import show_model
+from archivebox.cli.output import Column, Record
 from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
 from archivebox.machine.models import Machine
@@ -15,8 +20,10 @@ COLUMNS = (
 )
 
 
-def list_(session: Session) -> int:
+def list_(session: Session, **given: Any) -> int:
     here = Machine.current().pk
-    rows = Machine.objects.order_by("-seen_at")
-    session.out.table(COLUMNS, (record_of(row, is_current=row.pk == here) for row in rows))
-    return 0
+
+    def records(page: list[Machine]) -> Iterator[Record]:
+        return (record_of(row, is_current=row.pk == here) for row in page)
+
+    return show_model(session.out, COLUMNS, Machine.objects.all(), MACHINE, given, records=records, sort="-seen_at")

@@ -8,8 +8,8 @@ from archivebox.cli.errors import BadInputError
 from archivebox.cli.manage import reindex
 from archivebox.cli.manage.parser import Parser
 from archivebox.cli.output import counted
-from archivebox.cli.select import age
 from archivebox.cli.session import Session
+from archivebox.cli.values import age
 from archivebox.core.crawl_control.process_retention import FAILED_STAY, cleanup_processes
 
 SHORTEST = timedelta(hours=1)

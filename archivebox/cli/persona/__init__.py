@@ -1,20 +1,54 @@
 """Owns the options of `archivebox persona`."""
 
-from archivebox.cli.declare import command, flag, group, option, word, words
+from archivebox.cli.columns import FORMATS
+from archivebox.cli.declare import LIMIT, command, flag, group, option, word, words
+from archivebox.cli.former import former_options
+from archivebox.cli.model_commands import DRY_RUN, EVERY_ROW, READS, YES
 
 COMMAND = group(
     "persona",
     "Who crawls are to the sites they visit: profile, cookies, user agent, size of the window.",
     [
-        command("list", "persona.body:list_", "Personas of this collection."),
+        command(
+            "list",
+            "persona.body:list_",
+            "Personas of this collection.\n\narchivebox persona list --name__icontains old | archivebox persona delete",
+            [
+                option("--name", text="Of this name.", metavar="NAME"),
+                option("--name__icontains", text="Whose name has this in it.", metavar="TEXT"),
+                LIMIT,
+                *FORMATS,
+            ],
+        ),
         command(
             "create",
             "persona.body:create",
-            "Make one: `add --persona NAME` visits pages as it.",
+            "Make personas, and print their records: `add --persona NAME` visits pages as one.\n\n"
+            "archivebox persona create work private | jq -r .folder",
             [
-                word("name", "NAME"),
+                words("names", "NAME...", required=True),
+                option("--config", text="A setting of their crawls.", multiple=True, metavar="KEY=VALUE"),
+                *former_options("persona create"),
+            ],
+        ),
+        command(
+            "update",
+            "persona.changes:update",
+            f"Change personas, and print their records. {READS}\n\n"
+            "archivebox persona list | archivebox persona update --config USER_AGENT=Mozilla",
+            [
+                words("names", "[NAME|-]..."),
+                EVERY_ROW,
+                option("--name", text="A new name, where no crawl or schedule has the old one.", metavar="NAME"),
                 option("--config", text="A setting of its crawls.", multiple=True, metavar="KEY=VALUE"),
             ],
+        ),
+        command(
+            "delete",
+            "persona.changes:delete",
+            f"Delete personas with their profiles and cookies. {READS} It asks first, unless --yes is given.\n\n"
+            "archivebox persona list --name__icontains old | archivebox persona delete --yes",
+            [words("names", "[NAME|-]..."), EVERY_ROW, YES, DRY_RUN],
         ),
         command("show", "persona.body:show", "One persona, and how to log in as it.", [word("name", "NAME")]),
         command(

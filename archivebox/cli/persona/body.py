@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 
 from archivebox.cli import personas, settings
 from archivebox.cli.errors import BadInputError
+from archivebox.cli.listing import ListOptions, show_rows
 from archivebox.cli.output import Column, counted
 from archivebox.cli.session import Session
 from archivebox.config.personas import Persona
@@ -19,6 +20,7 @@ from archivebox.lib.suggestions import did_you_mean
 COOKIES_MAX = 10_000_000
 """Bytes of a cookies.txt: browsers keep a few thousand cookies of at most 4 KB."""
 
+NO_PERSONA = "No persona yet. `archivebox persona create NAME` makes one."
 COLUMNS = (
     Column("persona", "name"),
     Column("cookies", "cookies"),
@@ -39,28 +41,44 @@ def refuse_early(params: Mapping[str, object]) -> None:
         settings.refuse_secrets(pairs, "Write it to the persona's persona.conf, which is yours alone.")
 
 
-def list_(session: Session) -> int:
-    records = (_record(persona) for persona in personas.all_of(session))
-    session.out.table(COLUMNS, records, empty="No persona yet. `archivebox persona create NAME` makes one.")
+def list_(
+    session: Session,
+    *,
+    name: str | None,
+    name__icontains: str | None,
+    limit: int | None,
+    csv: str | None,
+    with_headers: bool,
+) -> int:
+    found = [
+        persona_record(persona)
+        for persona in personas.all_of(session)
+        if name in (None, persona.name) and (name__icontains or "").lower() in persona.name.lower()
+    ]
+    empty = "No persona matches." if name or name__icontains else NO_PERSONA
+    show_rows(session.out, COLUMNS, found[:limit], ListOptions(csv=csv, with_headers=with_headers), empty=empty)
     return 0
 
 
-def create(session: Session, *, name: str, config: tuple[str, ...]) -> int:
-    persona = personas.named(session, name)
+def create(session: Session, *, names: tuple[str, ...], config: tuple[str, ...]) -> int:
+    """All of them, or none where one cannot be made."""
+    wanted = [personas.named(session, name) for name in dict.fromkeys(names)]
     said = {spec.name: to_env(value) for spec, value in map(settings.parse_pair, config)}
-    if persona.exists:
-        raise BadInputError(f"There is a persona {name} already. `archivebox persona show '{name}'` shows it.")
-    persona.create(said)
-    session.out.event(
-        _record(persona), f"Made {persona.folder}. `archivebox persona show '{name}'` says how to log in."
-    )
+    for persona in wanted:
+        if persona.exists:
+            hint = f"`archivebox persona show '{persona.name}'` shows it."
+            raise BadInputError(f"There is a persona {persona.name} already. {hint}")
+    for persona in wanted:
+        persona.create(said)
+        hint = f"`archivebox persona show '{persona.name}'` says how to log in."
+        session.out.event(persona_record(persona), f"Made {persona.folder}. {hint}")
     return 0
 
 
 def show(session: Session, *, name: str) -> int:
     persona = personas.find(session, name)
     browser = f"chromium --password-store=basic '--user-data-dir={persona.profile}'"
-    session.out.facts({**_record(persona), "log_in": browser}, LABELS)
+    session.out.facts({**persona_record(persona), "log_in": browser}, LABELS)
     return 0
 
 
@@ -70,7 +88,7 @@ def import_cookies(session: Session, *, name: str, file: str) -> int:
         count = persona.import_cookies(_text_of(file))
     except ValueError as error:
         raise BadInputError(f"{file} cannot be taken. {error}") from None
-    session.out.event(_record(persona), f"{counted(count, 'cookie')} in {persona.cookies}.")
+    session.out.event(persona_record(persona), f"{counted(count, 'cookie')} in {persona.cookies}.")
     return 0
 
 
@@ -81,21 +99,32 @@ def share(session: Session, *, name: str, users: tuple[str, ...]) -> int:
         raise BadInputError(f"There is no account {unknown}. {did_you_mean(unknown, known, '')}".rstrip())
     persona.share(users)
     with_whom = ", ".join(sorted(users)) or "nobody"
-    session.out.event(_record(persona), f"{name} is shared with {with_whom}.")
+    session.out.event(persona_record(persona), f"{name} is shared with {with_whom}.")
     return 0
 
 
 def remove(session: Session, *, name: str, yes: bool) -> int:
     persona = personas.find(session, name)
-    users = Crawl.objects.open().filter(persona=name).count()
-    if users:
-        raise BadInputError(f"{counted(users, 'crawl')} still run as {name}: cancel them, or wait for their end.")
+    refuse_used(persona)
     if not (yes or session.out.ask(f"Delete {persona.folder} with its profile and cookies?")):
         session.out.say(f"Nothing was done: {persona.folder} would be deleted. --yes does it.")
         return 0
-    shutil.rmtree(persona.folder)
-    session.out.event({"type": "Persona", "name": name, "removed": True}, f"Deleted {persona.folder}.")
+    delete_folder(session, persona)
     return 0
+
+
+def refuse_used(persona: Persona) -> None:
+    """BadInputError where a crawl that has not ended runs as this persona."""
+    users = Crawl.objects.open().filter(persona=persona.name).count()
+    if users:
+        raise BadInputError(
+            f"{counted(users, 'crawl')} still run as {persona.name}: cancel them, or wait for their end."
+        )
+
+
+def delete_folder(session: Session, persona: Persona) -> None:
+    shutil.rmtree(persona.folder)
+    session.out.event({"type": "Persona", "name": persona.name, "removed": True}, f"Deleted {persona.folder}.")
 
 
 def _text_of(file: str) -> str:
@@ -113,7 +142,7 @@ def _start_of(path: Path) -> bytes:
         return file.read(COOKIES_MAX + 1)
 
 
-def _record(persona: Persona) -> dict[str, object]:
+def persona_record(persona: Persona) -> dict[str, object]:
     """What is there; of the settings the names alone, since some are secrets."""
     return {
         "type": "Persona",

@@ -2,7 +2,9 @@
 
 import click
 
-from archivebox.cli.declare import IDS, LIMIT, command, flag, group, option, word
+from archivebox.cli.columns import PROCESS
+from archivebox.cli.declare import IDS, command, flag, group, option, word
+from archivebox.cli.model_commands import list_command
 
 _RUNNING = flag("--running", text="Only those that run now.")
 _TYPES = ("cli", "supervisord", "orchestrator", "worker", "hook", "binary")
@@ -11,17 +13,17 @@ COMMAND = group(
     "process",
     "Every process that was started: which, by whom, for what, and how it ended.",
     [
-        command(
-            "list",
-            "process.body:list_",
+        list_command(
+            "process",
             "Processes, the newest first.",
+            PROCESS,
+            "archivebox process list --failed --plugin ytdlp --limit 20 | jq -r .stderr",
             [
                 _RUNNING,
                 option("--type", text="Only of this kind.", type=click.Choice(_TYPES)),
                 flag("--failed", text="Only those that did not end with 0."),
-                option("--snapshot", text="That served this snapshot.", metavar="ID"),
-                option("--crawl", text="That served this crawl.", metavar="ID"),
-                LIMIT,
+                option("--snapshot", "--snapshot-id", text="That served this snapshot.", metavar="ID"),
+                option("--crawl", "--crawl-id", text="That served this crawl.", metavar="ID"),
             ],
         ),
         command(
@@ -58,4 +60,9 @@ COMMAND = group(
             [IDS, flag("--now", text="KILL at once.")],
         ),
     ],
+    instead={
+        "create": "hooks and workers start processes; `archivebox plugin run NAME URL` tries the hooks of a plugin",
+        "update": "`archivebox process kill ID` ends one, and its record is the system's",
+        "delete": "`archivebox manage cleanup_processes --older-than=30d` deletes records of those that have ended",
+    },
 )

@@ -4,17 +4,19 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from archivebox.base_models.doorbell import ring_doorbell
 from archivebox.base_models.work import Request
+from archivebox.cli.columns import PROCESS
 from archivebox.cli.errors import BadInputError
-from archivebox.cli.listing import ON_A_TERMINAL
-from archivebox.cli.output import Column
+from archivebox.cli.listing import show_model
+from archivebox.cli.output import Column, Record
 from archivebox.cli.process.tree import trees
-from archivebox.cli.records import pages, record_of
-from archivebox.cli.select import find
+from archivebox.cli.records import record_of
 from archivebox.cli.session import Session
+from archivebox.cli.values import find
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.models import Snapshot
 from archivebox.crawls.models import Crawl
@@ -55,7 +57,7 @@ def list_(
     failed: bool,
     snapshot: str | None,
     crawl: str | None,
-    limit: int | None,
+    **given: Any,
 ) -> int:
     Process.cleanup_stale_running()
     rows = Process.objects.running() if running else Process.objects.all()
@@ -67,9 +69,11 @@ def list_(
         rows = rows.serving(snapshot_id=find(Snapshot, snapshot).pk)
     if crawl:
         rows = rows.serving(crawl_id=find(Crawl, crawl).pk)
-    bound = limit or (ON_A_TERMINAL if session.out.is_for_people else None)
-    session.out.table(COLUMNS, (_record(row) for page in pages(rows, bound) for row in page), empty="None.")
-    return 0
+
+    def records(page: list[Process]) -> Iterator[Record]:
+        return map(_record, page)
+
+    return show_model(session.out, COLUMNS, rows, PROCESS, given, records=records, empty="None.")
 
 
 def tree(session: Session, *, id: str | None, running: bool, limit: int) -> int:  # noqa: A002

@@ -1,17 +1,19 @@
 """Owns the options of `archivebox remove`."""
 
-from archivebox.cli.declare import BY_STDIN, EVERY, FILTERS, command, flag, words
+from archivebox.cli.columns import FILTERS, SNAPSHOT_LOOKUPS
+from archivebox.cli.declare import BY_STDIN, EVERY, command, flag, words
+from archivebox.cli.former import former_options
+from archivebox.cli.model_commands import DRY_RUN, YES
 
+OPTIONS = [words("which", "[URL|ID|-]..."), *FILTERS, EVERY, YES, DRY_RUN, *former_options("remove")]
+TEXT = (
+    "Retire snapshots: they leave every list, their files stay until retention. Shows first what it would do.\n\n"
+    "archivebox search 'is:failed host:example.org' | archivebox remove --yes\n\n"
+    f"{BY_STDIN} With neither nothing is removed, unless --all is given.\n\n{SNAPSHOT_LOOKUPS}"
+)
 COMMAND = command(
     "remove",
     "remove.body",
-    "Retire snapshots: they leave every list, their files stay until retention. Shows first what it would do.\n\n"
-    f"{BY_STDIN} With neither nothing is removed, unless --all is given.",
-    [
-        words("which", "[URL|ID|-]..."),
-        *FILTERS,
-        EVERY,
-        flag("--yes", text="Do it without asking."),
-        flag("--undo", text="Bring retired ones back instead."),
-    ],
+    TEXT,
+    [*OPTIONS, flag("--undo", text="Bring retired ones back instead.")],
 )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from archivebox.cli.deleting import confirm
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.listing import show
 from archivebox.cli.output import counted
@@ -10,9 +11,11 @@ from archivebox.cli.session import Session
 from archivebox.search.removal import bring_back, remove
 
 
-def run(session: Session, *, every: bool, yes: bool, undo: bool, **choice: Any) -> int:
+def run(session: Session, *, every: bool, yes: bool, dry_run: bool, undo: bool, **choice: Any) -> int:
     """Show what would be done; do it when somebody says yes."""
-    rows, by_records = select_snapshots(session.out, every=every, all_at_terminal=False, retired=undo, **choice)
+    rows, by_records = select_snapshots(
+        session.out, every=every, all_at_terminal=False, retired=undo, removes=True, **choice
+    )
     count = rows.count()
     if count == 0 and by_records:
         session.out.say("None of these exist. Nothing was done.")
@@ -20,11 +23,8 @@ def run(session: Session, *, every: bool, yes: bool, undo: bool, **choice: Any) 
     if count == 0:
         raise BadInputError("No snapshots match. Nothing was done. `archivebox list` shows what is there.")
     deed = "brought back" if undo else "removed"
-    if not yes:
-        show(session.out, rows, None)
-        if not session.out.ask(f"{counted(count, 'snapshot')} will be {deed}. Continue?"):
-            session.out.say(f"Nothing was done: {counted(count, 'snapshot')} would be {deed}. --yes does it.")
-            return 0
+    if not confirm(session, count, "snapshot", deed, lambda: show(session.out, rows), yes=yes, dry_run=dry_run):
+        return 0
     done, problem = (bring_back if undo else remove)(rows)
     if problem:
         session.out.warn(problem)
@@ -32,3 +32,8 @@ def run(session: Session, *, every: bool, yes: bool, undo: bool, **choice: Any) 
     hint = "" if undo else " Their files stay; `archivebox remove --undo` with the same choice brings them back."
     session.out.event(record, f"{counted(done, 'snapshot')} {deed}.{hint}")
     return 0
+
+
+def delete(session: Session, **choice: Any) -> int:
+    """The same as a command of snapshots."""
+    return run(session, undo=False, **choice)

@@ -2,9 +2,10 @@
 
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.run.records import accept_records, resume_if_stopped, resume_with_crawl
-from archivebox.cli.select import find, find_snapshot
+from archivebox.cli.select import find_snapshot
 from archivebox.cli.session import Session
 from archivebox.cli.stdin import STDIN, is_selection, read_records
+from archivebox.cli.values import find
 from archivebox.cli.watching import Watched, watch
 from archivebox.core.crawl_control.retry import retry_results
 from archivebox.core.models import ArchiveResult

@@ -3,6 +3,7 @@
 import click
 
 from archivebox.cli.declare import IDS, LIMIT, PLUGINS, command, flag, group, option, word, words
+from archivebox.cli.former import former_options
 
 COMMAND = group(
     "schedule",
@@ -44,6 +45,7 @@ COMMAND = group(
                 ),
                 flag("--recapture", text="Archive links again that one of its crawls has archived."),
                 flag("--if-changed", text="Of pages that have not changed, keep only that they were looked at."),
+                *former_options("schedule"),
             ],
         ),
         command("list", "schedule.body:list_", "Schedules, the newest first.", [LIMIT]),

@@ -12,8 +12,8 @@ from archivebox.cli.errors import BadInputError
 from archivebox.cli.listing import ON_A_TERMINAL
 from archivebox.cli.output import Column
 from archivebox.cli.records import pages, record_of
-from archivebox.cli.select import find, find_all
 from archivebox.cli.session import Session
+from archivebox.cli.values import find, find_all
 from archivebox.core.intake import schedules
 from archivebox.core.intake.parse_input import parse_strictly
 from archivebox.core.intake.request import CrawlRequest, Requester

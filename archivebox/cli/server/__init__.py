@@ -3,6 +3,7 @@
 import click
 
 from archivebox.cli.declare import command, option
+from archivebox.cli.former import former_options
 from archivebox.cli.session import Needs
 
 COMMAND = command(
@@ -13,6 +14,7 @@ COMMAND = command(
         click.Argument(["address"], required=False, metavar="[HOST:PORT]"),
         option("--bind", text="The same, as an option.", metavar="HOST:PORT"),
         option("--replay", text="Where archived pages are shown; else the next port.", metavar="HOST:PORT"),
+        *former_options("server"),
     ],
     needs=Needs.NEW,
 )

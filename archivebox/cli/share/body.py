@@ -11,8 +11,9 @@ from archivebox.cli.accounts import account
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.output import Column
 from archivebox.cli.revoking import revoke_row
-from archivebox.cli.select import find, find_snapshot
+from archivebox.cli.select import find_snapshot
 from archivebox.cli.session import Session
+from archivebox.cli.values import find
 from archivebox.config.early import early_settings
 from archivebox.core.snapshot import Snapshot
 from archivebox.lib.addresses import ListenAddress

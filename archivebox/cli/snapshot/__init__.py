@@ -1,12 +1,50 @@
 """Owns the options of `archivebox snapshot`."""
 
-from archivebox.cli.declare import IDS, command, group, word
+import click
 
+from archivebox.cli.add import CRAWL_OPTIONS, VISIBILITIES
+from archivebox.cli.crawl import BEGINS_AS, GIVEN
+from archivebox.cli.declare import IDS, command, group, option, word, words
+from archivebox.cli.list import OPTIONS as LIST_OPTIONS
+from archivebox.cli.list import TEXT as LIST_TEXT
+from archivebox.cli.model_commands import update_command
+from archivebox.cli.remove import OPTIONS as REMOVE_OPTIONS
+from archivebox.cli.remove import TEXT as REMOVE_TEXT
+
+CHANGES = [
+    option("--tag", "-t", text="Put these tags on, separated by commas.", multiple=True, metavar="NAMES"),
+    option("--untag", text="Take these tags off.", multiple=True, metavar="NAMES"),
+    option("--title", text="Its title.", metavar="TEXT"),
+    option("--visibility", text="Who sees it.", type=click.Choice(VISIBILITIES)),
+    option(
+        "--status",
+        text="queued: let a paused one go on; paused; sealed or cancelled: end it.",
+        type=click.Choice(["queued", "paused", "sealed", "cancelled"]),
+    ),
+]
 COMMAND = group(
     "snapshot",
-    "Look at snapshots; pause, resume and cancel them.",
+    "Snapshots: make, look at and change them; pause, resume and cancel them.",
     [
+        command(
+            "create",
+            "snapshot.changes:create",
+            "Make a crawl of URLs, wait for nothing, and print its snapshots: of URLs that are given, or of a list or "
+            "records on stdin; of a crawl that is there those that it has. Records of other types are printed as they "
+            "came.\n\n"
+            "archivebox crawl create https://example.com/ | archivebox snapshot create | archivebox run",
+            [GIVEN, *CRAWL_OPTIONS, BEGINS_AS],
+        ),
+        command("list", "list.body", LIST_TEXT, LIST_OPTIONS),
         command("show", "snapshot.body:show", "One snapshot and what each hook made of it.", [word("id", "ID|URL")]),
+        update_command(
+            "snapshot",
+            "Change snapshots, and print their records.",
+            "archivebox snapshot list --tag a | archivebox snapshot update --tag b",
+            CHANGES,
+            words("which", "[URL|ID|-]..."),
+        ),
+        command("delete", "remove.body:delete", REMOVE_TEXT, REMOVE_OPTIONS),
         command(
             "verify",
             "snapshot.body:verify",

@@ -5,8 +5,9 @@ from dataclasses import asdict
 from archivebox.cli.crawl.body import change
 from archivebox.cli.output import Column
 from archivebox.cli.records import record_of
-from archivebox.cli.select import find_all, find_snapshot
+from archivebox.cli.select import find_snapshot
 from archivebox.cli.session import Session
+from archivebox.cli.values import find_all
 from archivebox.contract.verdicts import judge
 from archivebox.core.evidence.verification import NO_HASHES, list_signature, sign_kept, verdict_on
 from archivebox.core.models import Snapshot

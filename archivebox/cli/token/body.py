@@ -9,8 +9,8 @@ from archivebox.base_models.transactions import write_transaction
 from archivebox.cli.accounts import account
 from archivebox.cli.output import Column
 from archivebox.cli.revoking import revoke_row
-from archivebox.cli.select import find
 from archivebox.cli.session import Session
+from archivebox.cli.values import find
 
 COLUMNS = (
     Column("id", "id", wraps=True),

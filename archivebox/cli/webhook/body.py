@@ -9,8 +9,9 @@ from archivebox.cli.errors import BadInputError
 from archivebox.cli.listing import ON_A_TERMINAL
 from archivebox.cli.output import Column
 from archivebox.cli.records import pages, record_of
-from archivebox.cli.select import find, find_all, pointed_at
+from archivebox.cli.select import pointed_at
 from archivebox.cli.session import Session
+from archivebox.cli.values import find, find_all
 from archivebox.search.query import QueryError, parse
 from archivebox.webhooks import registering, settling
 from archivebox.webhooks.delivery import Delivery

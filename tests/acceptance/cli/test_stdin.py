@@ -203,3 +203,25 @@ def test_what_a_command_prints_can_be_piped_into_the_next(run: Run) -> None:
     left_out = run(pipe, summary, "update", "--bg")
     assert left_out.record["results"] == 0
     assert "Summary" in left_out.err
+
+
+def test_the_pipes_that_are_documented_read_as_they_are_typed(run: Run, home: Path) -> None:
+    """Each command gets the records that the one before it printed, and their ends are what was asked for."""
+    asked = home / "data" / "plugins" / "asked"
+    asked.mkdir(exist_ok=True)
+    (asked / "on_Snapshot__60_asked.sh").write_text(TINY)
+
+    def piped(*commands: str) -> Typed:
+        done = run(KINDS["nothing"], b"", *commands[0].split())
+        for command in commands[1:]:
+            done = run(KINDS["pipe with records"], done.out.encode(), *command.split())
+        assert done.code == 0, done.err
+        return done
+
+    made = piped(f"crawl create --tag a {THIRD}/piped", "snapshot create", "run")
+    assert [row["status"] for row in made.records if row["type"] == "Snapshot"] == ["sealed"]
+    (changed,) = piped("snapshot list --tag a", "snapshot update --tag b").records
+    assert changed["tags"] == ["a", "b"]
+    piped("list --tag b", "archiveresult create --plugins asked", "run")
+    results = piped("tag list --name b", "list -", "archiveresult list -").records
+    assert {row["plugin"]: row["status"] for row in results} == {"tiny": "succeeded", "asked": "succeeded"}

@@ -50,6 +50,9 @@ def test_the_commands_that_people_are_promised_are_there() -> None:
         "plugin list", "plugin show", "plugin run", "plugin lint", "crawl list", "crawl pause", "crawl resume",
         "crawl cancel", "snapshot show", "snapshot verify", "snapshot pause", "snapshot resume", "snapshot cancel",
         "server",
+        *(f"{model} {act}" for model in ("crawl", "snapshot", "tag", "binary", "persona")
+          for act in ("create", "list", "update", "delete")),
+        "archiveresult create", "archiveresult list", "archiveresult update",
     }  # fmt: skip
     assert promised <= {" ".join(path) for path in ALL}
 
@@ -131,3 +134,24 @@ def test_wrong_words_are_a_sentence_and_status_2(
 
 def test_each_format_of_a_list_can_be_chosen() -> None:
     assert {*PARSERS} == {*ListFormat}
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("process create", "archivebox plugin run"),
+        ("process update", "archivebox process kill"),
+        ("process delete", "archivebox manage cleanup_processes"),
+        ("machine create", "recorded by itself"),
+        ("machine delete", "archivebox manage cleanup_processes"),
+        ("archiveresult delete", "archivebox remove"),
+    ],
+)
+def test_what_makes_no_sense_for_a_model_is_answered_by_what_does(
+    words: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    group, act = words.split()
+    assert main([group, act, "--yes"]) == 2
+    assert sentence in capsys.readouterr().err
+    assert main([group, "--help"]) == 0
+    assert f"  {act} " not in capsys.readouterr().out

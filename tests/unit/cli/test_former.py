@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from archivebox.cli import former_settings
-from archivebox.cli.former import INSTEAD, SAME, translated
+from archivebox.cli.former import INSTEAD, OPTIONS, SAME, FormerOption, translated
 from archivebox.cli.main import main
 from archivebox.config.resolve import settings_of
 from archivebox.contract.discovery import discover_plugins
@@ -107,3 +107,52 @@ def test_settings_without_effect_are_documented(name: str) -> None:
 def test_what_is_said_instead_names_settings_that_exist() -> None:
     named = set(re.findall(r"\b[A-Z]+_[A-Z_]+\b", " ".join(former_settings.INSTEAD.values())))
     assert named - KNOWN.keys() == {"DATA_DIR"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "ours"),
+    [
+        ("config", "config list --all"),
+        ("config --json", "config list --all --json"),
+        ("config --help", "config --help"),
+        ("config list", "config list"),
+        ("schedule --every=day https://a.test/", "schedule add --every=day https://a.test/"),
+        ("schedule https://a.test/", "schedule add https://a.test/"),
+        ("schedule --show", "schedule list"),
+        ("schedule --help", "schedule --help"),
+        ("schedule", "schedule"),
+        ("schedule list", "schedule list"),
+    ],
+)
+def test_commands_that_had_no_parts_are_taken_too(typed: str, ours: str) -> None:
+    assert translated(typed.split()) == ours.split()
+
+
+def group_of(command: str) -> list[str]:
+    given = {"schedule": ["add", "https://a.test/"], "persona create": ["work"]}
+    return [*command.split(), *given.get(command, [])]
+
+
+@pytest.mark.parametrize(
+    ("command", "former"), [(command, one) for command, options in OPTIONS.items() for one in options if one.instead]
+)
+def test_an_option_that_is_gone_is_answered_by_what_to_use(
+    command: str, former: FormerOption, capsys: pytest.CaptureFixture[str]
+) -> None:
+    value = ["1"] if former.takes_value else []
+    assert main([*group_of(command), former.name, *value]) == 2
+    assert former.instead in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", OPTIONS)
+def test_former_options_are_taken_but_not_shown(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Up to where the command itself runs: its page is what is asked for last."""
+    taken = [word for one in OPTIONS[command] if not one.instead for word in (one.name, *["1"] * one.takes_value)]
+    assert main([*group_of(command), *taken, "--help"]) == 0
+    page = capsys.readouterr().out
+    assert not [one.name for one in OPTIONS[command] if f" {one.name} " in page]
+
+
+@pytest.mark.parametrize("command", OPTIONS)
+def test_the_page_for_users_of_earlier_versions_has_their_options(command: str) -> None:
+    assert not [one.name for one in OPTIONS[command] if f"{one.name}`" not in PAGE and f"{one.name} " not in PAGE]

@@ -14,7 +14,8 @@ from archivebox.base_models.users import system_user
 from archivebox.base_models.visibility import EVERYTHING
 from archivebox.cli.errors import BadInputError
 from archivebox.cli.records import PAGE, pages, record_of
-from archivebox.cli.select import age, find, find_snapshot, is_chosen, moment, snapshots
+from archivebox.cli.select import find_snapshot, is_chosen, snapshots
+from archivebox.cli.values import age, find, moment
 from archivebox.core.intake.add_urls import create_crawl
 from archivebox.core.intake.request import CrawlRequest, Seed
 from archivebox.core.models import Snapshot
@@ -47,6 +48,7 @@ def test_times_are_dates_or_ages() -> None:
     assert moment("2026-01-31") == datetime(2026, 1, 31, tzinfo=UTC)
     assert moment("2026-01-31T12:00:00+02:00") == datetime(2026, 1, 31, 10, tzinfo=UTC)
     assert abs(moment("1d") - (timezone.now() - timedelta(days=1))) < timedelta(minutes=1)
+    assert moment("1717243200.25") == datetime(2024, 6, 1, 12, 0, 0, 250_000, tzinfo=UTC)
     with pytest.raises(BadInputError, match="no time"):
         moment("some day")
 

@@ -1,0 +1,70 @@
+"""Owns `archivebox tag create`, `update` and `delete`."""
+
+from typing import Any
+
+from archivebox.base_models.transactions import write_transaction
+from archivebox.cli.columns import TAG
+from archivebox.cli.deleting import confirm
+from archivebox.cli.errors import BadInputError
+from archivebox.cli.output import counted
+from archivebox.cli.selection import select_rows
+from archivebox.cli.session import Session
+from archivebox.cli.tag.body import COLUMNS, records_of
+from archivebox.core.models import Tag
+from archivebox.core.tags.edit_tags import NameTakenError, merge, rename
+
+
+def create(session: Session, *, names: tuple[str, ...]) -> int:
+    """All of them, or none where one is no name."""
+    for name in names:
+        if not Tag.slug_of(name):
+            raise BadInputError(f"{name!r} is no tag: a tag has a letter or digit. Nothing was done.")
+    _print(session, [tag for tag in map(Tag.named, names) if tag is not None])
+    return 0
+
+
+def update(session: Session, *, ids: tuple[str, ...], every: bool, name: str | None, merge: bool) -> int:
+    if name is None:
+        raise BadInputError("Say what to change: --name gives a tag another name.")
+    tags = list(select_rows(session.out, Tag, TAG, every=every, ids=ids, options={}).order_by("name"))
+    if len(tags) > 1 and not merge:
+        raise BadInputError(f"{len(tags):,} tags cannot have one name: --merge makes them one. Nothing was done.")
+    _print(session, [_renamed(tags, name, may_merge=merge)] if tags else [])
+    return 0
+
+
+def _renamed(tags: list[Tag], name: str, *, may_merge: bool) -> Tag:
+    first, *others = tags
+    try:
+        with write_transaction():
+            merge(others, first)
+            rename(first, name)
+    except NameTakenError as error:
+        if not may_merge:
+            raise BadInputError(f"{error} --merge makes them one. Nothing was done.") from None
+        merge(tags, error.other)
+        return error.other
+    except ValueError as error:
+        raise BadInputError(f"{error} Nothing was done.") from None
+    return first
+
+
+def delete(session: Session, *, ids: tuple[str, ...], every: bool, yes: bool, dry_run: bool, **given: Any) -> int:
+    tags = list(select_rows(session.out, Tag, TAG, every=every, ids=ids, options=given).order_by("name"))
+    if not tags:
+        session.out.say("No tag was chosen. Nothing was done.")
+        return 0
+
+    def show() -> None:
+        session.out.table(COLUMNS, records_of(tags))
+
+    if confirm(session, len(tags), "tag", "deleted, and taken off all pages", show, yes=yes, dry_run=dry_run):
+        for tag in tags:
+            tag.delete()
+        session.out.event({"type": "Removal", "tags": len(tags)}, f"{counted(len(tags), 'tag')} deleted.")
+    return 0
+
+
+def _print(session: Session, tags: list[Tag]) -> None:
+    for record in records_of(tags):
+        session.out.event(record, f"{record['name']} is on {counted(int(str(record['snapshots'])), 'page')}.")
