@@ -2,9 +2,9 @@
 
 import click
 
-from archivebox.cli.add import CRAWL_OPTIONS, VISIBILITIES
+from archivebox.cli.add import CRAWL_OPTIONS
 from archivebox.cli.crawl import BEGINS_AS, GIVEN
-from archivebox.cli.declare import IDS, command, group, option, word, words
+from archivebox.cli.declare import IDS, VISIBILITIES, command, group, option, word, words
 from archivebox.cli.list import OPTIONS as LIST_OPTIONS
 from archivebox.cli.list import TEXT as LIST_TEXT
 from archivebox.cli.model_commands import update_command
