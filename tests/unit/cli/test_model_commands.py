@@ -19,6 +19,8 @@ from tests.factories import crawl, plugin
 from tests.unit.cli.typed import TypedHere, typed
 
 A, B, C = "https://a.test/", "https://b.test/", "https://c.test/"
+NOBODYS = "00000000-0000-7000-8000-000000000000"
+"""An id that no row has."""
 STRANGER = {"type": "Stranger", "id": "x", "of": ["another", "collection"]}
 
 
@@ -78,9 +80,9 @@ def test_create_prints_other_records_and_crawls_that_are_there_as_they_came(page
     [
         ("crawl create nonsense", None, "nonsense"),
         ("crawl create --plugins nothing https://a.test/", None, "no plugin"),
-        ("crawl create", lines({"type": "Crawl", "id": str(uuid4())}), "no crawl"),
+        ("crawl create", lines({"type": "Crawl", "id": NOBODYS}), "no crawl"),
         ("snapshot create", "not a url at all\n", "URL"),
-        ("crawl update --status paused", lines({"type": "Crawl", "id": str(uuid4())}), "no crawl"),
+        ("crawl update --status paused", lines({"type": "Crawl", "id": NOBODYS}), "no crawl"),
         ("crawl update --status paused", "{}\n", "no JSON record"),
         ("crawl update --status paused", None, "--all"),
         ("crawl update", "", "--status, --label"),
