@@ -118,7 +118,7 @@ class WorkQuerySet(models.QuerySet[Item]):
         return self.filter(status__in=line.sources).update(**line.columns_of(fields))
 
     def hold(self) -> None:
-        """Let nobody else change these rows, or take or give up their leases, until the transaction ends.
+        """Let nobody else change these rows, or claim or release their leases, until the transaction ends.
 
         On SQLite who writes is alone anyway.
         """

@@ -82,13 +82,13 @@ def ask_for_crawls(session: Session, crawls: Any) -> None:
     wanted: dict[str, BinaryRequest] = {}
     for crawl in crawls.only("config", "persona", "urls").iterator():
         wanted = wanted_programs(resolve_settings(crawl.layers()), crawl.urls.splitlines()) | wanted
-    given_up = _given_up_before(session)
-    installed = _ask(session, [request for name, request in wanted.items() if name not in given_up])
+    failed_before = _failed_before(session)
+    installed = _ask(session, [request for name, request in wanted.items() if name not in failed_before])
     _look_again(installed)
 
 
 def may_have_to_ask() -> bool:
-    """Whether the collection's settings want a program that is not there, and that nobody has given up yet."""
+    """Whether the collection's settings want a program that is not there, and whose installation has not failed yet."""
     rows = {row.name: row for row in Binary.objects.here()}
     known = (name for name, row in rows.items() if row.is_there or row.status == Binary.StatusChoices.FAILED)
     return bool(wanted_programs(resolve_settings(base_layers())).keys() - set(known))
@@ -112,8 +112,8 @@ def _somebody_can_be_asked() -> bool:
         return False  # a terminal, but not ours: sudo would have nobody to ask
 
 
-def _given_up_before(session: Session) -> set[str]:
-    """Programs that failed before this command began; one that an orchestrator at work gave up meanwhile is new."""
+def _failed_before(session: Session) -> set[str]:
+    """Programs that failed before this command began; one whose installation failed meanwhile is new."""
     began: datetime | None = session.process.started_at if session.process is not None else None
     failed = Binary.objects.here().filter(status=Binary.StatusChoices.FAILED)
     return set((failed if began is None else failed.filter(modified_at__lt=began)).values_list("name", flat=True))

@@ -82,7 +82,7 @@ _WORK = (
     SettingSpec("STOP_GRACE", "number", 5, "Seconds between asking a process to stop and ending it", minimum=0),
     SettingSpec("SEAL_GRACE", "number", 10, "Least seconds that background hooks have at the end", minimum=0),
     SettingSpec("READY_TIME", "number", 10, "Seconds that hooks wait for a background hook to be ready", minimum=0),
-    SettingSpec("MAX_ATTEMPTS", "integer", 3, "Times a hook is run before it is given up", minimum=1),
+    SettingSpec("MAX_ATTEMPTS", "integer", 3, "Times that a failing hook is run in all", minimum=1),
     SettingSpec("INSTALL_TIMEOUT", "integer", 1_800, "Seconds that installing a program may take", minimum=1),
     SettingSpec("HOOK_OUTPUT_MAX", "integer", 16 * MEGABYTE, "Bytes kept of each output of a hook", minimum=1_000),
     SettingSpec(

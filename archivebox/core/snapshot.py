@@ -414,7 +414,7 @@ class Snapshot(StoppableItem, VisibleRow):
             "retry_at": None if self.retry_at is None else self.retry_at.isoformat(),
         }
 
-    def give_up(self) -> None:
+    def on_cancelled(self) -> None:
         """What being cancelled does: what is not final never runs, and its crawl checks whether it was the last."""
         self.archiveresult_set.cancel()
         self.cleanup()

@@ -16,7 +16,7 @@ class SnapshotMachine(WorkMachine):
     started = State(enter="run")
     sealed = State(enter=["cleanup", "tell_sealed"])
     paused = State()
-    cancelled = State(enter="give_up")
+    cancelled = State(enter="on_cancelled")
 
     start = queued.to(started)
     seal = started.to(sealed)

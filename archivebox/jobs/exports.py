@@ -1,4 +1,4 @@
-"""Owns giving up what an export has written."""
+"""Owns deleting what an export has written."""
 
 from archivebox.jobs.job import Job
 

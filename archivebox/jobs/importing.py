@@ -58,7 +58,7 @@ def start(job: Job, request: CrawlRequest, noting: Noting = in_silence) -> bool:
 
 
 def forget(job: Job) -> None:
-    """Give up an import that was not begun."""
+    """Discard an import that was not begun."""
     if is_waiting(job):
         Imported(job.pk).delete()
         job.delete()

@@ -31,7 +31,7 @@ def measure_when_idle() -> None:
     if former is not None and (former.status in _UNFINISHED or _is_too_soon(former)):
         return
     if former is not None and former.problem == sentence(Reason.WORKER_LOST):
-        _give_up_page(former)
+        _record_unmeasurable(former)
     keys = list(Snapshot.objects.to_measure().order_by("-id").values_list("pk", flat=True)[:AT_A_TIME])
     if not keys:
         return
@@ -52,7 +52,7 @@ def _forget_former(job: Job) -> None:
     Job.objects.filter(kind=Job.Kind.MEASURE).exclude(pk=job.pk).delete()
 
 
-def _give_up_page(former: Job) -> None:
+def _record_unmeasurable(former: Job) -> None:
     """The page at which workers have died again and again is not measured any more."""
     part = JobPart.objects.filter(job=former, number=former.position).first()
     for page in Snapshot.objects.filter(pk__in=part.keys if part else []):

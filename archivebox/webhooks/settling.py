@@ -1,4 +1,4 @@
-"""Owns what becomes of a delivery that was tried: taken, tried again later, or given up, and its webhook with it."""
+"""Owns what becomes of a delivery that was tried: accepted, retried later, or failed, and its webhook with it."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

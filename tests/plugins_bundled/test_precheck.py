@@ -62,7 +62,7 @@ def test_what_is_no_success_is_a_fact_and_tells_nothing_of_the_page(site: Site, 
 
 
 @pytest.mark.parametrize("path", ["/never", "/redirect-loop"])
-def test_a_server_that_does_not_answer_is_given_up_in_time(site: Site, tmp_path: Path, path: str) -> None:
+def test_a_server_that_does_not_answer_fails_in_time(site: Site, tmp_path: Path, path: str) -> None:
     asked = Asked(tmp_path, site.url_for(path), PRECHECK_TIMEOUT="0.5")
     assert (asked.code, asked.patches) == (0, []), asked.stderr
     assert asked.status == "failed" or asked.facts

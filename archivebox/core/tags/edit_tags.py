@@ -1,4 +1,4 @@
-"""Owns changing tags themselves: another name, several made one, one given up."""
+"""Owns changing tags themselves: another name, several merged, one deleted."""
 
 from collections.abc import Iterable
 

@@ -17,7 +17,7 @@ from archivebox.lib.files import walk_outputs
 def version_before(snapshot: Snapshot) -> Snapshot | None:
     """The last version of its URL that was kept before it, where both came to the same address, status and type.
 
-    Of those that are there for the same people: nobody's new version is given up for one that they do not see.
+    Of those that are there for the same people: nobody's new version is retired for one that they do not see.
     """
     rows = Snapshot.objects.kept().of_url(snapshot.url).filter(visibility=snapshot.visibility)
     if snapshot.visibility == Visibility.PRIVATE:
@@ -29,7 +29,7 @@ def version_before(snapshot: Snapshot) -> Snapshot | None:
 def says_the_same(former: Path, latest: Path) -> bool:
     """Whether the folders of two versions hold the same words; where there are none, the same bytes.
 
-    What cannot be compared has changed: nothing is given up on a guess.
+    What cannot be compared has changed: nothing is retired on a guess.
     """
     for plugin, output in _declared("text"):
         texts = [_words(folder / plugin, output) for folder in (former, latest)]
@@ -44,7 +44,7 @@ def _declared(role: Role) -> list[tuple[str, OutputPattern]]:
     return ranked({name: plugin.outputs for name, plugin in plugins().items() if plugin.outputs}, role)
 
 
-def give_up(snapshot: Snapshot, former: Snapshot) -> None:
+def retire_unchanged(snapshot: Snapshot, former: Snapshot) -> None:
     """Keep of this version only that it was looked at. Its files are the caller's to delete, after the transaction."""
     Snapshot.objects.filter(pk=snapshot.pk).update(retired_at=timezone.now(), retry_at=None)
     UnchangedCheck.objects.create(snapshot=former, crawl_id=snapshot.crawl_id, instead=snapshot.pk)

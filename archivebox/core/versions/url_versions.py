@@ -51,7 +51,7 @@ def doom(snapshots: "models.QuerySet[Snapshot, Any]") -> int:
 def _in_order(snapshots: "models.QuerySet[Snapshot, Any]", still: Q, **columns: object) -> int:
     """Change those of which ``still`` holds once nobody else changes them.
 
-    Rows are locked by key, as everybody does: workers give up many at once, too, and two would wait in turn.
+    Rows are locked by key, as everybody does: workers retire many at once, too, and two would wait in turn.
     """
     count = 0
     with write_transaction():

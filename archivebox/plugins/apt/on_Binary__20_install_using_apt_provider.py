@@ -6,20 +6,20 @@ from packages import Apt, AptError, packages_of
 from archivebox.plugins.base import Hook, on_stop
 from archivebox.plugins.base.providers.library import Library
 from archivebox.plugins.base.providers.programs import answer_with_first, find_all, search_path
-from archivebox.plugins.base.providers.request import InstallRequest, give_up, install_timeout
+from archivebox.plugins.base.providers.request import InstallRequest, fail_install, install_timeout
 
 PROVIDER = "apt"
 
 
 def main() -> None:
     request = InstallRequest.from_hook(Hook.from_argv(), PROVIDER)
-    on_stop(lambda: give_up(f"Told to stop before {request.name} was installed."))
+    on_stop(lambda: fail_install(f"Told to stop before {request.name} was installed."))
     packages = packages_of(request)
     apt = Apt(install_timeout(), request.arguments("args"))
     try:
         (apt.upgrade if request.upgrade else apt.install)(packages)
     except AptError as error:
-        give_up(str(error))
+        fail_install(str(error))
     library = Library.current()
     candidates = [*find_all(request.names, search_path(library)[1:]), *apt.programs_of(packages, request.names)]
     nothing = f"{' '.join(packages)} is installed, but it brings no program {' or '.join(request.names)} that runs."

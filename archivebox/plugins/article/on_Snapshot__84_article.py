@@ -16,7 +16,7 @@ from boxes import boxes_of, comments_in, with_boxes
 from choice import PageOpening, choose
 from reader import Pictures, reader_page
 
-from archivebox.plugins.base import Hook, Settings, give_up_after, noresults, succeeded, write_atomically
+from archivebox.plugins.base import Hook, Settings, noresults, set_deadline, succeeded, write_atomically
 from archivebox.plugins.base.article import FACTS, HTML, TEXT
 from archivebox.plugins.base.files import remove
 from archivebox.plugins.base.html_text import html_to_blocks, html_to_text, parse_html
@@ -38,7 +38,7 @@ WORDS = {
 
 def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
-    give_up_after(settings.timeout("ARTICLE"))
+    set_deadline(settings.timeout("ARTICLE"))
     texts = {name: path.read_text("utf-8", "replace") for name in READERS if is_readable(path := file_of(name, TEXT))}
     if not texts:
         noresults("nobody found an article in this page")

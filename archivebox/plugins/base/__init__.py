@@ -40,7 +40,7 @@ from archivebox.plugins.base.records import (
     waiting,
 )
 from archivebox.plugins.base.settings import Settings
-from archivebox.plugins.base.stopping import StopRequest, TimeIsOver, give_up_after, on_stop
+from archivebox.plugins.base.stopping import StopRequest, TimeIsOver, on_stop, set_deadline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ __all__ = [
     "failed",
     "find_program",
     "found",
-    "give_up_after",
     "log",
     "misconfigured",
     "noresults",
@@ -76,6 +75,7 @@ __all__ = [
     "patch_snapshot",
     "ready",
     "run_program",
+    "set_deadline",
     "sibling",
     "skipped",
     "start_program",

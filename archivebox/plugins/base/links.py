@@ -15,7 +15,7 @@ from archivebox.plugins.base.invocation import Hook
 from archivebox.plugins.base.memory import within_memory
 from archivebox.plugins.base.records import found, noresults, succeeded, try_again
 from archivebox.plugins.base.settings import Settings
-from archivebox.plugins.base.stopping import give_up_after
+from archivebox.plugins.base.stopping import set_deadline
 from archivebox.plugins.base.stored_html import find_document, find_shown_page
 from archivebox.plugins.base.tab import Navigation
 
@@ -50,7 +50,7 @@ def report_document(
 
     `also` is called with the document and its links, to keep more of them.
     """
-    give_up_after(Settings().timeout(plugin))
+    set_deadline(Settings().timeout(plugin))
     document = find_document(Path(".."))
     if document is None:
         _end_without("No document of this page is stored")
@@ -78,7 +78,7 @@ def _is_markup(data: bytes) -> bool:
 
 def report_page(plugin: str) -> NoReturn:
     """Report the links of the page's HTML, that after scripts where it is stored, and end the hook."""
-    give_up_after(Settings().timeout(plugin))
+    set_deadline(Settings().timeout(plugin))
     page = find_shown_page(Path(".."))
     if page is None:
         _end_without("No HTML of this page is stored")

@@ -59,7 +59,7 @@ class StopRequest:
             os.write(self._writer, b".")
 
 
-def give_up_after(seconds: float) -> None:
+def set_deadline(seconds: float) -> None:
     """Raise TimeIsOver in the main thread after `seconds`, whatever it waits for then; 0 takes the deadline back.
 
     On a busy machine it is later, as the engine's own deadline is.

@@ -30,7 +30,7 @@ from archivebox.plugins.base.cdp import (
 )
 from archivebox.plugins.base.files import sibling
 from archivebox.plugins.base.records import failed, page_lost, skipped, try_again
-from archivebox.plugins.base.stopping import TimeIsOver, give_up_after
+from archivebox.plugins.base.stopping import TimeIsOver, set_deadline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
     from archivebox.plugins.base.cdp import Params
 
-MARGIN = 0.9  # of the hook's time: it gives up by itself before the engine ends it
+MARGIN = 0.9  # of the hook's time: it ends by itself before the engine ends it
 LAST_WORDS = 0.2  # seconds before that in which a call ends, which can say better what took so long
 PROBE = 3.0  # seconds that an idle page may take to answer; a longer silence is a busy script
 # Seconds for what takes long by nature, however much time its hook has. An ordinary page needs a tenth of it; one that
-# needs more needs it the next time as well, so that such a call is given up for good (TooLong).
+# needs more needs it the next time as well, so that such a call fails for good (TooLong).
 LIMITS = {
     "Accessibility.getFullAXTree": 10.0,
     "DOMSnapshot.captureSnapshot": 10.0,
@@ -159,7 +159,7 @@ class open_page:  # noqa: N801  (reads as the function it is used as)
     def __init__(self, timeout: float, *, read_only: bool = False) -> None:
         self._read_only = read_only
         self._deadline = time.monotonic() + extended(timeout * MARGIN) - LAST_WORDS
-        give_up_after(timeout * MARGIN)
+        set_deadline(timeout * MARGIN)
 
     def __enter__(self) -> Tab:
         try:
@@ -179,7 +179,7 @@ class open_page:  # noqa: N801  (reads as the function it is used as)
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        give_up_after(0)
+        set_deadline(0)
         try:
             if isinstance(error, (CallTimeout, TimeIsOver)):
                 self._tab.plead()  # whoever comes next finds a page that answers, or a new one
@@ -246,7 +246,7 @@ def _tell(holder: int, ticks: int) -> None:
 
 
 def _lock(folder: str, *, exclusive: bool) -> tuple[TextIO, Params]:
-    """Open `target.json`, wait for its lock (`give_up_after` limits that), and return it with what it says."""
+    """Open `target.json`, wait for its lock (`set_deadline` limits that), and return it with what it says."""
     path = os.path.join(folder, "target.json")
     while True:
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from archivebox.plugins.base import Hook, Settings, on_stop, run_program
 from archivebox.plugins.base.providers.library import Library
 from archivebox.plugins.base.providers.programs import answer_with_first, find_all, search_path
-from archivebox.plugins.base.providers.request import InstallRequest, give_up, install_timeout
+from archivebox.plugins.base.providers.request import InstallRequest, fail_install, install_timeout
 
 PROVIDER = "brew"
 # Where Homebrew's installer puts it: Apple silicon, Intel, Linux (docs.brew.sh/Installation).
@@ -18,13 +18,13 @@ QUIET = {"NONINTERACTIVE": "1", "HOMEBREW_NO_ANALYTICS": "1", "HOMEBREW_NO_ENV_H
 
 def main() -> None:
     request = InstallRequest.from_hook(Hook.from_argv(), PROVIDER)
-    on_stop(lambda: give_up(f"Told to stop before {request.name} was installed."))
+    on_stop(lambda: fail_install(f"Told to stop before {request.name} was installed."))
     library = Library.current()
     brew = next(find_all([Settings().str("BREW_BINARY")], [*search_path(library), *PLACES]), None)
     if brew is None:
-        give_up(f"{request.name} comes with Homebrew, which is not on this machine.")
+        fail_install(f"{request.name} comes with Homebrew, which is not on this machine.")
     if os.geteuid() == 0:
-        give_up(f"Homebrew refuses root. Type as an ordinary user: brew install {' '.join(formulas(request))}")
+        fail_install(f"Homebrew refuses root. Type as an ordinary user: brew install {' '.join(formulas(request))}")
     install(request, brew)
     candidates = find_all(request.names, [str(brew.parent), *kegs(request, brew), *search_path(library)])
     answer_with_first(request, candidates, library, f"brew installed {request.name}, but no such program runs.")
@@ -51,9 +51,9 @@ def install(request: InstallRequest, brew: Path) -> None:
     ]
     done = run_program(command, timeout=install_timeout(), env={**os.environ, **QUIET})
     if done.timed_out:
-        give_up(f"Installing {request.name} with brew took longer than {install_timeout():g} s.")
+        fail_install(f"Installing {request.name} with brew took longer than {install_timeout():g} s.")
     if done.returncode != 0:
-        give_up(f"brew could not install {' '.join(formulas(request))} (status {done.returncode}).")
+        fail_install(f"brew could not install {' '.join(formulas(request))} (status {done.returncode}).")
 
 
 if __name__ == "__main__":

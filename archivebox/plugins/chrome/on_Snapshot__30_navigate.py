@@ -27,9 +27,9 @@ from archivebox.plugins.base import (
     Settings,
     extended,
     failed,
-    give_up_after,
     misconfigured,
     page_lost,
+    set_deadline,
     succeeded,
     try_again,
     waiting,
@@ -391,7 +391,7 @@ def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
     if not hook.url.lower().startswith(("http://", "https://")):
         misconfigured(f"Only http and https addresses are opened in the browser, not {hook.url!r}.")
-    give_up_after(settings.timeout("CHROME") * MARGIN)
+    set_deadline(settings.timeout("CHROME") * MARGIN)
     take_back((FILE, "page_loaded.txt", "final_url.txt"))
     try:
         tab = Tab.attach(".")

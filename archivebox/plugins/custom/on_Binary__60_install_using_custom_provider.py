@@ -4,23 +4,23 @@
 from archivebox.plugins.base import Hook, on_stop, run_program
 from archivebox.plugins.base.providers.library import Library
 from archivebox.plugins.base.providers.programs import answer_with_first, find_all, search_path
-from archivebox.plugins.base.providers.request import InstallRequest, give_up, install_timeout
+from archivebox.plugins.base.providers.request import InstallRequest, fail_install, install_timeout
 
 PROVIDER = "custom"
 
 
 def main() -> None:
     request = InstallRequest.from_hook(Hook.from_argv(), PROVIDER)
-    on_stop(lambda: give_up(f"Told to stop before {request.name} was installed."))
+    on_stop(lambda: fail_install(f"Told to stop before {request.name} was installed."))
     command = request.arguments("install")
     if not command:
-        give_up(f'No command is known for {request.name}: {{"custom": {{"install": ["program", "argument"]}}}}')
+        fail_install(f'No command is known for {request.name}: {{"custom": {{"install": ["program", "argument"]}}}}')
     library = Library.current()
     if not any(find_all(command[:1], search_path(library))):
-        give_up(f"{command[0]}, which is to install {request.name}, is not there.")
+        fail_install(f"{command[0]}, which is to install {request.name}, is not there.")
     done = run_program(command, timeout=install_timeout())
     if done.returncode != 0:
-        give_up(f"{command[0]} ended with status {done.returncode}, so {request.name} is not installed.")
+        fail_install(f"{command[0]} ended with status {done.returncode}, so {request.name} is not installed.")
     candidates = find_all(request.names, search_path(library))
     answer_with_first(request, candidates, library, f"{command[0]} was run, yet {request.name} is still not there.")
 

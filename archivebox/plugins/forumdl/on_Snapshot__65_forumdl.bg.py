@@ -54,7 +54,7 @@ def conclude(done: Finished, folder: Path) -> NoReturn:
     records = whole_lines(folder / POSTS)
     posts = [record["item"] for record in records if record.get("type") == "post"]
     if not posts:
-        give_up(done)
+        report_failure(done)
     (folder / POSTS).write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
     (folder / TEXT).write_text("\n".join(map(text_of, posts)))
     put_in_place([folder / POSTS, folder / TEXT], folder)
@@ -71,7 +71,7 @@ def text_of(post: dict[str, str]) -> str:
     return f"{post.get('author') or ''}\n{MARKS.sub('', post.get('content') or '').strip()}\n"
 
 
-def give_up(done: Finished) -> NoReturn:
+def report_failure(done: Finished) -> NoReturn:
     if done.timed_out:
         try_again("The thread did not come in time: set FORUMDL_TIMEOUT higher")
     if done.returncode == USAGE_ERROR:

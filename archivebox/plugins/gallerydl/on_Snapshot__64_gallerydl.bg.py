@@ -67,13 +67,13 @@ def conclude(done: Finished, folder: Path) -> NoReturn:
     files = visible_files(folder)
     pictures = [str(path.relative_to(folder)) for path in files if path.suffix != ".json"]
     if not pictures:
-        give_up(done)
+        report_failure(done)
     kept = put_in_place(files, folder)
     whole = done.returncode == 0
     succeeded(pictures[0], {"pictures": len(pictures), "files": len(kept), "complete": whole})
 
 
-def give_up(done: Finished) -> NoReturn:
+def report_failure(done: Finished) -> NoReturn:
     if done.timed_out:
         try_again("The gallery did not come in time: set GALLERYDL_TIMEOUT higher")
     if done.returncode == USAGE_ERROR:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from writers import RUNS, writers
 
-from archivebox.plugins.base import Settings, give_up_after, log, succeeded, write_atomically
+from archivebox.plugins.base import Settings, log, set_deadline, succeeded, write_atomically
 from archivebox.plugins.base.hash_tree import build_manifest
 
 OUTPUT = "hashes.json"
@@ -15,7 +15,7 @@ SIGNED = Path("signature.json")  # made by whoever seals the page; without it, t
 
 
 def main() -> None:
-    give_up_after(Settings().timeout("HASHES"))
+    set_deadline(Settings().timeout("HASHES"))
     folder = Path("..").resolve()
     manifest = build_manifest(
         folder,

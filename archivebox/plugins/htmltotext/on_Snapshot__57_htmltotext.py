@@ -5,7 +5,7 @@ from pathlib import Path
 
 from xml_text import xml_in, xml_to_text
 
-from archivebox.plugins.base import Settings, give_up_after, noresults, succeeded, write_atomically
+from archivebox.plugins.base import Settings, noresults, set_deadline, succeeded, write_atomically
 from archivebox.plugins.base.html_text import html_to_text, parse_html
 from archivebox.plugins.base.stored_html import SHOWN, StoredPage, find_sent_page, find_shown_page
 
@@ -14,7 +14,7 @@ OF_SCRIPTS = 200  # letters that scripts have written at least, and more than th
 
 
 def main() -> None:
-    give_up_after(Settings().timeout("HTMLTOTEXT"))
+    set_deadline(Settings().timeout("HTMLTOTEXT"))
     page = find_shown_page(Path(".."))
     if page is None:
         noresults("No HTML of this page is stored")

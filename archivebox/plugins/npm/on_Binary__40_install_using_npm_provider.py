@@ -13,19 +13,19 @@ from wishes import Wish, take_all, wished
 from archivebox.plugins.base import Hook, Settings, on_stop, run_program
 from archivebox.plugins.base.providers.library import Library
 from archivebox.plugins.base.providers.programs import answer_with_first, find_all, report, search_path
-from archivebox.plugins.base.providers.request import InstallRequest, give_up, install_timeout
+from archivebox.plugins.base.providers.request import InstallRequest, fail_install, install_timeout
 
 PROVIDER = "npm"
 
 
 def main() -> None:
     request = InstallRequest.from_hook(Hook.from_argv(), PROVIDER)
-    on_stop(lambda: give_up(f"Told to stop before {request.name} was installed."))
+    on_stop(lambda: fail_install(f"Told to stop before {request.name} was installed."))
     library = Library.current()
     modules = Path(Settings().path("NODE_MODULES_DIR") or library.root / "npm" / "node_modules")
     npm = next(find_all([Settings().str("NPM_BINARY")], search_path(library)), None)
     if npm is None:
-        give_up(f"{request.name} comes with npm, which is not there. Install Node.js: sudo apt-get install npm")
+        fail_install(f"{request.name} comes with npm, which is not there. Install Node.js: sudo apt-get install npm")
     if request.options.get("dependencies") is False:
         report_library(request, install_files(request, npm, modules.parent / "files", library), library)
         return
@@ -39,7 +39,9 @@ def main() -> None:
         report_library(request, modules, library)
     program = next(find_all([Path(name).name for name in request.names], [str(modules / ".bin")]), None)
     if program is None:
-        give_up(f"npm installed {' '.join(request.packages)}, which brings no program {' or '.join(request.names)}.")
+        fail_install(
+            f"npm installed {' '.join(request.packages)}, which brings no program {' or '.join(request.names)}."
+        )
     link = library.link(program.name, program)
     version = version_of(package_file(request.packages[0], modules))
     answer_with_first(request, [link], library, f"npm installed {request.name}, but it does not run.", version)
@@ -53,7 +55,7 @@ def install_files(request: InstallRequest, npm: Path, folder: Path, library: Lib
         wanted = {"", version_of(target / "package.json")}
         is_here = target.is_dir() and not request.upgrade and package.lstrip("@").partition("@")[2] in wanted
         if not is_here and not fetch_files(package, npm, target, install_timeout(), hash_of(request)):
-            give_up(f"npm could not fetch {package}, or its hash is another than {hash_of(request)}.")
+            fail_install(f"npm could not fetch {package}, or its hash is another than {hash_of(request)}.")
     return folder
 
 
@@ -90,11 +92,11 @@ def check_hashes(request: InstallRequest, modules: Path) -> None:
     for name, (package, integrity) in wanted.items():
         found = str(entry_of(name, modules).get("integrity", ""))
         if found != integrity:
-            give_up(f"npm installed {package} with the hash {found}, not {integrity}: it is not used.")
+            fail_install(f"npm installed {package} with the hash {found}, not {integrity}: it is not used.")
     if isinstance(request.options.get("dependencies"), dict) and not request.upgrade:
         known = {f"node_modules/{name}" for name in (name_of(first), *wanted)}
         if others := loaded_by(name_of(first), installed_in(modules)) - known:
-            give_up(f"{first} depends on {', '.join(sorted(others))}, whose hash is not known: it is not used.")
+            fail_install(f"{first} depends on {', '.join(sorted(others))}, whose hash is not known: it is not used.")
 
 
 def loaded_by(name: str, installed: dict[str, dict[str, object]]) -> set[str]:
@@ -142,7 +144,7 @@ def install_with_others(request: InstallRequest, npm: Path, modules: Path, libra
 def install_alone(request: InstallRequest, npm: Path, modules: Path) -> None:
     """Install it, or end the hook with the sentence that says why not."""
     if not install(wish_of(request), npm, modules):
-        give_up(f"npm could not install {' '.join(packages_of(request))}; the reason stands above.")
+        fail_install(f"npm could not install {' '.join(packages_of(request))}; the reason stands above.")
 
 
 def is_there(package: str, modules: Path) -> bool:
@@ -174,7 +176,7 @@ def install(wish: Wish, npm: Path, modules: Path) -> bool:
     command = [str(npm), "install", f"--prefix={modules.parent}", *quiet, *wish.arguments, "--", *wish.packages]
     done = run_program(command, timeout=install_timeout(), cwd=str(modules.parent))
     if done.timed_out:
-        give_up(f"Installing {' '.join(wish.packages)} with npm took longer than {install_timeout():g} s.")
+        fail_install(f"Installing {' '.join(wish.packages)} with npm took longer than {install_timeout():g} s.")
     return done.returncode == 0
 
 
@@ -182,7 +184,7 @@ def report_library(request: InstallRequest, modules: Path, library: Library) -> 
     """A package without a program is known by its package.json."""
     path = package_file((request.texts("names") or request.packages)[0], modules)
     if not path.is_file():
-        give_up(f"npm installed {' '.join(request.packages)}, but {path} is not there.")
+        fail_install(f"npm installed {' '.join(request.packages)}, but {path} is not there.")
     report(request, path, version_of(path), library)
 
 

@@ -6,20 +6,20 @@ from environment import Environment, PipError
 from archivebox.plugins.base import Hook, on_stop
 from archivebox.plugins.base.providers.library import Library
 from archivebox.plugins.base.providers.programs import answer_with_first
-from archivebox.plugins.base.providers.request import InstallRequest, give_up, install_timeout
+from archivebox.plugins.base.providers.request import InstallRequest, fail_install, install_timeout
 
 PROVIDER = "pip"
 
 
 def main() -> None:
     request = InstallRequest.from_hook(Hook.from_argv(), PROVIDER)
-    on_stop(lambda: give_up(f"Told to stop before {request.name} was installed."))
+    on_stop(lambda: fail_install(f"Told to stop before {request.name} was installed."))
     library = Library.current()
     environment = Environment(library, request, install_timeout())
     try:
         program = environment.install()
     except PipError as error:
-        give_up(str(error))
+        fail_install(str(error))
     # An interpreter finds its packages by where it is called from, and a `python` in bin would replace all others.
     place = program if program.name == "python" else library.link(program.name, program)
     answer_with_first(request, [place], library, f"pip installed {request.name}, but it does not run.")

@@ -10,8 +10,8 @@ from archivebox.plugins.base import (
     Hook,
     Settings,
     failed,
-    give_up_after,
     patch_snapshot,
+    set_deadline,
     succeeded,
     write_atomically,
 )
@@ -49,7 +49,7 @@ def main() -> None:
     seconds = settings.timeout("PRECHECK") * MARGIN
     agent = settings.str("PRECHECK_USER_AGENT") or USER_AGENT
     web = Web(agent, seconds, check_certificates=settings.bool("PRECHECK_CHECK_SSL_VALIDITY"))
-    give_up_after(seconds)
+    set_deadline(seconds)
     try:
         answer = web.look_at(hook.url)
     except (OSError, ValueError, http.client.HTTPException, TimeIsOver) as error:

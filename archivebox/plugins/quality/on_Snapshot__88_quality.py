@@ -12,12 +12,12 @@ from pathlib import Path
 from resources import can_be_replayed, is_whole, measure_resources
 from words import measure_words
 
-from archivebox.plugins.base import Settings, give_up_after, noresults, succeeded
+from archivebox.plugins.base import Settings, noresults, set_deadline, succeeded
 from archivebox.plugins.base.responses import Archive, Response
 
 
 def main() -> None:
-    give_up_after(Settings().timeout("QUALITY"))
+    set_deadline(Settings().timeout("QUALITY"))
     responses = Archive().responses()
     if not any(map(is_page, responses)):
         noresults("nothing of the page was recorded, so there is nothing to compare")

@@ -19,9 +19,9 @@ from recorder.store import Store, mend, new_name
 from archivebox.plugins.base import (
     Hook,
     Settings,
-    give_up_after,
     noresults,
     patch_snapshot,
+    set_deadline,
     succeeded,
     write_atomically,
 )
@@ -97,12 +97,12 @@ def main() -> None:
     hook, settings = Hook.from_argv(), Settings()
     if visits_as_somebody(settings):
         noresults("left to the browser, which is known to sites")
-    give_up_after(READ_TIME)
+    set_deadline(READ_TIME)
     try:
         exchange = fetch(hook.url, settings)
     except (OSError, ValueError, http.client.HTTPException, TimeIsOver) as error:
         noresults(f"left to the browser: {error}")
-    give_up_after(0)
+    set_deadline(0)
     mend(".")
     info = {"software": "ArchiveBox", "format": "WARC File Format 1.1"}
     hidden = frozenset() if settings.bool("CHROME_SAVE_SECRETS") else OF_THE_SITE

@@ -8,7 +8,7 @@ import os
 
 from rules import BROKEN, is_allowed, rules_of
 
-from archivebox.plugins.base import Hook, Settings, failed, give_up_after, succeeded, try_again
+from archivebox.plugins.base import Hook, Settings, failed, set_deadline, succeeded, try_again
 from archivebox.plugins.base.stopping import TimeIsOver
 from archivebox.plugins.base.web import Web
 
@@ -20,12 +20,12 @@ def main() -> None:
     seconds, name = settings.timeout("ROBOTS") * MARGIN, settings.str("ROBOTS_NAME")
     agent = settings.str("ROBOTS_USER_AGENT") or f"Mozilla/5.0 (compatible; {name})"
     web = Web(agent, seconds, check_certificates=settings.bool("ROBOTS_CHECK_SSL_VALIDITY"))
-    give_up_after(seconds)
+    set_deadline(seconds)
     try:
         status, text = rules_of(hook.url, web, os.path.join(os.environ["CRAWL_DIR"], "robots"))
     except (OSError, ValueError, http.client.HTTPException, TimeIsOver) as error:
         try_again(f"robots.txt of the site could not be had: {error}")
-    give_up_after(0)
+    set_deadline(0)
     if status >= BROKEN:
         try_again(f"robots.txt of the site could not be had: it answers {status}")
     if not is_allowed(status, text, hook.url, name):

@@ -3,12 +3,12 @@
 
 from index import Index
 
-from archivebox.plugins.base import Settings, give_up_after
+from archivebox.plugins.base import Settings, set_deadline
 from archivebox.plugins.base.searching import index_this_page
 
 
 def main() -> None:
-    give_up_after(Settings().timeout("SEARCH_BACKEND_SQLITE"))
+    set_deadline(Settings().timeout("SEARCH_BACKEND_SQLITE"))
     index_this_page(Index())
 
 

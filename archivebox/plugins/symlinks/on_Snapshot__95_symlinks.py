@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from archivebox.plugins.base import Hook, Settings, failed, give_up_after, succeeded
+from archivebox.plugins.base import Hook, Settings, failed, set_deadline, succeeded
 
 LONGEST_NAME = 100  # bytes; a name of a file system has 255 at most
 
 
 def main() -> None:
     settings = Settings()
-    give_up_after(settings.timeout("SYMLINKS"))
+    set_deadline(settings.timeout("SYMLINKS"))
     snapshot = Path("..").resolve()
     tree = Path(os.environ.get("DATA_DIR", os.curdir)).resolve() / settings.str("SYMLINKS_DIR")
     names = _names(snapshot, Hook.from_argv().url)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from archivebox.plugins.base import Hook, Settings, give_up_after, noresults
+from archivebox.plugins.base import Hook, Settings, noresults, set_deadline
 from archivebox.plugins.base.article import keep_article
 from archivebox.plugins.base.memory import within_memory
 from archivebox.plugins.base.stored_html import find_shown_page
@@ -15,7 +15,7 @@ FACTS = ("title", "author", "date", "sitename", "hostname", "description", "cate
 
 def main() -> None:
     hook = Hook.from_argv()
-    give_up_after(Settings().timeout("TRAFILATURA"))
+    set_deadline(Settings().timeout("TRAFILATURA"))
     page = find_shown_page(Path(".."))
     if page is None:
         noresults("No HTML of this page is stored")

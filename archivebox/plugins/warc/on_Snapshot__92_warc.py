@@ -16,8 +16,8 @@ from archivebox.plugins.base import (
     Hook,
     Settings,
     TimeIsOver,
-    give_up_after,
     noresults,
+    set_deadline,
     sibling,
     succeeded,
     try_again,
@@ -117,7 +117,7 @@ def main() -> None:
     if not documents:
         noresults("nothing was recorded")
     settings = Settings()
-    give_up_after(settings.timeout("WARC") * MARGIN)
+    set_deadline(settings.timeout("WARC") * MARGIN)
     try:
         recorded = pack_recorded(recording_folder())
         lines = recorded + kept_lines(recorded) + (pack_outputs(hook.url) if settings.bool("WARC_OUTPUTS") else [])

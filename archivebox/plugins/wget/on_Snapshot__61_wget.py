@@ -74,7 +74,7 @@ def conclude(
     if verdict == "misconfigured":
         misconfigured(sentence)
     if not fetch.path and (done.timed_out or done.returncode < 0):
-        give_up(done)
+        report_failure(done)
     if verdict == "try again":
         try_again(sentence)
     log_file.unlink(missing_ok=True)
@@ -111,7 +111,7 @@ def tell(log_file: Path) -> None:
         log(log_file.read_text("utf-8", "replace")[-LOG_TAIL:])
 
 
-def give_up(done: Finished) -> None:
+def report_failure(done: Finished) -> None:
     """Nothing was saved, and wget did not end by itself."""
     if not done.timed_out and done.returncode == -signal.SIGXFSZ:
         failed("The page is larger than WGET_MAX_SIZE")

@@ -62,7 +62,7 @@ def fetch(plan: DownloadPlan, settings: Settings, folder: Path, url: str) -> Fin
 def conclude(done: Finished, folder: Path) -> NoReturn:
     media = finished_media(folder)
     if not media:
-        give_up(done)
+        report_failure(done)
     whole = done.returncode == 0
     kept = [path for path in visible_files(folder) if whole or belongs_to_any(path.name, media)]
     for path in list(kept):
@@ -99,7 +99,7 @@ def without_private(value: object) -> object:
     return [without_private(item) for item in value] if isinstance(value, list) else value
 
 
-def give_up(done: Finished) -> NoReturn:
+def report_failure(done: Finished) -> NoReturn:
     if done.timed_out:
         try_again("The download did not end in time: set YTDLP_TIMEOUT higher")
     verdict, sentence = judge(done)

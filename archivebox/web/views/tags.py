@@ -1,4 +1,4 @@
-"""Owns the page of tags: found, made, renamed, made one, given up."""
+"""Owns the page of tags: found, made, renamed, merged, deleted."""
 
 import re
 from dataclasses import dataclass

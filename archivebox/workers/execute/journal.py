@@ -36,7 +36,7 @@ from archivebox.workers.queue.lease import Lease
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 PATIENCE = 30
-"""Tries, a second apart, before a worker gives up on its database; its work is then taken back by the next."""
+"""Tries, a second apart, before a worker abandons its database; its work is then taken back by the next."""
 REFUSALS = (
     IntegrityError, DataError, ValueError, TypeError, LookupError, ArithmeticError, models.ObjectDoesNotExist
 )  # fmt: skip

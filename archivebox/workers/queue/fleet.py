@@ -60,5 +60,5 @@ def close_silent_machines() -> int:
         for run in runs.select_related("crawl"):
             run.transition("seal", reason=Reason.WORKER_LOST)
             count += 1
-    log.warning("Gave up %d processes and runs of machines that are silent action=machines_given_up", count)
+    log.warning("Abandoned %d processes and runs of machines that are silent action=machines_abandoned", count)
     return count

@@ -264,13 +264,11 @@ def test_ctrl_c_at_the_password_goes_on_without(person: Person) -> None:
     assert person.binary("first-program")["status"] == "failed"
 
 
-def test_what_an_orchestrator_gave_up_meanwhile_is_looked_for_again(person: Person) -> None:
+def test_what_an_orchestrator_failed_to_find_is_looked_for_again(person: Person) -> None:
     """One is at work when URLs are added, and asks apt's hook, in vain, while the password is typed."""
-    gave_up = (
-        f'{shlex.join(Person(person.home, []).words("binary", "list"))} </dev/null | grep -q \'"status":"failed"\''
-    )
+    failed = f'{shlex.join(Person(person.home, []).words("binary", "list"))} </dev/null | grep -q \'"status":"failed"\''
     installs = person.installs("first-program")
-    person.sudo(f"{ASKS}\nuntil {gave_up}; do sleep 0.1; done\n{installs}")
+    person.sudo(f"{ASKS}\nuntil {failed}; do sleep 0.1; done\n{installs}")
     person.plugin("first", "first-program")
     daemon = subprocess.Popen(
         person.words("run", "--daemon"), cwd=person.home, env=person.environment, stdin=subprocess.DEVNULL,

@@ -150,7 +150,7 @@ def test_it_goes_on_where_it_was_and_ends_where_its_crawl_was_stopped(
     assert sorted(Snapshot.objects.values_list("url", flat=True)) == [f"https://many.example/{n}" for n in range(4)]
 
 
-def test_a_list_that_was_not_added_is_given_up(editor: Caller) -> None:
+def test_a_list_that_was_not_added_is_discarded(editor: Caller) -> None:
     give(editor, b"https://a.example/", "list.txt")
     job = Job.objects.get()
     assert "not added yet" in page(editor.client.get("/import/"))  # type: ignore[arg-type]  # the client's own kind

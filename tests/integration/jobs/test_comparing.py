@@ -176,7 +176,7 @@ def test_another_job_begins_only_where_the_one_before_it_could_do_its_work(
     assert Job.objects.exclude(pk=former.pk).exists() is begins
 
 
-def test_a_page_that_ends_its_workers_is_given_up() -> None:
+def test_a_page_that_ends_its_workers_is_not_measured_again() -> None:
     (page,) = sealed("one")
     measure_when_idle()
     ago = timezone.now() - 2 * AFTER_A_PROBLEM

@@ -21,7 +21,7 @@ from archivebox import hooks
 from archivebox.config.settings import DATA_FOLDER
 from archivebox.core.evidence.signature import sign
 from archivebox.core.models import ArchiveResult, Note, Snapshot
-from archivebox.core.versions.unchanged_text import give_up
+from archivebox.core.versions.unchanged_text import retire_unchanged
 from archivebox.lib.files import mimetype_of
 from tests import factories
 from tests.status_triggers import arrange
@@ -374,7 +374,7 @@ def test_an_order_in_which_no_page_has_a_place_says_so(client: Client, snapshot:
 
 def test_a_version_shows_when_the_page_was_checked_and_had_not_changed(client: Client) -> None:
     version, dropped = kept(URL), kept(URL)
-    give_up(dropped, version)
+    retire_unchanged(dropped, version)
     shown = page(client, version)
     assert re.search("Checked again .*: unchanged", shown)
     assert f"/snapshots/{version.pk}/" in page(client, dropped, status=410)

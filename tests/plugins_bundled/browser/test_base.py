@@ -193,10 +193,10 @@ def test_told_to_stop_the_record_is_printed_and_the_program_ended(tmp_path: Path
     assert wait_for_end(program["pid"], SOON)
 
 
-def test_a_hook_gives_up_whatever_it_waits_for(tmp_path: Path) -> None:
+def test_a_hook_ends_at_its_deadline_whatever_it_waits_for(tmp_path: Path) -> None:
     body = """
 import os
-give_up_after(0.2)
+set_deadline(0.2)
 try:
     os.read(os.pipe()[0], 1)
 except TimeIsOver:

@@ -60,7 +60,7 @@ def test_a_function_that_throws_is_a_sentence(tab: Tab) -> None:
         World(tab, "throws").call("() => { throw new Error('no such thing') }")
 
 
-def test_a_function_that_never_answers_is_given_up(tab: Tab) -> None:
+def test_a_function_that_never_answers_is_ended(tab: Tab) -> None:
     with pytest.raises(TooLong, match="slow was not done"):
         World(tab, "slow").call("() => new Promise(() => {})", timeout=0.2)
 

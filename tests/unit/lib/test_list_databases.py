@@ -176,7 +176,7 @@ def test_what_is_no_file_beside_a_database_is_not_read(places: Path) -> None:
     assert read(places) == [FIRST, SECOND]
 
 
-def test_a_small_database_that_claims_millions_of_rows_is_given_up(tmp_path: Path) -> None:
+def test_a_small_database_that_claims_millions_of_rows_is_refused(tmp_path: Path) -> None:
     """Pages of its tree name one page 80 times, four deep (file format of SQLite, 1.6): 160 million rows."""
     history = made(tmp_path / "History", f"PRAGMA page_size = 512; {HISTORY}")
     with closing(sqlite3.connect(history)) as database:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from archivebox.plugins.base import emit, log, run_program
-from archivebox.plugins.base.providers.request import InstallRequest, give_up
+from archivebox.plugins.base.providers.request import InstallRequest, fail_install
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +42,7 @@ def find_all(names: Iterable[str], folders: Iterable[str]) -> Iterator[Path]:
 def answer_with_first(
     request: InstallRequest, candidates: Iterable[Path], library: Library, nothing: str, version: str = ""
 ) -> NoReturn:
-    """Report the first candidate that can be started; with none, give up with the sentence `nothing`.
+    """Report the first candidate that can be started; with none, fail with the sentence `nothing`.
 
     `version` is that of its package, for a program that does not say its own.
     """
@@ -53,7 +53,7 @@ def answer_with_first(
             log(f"{path} is there but cannot be started: {error.strerror}")
             continue
         report(request, path, said or version, library)
-    give_up(nothing)
+    fail_install(nothing)
 
 
 def report(request: InstallRequest, path: Path, version: str, library: Library) -> NoReturn:

@@ -17,7 +17,7 @@ INSTALL_TIMEOUT = 1800.0  # seconds; the time of all provider hooks, which never
 _NAME = re.compile(r"(?!-)[^\x00-\x1f]{1,4096}")
 
 
-def give_up(sentence: str) -> NoReturn:
+def fail_install(sentence: str) -> NoReturn:
     """End without a program: the sentence for people, exit status 1, no record."""
     log(sentence)
     raise SystemExit(1)
@@ -46,11 +46,11 @@ class InstallRequest:
             raise SystemExit(0)
         name = hook.text("name")
         if not _NAME.fullmatch(name):
-            give_up("Say which program is wanted: --name=wget")
+            fail_install("Say which program is wanted: --name=wget")
         overrides = hook.options.get("overrides")
         options = overrides.get(provider) if isinstance(overrides, dict) else None
         if options is not None and not isinstance(options, dict):
-            give_up(f"The override of {provider} for {name} is not a JSON object")
+            fail_install(f"The override of {provider} for {name} is not a JSON object")
         return cls(name, provider, options or {}, upgrade=hook.options.get("upgrade") is True)
 
     @property
@@ -80,17 +80,17 @@ class InstallRequest:
             return []
         texts = [value] if isinstance(value, str) else value
         if not isinstance(texts, list):
-            give_up(f"{option} in the override of {self.provider} for {self.name} has to be a list of texts")
+            fail_install(f"{option} in the override of {self.provider} for {self.name} has to be a list of texts")
         given = [text for text in texts if isinstance(text, str) and _NAME.fullmatch(text)]
         if len(given) != len(texts):
-            give_up(f"{option} in the override of {self.provider} for {self.name} holds what is no name: {texts}")
+            fail_install(f"{option} in the override of {self.provider} for {self.name} holds what is no name: {texts}")
         return given
 
     def arguments(self, option: str) -> list[str]:
         """A list of words for a command line, which may begin with dashes."""
         value = self.options.get(option, [])
         if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-            give_up(f"{option} in the override of {self.provider} for {self.name} has to be a list of words")
+            fail_install(f"{option} in the override of {self.provider} for {self.name} has to be a list of words")
         return [str(word) for word in value]
 
 

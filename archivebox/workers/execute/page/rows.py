@@ -20,7 +20,7 @@ from archivebox.contract.records import Record
 from archivebox.core.archiveresult import FIRST_BACK_OFF, ArchiveResult, earliest_retry
 from archivebox.core.intake.add_urls import take_found
 from archivebox.core.snapshot import Snapshot
-from archivebox.core.versions.unchanged_text import give_up
+from archivebox.core.versions.unchanged_text import retire_unchanged
 from archivebox.hooks import Call, discover_hooks, process_hook_records
 from archivebox.lib.jsonl import JSON
 from archivebox.machine.process import Process
@@ -206,7 +206,7 @@ def seal(snapshot: Snapshot, reason: str = "", former: Snapshot | None = None) -
         if _programs_left(snapshot.pk):
             Process.lose_programs(snapshot_id=snapshot.pk)
         if former is not None:
-            give_up(snapshot, former)
+            retire_unchanged(snapshot, former)
         if connection.vendor != "sqlite" or not snapshot.crawl.has_open_snapshots():
             snapshot.crawl.wake()  # only the last of them can end it; where writers do not take turns, any may be
         notify_workers()

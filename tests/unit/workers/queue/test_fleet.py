@@ -34,7 +34,7 @@ def at_work_on(elsewhere: Machine) -> tuple[Process, CrawlRun]:
     return Process.objects.create(machine=elsewhere, status="running"), run
 
 
-def test_a_silent_machine_is_given_up() -> None:
+def test_a_silent_machine_is_abandoned() -> None:
     process, run = at_work_on(machine(silent_for=SILENT + timedelta(seconds=1)))
     assert close_silent_machines() == 2
     process.refresh_from_db()
