@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from archivebox.base_models.rows import new_id
 from archivebox.jobs.begin import next_to_freeze
-from archivebox.jobs.carrying_out import begin_anew, freeze_part, next_part, put_down, write_part
+from archivebox.jobs.carrying_out import begin_anew, end_lease, freeze_part, next_part, write_part
 from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.models import Job
 
@@ -27,7 +27,7 @@ def carried_out(job: Job, between: Callable[[], object] = lambda: None) -> Job:
         known = freeze_part(known, next_to_freeze(known))
     assert known
     deed = DEEDS[known.kind](known)
-    if not deed.take_up():
+    if not deed.begin_or_resume():
         begin_anew(known)
         known.refresh_from_db()
     while part := next_part(known):
@@ -37,6 +37,6 @@ def carried_out(job: Job, between: Callable[[], object] = lambda: None) -> Job:
         assert known
     deed.finish()
     deed.close()
-    put_down(known, "seal")
+    end_lease(known, "seal")
     known.refresh_from_db()
     return known

@@ -74,8 +74,8 @@ def begin_anew(known: Job) -> Job | None:
     return job
 
 
-def put_down(known: Job, event: str, **columns: object) -> None:
-    """Let go of it by a transition, unless the lease is lost."""
+def end_lease(known: Job, event: str, **columns: object) -> None:
+    """End the lease by a transition, unless it is lost."""
     with write_transaction():
         job = held(known)
         if job is None:

@@ -32,7 +32,7 @@ class MeasureChosen(FallibleDeed):
     def rows(cls) -> SnapshotQuerySet:
         return super().rows().filter(status=Snapshot.StatusChoices.SEALED)
 
-    def take_up(self) -> bool:
+    def begin_or_resume(self) -> bool:
         self._comparing = self._begin()
         return True
 

@@ -49,7 +49,7 @@ class Deed:
         rows: SnapshotQuerySet = Snapshot.objects.kept()
         return rows
 
-    def take_up(self) -> bool:
+    def begin_or_resume(self) -> bool:
         """A worker begins with it, or goes on; False: what was begun is lost, and it has to begin anew."""
         return True
 
@@ -73,7 +73,7 @@ class Deed:
         """Have :meth:`prepare`, at work on another thread, end soon: by a DeferredError where it takes long."""
 
     def close(self) -> None:
-        """The worker puts it down."""
+        """The worker has ended its work on it."""
 
 
 class FallibleDeed(Deed):

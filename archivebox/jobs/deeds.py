@@ -16,7 +16,7 @@ from archivebox.core.intake.submit import accept
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.core.tags.assign_tags import tag, untag
-from archivebox.core.versions.url_versions import RESTORABLE, RETIRED, doom, restore, retire
+from archivebox.core.versions.url_versions import RESTORABLE, RETIRED, mark_for_purge, restore, retire
 from archivebox.crawls.crawl import Crawl
 from archivebox.export.formats import FORMATS
 from archivebox.export.pages import pages_of
@@ -149,7 +149,7 @@ class Purge(Deed):
         return rows
 
     def prepare(self, keys: Sequence[UUID]) -> None:
-        doom(self.among().filter(pk__in=keys))
+        mark_for_purge(self.among().filter(pk__in=keys))
         for snapshot in self.among().filter(pk__in=keys).only("output_dir"):
             if snapshot.output_dir and snapshot.path.is_dir():
                 remove_tree(snapshot.path)
@@ -212,7 +212,7 @@ class Export(Deed):
             raise ValueError(f"Choose a format: {', '.join(FORMATS)}.")
         return {"format": options["format"]}
 
-    def take_up(self) -> bool:
+    def begin_or_resume(self) -> bool:
         DATA_FOLDER.exports.mkdir(mode=0o700, exist_ok=True)
         if not self._writer.files.lock():
             raise DeferredError

@@ -68,7 +68,7 @@ class ImportPages(Deed):
         del options
         raise ValueError("An import of pages begins with `archivebox import PATH`.")
 
-    def take_up(self) -> bool:
+    def begin_or_resume(self) -> bool:
         self._reader = open_reader(Path(self.job.options["path"]))
         if isinstance(self._reader, InterruptibleReader):
             self._reader.stop = self._stop
@@ -124,7 +124,7 @@ class ImportPages(Deed):
         """So many pages behind the last one that was imported, and what stands between them."""
         after = self.job.memory["after"]
         if self._behind is None or self._behind != after:
-            assert self._reader is not None  # noqa: S101 - `take_up` comes first
+            assert self._reader is not None  # noqa: S101 - `begin_or_resume` comes first
             self._items = self._reader.pages(after)
         self._behind = None
         count = 0
@@ -163,7 +163,7 @@ class ImportPages(Deed):
 
     def _remove_sources(self) -> None:
         """All was imported and compared: the files leave the source."""
-        assert self._reader is not None  # noqa: S101 - `take_up` comes first
+        assert self._reader is not None  # noqa: S101 - `begin_or_resume` comes first
         writer, importing = self._writer(), self._import()
         for item in self._reader.pages():
             if isinstance(item, ImportedPage):

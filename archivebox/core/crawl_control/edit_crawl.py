@@ -188,11 +188,11 @@ def go_on(crawl: Crawl) -> bool:
         return is_back
     stopped = crawl.snapshot_set.filter(status=CANCELLED, reason=Reason.CANCELLED, owner__isnull=True)
     while keys := list(stopped.values_list("pk", flat=True)[:BATCH]):
-        _take_up(crawl, keys)
+        _requeue_pages(crawl, keys)
     return True
 
 
-def _take_up(crawl: Crawl, keys: list[UUID]) -> None:
+def _requeue_pages(crawl: Crawl, keys: list[UUID]) -> None:
     """What was stopped is queued again; the crawl may have been sealed by then for want of anything to do."""
     with write_transaction():
         pages, now = Snapshot.objects.filter(pk__in=keys), timezone.now()

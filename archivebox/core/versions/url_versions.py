@@ -43,8 +43,8 @@ def restore(snapshots: "models.QuerySet[Snapshot, Any]") -> int:
     return _in_order(whole, RESTORABLE, retired_at=None)
 
 
-def doom(snapshots: "models.QuerySet[Snapshot, Any]") -> int:
-    """Those that are retired are to be deleted for good: from here on nobody restores them. Returns how many."""
+def mark_for_purge(snapshots: "models.QuerySet[Snapshot, Any]") -> int:
+    """Decide that retired ones are deleted for good: from here on nobody restores them. Returns how many."""
     return _in_order(snapshots, RETIRED, reason=Reason.PURGED)
 
 

@@ -241,7 +241,7 @@ def _binaries_due(machine: UUID, now: datetime) -> Rows:
 
 
 def load(binary_id: UUID, owner: UUID) -> LoadedBinary | None:
-    """Take up a leased Binary."""
+    """Load a leased Binary."""
     binary = Binary.objects.filter(pk=binary_id, owner=owner).first()
     if binary is None or (binary.attempts and quarantine(Lease(Binary, binary_id, owner, binary.fence))):
         return None

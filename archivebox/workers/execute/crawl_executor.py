@@ -244,7 +244,7 @@ class LoadedCrawlRun:
 
 
 def load(run_id: UUID, owner: UUID) -> LoadedCrawlRun | None:
-    """Take up a leased CrawlRun: queue the programs that its plugins need, and read what is to be done.
+    """Load a leased CrawlRun: queue the programs that its plugins need, and read what is to be done.
 
     SettingError where a setting of its crawl is not allowed.
     """

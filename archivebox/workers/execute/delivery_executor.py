@@ -73,7 +73,7 @@ class DeliveryExecutor(LeasedItem):
         self.finish()
 
     async def handle_request(self, event: str) -> None:
-        """Nobody asks anything of a message but to be put down. It may have arrived: it is sent again, with its key."""
+        """Nobody asks anything of a message but its release. It may have arrived: it is sent again, with its key."""
         del event
         await self.abandon()
         await self.engine.journal.read(release, self.lease)
@@ -129,7 +129,7 @@ def _deliveries_due(now: datetime) -> Rows:
 
 
 def load(delivery_id: UUID, owner: UUID) -> LoadedDelivery | None:
-    """Take up a leased message; None: there is nothing to send, or not now."""
+    """Load a leased message; None: there is nothing to send, or not now."""
     held = Delivery.objects.filter(pk=delivery_id, owner=owner)
     delivery = held.select_related("webhook", "created_by__account").first()
     if delivery is None:

@@ -15,7 +15,7 @@ from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transient import OF_DATABASE, retry_transient
 from archivebox.config.resolve import SettingError
 from archivebox.jobs.begin import next_to_freeze
-from archivebox.jobs.carrying_out import NextPart, begin_anew, freeze_part, next_part, put_down, write_part
+from archivebox.jobs.carrying_out import NextPart, begin_anew, end_lease, freeze_part, next_part, write_part
 from archivebox.jobs.deed import Deed, DeferredError
 from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.job import Job
@@ -71,10 +71,10 @@ class JobExecutor(LeasedItem):
             self._thread.shutdown()
         if is_deferred and not self.ending:
             later = timezone.now() + DEFERRED_FOR
-            await self.engine.journal.read(partial(put_down, self._job, "release", retry_at=later))
+            await self.engine.journal.read(partial(end_lease, self._job, "release", retry_at=later))
             self.finish()
         elif problem or not self.ending:
-            await self.engine.journal.read(partial(put_down, self._job, "seal", problem=problem))
+            await self.engine.journal.read(partial(end_lease, self._job, "seal", problem=problem))
             self.finish()
 
     async def _go_on(self) -> None:
@@ -82,7 +82,7 @@ class JobExecutor(LeasedItem):
         while self._job.total is None and not self.ending:
             keys = await self._beside(next_to_freeze, self._job)
             self._know(await self.engine.journal.write(self.lease, freeze_part, self._job, keys))
-        if not self.ending and not await self._beside(self._deed.take_up):
+        if not self.ending and not await self._beside(self._deed.begin_or_resume):
             self._know(await self.engine.journal.write(self.lease, begin_anew, self._job))
         while not self.ending:
             part: NextPart | None = await self.engine.journal.read(next_part, self._job)
@@ -115,7 +115,7 @@ class JobExecutor(LeasedItem):
     async def handle_request(self, event: str) -> None:
         await self._stop()
         if not self.over.done():
-            await self.engine.journal.read(put_down, self._job, event)
+            await self.engine.journal.read(end_lease, self._job, event)
             self.finish()
 
     async def abandon(self) -> None:
@@ -155,7 +155,7 @@ def _jobs_due(now: datetime) -> Rows:
 
 
 def load(job_id: UUID, owner: UUID) -> Job | None:
-    """Take up a leased Job."""
+    """Load a leased Job."""
     job = Job.objects.select_related("created_by").filter(pk=job_id, owner=owner).first()
     if job is None or (job.attempts and quarantine(Lease(Job, job_id, owner, job.fence))):
         return None

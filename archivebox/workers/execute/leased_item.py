@@ -9,7 +9,7 @@ from archivebox.workers.queue.lease import Lease
 
 
 class LeasedItem(ABC):
-    """One leased object that this worker works on. ``over`` is done once it is put down or its lease is lost."""
+    """One leased object that this worker works on. ``over`` is done once it is released or its lease is lost."""
 
     def __init__(self, engine: Engine, lease: Lease) -> None:
         self.engine = engine
@@ -32,7 +32,7 @@ class LeasedItem(ABC):
 
     @abstractmethod
     async def handle_request(self, event: str) -> None:
-        """Do what somebody asked of its holder (``pause``, ``cancel``, ``release``), and put it down."""
+        """Do what somebody asked of its holder (``pause``, ``cancel``, ``release``), and end its lease."""
 
     async def requeue(self) -> None:
         """The worker stops: back to the queue with it, once its trees have ended."""

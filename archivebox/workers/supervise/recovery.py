@@ -76,7 +76,7 @@ def _reclaim_ownerless() -> int:
 def end_orphans(*, adopters: bool = True) -> int:
     """End processes of ours that serve nothing any more.
 
-    ``adopters``: live hooks of what is open are left to workers that will take them up.
+    ``adopters``: live hooks of what is open are left to workers that will adopt them.
     """
     found = processes.marked(DATA_FOLDER.root)
     unwanted = {mark for identity, mark in found.items() if not _is_wanted(mark, identity, adopters=adopters)}

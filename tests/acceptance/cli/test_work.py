@@ -122,7 +122,7 @@ def test_add_update_of_an_archived_url_runs_only_what_failed(cli: Type, put: Put
     assert len(cli("list").records) == 1
 
 
-def test_run_takes_up_what_was_queued_and_one_result_by_its_id(cli: Type, put: Put) -> None:
+def test_run_does_what_was_queued_and_one_result_by_its_id(cli: Type, put: Put) -> None:
     put(GOOD)
     cli("add", "--bg", "--plugins", "tiny", URL)
     assert cli("run").records[-1]["snapshots"] == {"sealed": 1}

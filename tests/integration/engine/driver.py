@@ -312,7 +312,7 @@ class Collection:
         return "\n".join(lines)
 
     def _runs_beside(self, row: Row) -> list[str]:
-        """All runs of that hook for that page or crawl: which should have ended, or been taken up."""
+        """All runs of that hook for that page or crawl: which should have ended, or been adopted."""
         work = ("crawl_id", "snapshot_id", "hook_name")
         fields = ("pk", "parent_id", "pid", "status", "end_reason", "started_at", "ended_at")
         where = self.rows("Process", *work, pk=row["pk"])[0]

@@ -1,4 +1,4 @@
-"""What was started and is taken up by nobody is ended, and its row says so: no hook outlives what it serves."""
+"""What was started and is adopted by nobody is ended, and its row says so: no hook outlives what it serves."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ def test_the_daemon_of_a_plugin_that_has_gone_is_ended_by_whoever_takes_its_craw
     assert daemon["end_reason"] == "sealed"
 
 
-def test_of_two_runs_of_a_daemon_the_later_is_taken_up_and_the_other_ended(forked: Collection) -> None:
+def test_of_two_runs_of_a_daemon_the_later_is_adopted_and_the_other_ended(forked: Collection) -> None:
     """A worker starts a daemon again that somebody has killed, and dies before the end of that one is on record."""
     forked.plugin("holds", {"on_Crawl__10_holds.daemon.bg.sh": HOLDS})
     forked.plugin("page", {"on_Snapshot__20_page.sh": WAITS})

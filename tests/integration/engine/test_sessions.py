@@ -275,7 +275,7 @@ def test_a_page_whose_proxy_dies_while_it_loads_is_opened_anew(forked: Collectio
     assert forked.ledger[:6] == opened_twice
 
 
-def test_pages_of_a_dead_worker_that_hold_tabs_are_taken_up_before_others(forked: Collection) -> None:
+def test_pages_of_a_dead_worker_that_hold_tabs_are_resumed_before_others(forked: Collection) -> None:
     """Those that were queued before would fill the next worker, and wait there for the tabs."""
     forked.settings["TABS"] = "1"
     browser(forked, LEDGER + "note shoots\n")

@@ -190,7 +190,7 @@ def test_pages_that_wait_come_first_and_those_at_work_where_no_core_is_idle(monk
     (page,) = sealed("one")
     job = leased(begin(JobRequest("measure", created_by=system_user(), snapshots=[page.pk])))
     deed, turn = DEEDS["measure"](job), IdleCheck()
-    deed.take_up()
+    deed.begin_or_resume()
     assert turn.has_come()
     assert not turn.is_over()
 

@@ -25,7 +25,7 @@ from archivebox.export.wacz import index
 from archivebox.export.writer import PartFiles
 from archivebox.export.zip_parts import DIRECTORY, end_zip, zip_part
 from archivebox.jobs.begin import JobRequest, begin
-from archivebox.jobs.carrying_out import next_part, put_down, write_part
+from archivebox.jobs.carrying_out import end_lease, next_part, write_part
 from archivebox.jobs.deed import DeferredError
 from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.models import Job
@@ -154,7 +154,7 @@ def test_an_export_goes_on_behind_what_was_whole(format: str) -> None:  # noqa: 
     for is_on_record in (True, False, True):
         deed, part = DEEDS["export"](job), next_part(job)
         assert part
-        assert deed.take_up()
+        assert deed.begin_or_resume()
         deed.prepare(part.keys)
         if is_on_record:
             known = write_part(job, deed, part)
@@ -186,7 +186,7 @@ def test_what_an_export_has_lost_is_written_anew(keys: Keys) -> None:
     job = leased(begin(request_of(keys, "zip")))
     deed, part = DEEDS["export"](job), next_part(job)
     assert part
-    deed.take_up()
+    deed.begin_or_resume()
     deed.prepare(part.keys)
     assert write_part(job, deed, part)
     for path in DATA_FOLDER.exports.glob(f"{job.pk}.*"):
@@ -203,10 +203,10 @@ def test_an_export_waits_for_a_process_that_still_writes(keys: Keys) -> None:
     job = leased(begin(request_of(keys, "zip")))
     late, part = DEEDS["export"](job), next_part(job)
     assert part
-    late.take_up()
+    late.begin_or_resume()
     late.prepare(part.keys)
     with pytest.raises(DeferredError):
-        DEEDS["export"](job).take_up()
+        DEEDS["export"](job).begin_or_resume()
     late.close()
     Job.objects.filter(pk=job.pk).update(owner=None)
     assert carried_out(job).done == 5
@@ -333,11 +333,11 @@ def test_what_an_export_that_comes_to_nothing_has_written_goes_with_it(
     job = leased(begin(request_of(keys, "zip")))
     deed, part = DEEDS["export"](job), next_part(job)
     assert part
-    deed.take_up()
+    deed.begin_or_resume()
     deed.prepare(part.keys)
     deed.close()
     written = list(DATA_FOLDER.exports.glob(f"{job.pk}.*"))
     assert written
     with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
-        put_down(job, end, **({"problem": "No space left on device"} if end == "seal" else {}))
+        end_lease(job, end, **({"problem": "No space left on device"} if end == "seal" else {}))
     assert not any(map(Path.exists, written))

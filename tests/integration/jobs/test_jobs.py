@@ -21,7 +21,7 @@ from archivebox.core.crawl_control.retry import retry_failed
 from archivebox.core.evidence.signature import STATEMENT, UNSIGNED, sign
 from archivebox.core.evidence.verification import NO_HASHES
 from archivebox.core.models import ArchiveResult, Snapshot
-from archivebox.core.versions.url_versions import doom, restore
+from archivebox.core.versions.url_versions import mark_for_purge, restore
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
 from archivebox.jobs.begin import JobRefusedError, JobRequest, begin, freeze, next_to_freeze
@@ -173,7 +173,7 @@ def test_who_brings_back_what_is_about_to_be_deleted_waits_and_finds_it_gone(key
     remove(rows)
     with ThreadPoolExecutor(max_workers=1) as others:
         with write_transaction():
-            assert doom(rows) == 5
+            assert mark_for_purge(rows) == 5
             restored = others.submit(restore, rows.all())
             wait_for("the restoring", somebody_waits)
         assert restored.result() == 0

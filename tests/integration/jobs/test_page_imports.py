@@ -90,7 +90,7 @@ def test_files_of_a_part_that_was_cut_short_are_written_anew(source: Path) -> No
     part = next_part(job)
     assert part is not None
     killed = ImportPages(job)
-    killed.take_up()
+    killed.begin_or_resume()
     killed.prepare(part.keys)
     for path in DATA_FOLDER.users.rglob("singlefile.html"):
         path.write_text("half")

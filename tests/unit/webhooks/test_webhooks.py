@@ -20,7 +20,7 @@ from archivebox.crawls import control
 from archivebox.crawls.models import Crawl, CrawlSchedule
 from archivebox.crawls.schedule import Template
 from archivebox.jobs.begin import JobRequest, begin
-from archivebox.jobs.carrying_out import put_down
+from archivebox.jobs.carrying_out import end_lease
 from archivebox.jobs.models import Job
 from archivebox.lib.egress import Dialer, DialRules
 from archivebox.lib.networks import NetworkRules
@@ -92,7 +92,7 @@ def test_what_happens_is_told_in_its_own_transaction_to_those_who_want_it() -> N
     job = begin(
         JobRequest("tag", created_by=crawl.created_by, options={"tags": ["x"]}, snapshots=[crawl.snapshot_set.get().pk])
     )
-    put_down(Job.objects.get(pk=job.pk), "seal")
+    end_lease(Job.objects.get(pk=job.pk), "seal")
     told = list(Delivery.objects.filter(webhook=every).order_by("pk").values_list("event", flat=True))
     assert told == ["crawl.paused", "crawl.cancelled", "schedule.started", "crawl.finished", "job.finished"]
     assert Delivery.objects.get(webhook=some).object_id == crawl.pk

@@ -1,4 +1,4 @@
-"""A Snapshot's rows at both ends of its work: read and planned when a worker takes it, sealed or put down after."""
+"""A Snapshot's rows at both ends of its work: read and planned when a worker claims it, sealed or released after."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -127,7 +127,7 @@ def _is_unjudged(result: Known, row: Process | None) -> bool:
 
 
 def load(snapshot_id: UUID, owner: UUID) -> Loaded | None:
-    """Take up a leased Snapshot: enter `started` if it is not, and read what is to be done. None: no longer ours."""
+    """Load a leased Snapshot: enter `started` if it is not, and read what is to be done. None: no longer ours."""
     snapshot = next(iter(_leased(snapshot_id, owner)), None)
     if snapshot is None:
         return None

@@ -1,4 +1,4 @@
-"""What a worker takes up of a crawl."""
+"""What a worker loads of a crawl."""
 
 import pytest
 from django.utils import timezone
