@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from archivebox.base_models.rows import new_id
+from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.begin import next_to_freeze
 from archivebox.jobs.carrying_out import begin_anew, end_lease, freeze_part, next_part, write_part
-from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.models import Job
 
 
@@ -26,17 +26,17 @@ def carried_out(job: Job, between: Callable[[], object] = lambda: None) -> Job:
     while known and known.total is None:
         known = freeze_part(known, next_to_freeze(known))
     assert known
-    deed = DEEDS[known.kind](known)
-    if not deed.begin_or_resume():
+    action = ACTIONS[known.kind](known)
+    if not action.begin_or_resume():
         begin_anew(known)
         known.refresh_from_db()
     while part := next_part(known):
-        deed.prepare(part.keys)
+        action.prepare(part.keys)
         between()
-        known = write_part(known, deed, part)
+        known = write_part(known, action, part)
         assert known
-    deed.finish()
-    deed.close()
+    action.finish()
+    action.close()
     end_lease(known, "seal")
     known.refresh_from_db()
     return known

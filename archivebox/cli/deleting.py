@@ -7,14 +7,14 @@ from archivebox.cli.session import Session
 
 
 def confirm(
-    session: Session, count: int, noun: str, deed: str, show: Callable[[], object], *, yes: bool, dry_run: bool
+    session: Session, count: int, noun: str, verb: str, show: Callable[[], object], *, yes: bool, dry_run: bool
 ) -> bool:
     """Whether to go on: ``yes``, or somebody at a terminal said so, having been shown which they are."""
     if yes and not dry_run:
         return True
     show()
-    if not dry_run and session.out.ask(f"{counted(count, noun)} will be {deed}. Continue?"):
+    if not dry_run and session.out.ask(f"{counted(count, noun)} will be {verb}. Continue?"):
         return True
     hint = "" if dry_run else " --yes does it."
-    session.out.say(f"Nothing was done: {counted(count, noun)} would be {deed}.{hint}")
+    session.out.say(f"Nothing was done: {counted(count, noun)} would be {verb}.{hint}")
     return False

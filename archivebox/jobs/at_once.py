@@ -15,9 +15,9 @@ from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
 from archivebox.core.tag import Tag
 from archivebox.crawls import control
 from archivebox.crawls.crawl import Crawl
+from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.begin import JobRequest, Noting, begin, in_silence
 from archivebox.jobs.carrying_out import note
-from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.job import Job, JobPart, packed
 from archivebox.lib.jsonl import JSON
 from archivebox.search.finding import newest_keys
@@ -47,7 +47,7 @@ def do(request: JobRequest, *, noting: Noting = in_silence) -> Job:
 def _chosen(request: JobRequest) -> list[UUID]:
     """Those that are meant; of more than FEW one more than that."""
     if request.query is not None:
-        sight, among = request.sight or sight_of(request.created_by), DEEDS[request.kind].rows()
+        sight, among = request.sight or sight_of(request.created_by), ACTIONS[request.kind].rows()
         return newest_keys(chosen(request.query, sight, among=among, every=True), FEW + 1)
     if (former := request.former) is not None:
         return _keys_of(former) if former.total is not None and former.total <= FEW else []
@@ -60,16 +60,16 @@ def _keys_of(job: Job) -> list[UUID]:
 
 def _carry_out(job: Job, keys: Sequence[UUID], noting: Noting) -> None:
     """All of it is one part, and one transaction."""
-    deed = DEEDS[job.kind](job)
-    deed.prepare(keys)
+    action = ACTIONS[job.kind](job)
+    action.prepare(keys)
     with write_transaction():
         job.save(force_insert=True)
         JobPart.objects.create(job=job, number=0, keys_packed=packed(keys))
         if job.kind in OPPOSITE:
             job.memory["changed"] = _tags_to_change(job, keys)
         if job.kind == Job.Kind.VISIBILITY:
-            job.memory["seen_by"] = _visibilities(deed.among(), keys)
-        failures = deed.write(keys)
+            job.memory["seen_by"] = _visibilities(action.among(), keys)
+        failures = action.write(keys)
         note(job, failures)
         job.position, job.failed, job.done = 1, len(failures), len(keys) - len(failures)
         job.save()

@@ -7,8 +7,8 @@ from uuid import UUID
 from django.utils import timezone
 
 from archivebox.base_models.transactions import write_transaction
+from archivebox.jobs.action import Failures, JobAction
 from archivebox.jobs.begin import freeze
-from archivebox.jobs.deed import Deed, Failures
 from archivebox.jobs.job import Job, JobFailure, JobPart
 
 
@@ -45,14 +45,14 @@ def freeze_part(known: Job, keys: Sequence[UUID]) -> Job | None:
     return job
 
 
-def write_part(known: Job, deed: Deed, part: NextPart) -> Job | None:
+def write_part(known: Job, action: JobAction, part: NextPart) -> Job | None:
     """Do it to a part, and note that it is done; None: the lease is lost. What is done already is not done again."""
     with write_transaction():
         job = held(known)
         if job is None or job.position != part.number:
             return job
-        deed.job = job
-        failures = deed.write(part.keys)
+        action.job = job
+        failures = action.write(part.keys)
         note(job, failures)
         job.position += 1
         job.failed += len(failures)

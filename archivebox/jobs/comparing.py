@@ -8,7 +8,7 @@ from uuid import UUID
 
 from archivebox.core.outputs.replay_quality import Count, Score, record_score
 from archivebox.core.snapshot import Snapshot, SnapshotQuerySet
-from archivebox.jobs.deed import DeferredError, Failures, FallibleDeed
+from archivebox.jobs.action import DeferredError, Failures, FallibleAction
 from archivebox.jobs.job import Job
 from archivebox.jobs.turns import IdleCheck
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from archivebox.replay.likeness import Comparing, Likeness
 
 
-class MeasureChosen(FallibleDeed):
+class MeasureChosen(FallibleAction):
     """Measures the replay of pages that somebody has chosen."""
 
     batch: ClassVar[int] = 2

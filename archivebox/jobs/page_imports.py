@@ -16,7 +16,7 @@ from archivebox.imports.rows import PageImport
 from archivebox.imports.take_over import take_over
 from archivebox.imports.transfer import Transfer
 from archivebox.imports.write import PageWriter
-from archivebox.jobs.deed import Deed, DeferredError, Failures, Options
+from archivebox.jobs.action import DeferredError, Failures, JobAction, Options
 from archivebox.jobs.job import Job, JobPart
 from archivebox.lib.jsonl import JSON
 from archivebox.search.backend import SearchUnavailableError
@@ -46,7 +46,7 @@ class ImportCounts:
         self.size += sum(written.size for written in batch.written)
 
 
-class ImportPages(Deed):
+class ImportPages(JobAction):
     """Imports pages with their files; each key of a part stands for a page of the source."""
 
     batch: ClassVar[int] = 20

@@ -102,10 +102,10 @@ def _write_file(session: Session, changes: Mapping[str, str | None]) -> None:
         raise BadInputError(f"{error}.") from None
 
 
-def _tell(session: Session, deed: str, names: list[str], places: list[str]) -> None:
+def _tell(session: Session, verb: str, names: list[str], places: list[str]) -> None:
     """What was changed, and what goes before it."""
     record = {"type": "Settings", "path": places[0], "names": names, "places": places}
-    session.out.event(record, f"{deed} in {' and '.join(places)}: {', '.join(names)}.")
+    session.out.event(record, f"{verb} in {' and '.join(places)}: {', '.join(names)}.")
     overruled = [name for name in names if os.environ.get(name)]
     if overruled:
         session.out.warn(f"The environment sets {', '.join(overruled)}, which goes before it.")

@@ -46,8 +46,8 @@ def _cleanup_processes(session: Session, args: tuple[str, ...]) -> int:
         "older_than_seconds": older_than.total_seconds(),
         "dry_run": given.dry_run,
     }
-    deed = "would be deleted" if given.dry_run else "deleted"
+    verb = "would be deleted" if given.dry_run else "deleted"
     number = cleaned.succeeded + cleaned.failed
-    session.out.event(record, f"{counted(number, 'record')} {deed} ({cleaned.failed:,} of failed processes, "
+    session.out.event(record, f"{counted(number, 'record')} {verb} ({cleaned.failed:,} of failed processes, "
                               f"which stay {FAILED_STAY} times as long).")  # fmt: skip
     return 0

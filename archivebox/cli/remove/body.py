@@ -22,15 +22,15 @@ def run(session: Session, *, every: bool, yes: bool, dry_run: bool, undo: bool, 
         return 0
     if count == 0:
         raise BadInputError("No snapshots match. Nothing was done. `archivebox list` shows what is there.")
-    deed = "brought back" if undo else "removed"
-    if not confirm(session, count, "snapshot", deed, lambda: show(session.out, rows), yes=yes, dry_run=dry_run):
+    verb = "brought back" if undo else "removed"
+    if not confirm(session, count, "snapshot", verb, lambda: show(session.out, rows), yes=yes, dry_run=dry_run):
         return 0
     done, problem = (bring_back if undo else remove)(rows)
     if problem:
         session.out.warn(problem)
     record = {"type": "Removal", "snapshots": done, "undo": undo}
     hint = "" if undo else " Their files stay; `archivebox remove --undo` with the same choice brings them back."
-    session.out.event(record, f"{counted(done, 'snapshot')} {deed}.{hint}")
+    session.out.event(record, f"{counted(done, 'snapshot')} {verb}.{hint}")
     return 0
 
 

@@ -125,13 +125,13 @@ def remove(session: Session, *, ids: tuple[str, ...]) -> int:
     return _each(session, ids, "removed", registering.remove, "{} was removed.")
 
 
-def _each(session: Session, ids: tuple[str, ...], action: str, deed: Callable[[Webhook], object], said: str) -> int:
+def _each(session: Session, ids: tuple[str, ...], action: str, change: Callable[[Webhook], object], said: str) -> int:
     """Do it to each, and say so: ``said`` with the webhook's name in it."""
     for webhook in find_all(Webhook, ids):
         record = _record(webhook)
         with write_transaction():
             audit.record(None, f"webhook.{action}", webhook, url=webhook.url)
-            deed(webhook)
+            change(webhook)
         session.out.event(record, said.format(webhook))
     return 0
 

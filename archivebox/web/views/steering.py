@@ -22,7 +22,7 @@ from archivebox.crawls.crawl import Crawl
 from archivebox.web.crawl.visibility_form import chosen, seen_from_now_on
 from archivebox.web.views.crawls import crawl_or_404, crawl_page
 
-DEEDS = {
+ACTIONS = {
     "pause": (control.pause, "Paused."),
     "resume": (edit_crawl.go_on, "Resumed."),
     "cancel": (control.cancel, "Stopped. Archived pages are kept."),
@@ -43,12 +43,12 @@ def do(request: HttpRequest, crawl_id: UUID) -> HttpResponse:
     """Pause, resume, stop or discard it."""
     crawl = crawl_or_404(request, crawl_id)
     name = request.POST.get("change", "")
-    if name not in DEEDS:
+    if name not in ACTIONS:
         raise Http404("no such change")
-    deed, done = DEEDS[name]
+    change, done = ACTIONS[name]
     with write_transaction():  # before it is done: some of them are several transactions
         entry = audit.record(request.user, f"crawl.{name}", crawl)
-    if deed(crawl):
+    if change(crawl):
         messages.success(request, done)
     else:
         entry.delete()

@@ -14,10 +14,10 @@ from django.utils import timezone
 from archivebox.base_models.prepared import PreparedQuery, Rows
 from archivebox.base_models.transient import OF_DATABASE, retry_transient
 from archivebox.config.resolve import SettingError
+from archivebox.jobs.action import DeferredError, JobAction
+from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.begin import next_to_freeze
 from archivebox.jobs.carrying_out import NextPart, begin_anew, end_lease, freeze_part, next_part, write_part
-from archivebox.jobs.deed import Deed, DeferredError
-from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.job import Job
 from archivebox.search.backend import SearchUnavailableError
 from archivebox.search.query import QueryError
@@ -48,7 +48,7 @@ class JobExecutor(LeasedItem):
     def __init__(self, engine: Engine, lease: Lease, job: Job) -> None:
         super().__init__(engine, lease)
         self._job = job
-        self._deed: Deed = DEEDS[job.kind](job)
+        self._action: JobAction = ACTIONS[job.kind](job)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="job")
         self._task = engine.in_background(self._carry_out())
 
@@ -82,15 +82,15 @@ class JobExecutor(LeasedItem):
         while self._job.total is None and not self.ending:
             keys = await self._beside(next_to_freeze, self._job)
             self._know(await self.engine.journal.write(self.lease, freeze_part, self._job, keys))
-        if not self.ending and not await self._beside(self._deed.begin_or_resume):
+        if not self.ending and not await self._beside(self._action.begin_or_resume):
             self._know(await self.engine.journal.write(self.lease, begin_anew, self._job))
         while not self.ending:
             part: NextPart | None = await self.engine.journal.read(next_part, self._job)
             if part is None:
-                await self._beside(self._deed.finish)
+                await self._beside(self._action.finish)
                 return
-            await self._beside(self._deed.prepare, part.keys)
-            self._know(await self.engine.journal.write(self.lease, write_part, self._job, self._deed, part))
+            await self._beside(self._action.prepare, part.keys)
+            self._know(await self.engine.journal.write(self.lease, write_part, self._job, self._action, part))
 
     def _know(self, job: Job | None) -> None:
         """How far it is now; None: the lease is lost, and nothing more may be done."""
@@ -98,7 +98,7 @@ class JobExecutor(LeasedItem):
             self.ending = True
             self.finish()
         else:
-            self._job = self._deed.job = job
+            self._job = self._action.job = job
 
     async def _beside(self, work: Callable[..., T], *arguments: object) -> T:
         """Off the database thread, on a connection of its own: what is slow here keeps no page from its rows.
@@ -109,7 +109,7 @@ class JobExecutor(LeasedItem):
         return await self.engine.loop.run_in_executor(self._thread, patient)
 
     def _close(self) -> None:
-        self._deed.close()
+        self._action.close()
         connections.close_all()
 
     async def handle_request(self, event: str) -> None:
@@ -125,7 +125,7 @@ class JobExecutor(LeasedItem):
     async def _stop(self) -> None:
         """Begin no other part, and have the present one end soon where it takes long."""
         self.ending = True
-        self._deed.interrupt()
+        self._action.interrupt()
         await self._task
 
 

@@ -16,8 +16,8 @@ from django.http import HttpResponse
 
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.crawls.models import Crawl
+from archivebox.jobs.actions import ACTIONS, AddLinks
 from archivebox.jobs.carrying_out import next_part
-from archivebox.jobs.deeds import DEEDS, AddLinks
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.models import Job
 from tests import factories
@@ -141,7 +141,7 @@ def test_it_goes_on_where_it_was_and_ends_where_its_crawl_was_stopped(
     def die_once() -> None:
         looked.append(Snapshot.objects.count())
         if len(looked) == 2:  # what was prepared is lost, and is prepared again
-            DEEDS[Job.Kind.IMPORT](Job.objects.get()).prepare([])
+            ACTIONS[Job.Kind.IMPORT](Job.objects.get()).prepare([])
         if len(looked) == 3:
             arrange(Crawl.objects.all(), status="cancelled")
 

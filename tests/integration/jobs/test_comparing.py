@@ -15,9 +15,9 @@ from archivebox.contract.reasons import Reason, sentence
 from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.outputs.replay_quality import Count, Score, is_lossy, record_score
 from archivebox.crawls.models import Crawl
+from archivebox.jobs.action import DeferredError
+from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.begin import JobRequest, begin
-from archivebox.jobs.deed import DeferredError
-from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.measuring import AFTER_A_PROBLEM, measure_when_idle
 from archivebox.jobs.models import Job, JobFailure, JobPart
 from archivebox.jobs.turns import IdleCheck
@@ -189,8 +189,8 @@ def test_a_page_that_ends_its_workers_is_not_measured_again() -> None:
 def test_pages_that_wait_come_first_and_those_at_work_where_no_core_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     (page,) = sealed("one")
     job = leased(begin(JobRequest("measure", created_by=system_user(), snapshots=[page.pk])))
-    deed, turn = DEEDS["measure"](job), IdleCheck()
-    deed.begin_or_resume()
+    action, turn = ACTIONS["measure"](job), IdleCheck()
+    action.begin_or_resume()
     assert turn.has_come()
     assert not turn.is_over()
 
@@ -198,7 +198,7 @@ def test_pages_that_wait_come_first_and_those_at_work_where_no_core_is_idle(monk
     assert turn.is_over()
     assert not turn.has_come()
     with pytest.raises(DeferredError):
-        deed.prepare([page.pk])
+        action.prepare([page.pk])
 
     waiting = Snapshot.objects.exclude(pk=page.pk)
     Snapshot.claim(list(waiting.values_list("pk", flat=True)), new_id())
@@ -208,7 +208,7 @@ def test_pages_that_wait_come_first_and_those_at_work_where_no_core_is_idle(monk
     monkeypatch.setattr("psutil.cpu_percent", lambda _seconds: 0.0)
     assert turn.has_come()
     assert not turn.is_over(), "it began beside them"
-    deed.close()
+    action.close()
 
 
 def test_what_has_changed_since_it_was_measured_is_measured_again() -> None:

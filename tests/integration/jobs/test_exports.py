@@ -24,10 +24,10 @@ from archivebox.export.formats import FORMATS
 from archivebox.export.wacz import index
 from archivebox.export.writer import PartFiles
 from archivebox.export.zip_parts import DIRECTORY, end_zip, zip_part
+from archivebox.jobs.action import DeferredError
+from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.begin import JobRequest, begin
 from archivebox.jobs.carrying_out import end_lease, next_part, write_part
-from archivebox.jobs.deed import DeferredError
-from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.models import Job
 from archivebox.lib.links import bookmarks
 from tests import factories
@@ -152,15 +152,15 @@ def test_an_export_goes_on_behind_what_was_whole(format: str) -> None:  # noqa: 
     keys = archived(*(f"https://{number}.example/" for number in range(12)))
     unbroken, job = carried_out(begin(request_of(keys, format))).file, leased(begin(request_of(keys, format)))
     for is_on_record in (True, False, True):
-        deed, part = DEEDS["export"](job), next_part(job)
+        action, part = ACTIONS["export"](job), next_part(job)
         assert part
-        assert deed.begin_or_resume()
-        deed.prepare(part.keys)
+        assert action.begin_or_resume()
+        action.prepare(part.keys)
         if is_on_record:
-            known = write_part(job, deed, part)
+            known = write_part(job, action, part)
             assert known
             job = known
-        deed.close()
+        action.close()
     end = FORMATS[format].writer((DATA_FOLDER.exports / f"{job.pk}{FORMATS[format].suffix}").with_suffix(".part"))
     end.files.back_to(job.memory["lengths"])
     end.finish()
@@ -184,11 +184,11 @@ def content(path: Path) -> object:
 
 def test_what_an_export_has_lost_is_written_anew(keys: Keys) -> None:
     job = leased(begin(request_of(keys, "zip")))
-    deed, part = DEEDS["export"](job), next_part(job)
+    action, part = ACTIONS["export"](job), next_part(job)
     assert part
-    deed.begin_or_resume()
-    deed.prepare(part.keys)
-    assert write_part(job, deed, part)
+    action.begin_or_resume()
+    action.prepare(part.keys)
+    assert write_part(job, action, part)
     for path in DATA_FOLDER.exports.glob(f"{job.pk}.*"):
         path.unlink()
     Job.objects.filter(pk=job.pk).update(owner=None)
@@ -201,12 +201,12 @@ def test_what_an_export_has_lost_is_written_anew(keys: Keys) -> None:
 def test_an_export_waits_for_a_process_that_still_writes(keys: Keys) -> None:
     """Its lease ran out while it stood still; it may wake up within a part."""
     job = leased(begin(request_of(keys, "zip")))
-    late, part = DEEDS["export"](job), next_part(job)
+    late, part = ACTIONS["export"](job), next_part(job)
     assert part
     late.begin_or_resume()
     late.prepare(part.keys)
     with pytest.raises(DeferredError):
-        DEEDS["export"](job).begin_or_resume()
+        ACTIONS["export"](job).begin_or_resume()
     late.close()
     Job.objects.filter(pk=job.pk).update(owner=None)
     assert carried_out(job).done == 5
@@ -331,11 +331,11 @@ def test_what_an_export_that_comes_to_nothing_has_written_goes_with_it(
     keys: Keys, end: str, django_capture_on_commit_callbacks: object
 ) -> None:
     job = leased(begin(request_of(keys, "zip")))
-    deed, part = DEEDS["export"](job), next_part(job)
+    action, part = ACTIONS["export"](job), next_part(job)
     assert part
-    deed.begin_or_resume()
-    deed.prepare(part.keys)
-    deed.close()
+    action.begin_or_resume()
+    action.prepare(part.keys)
+    action.close()
     written = list(DATA_FOLDER.exports.glob(f"{job.pk}.*"))
     assert written
     with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]

@@ -24,10 +24,10 @@ from archivebox.core.models import ArchiveResult, Snapshot
 from archivebox.core.versions.url_versions import mark_for_purge, restore
 from archivebox.crawls import control
 from archivebox.crawls.models import Crawl
+from archivebox.jobs.action import GONE
+from archivebox.jobs.actions import ACTIONS
 from archivebox.jobs.begin import JobRefusedError, JobRequest, begin, freeze, next_to_freeze
 from archivebox.jobs.carrying_out import next_part, write_part
-from archivebox.jobs.deed import GONE
-from archivebox.jobs.deeds import DEEDS
 from archivebox.jobs.models import Job, JobFailure
 from archivebox.jobs.purging import purge_today
 from archivebox.lib.jsonl import JSON
@@ -87,15 +87,15 @@ def test_of_what_an_index_lists_a_later_part_is_asked_for_what_is_left(keys: Key
 
 def test_a_part_is_done_once_whoever_tries_it_again(keys: Keys) -> None:
     job = leased(begin(JobRequest("tag", created_by=system_user(), snapshots=keys, options={"tags": ["x"]})))
-    deed, part = DEEDS["tag"](job), next_part(job)
+    action, part = ACTIONS["tag"](job), next_part(job)
     assert part
-    assert write_part(job, deed, part)
-    again = write_part(job, deed, part)
+    assert write_part(job, action, part)
+    again = write_part(job, action, part)
     assert again
     assert (again.done, again.position) == (5, 1)
     other = new_id()
     Job.objects.filter(pk=job.pk).update(owner=other)
-    assert write_part(job, deed, part) is None
+    assert write_part(job, action, part) is None
 
 
 def test_what_is_removed_meanwhile_is_a_failure_with_its_reason(keys: Keys) -> None:
@@ -154,7 +154,7 @@ def test_what_is_deleted_for_good_is_brought_back_whole_or_not_at_all(keys: Keys
     job = leased(begin(JobRequest("purge", created_by=system_user(), snapshots=keys[1:3])))
     restored = Snapshot.objects.filter(pk=keys[1])
     assert restore(restored) == 1  # between the beginning of the job and its turn
-    DEEDS["purge"](job).prepare(keys[:3])  # here its worker dies
+    ACTIONS["purge"](job).prepare(keys[:3])  # here its worker dies
     assert [Snapshot.objects.get(pk=key).path.is_dir() for key in keys[:3]] == [True, True, False]
     assert restore(Snapshot.objects.filter(pk=keys[2])) == 0
     assert do("restore", keys[2:3]).failed == 1

@@ -485,8 +485,8 @@ def test_a_page_asks_the_database_as_often_whatever_there_is_to_show(client: Cli
 def test_passers_by_see_neither_processes_nor_what_only_people_inside_may_do(snapshot: Snapshot) -> None:
     answer = passer_by().get(f"/snapshots/{snapshot.pk}/")
     assert (answer.status_code, "/login/" in answer.headers["location"]) == (302, True)
-    for deed in ("tags", "notes", "retry", "capture", "verify", "remove", "restore"):
-        answer = passer_by().post(f"/snapshots/{snapshot.pk}/{deed}/")
+    for change in ("tags", "notes", "retry", "capture", "verify", "remove", "restore"):
+        answer = passer_by().post(f"/snapshots/{snapshot.pk}/{change}/")
         assert (answer.status_code, "/login/" in answer.headers["location"]) == (302, True)
     assert Snapshot.objects.get().retired_at is None
 

@@ -132,7 +132,7 @@ def point_elsewhere(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("deed", "changed", "missing", "added"),
+    ("change", "changed", "missing", "added"),
     [
         (change_byte, ("wget/warc/x.warc.gz",), (), ()),
         (add_byte, ("dom/output.html",), (), ()),
@@ -146,7 +146,7 @@ def point_elsewhere(folder: Path) -> None:
 )
 def test_every_change_is_found(
     folder: Path,
-    deed: Callable[[Path], None],
+    change: Callable[[Path], None],
     changed: tuple[str, ...],
     missing: tuple[str, ...],
     added: tuple[str, ...],
@@ -154,7 +154,7 @@ def test_every_change_is_found(
     before = build_manifest(folder, EXCLUDED)
     assert not compare(before, folder, EXCLUDED)
 
-    deed(folder)
+    change(folder)
 
     difference = compare(before, folder, EXCLUDED)
     assert difference

@@ -202,9 +202,9 @@ def test_nothing_is_archived_in_the_name_of_an_account_that_is_let_in_no_more() 
     people.disable(by, anna)
     assert (again(told).is_paused, again(told).skipped_for, again(other).is_paused) == (True, "disabled", False)
     assert not Crawl.objects.exists()
-    for deed in (schedules.resume, schedules.run_now):
+    for change in (schedules.resume, schedules.run_now):
         with pytest.raises(schedules.OwnerDisabledError, match="anna is disabled"):
-            deed(again(told))
+            change(again(told))
     people.enable(by, anna)
     assert schedules.resume(again(told))
 

@@ -21,7 +21,7 @@ class DeferredError(Exception):
     """The job makes way for work that comes first, and goes on later; nothing was done to its present part."""
 
 
-class Deed:
+class JobAction:
     """One kind of job at work on one Job. An OSError or SearchUnavailableError ends the job, with its sentence."""
 
     batch: ClassVar[int] = 100
@@ -76,7 +76,7 @@ class Deed:
         """The worker has ended its work on it."""
 
 
-class FallibleDeed(Deed):
+class FallibleAction(JobAction):
     """One that may fail for some of a part, which :meth:`prepare` finds out."""
 
     def __init__(self, job: Job) -> None:

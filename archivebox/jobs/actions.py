@@ -21,8 +21,8 @@ from archivebox.crawls.crawl import Crawl
 from archivebox.export.formats import FORMATS
 from archivebox.export.pages import pages_of
 from archivebox.hooks import plugins
+from archivebox.jobs.action import DeferredError, Failures, FallibleAction, JobAction, Options, texts
 from archivebox.jobs.comparing import MeasureCaptures, MeasureChosen
-from archivebox.jobs.deed import Deed, DeferredError, Failures, FallibleDeed, Options, texts
 from archivebox.jobs.imported import Imported
 from archivebox.jobs.job import Job
 from archivebox.jobs.page_imports import ImportPages
@@ -33,7 +33,7 @@ from archivebox.replay.scripts.view import forget_views_of
 from archivebox.search.upkeep import forget, learn
 
 
-class _Tagging(Deed):
+class _Tagging(JobAction):
     @classmethod
     def check(cls, options: Options) -> dict[str, JSON]:
         names = texts(options, "tags")
@@ -58,7 +58,7 @@ class RemoveTags(_Tagging):
         untag(keys, self.job.options["tags"])
 
 
-class RetryFailed(Deed):
+class RetryFailed(JobAction):
     """Runs again what failed, of some plugins or for some reason alone where options say so."""
 
     @classmethod
@@ -70,7 +70,7 @@ class RetryFailed(Deed):
         retry_failed(rows, self.job.options["plugins"], self.job.options["reason"])
 
 
-class CaptureAgain(Deed):
+class CaptureAgain(JobAction):
     """Makes a new version of each, in one crawl for all of the job."""
 
     @classmethod
@@ -88,7 +88,7 @@ class CaptureAgain(Deed):
         self.job.memory["crawl"] = str(crawl.pk)
 
 
-class ChangeVisibility(Deed):
+class ChangeVisibility(JobAction):
     """Lets others see them, or fewer."""
 
     why_not = "Who sees it is changed by its owner and by administrators; or it is not there any more."
@@ -108,7 +108,7 @@ class ChangeVisibility(Deed):
         show(rows, Visibility(self.job.options["visibility"]))
 
 
-class Remove(Deed):
+class Remove(JobAction):
     """Takes them out of every list and out of the search; their files stay until retention."""
 
     def prepare(self, keys: Sequence[UUID]) -> None:
@@ -119,7 +119,7 @@ class Remove(Deed):
         retire(rows)
 
 
-class RestoreSnapshots(Deed):
+class RestoreSnapshots(JobAction):
     """Undoes a removal."""
 
     @classmethod
@@ -135,7 +135,7 @@ class RestoreSnapshots(Deed):
         restore(rows)
 
 
-class Purge(Deed):
+class Purge(JobAction):
     """Deletes files and rows of what was removed and is not to be brought back any more.
 
     First nobody can bring it back, then its files go, then its row: what is cut short is found, and done, by the next.
@@ -162,7 +162,7 @@ class Purge(Deed):
         rows.delete()
 
 
-class Verify(FallibleDeed):
+class Verify(FallibleAction):
     """Compares files with the hashes that were made of them, and these with their signature."""
 
     batch = 10
@@ -171,7 +171,7 @@ class Verify(FallibleDeed):
         self._found = problems_of(self.among().filter(pk__in=keys).only("output_dir"))
 
 
-class SignHashes(FallibleDeed):
+class SignHashes(FallibleAction):
     """Signs the hashes of pages that were kept without a signature, where their files are as they were hashed."""
 
     batch = 10
@@ -193,7 +193,7 @@ class SignHashes(FallibleDeed):
                 list_signature(page)
 
 
-class Export(Deed):
+class Export(JobAction):
     """Writes them into one file, which lies in exports/ when it is whole."""
 
     batch = 10
@@ -242,7 +242,7 @@ class Export(Deed):
         self._writer.close()
 
 
-class AddLinks(Deed):
+class AddLinks(JobAction):
     """Adds the URLs of an import, in one crawl; each key of a part stands for a line."""
 
     batch = 1_000
@@ -283,7 +283,7 @@ def _plugins(options: Options) -> list[JSON]:
     return list(names)
 
 
-DEEDS: dict[str, type[Deed]] = {
+ACTIONS: dict[str, type[JobAction]] = {
     Job.Kind.TAG: AddTags,
     Job.Kind.UNTAG: RemoveTags,
     Job.Kind.RETRY: RetryFailed,
