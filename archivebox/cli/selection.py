@@ -25,7 +25,7 @@ from archivebox.lib.urls import BadUrl, parse_url
 
 NOTHING_SAID = "Say which {}: by {}; by records on stdin, such as {} prints in a pipe; or --all."
 OF_PAGES = ("pages", "a query, ids or URLs (--help lists what chooses)", "`archivebox list`")
-URLS_AT_ONCE = 500
+URLS_PER_QUERY = 500
 
 
 class Selected(NamedTuple):
@@ -183,7 +183,7 @@ def _tag_keys(records: Sequence[StdinRecord]) -> set[UUID]:
 def _of_urls(records: Sequence[StdinRecord]) -> set[UUID]:
     """Every version of the URLs of these records; BadInputError names the first of which there is none."""
     keys: set[UUID] = set()
-    for batch in batches(records, URLS_AT_ONCE):
+    for batch in batches(records, URLS_PER_QUERY):
         urls = {_href(record): record for record in batch}
         found = dict(Snapshot.objects.filter(url__in=list(urls)).values_list("pk", "url"))
         for url in urls.keys() - set(found.values()):

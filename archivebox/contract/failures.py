@@ -15,7 +15,7 @@ from archivebox.contract.reasons import Reason
 class Retried(StrEnum):
     """When a result that failed is tried again. Whatever is not NEVER is also tried again when somebody asks."""
 
-    AT_ONCE = "at once, and not counted as an attempt"
+    IMMEDIATELY = "at once, and not counted as an attempt"
     BACK_OFF = "after 1, 4 and 16 minutes, until MAX_ATTEMPTS is reached"
     AS_ASKED = "when the server said (`retry_after`), else by back-off, until MAX_ATTEMPTS is reached"
     AS_DECLARED = "by back-off where the hook says that it may pass (`retry`), else when somebody asks"
@@ -33,9 +33,11 @@ class RetryPolicy(NamedTuple):
 
 FAILURES: Mapping[Reason, RetryPolicy] = MappingProxyType(
     {
-        Reason.LOST: RetryPolicy(Retried.AT_ONCE, True, "Nobody saw its end: it died with its worker."),
-        Reason.PAGE_LOST: RetryPolicy(Retried.AT_ONCE, True, "The live page died below it. The page is opened anew."),
-        Reason.RELEASED: RetryPolicy(Retried.AT_ONCE, True, "Its page was paused or given back while it ran."),
+        Reason.LOST: RetryPolicy(Retried.IMMEDIATELY, True, "Nobody saw its end: it died with its worker."),
+        Reason.PAGE_LOST: RetryPolicy(
+            Retried.IMMEDIATELY, True, "The live page died below it. The page is opened anew."
+        ),
+        Reason.RELEASED: RetryPolicy(Retried.IMMEDIATELY, True, "Its page was paused or given back while it ran."),
         Reason.CRASHED: RetryPolicy(
             Retried.BACK_OFF, True, "A full disk or a dead helper process ends a hook this way."
         ),
@@ -106,4 +108,4 @@ BY_KILL = frozenset(reason for reason, policy in FAILURES.items() if policy.by_k
 
 def is_retried_by_itself(reason: Reason) -> bool:
     """Whether a failure for this reason is tried again without anybody asking, if its hook says nothing of it."""
-    return FAILURES[reason].retried in {Retried.AT_ONCE, Retried.BACK_OFF, Retried.AS_ASKED}
+    return FAILURES[reason].retried in {Retried.IMMEDIATELY, Retried.BACK_OFF, Retried.AS_ASKED}

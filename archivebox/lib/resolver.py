@@ -7,7 +7,7 @@ from ipaddress import ip_address
 
 from archivebox.lib.networks import IPAddress
 
-AT_ONCE = 32
+MAX_THREADS = 32
 
 
 def resolve(names: Iterable[str], seconds: float) -> dict[str, tuple[IPAddress, ...]]:
@@ -15,7 +15,7 @@ def resolve(names: Iterable[str], seconds: float) -> dict[str, tuple[IPAddress, 
 
     getaddrinfo(3) cannot be interrupted: what is late goes on in its thread and is forgotten.
     """
-    pool = ThreadPoolExecutor(AT_ONCE, "resolver")
+    pool = ThreadPoolExecutor(MAX_THREADS, "resolver")
     asked = {name: pool.submit(_addresses, name) for name in set(names)}
     wait(asked.values(), seconds)
     pool.shutdown(wait=False, cancel_futures=True)

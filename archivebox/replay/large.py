@@ -6,9 +6,9 @@ from functools import partial
 from typing import Protocol
 
 from archivebox.replay.recorded import Reply
-from archivebox.replay.rewritten import AT_ONCE, LargeDocumentError
+from archivebox.replay.rewritten import MAX_REWRITERS, LargeDocumentError
 
-_large = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="large")
+_large = ThreadPoolExecutor(MAX_REWRITERS, thread_name_prefix="large")
 
 
 class Make(Protocol):

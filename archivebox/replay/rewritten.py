@@ -28,13 +28,13 @@ LARGE = {DocumentKind.CSS: 512 * 1024}
 LARGE_DOCUMENT = 128 * 1024
 """Bytes beyond which a process of its own does it, which starts in 0.3 s: a document takes up to a hundred times its
 size in memory, a style sheet four times."""
-AT_ONCE = 2
+MAX_REWRITERS = 2
 """Processes that rewrite, each of up to 1 GB; others wait."""
 MOST = 512 * 1024 * 1024
 """Bytes that are kept; beyond, those go that were not looked at for longest."""
 _MODULE = "archivebox.replay.rewriting.document_main"
 _CODE = Path(__file__).parent
-_places = BoundedSemaphore(AT_ONCE)
+_places = BoundedSemaphore(MAX_REWRITERS)
 
 
 class LargeDocumentError(Exception):

@@ -24,8 +24,7 @@ from archivebox.lib.batches import batches
 __all__ = ["create", "refuse_early", "update"]
 
 REFUSED = 2
-AT_ONCE = 500
-"""Pages of one transaction."""
+PAGES_PER_TRANSACTION = 500
 CHANGES: Mapping[str, Callable[[Snapshot], bool]] = {
     "queued": control.resume,
     "paused": control.pause,
@@ -91,7 +90,7 @@ def _tag(keys: Sequence[UUID], names: Sequence[str], gone: Sequence[str]) -> Non
 
 
 def _each_batch(rows: SnapshotQuerySet, change: Callable[[Sequence[UUID]], object]) -> None:
-    for keys in batches(list(rows.values_list("pk", flat=True)), AT_ONCE):
+    for keys in batches(list(rows.values_list("pk", flat=True)), PAGES_PER_TRANSACTION):
         with write_transaction():
             change(keys)
 

@@ -12,7 +12,7 @@ from archivebox.lib.files import OutputFile, iter_outputs, walk_few
 
 MOST_LISTED = 10_000
 """Files that a result names, those of its folder itself first; whoever shows a page reads all names."""
-LISTED_AT_ONCE = 500
+MAX_LISTED = 500
 """Files and folders of one hook that its worker looks through while everything else waits."""
 NO_OUTPUT = (".pid", ".sock", ".lock", ".log")
 """Endings of files that a program keeps for itself: by these alone no hook has succeeded."""
@@ -63,7 +63,7 @@ class Listing:
 
 def files_before(folder: Path) -> dict[str, float] | None:
     """What lies in a folder before a hook starts, and when that was changed; None where that is too much to look at."""
-    files = walk_few(folder, LISTED_AT_ONCE)
+    files = walk_few(folder, MAX_LISTED)
     return None if files is None else {file.path: file.changed_at for file in files}
 
 
@@ -74,7 +74,7 @@ def list_outputs(folder: Path, claim: Claim) -> Listing:
 
 def list_few_outputs(folder: Path, claim: Claim) -> Listing | None:
     """The same where little lies there, in a few milliseconds; None where it would take longer."""
-    files = walk_few(folder, LISTED_AT_ONCE)
+    files = walk_few(folder, MAX_LISTED)
     return None if files is None else _listing(iter(files), claim)
 
 

@@ -20,7 +20,7 @@ from archivebox.plugins.base.warc import Member, members
 CDX, IDX = "index.cdx.gz", "index.idx"
 LINES_OF_BLOCK = 3_000
 """As other programs have them (pywb, ZipNum)."""
-SORTED_AT_ONCE = 32 * 1024 * 1024
+SORTED_BYTES = 32 * 1024 * 1024
 """Bytes of lines that are sorted in memory."""
 _REQUEST_LINE = 1 << 16
 
@@ -95,7 +95,7 @@ def _sorted(lines: BinaryIO, folder: Path) -> Iterator[bytes]:
     """In the order of bytes, with no more of them in memory than said above."""
     lines.seek(0)
     runs: list[Iterable[bytes]] = []
-    while some := lines.readlines(SORTED_AT_ONCE):
+    while some := lines.readlines(SORTED_BYTES):
         run = TemporaryFile(dir=folder)  # noqa: SIM115 - closed with the last line
         run.writelines(sorted(some))
         run.seek(0)

@@ -51,10 +51,10 @@ ADDRESSES_MAX = 16
 """Addresses of one name that are tried."""
 LOOKUPS_MAX = 16
 """Names that one crawl may have looked up at a time, so that silent ones leave threads to the others."""
-_LOOKUPS_AT_ONCE = 64
+_MAX_LOOKUPS = 64
 """getaddrinfo(3) blocks a thread each, for 10 s and more where a name server is silent."""
 
-_threads = ThreadPoolExecutor(_LOOKUPS_AT_ONCE, "resolver")
+_threads = ThreadPoolExecutor(_MAX_LOOKUPS, "resolver")
 
 
 class DialedConnection(NamedTuple):

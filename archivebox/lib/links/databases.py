@@ -23,7 +23,7 @@ _COPIES, _PAUSE = 5, 0.2
 """Copies that are tried while a browser writes, and the seconds between two."""
 _LONGEST = 16_000_000
 """Bytes of one value or row."""
-_STEPS_ALWAYS, _STEPS_A_BYTE, _STEPS_AT_ONCE = 2_000_000, 8, 100_000
+_STEPS_ALWAYS, _STEPS_A_BYTE, _STEPS_PER_CALL = 2_000_000, 8, 100_000
 """What SQLite may do for one list: a row has at least 40 bytes and takes less than a hundred steps."""
 _MOST_FOLDERS, _MOST_ROWS = 100_000, 10_000
 """Folders of a profile, and bookmarks and tags of one page."""
@@ -153,9 +153,9 @@ def _opened(path: Path) -> sqlite3.Connection:
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
     database.text_factory = lambda raw: raw.decode("utf-8", "replace").replace("\0", "\ufffd")
     size = sum(one.stat().st_size for one in path.parent.iterdir())
-    left = (_STEPS_ALWAYS + _STEPS_A_BYTE * size) // _STEPS_AT_ONCE
+    left = (_STEPS_ALWAYS + _STEPS_A_BYTE * size) // _STEPS_PER_CALL
     steps = iter(range(left))
-    database.set_progress_handler(lambda: next(steps, None) is None, _STEPS_AT_ONCE)
+    database.set_progress_handler(lambda: next(steps, None) is None, _STEPS_PER_CALL)
     for setting in ("trusted_schema = OFF", "cell_size_check = ON", "query_only = ON"):
         database.execute(f"PRAGMA {setting}")
     return database

@@ -11,7 +11,7 @@ from archivebox.plugins.base.inject import World
 from archivebox.plugins.base.tab import Tab, open_page
 
 SCRIPT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "scroll.js")
-AT_ONCE = 0.001  # seconds, for what has come already: with none at all nothing is read
+NO_WAIT = 0.001  # seconds, for what has come already: with none at all nothing is read
 LOOK = 0.02  # seconds; an answer to a request that has just been made is on its way
 UNMOVED = 0.1  # seconds at the end of a page that listens to no scrolling, changes nothing by it and asks for nothing
 # The objects that hear of scrolling: what listens to one of them may load more in its own time.
@@ -89,7 +89,7 @@ class Scroller:
             else:
                 height, at_end = self._ask("down")
                 self.screens += 1
-                self.traffic.take(AT_ONCE)
+                self.traffic.take(NO_WAIT)
         return why
 
     def back(self) -> None:
@@ -99,7 +99,7 @@ class Scroller:
 
     def _patience(self) -> float:
         """Return for how many seconds without a request something may still come at the end of the page."""
-        self.traffic.take(AT_ONCE)
+        self.traffic.take(NO_WAIT)
         may_come = self._listens or self.traffic.is_moved or self._world.call("() => scroller.moved()")
         return self._pause if may_come else min(self._pause, UNMOVED)
 

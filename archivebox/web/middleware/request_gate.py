@@ -16,7 +16,7 @@ UPLOAD_MOST = 64_000_000
 """Bytes that who may upload files sends at most: no list that is read as a whole is larger."""
 BODY_TIME = 120.0
 """Seconds that a body may take to arrive; nobody but its sender waits for it."""
-AT_ONCE = 16
+MAX_CONCURRENT = 16
 """Requests that the app answers at a time: each costs a thread and a database connection."""
 POLICY = b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'"
 """What the page of a refusal may load: the look of the app."""
@@ -54,7 +54,7 @@ class RequestGate:
         """``may_upload``: who may send more than a form holds; asked where somebody announces to do so."""
         self._app = app
         self._may_upload = may_upload
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._turns = asyncio.Semaphore(MAX_CONCURRENT)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with SpooledTemporaryFile(_IN_MEMORY) as body:

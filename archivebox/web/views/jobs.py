@@ -38,7 +38,7 @@ OFFERED = (
 """Kinds that people begin."""
 CHANGES = {"pause": control.pause, "resume": control.resume, "cancel": control.cancel}
 DONE = {"pause": "Paused.", "resume": "Resumed.", "cancel": "Cancelled. Finished work is kept."}
-AT_ONCE = {
+COMPLETED = {
     "tag": "Tags added to {}.", "untag": "Tags removed from {}.", "retry": "Retrying failures of {}.",
     "recapture": "Capturing a new version of {}.", "remove": "{} removed.",
     "visibility": "Visibility of {} changed.", "restore": "{} restored.",
@@ -77,7 +77,7 @@ def start(request: HttpRequest) -> HttpResponse:
     if job.status in Job.OPEN or job.failed:
         return redirect("job", job.pk)
     pages = f"{job.done} page{'' if job.done == 1 else 's'}"
-    messages.success(request, AT_ONCE[job.kind].format(pages), extra_tags=str(job.pk) if can_undo(job) else "")
+    messages.success(request, COMPLETED[job.kind].format(pages), extra_tags=str(job.pk) if can_undo(job) else "")
     return redirect(_back(request))
 
 

@@ -117,7 +117,7 @@ def test_an_import_that_was_cut_short_goes_on(export: Path) -> None:
     job = leased(begin_import(export, open_reader(export).report(), system_user()))
     part, killed = next_part(job), ImportPages(job)
     assert part
-    killed.take_up()
+    killed.begin_or_resume()
     killed.prepare(part.keys)
     Job.objects.filter(pk=job.pk).update(owner=None)
     assert carried_out(job).done == 3

@@ -23,12 +23,12 @@ from archivebox.config.settings import DATA_FOLDER
 from tests.authenticator import Device
 
 pytestmark = [pytest.mark.usefixtures("collection"), pytest.mark.django_db(transaction=True), pytest.mark.database]
-AT_ONCE = 6
+THREADS = 6
 
 
 def accepted(act: Callable[[], object]) -> int:
     """How many of six threads that do it at once hear that it is right."""
-    ready = Barrier(AT_ONCE, timeout=60)
+    ready = Barrier(THREADS, timeout=60)
 
     def one(_number: int) -> bool:
         try:
@@ -38,8 +38,8 @@ def accepted(act: Callable[[], object]) -> int:
         finally:
             connection.close()
 
-    with ThreadPoolExecutor(AT_ONCE) as threads:
-        return sum(threads.map(one, range(AT_ONCE)))
+    with ThreadPoolExecutor(THREADS) as threads:
+        return sum(threads.map(one, range(THREADS)))
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def test_what_is_tried_again_never_has_a_reason_that_is_final() -> None:
 
 def test_no_failure_that_a_kill_may_cause_waits_for_somebody_to_ask() -> None:
     assert {FAILURES[reason].retried for reason in BY_KILL} <= {
-        Retried.AT_ONCE,
+        Retried.IMMEDIATELY,
         Retried.BACK_OFF,
         Retried.AS_DECLARED,
     }
