@@ -38,10 +38,10 @@
   }
 
   /** What a key does to what is chosen, or else to the row one is at. */
-  function act(deed) {
+  function act(action) {
     const here = box(current());
     if (here && !boxes().some(one => one.checked)) choose(here, true, false);
-    if (boxes().some(one => one.checked)) deed();
+    if (boxes().some(one => one.checked)) action();
   }
 
   /** An export is of some format: the menu shows which, and its button begins it. */
@@ -51,7 +51,7 @@
   }
 
   const press = kind => () => act(() => bulk.querySelector(`[value="${kind}"]`).click());
-  const deeds = {
+  const shortcuts = {
     j: () => step(across()), k: () => step(-across()), l: () => step(1), h: () => step(-1),
     x: event => { const one = box(current()); if (one) choose(one, !one.checked, event.shiftKey); },
     t: () => act(() => document.getElementById("bulk-tags").focus()),
@@ -64,11 +64,11 @@
   }
 
   document.addEventListener("keydown", event => {
-    const deed = deeds[event.key] || (event.key === "X" && deeds.x);
-    if (!deed || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") ||
+    const action = shortcuts[event.key] || (event.key === "X" && shortcuts.x);
+    if (!action || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") ||
         event.target.closest("input:not([type=checkbox]), textarea, select")) return;
     event.preventDefault();
-    deed(event);
+    action(event);
   });
   document.addEventListener("click", event => {
     if (event.target.matches(".choose input")) choose(event.target, event.target.checked, event.shiftKey);

@@ -11,7 +11,7 @@ function open(id) {
   if (dialog && !dialog.open) dialog.showModal();
 }
 
-const deeds = {
+const shortcuts = {
   "/": () => { const box = document.getElementById("q"); box?.focus(); box?.select(); },
   "n": () => document.getElementById("add")?.click(),
   "?": () => open("keys"),
@@ -20,11 +20,11 @@ const deeds = {
 document.addEventListener("keydown", event => {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "e") {
     event.preventDefault();
-    deeds.n();
-  } else if (!event.ctrlKey && !event.metaKey && !event.altKey && !isTyping(event.target) && deeds[event.key] &&
+    shortcuts.n();
+  } else if (!event.ctrlKey && !event.metaKey && !event.altKey && !isTyping(event.target) && shortcuts[event.key] &&
              !document.querySelector("dialog[open]")) {
     event.preventDefault();
-    deeds[event.key]();
+    shortcuts[event.key]();
   }
 });
 
